@@ -6,7 +6,7 @@ Parts that need neither torch nor sympy: `schemes` (what an integrator is), `tar
 `exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
 configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `selftest` (how far to
 trust the tool), `testing` (what third parties test with), `advice` (why a scheme fails, what to do
-next). What people touch: `cli`, `draws`, `pytest_plugin`.
+next), `verdict` (the whole answer about a scheme). What people touch: `cli`, `draws`, `pytest_plugin`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from sgverify.exports import lazily
 
 if TYPE_CHECKING:
     from sgverify.advice.plans import advise
-    from sgverify.checks import rate, verify
+    from sgverify.checks import rate
     from sgverify.draws import sample
     from sgverify.samplers.own.module_target import module_target
     from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, find_scheme, scheme, sqrt, torch_step
     from sgverify.schemes.composites import AdaptivelyWeighted, ReplicaExchange
     from sgverify.targets.own.log_density import log_density
+    from sgverify.verdict import Results, verify
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ __all__ = [
     "AdaptivelyWeighted",
     "Alphabet",
     "ReplicaExchange",
+    "Results",
     "__version__",
     "advise",
     "dot",
@@ -51,7 +53,7 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "sgverify.advice.plans": ("advise",),
-        "sgverify.checks": ("rate", "verify"),
+        "sgverify.checks": ("rate",),
         "sgverify.draws": ("sample",),
         "sgverify.samplers.own.module_target": ("module_target",),
         "sgverify.schemes": (
@@ -67,5 +69,6 @@ __getattr__, __dir__ = lazily(
         ),
         "sgverify.schemes.composites": ("AdaptivelyWeighted", "ReplicaExchange"),
         "sgverify.targets.own.log_density": ("log_density",),
+        "sgverify.verdict": ("Results", "verify"),
     },
 )

@@ -34,6 +34,7 @@ FLOORS: Mapping[str, int] = {
     "strategies": 3,
     "report": 3,
     "advice": 4,
+    "verdict": 4,
     "papers": 4,
     "selftest": 4,
     "testing": 4,

@@ -36,6 +36,7 @@ PUBLIC = {
         "AdaptivelyWeighted",
         "Alphabet",
         "ReplicaExchange",
+        "Results",
         "__version__",
         "advise",
         "dot",

@@ -55,8 +55,8 @@ class LinearChain:
         found = float(linear @ (2 * np.linalg.solve(np.eye(len(s)) - self.map, s) - s) @ linear)
         if quadratic.any():
             poisson = linalg.solve_discrete_lyapunov(self.map.T, quadratic)
-            around = s @ quadratic @ s
-            found += float(4 * np.sum(around * poisson) - 2 * np.sum(around * quadratic))
+            quartic = s @ quadratic @ s
+            found += float(4 * np.sum(quartic * poisson) - 2 * np.sum(quartic * quadratic))
         return found
 
     @cached_property

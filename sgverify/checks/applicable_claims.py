@@ -33,20 +33,46 @@ def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | N
     the scheme. An unforeseen exception in one check becomes one inconclusive piece of evidence. `Interrupted` (Ctrl-C)
     and `UserError` end the work; both carry the evidence found until then as their `evidence`.
     """
-    asked = _selection(selected)
     unmet = [answer for part in subject.parts if (answer := not_validated(part)) is not None]
-    if unmet:
-        return unmet
+    return unmet or settle(stable_questions(subject, selected), selected, progress)
+
+
+def stable_questions(subject: Subject, selected: Sequence[str] = ()) -> list[Question]:
+    """`questions_of` a subject; raises `UserError` where no step size makes the scheme stable."""
+    questions = questions_of(subject, selected)
+    _meet_mistakes(questions)
+    return questions
+
+
+def settle(
+    questions: Sequence[Question],
+    selected: Sequence[str] = (),
+    progress: Progress | None = None,
+    *,
+    told: Callable[[list[Evidence]], None] | None = None,
+    excused: Callable[[Question, UserError], bool] | None = None,
+) -> list[Evidence]:
+    """The evidence for each question, one after the other; `told` gets that of each question as soon as it is found.
+
+    `Interrupted` (Ctrl-C) and `UserError` end the work; both carry the evidence found until then. A question whose `UserError` is
+    `excused` has no evidence.
+    """
     found: list[Evidence] = []
     try:
-        questions = questions_of(subject, selected)
-        _meet_mistakes(questions)
         for number, question in enumerate(questions):
             id = question.claim.id
             if progress:
                 progress(id, number, len(questions))
-            with listening(progress and partial(_tell, progress, id, number, len(questions))):
-                found += judge_question(question, corrected=not asked or id not in asked)
+            try:
+                with listening(progress and partial(_tell, progress, id, number, len(questions))):
+                    answers = judge_question(question, corrected=id not in selected)
+            except UserError as error:
+                if excused is None or not excused(question, error):
+                    raise
+                continue
+            found += answers
+            if told:
+                told(answers)
         if progress:
             progress("", len(questions), len(questions))
     except KeyboardInterrupt:

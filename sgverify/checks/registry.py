@@ -12,6 +12,8 @@ from typing import Any, Literal
 from sgverify.errors import find_named
 from sgverify.evidence import Evidence
 
+Matter = Literal["method", "code", "paper"]
+
 Judge = Callable[[Any], Evidence]
 """A function of a `sgverify.checks.question.Question`; a list of the checks loads no question."""
 
@@ -33,6 +35,9 @@ class Check:
     - `reads`: "definition" or "dynamics" if the check reads the definition, or only its dynamics, in exact numbers; ""
       if the check evaluates the definition in floats.
     - `positive`: the check also applies to dynamics on theta > 0.
+    - `about`: whose matter the answer is: the method's, that of the code that runs (the default in the room `code`), or the
+      paper's.
+    - `any_gradient`: the answer about a definition is the same for every gradient estimator.
     """
 
     name: str
@@ -46,6 +51,8 @@ class Check:
     stepless: bool = False
     reads: Literal["", "definition", "dynamics"] = ""
     positive: bool = False
+    about: Matter | None = None
+    any_gradient: bool = False
 
     @property
     def function(self) -> Judge:
@@ -60,6 +67,11 @@ class Check:
         tree = ast.parse(file.read_text(encoding="utf-8"))
         (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
         return (ast.get_docstring(function) or "").split("\n")[0]
+
+    @property
+    def matter(self) -> Matter:
+        """Whose matter the answer is."""
+        return self.about or ("code" if self.place.startswith("code.") else "method")
 
     def judge(self, *, black_box: bool) -> Judge:
         """The function that answers about a definition, or about somebody else's torch code."""
@@ -93,6 +105,7 @@ CHECKS: dict[str, Check] = {
             stepless=True,
             reads="definition",
             positive=True,
+            any_gradient=True,
         ),
         Check(
             "invariant-order",
@@ -107,6 +120,8 @@ CHECKS: dict[str, Check] = {
             "chen2015 section 4",
             stepless=True,
             reads="definition",
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "constant-equivalence",
@@ -114,6 +129,8 @@ CHECKS: dict[str, Check] = {
             "chen2015 section 4",
             stepless=True,
             reads="definition",
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "stationary-bias",
@@ -163,6 +180,7 @@ CHECKS: dict[str, Check] = {
             "chen2015 Theorem 14",
             universal=True,
             stepless=True,
+            about="paper",
         ),
         Check(
             "stationarity",
@@ -172,6 +190,7 @@ CHECKS: dict[str, Check] = {
             stepless=True,
             reads="dynamics",
             positive=True,
+            any_gradient=True,
         ),
         Check("agreement", "code.sampled_average:check_agreement", "one definition, several readings"),
         Check("gradient-mean", "code.gradient_mean:check_gradient_mean", "what rates cannot see"),
@@ -180,6 +199,7 @@ CHECKS: dict[str, Check] = {
             "code.pure_step:check_pure_step",
             "one definition, several readings",
             black_box="code.pure_step:check_torch_code",
+            any_gradient=True,
         ),
         Check(
             "settings",
@@ -192,6 +212,7 @@ CHECKS: dict[str, Check] = {
             "settings.switches:check_switches",
             "what one setting cannot see",
             black_box="settings.switches:check_switches",
+            any_gradient=True,
         ),
         Check(
             "one-step-law",
@@ -200,19 +221,27 @@ CHECKS: dict[str, Check] = {
         ),
         Check("white-noise", "code.white_noise:check_white_noise", "what rates cannot see"),
         Check(
-            "independent-chains", "code.independent_chains:check_independent_chains", "what rates cannot see"
+            "independent-chains",
+            "code.independent_chains:check_independent_chains",
+            "what rates cannot see",
+            any_gradient=True,
         ),
         Check(
             "dtype",
             "code.dtype_audit:check_dtype",
             "one definition, several readings",
             black_box="code.dtype_audit:check_torch_code",
+            any_gradient=True,
         ),
-        Check("averaging", "code.averaging:check_averaging", "what rates cannot see"),
-        Check("moments", "code.moments:check_moments", "what rates cannot see"),
+        Check("averaging", "code.averaging:check_averaging", "what rates cannot see", any_gradient=True),
+        Check("moments", "code.moments:check_moments", "what rates cannot see", any_gradient=True),
         Check("swap-balance", "exchange.balance:check_swap_balance", "deng2021 equation (6)", composite=True),
         Check(
-            "exchange-run", "exchange.run:check_exchange_run", "deng2021 Algorithms 1 and 2", composite=True
+            "exchange-run",
+            "exchange.run:check_exchange_run",
+            "deng2021 Algorithms 1 and 2",
+            composite=True,
+            about="code",
         ),
         Check(
             "adaptation",
@@ -221,7 +250,13 @@ CHECKS: dict[str, Check] = {
             composite=True,
         ),
         Check(
-            "fixed-point", "weights.limit:check_fixed_point", "awsgld lemma 5", universal=True, composite=True
+            "fixed-point",
+            "weights.limit:check_fixed_point",
+            "awsgld lemma 5",
+            universal=True,
+            composite=True,
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "weight-stability",
@@ -229,6 +264,8 @@ CHECKS: dict[str, Check] = {
             "awsgld lemma 1",
             universal=True,
             composite=True,
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "piecewise-law",
@@ -236,6 +273,8 @@ CHECKS: dict[str, Check] = {
             "awsgld lemma 3",
             universal=True,
             composite=True,
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "energy-noise",
@@ -243,6 +282,7 @@ CHECKS: dict[str, Check] = {
             "awsgld lemma 4",
             universal=True,
             composite=True,
+            about="paper",
         ),
         Check("weight-mse", "weights.mse:check_weight_mse", "awsgld theorem 1", composite=True),
         Check(
@@ -251,6 +291,7 @@ CHECKS: dict[str, Check] = {
             "awsgld lemma 6",
             universal=True,
             composite=True,
+            about="paper",
         ),
         Check("weighted-average", "weights.laws:check_weighted_average", "awsgld theorem 2", composite=True),
         Check(
@@ -265,6 +306,7 @@ CHECKS: dict[str, Check] = {
             "vr-resgld, below equation (3)",
             universal=True,
             composite=True,
+            about="paper",
         ),
         Check(
             "swap-rate",
@@ -272,6 +314,7 @@ CHECKS: dict[str, Check] = {
             "vr-resgld Lemma 2",
             universal=True,
             composite=True,
+            about="paper",
         ),
         Check(
             "swap-bound",
@@ -279,6 +322,7 @@ CHECKS: dict[str, Check] = {
             "vr-resgld Lemma D4",
             universal=True,
             composite=True,
+            about="paper",
         ),
         Check(
             "exchange-rate",
@@ -292,30 +336,39 @@ CHECKS: dict[str, Check] = {
             "vr-resgld Theorems 2 and 3",
             universal=True,
             composite=True,
+            about="paper",
         ),
         Check(
             "poisson-bound",
             "assumptions.diffusion:check_poisson_bound",
             "chen2015 Assumption 1, appendix C",
             stepless=True,
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "step-conditions",
             "assumptions.target:check_step_conditions",
             "chen2015 Assumption 2",
             stepless=True,
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "bounded-derivatives",
             "assumptions.diffusion:check_bounded_derivatives",
             "chen2015 Assumption 3",
             stepless=True,
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "backward-equation",
             "assumptions.diffusion:check_backward_equation",
             "chen2015 Definition 11",
             stepless=True,
+            about="paper",
+            any_gradient=True,
         ),
         Check(
             "lipschitz-gradient",
@@ -323,6 +376,7 @@ CHECKS: dict[str, Check] = {
             "deng2021 Assumption 1, deng2022 Assumption A2",
             composite=True,
             stepless=True,
+            about="paper",
         ),
         Check(
             "dissipativity",
@@ -330,6 +384,7 @@ CHECKS: dict[str, Check] = {
             "deng2021 Assumption 2",
             composite=True,
             stepless=True,
+            about="paper",
         ),
         Check(
             "noise-growth",
@@ -337,6 +392,7 @@ CHECKS: dict[str, Check] = {
             "deng2021 Assumption 3, deng2022 Assumption A4",
             composite=True,
             stepless=True,
+            about="paper",
         ),
     )
 }

@@ -1,9 +1,9 @@
 """The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate | sample |
 schema | advise`.
 
-`main` is the entry point and its exit codes, `commands` the commands, with `listing`, `sampling`, `splitting` (bch), `stored`
-(replay), `reporting`, `planted` (mutants), `calibrating`, `schemas` and `advising` for the longer ones. `output` is what goes to
-which stream, `workers` runs independent jobs on several processes.
+`main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones, `options` those that several
+share; `listing`, `sampling`, `splitting` (bch), `stored` (replay), `reporting`, `planted` (mutants), `calibrating`, `schemas`
+and `advising` are the longer ones. `output` is what goes to which stream, `workers` runs independent jobs on several processes.
 """
 
 from sgverify.cli.main import main

@@ -7,7 +7,7 @@ from collections import Counter
 import click
 
 from sgverify.cli import output
-from sgverify.cli.commands import JSON
+from sgverify.cli.options import JSON
 from sgverify.cli.workers import Job, default_workers, run_jobs
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Calibration, encode_calibration

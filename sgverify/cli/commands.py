@@ -6,88 +6,15 @@ that `--help`, `--version`, a wrong call and `list` are fast.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import click
 
 from sgverify.cli import output
 from sgverify.cli.listing import KINDS, items_of
+from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
 from sgverify.cli.stored import SUFFIX, beside, read_one, replay_rows
-from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.evidence.catalogue import LISTING
-
-if TYPE_CHECKING:
-    from sgverify.checks import Subject
-
-CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
-SET = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins."
-)
-
-
-def _place(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    if value == "":
-        raise click.UsageError("--json '': expected a file, or - for stdout", context)
-    return value
-
-
-JSON = click.option(
-    "--json", "json_path", metavar="FILE|-", callback=_place, help="Write the answer as JSON; - is stdout."
-)
-
-
-PLOT = click.option(
-    "--plot", "plot_path", metavar="FILE.svg|png", help="Draw the violated rate, or else the first rate."
-)
-
-
-@click.command()
-@click.argument("scheme")
-@CONFIG
-@SET
-@click.option("--checks", metavar="ID,...", help="Only these checks or claims.")
-@click.option(
-    "--explain", is_flag=True, help="Show statement, certificate and replay command of each answer."
-)
-@click.option(
-    "--minimise",
-    is_flag=True,
-    help="Search for the simplest configuration under which the first violation remains.",
-)
-@PLOT
-@JSON
-def verify(
-    scheme: str,
-    config: str | None,
-    settings: tuple[str, ...],
-    checks: str | None,
-    explain: bool,
-    minimise: bool,
-    plot_path: str | None,
-    json_path: str | None,
-) -> int:
-    """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute."""
-    from sgverify.checks import judge, make_subject
-    from sgverify.checks.unused_settings import refuse_unused
-    from sgverify.checks.verify_and_rate import refuse_stray_tables
-    from sgverify.configuration import load_configuration
-
-    watch = output.Stopwatch()
-    output.check_writable(json_path)
-    check_plot(plot_path)
-    subject = make_subject(scheme, load_configuration(config, settings))
-    refuse_stray_tables(subject)
-    refuse_unused(subject, "verify")
-    with output.kept(json_path, explain, watch), output.progress("verifying") as progress:
-        evidence = judge(subject, _ids(checks), progress)
-    code = output.show(evidence, json_path, explain, watch, subject.reference)
-    plot(evidence, plot_path)
-    if minimise:
-        show_minimal(subject, evidence, quiet=json_path == "-")
-    return code
 
 
 @click.command()
@@ -124,7 +51,7 @@ def rate(
     configuration = load_configuration(config, settings)
     with output.progress("sampling") as progress:
         evidence = ask(scheme, quantity=quantity, config=configuration, method=method, progress=progress)  # type: ignore[arg-type]
-    code = output.show([evidence], json_path, False, watch)
+    code = output.show([evidence], json_path, watch)
     if json_path != "-":
         output.show_fitted(evidence)
     plot([evidence], plot_path)
@@ -217,13 +144,13 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     output.check_writable(json_path)
     check_plot(plot_path)
     if evidence.endswith(SUFFIX):
-        with output.kept(json_path, False, watch):
+        with output.kept(json_path, watch):
             rows = replay_rows(evidence)
         plot(rows, plot_path)
-        return output.show(rows, json_path, False, watch)
+        return output.show(rows, json_path, watch)
     results: list[Evidence] = []
     changed = False
-    with output.kept(json_path, False, watch):
+    with output.kept(json_path, watch):
         try:
             for stored in read_one(evidence):
                 with beside(evidence, stored.scheme):
@@ -243,58 +170,6 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
         except Exception as error:
             keep_evidence(error, results)
             raise
-    code = output.show(results, json_path, False, watch)
+    code = output.show(results, json_path, watch)
     plot(results, plot_path)
     return VIOLATES if changed else code
-
-
-def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
-    """Print the command line with the simplest configuration for the first violation; with `quiet`, to stderr."""
-    from sgverify.configuration import tree_of
-    from sgverify.testing.shrinking.minimising import minimise_violation, violation
-
-    first = violation(evidence)
-    if first is None:
-        click.echo("nothing to minimise: nothing violates", err=True)
-        return
-    found = minimise_violation(subject, first)
-    if not found.judgements and not tree_of(found.configuration):
-        click.echo(f"minimal: the defaults violate already: {found.evidence.replay}", err=quiet)
-        return
-    click.echo(f"minimal ({found.judgements} configurations judged): {found.evidence.replay}", err=quiet)
-
-
-def check_plot(path: str | None) -> None:
-    """Raise `ConfigurationError`, before any computation, for a picture that cannot be written."""
-    if path is None:
-        return
-    from sgverify.report.rate_plot import check_plot_path
-
-    check_plot_path(path)
-    output.check_writable(path, "--plot")
-
-
-def plot(evidence: Sequence[Evidence], path: str | None) -> None:
-    """Draw one rate of the evidence, a violated one if there is any, and name it on stderr."""
-    if path is None:
-        return
-    from sgverify.report.rate_plot import has_rate, write_rate
-
-    ranked = sorted(evidence, key=lambda item: (item.outcome != "fail", item.outcome != "refuted"))
-    drawn = next(filter(has_rate, ranked), None)
-    if drawn is None:
-        click.echo("no plot: nothing of this is a rate in h or L with points to draw", err=True)
-        return
-    write_rate(drawn, path)
-    click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.outcome}: {path}", err=True)
-
-
-def _ids(text: str | None) -> list[str]:
-    if text is None:
-        return []
-    ids = [part.strip() for part in text.split(",") if part.strip()]
-    if not ids:
-        raise ConfigurationError(
-            f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all"
-        )
-    return ids

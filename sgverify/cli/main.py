@@ -14,11 +14,12 @@ import sgverify
 from sgverify.cli import output
 from sgverify.cli.advising import advise
 from sgverify.cli.calibrating import calibrate
-from sgverify.cli.commands import errata, list_, rate, replay, report, verify
+from sgverify.cli.commands import errata, list_, rate, replay, report
 from sgverify.cli.planted import mutants
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.splitting import bch
+from sgverify.cli.verifying import verify
 from sgverify.errors import UserError
 from sgverify.user_code import unending
 

@@ -28,8 +28,8 @@ COLOURS = {
 }
 
 INDENT = " " * 4
-NARROWEST = 40
-"""The line width, in columns, on a terminal that is narrower or of unknown width."""
+NARROWEST, WIDEST = 40, 100
+"""The narrowest and the widest lines, in columns; the widest where stdout is no terminal."""
 
 
 class Stopwatch:
@@ -57,45 +57,36 @@ def check_writable(json_path: str | None, option: str = "--json") -> None:
         )
 
 
-def show(
-    evidence: Sequence[Evidence],
-    json_path: str | None,
-    long: bool,
-    watch: Stopwatch,
-    asked: str | None = None,
-) -> int:
-    """Print evidence and, for several pieces, the number of each verdict; write `--json`, and return the exit code.
-
-    `asked` is the reference that the user gave. For a composite, evidence about the scheme inside it is printed first, under a
-    heading.
-    """
+def show(evidence: Sequence[Evidence], json_path: str | None, watch: Stopwatch) -> int:
+    """Print evidence and, for several pieces, the number of each outcome; write `--json`, and return the exit code."""
     with quiet_pipe():
-        _show(evidence, json_path, long, watch, asked)
+        if json_path:
+            write_answer(json_path, evidence, watch)
+        if json_path != "-":
+            from sgverify.report import summarise, tallied
+
+            for item in evidence:
+                say(_wrapped(summarise(item)), item.outcome)
+            if len(evidence) > 1:
+                click.echo(_wrapped(tallied(evidence)))
     return exit_code(evidence)
 
 
-def _show(
-    evidence: Sequence[Evidence], json_path: str | None, long: bool, watch: Stopwatch, asked: str | None
-) -> None:
-    if json_path:
-        write_evidence(json_path, evidence, watch.provenance())
-    if json_path != "-":
-        from sgverify.report import explain, summarise, tallied
+def write_answer(json_path: str, evidence: Sequence[Evidence], watch: Stopwatch) -> None:
+    """Write evidence as JSON to a file, or alone to stdout."""
+    write_evidence(json_path, evidence, watch.provenance())
 
-        # In the long form violations come last, next to the reader's prompt.
-        shown = sorted(evidence, key=_counts_against) if long else evidence
-        inside = [item for item in shown if asked is not None and item.scheme != asked]
-        asked_for = [item for item in shown if asked is None or item.scheme == asked]
-        headed = bool(inside and asked_for)
-        for item in (*inside, *asked_for):
-            if headed and item is inside[0]:
-                click.echo(f"its scheme {item.scheme}:")
-            elif headed and item is asked_for[0]:
-                click.echo(f"{asked}:")
-            text = explain(item) if long else _wrapped(summarise(item))
-            click.echo(click.style(text, fg=_colour(item)), color=_colour_wanted())
-        if len(evidence) > 1:
-            click.echo(_wrapped(tallied(evidence)))
+
+def say(text: str, outcome: str = "", *, bold: bool = False) -> None:
+    """Print text in the colour of an outcome."""
+    click.echo(click.style(text, fg=COLOURS.get(outcome), bold=bold or None), color=_colour_wanted())
+
+
+def width() -> int:
+    """The columns of a line: those of the terminal, at most `WIDEST`, which is also used where stdout is no terminal."""
+    if not sys.stdout.isatty():
+        return WIDEST
+    return min(WIDEST, max(shutil.get_terminal_size().columns, NARROWEST))
 
 
 def show_fitted(evidence: Evidence) -> None:
@@ -134,10 +125,10 @@ def close_stdout() -> None:
 
 
 @contextmanager
-def kept(json_path: str | None, long: bool, watch: Stopwatch) -> Iterator[None]:
+def kept(json_path: str | None, watch: Stopwatch, shown: Sequence[Evidence] = ()) -> Iterator[None]:
     """A context in which an error or Ctrl-C does not lose the evidence found before.
 
-    That evidence is printed and written to `--json`; then the error is raised again.
+    That evidence is printed, but for what was `shown` before, and written to `--json`; then the error is raised again.
     """
     try:
         yield
@@ -146,7 +137,11 @@ def kept(json_path: str | None, long: bool, watch: Stopwatch) -> Iterator[None]:
 
         evidence = evidence_until(ended)
         if evidence:
-            show(evidence, json_path, long, watch)
+            # What stands on the screen already is not printed again, but the document holds all of it.
+            before = {item.id for item in shown}
+            show([item for item in evidence if item.id not in before], None, watch)
+            if json_path:
+                write_answer(json_path, evidence, watch)
         raise
 
 
@@ -175,15 +170,33 @@ def progress(title: str) -> Iterator[Any]:
         TextColumn("{task.percentage:>3.0f}%"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda text, done, total: bar.update(
-            task, description=text or title, completed=done, total=total
-        )
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
+        yield ProgressBar(bar, title)
 
 
-def _counts_against(item: Evidence) -> bool:
-    return item.outcome == "fail"
+class ProgressBar:
+    """A progress bar: `bar(text, done, total)` moves it."""
+
+    def __init__(self, bar: Any, title: str) -> None:
+        self.shown, self._title = bar, title
+        self._task = bar.add_task(title, total=None)
+
+    def __call__(self, text: str, done: float, total: int) -> None:
+        """Show the text, and the share that is done."""
+        self.shown.update(self._task, description=text or self._title, completed=done, total=total)
+
+
+@contextmanager
+def above(bar: ProgressBar | None) -> Iterator[None]:
+    """A context in which output to the terminal stands above the progress bar."""
+    if bar is None:
+        yield
+        return
+    bar.shown.stop()
+    try:
+        yield
+    finally:
+        bar.shown.start()
 
 
 def _wrapped(line: str) -> str:
@@ -192,10 +205,6 @@ def _wrapped(line: str) -> str:
         return line
     width = max(shutil.get_terminal_size().columns, NARROWEST)
     return fill(line, width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
-
-
-def _colour(item: Evidence) -> str:
-    return COLOURS[item.outcome]
 
 
 def _colour_wanted() -> bool | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sgverify.cli import output
-from sgverify.cli.commands import JSON
+from sgverify.cli.options import JSON
 from sgverify.cli.sampling import INTERRUPTED
 from sgverify.cli.workers import Job, Lost, default_workers, run_apart
 from sgverify.evidence.kill_matrix import KillMatrix, encode_kill_matrix, write_kill_matrix

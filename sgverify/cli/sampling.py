@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import click
 
 from sgverify.cli import output
-from sgverify.cli.commands import CONFIG, JSON, SET
+from sgverify.cli.options import CONFIG, JSON, SET
 from sgverify.evidence.draws_summary import DRAWS
 from sgverify.evidence.model import VIOLATES
 from sgverify.user_code import own_code

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sgverify.cli import output
-from sgverify.cli.commands import JSON
+from sgverify.cli.options import JSON
 from sgverify.errors import DefinitionError
 from sgverify.evidence.splitting import BCH
 

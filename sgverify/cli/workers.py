@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,12 +84,7 @@ def run_jobs(jobs: Sequence[Job], workers: int, *, here: bool = True) -> Iterato
         for number, (function, arguments) in enumerate(jobs):
             yield number, function(*arguments)
         return
-    # Spawned, not forked: a forked process would inherit the threads' locks of numerical libraries.
-    context = multiprocessing.get_context("spawn")
-    others = set(multiprocessing.active_children())
-    with ProcessPoolExecutor(
-        min(workers, len(jobs)), mp_context=context, initializer=_ignore_interrupts
-    ) as pool:
+    with processes(min(workers, len(jobs))) as pool:
         futures = {
             pool.submit(function, *arguments): number for number, (function, arguments) in enumerate(jobs)
         }
@@ -98,6 +94,19 @@ def run_jobs(jobs: Sequence[Job], workers: int, *, here: bool = True) -> Iterato
         except BaseException:
             for future in futures:
                 future.cancel()
+            raise
+
+
+@contextmanager
+def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A context with processes for jobs; leaving it by an exception ends the running jobs."""
+    # Spawned, not forked: a forked process would inherit the threads' locks of numerical libraries.
+    context = multiprocessing.get_context("spawn")
+    others = set(multiprocessing.active_children())
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts) as pool:
+        try:
+            yield pool
+        except BaseException:
             for process in set(multiprocessing.active_children()) - others:
                 process.terminate()
             # Leaving the pool waits until its own thread has seen every process end: to wait for a process from two

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from textwrap import fill, indent
+from typing import Any
 
 from sgverify.claims import claims
 from sgverify.evidence import OUTCOMES, Evidence
@@ -21,13 +21,13 @@ from sgverify.report.wording import (
 )
 
 WIDTH = 100
-LONGEST_CERTIFICATE = 4000
-FEW = 4
+FEW, MANY = 4, 12
+"""The most records and the most values of a certificate that are shown."""
 
 
 def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
     """How often each outcome occurs, all of them named."""
-    found = Counter(item.outcome for item in evidence)
+    found = Counter[str](item.outcome for item in evidence)
     return {name: found[name] for name in OUTCOMES}
 
 
@@ -124,14 +124,44 @@ def explain(evidence: Evidence) -> str:
         lines.append(_field("note", evidence.found.note))
     lines.append(_field("reason", evidence.reason))
     if evidence.certificate:
-        text = json.dumps(evidence.certificate, indent=1, ensure_ascii=False)
-        if len(text) > LONGEST_CERTIFICATE:
-            text = text[:LONGEST_CERTIFICATE] + "\n... (the rest is in the JSON: --json FILE)"
-        lines.append("  certificate\n" + indent(text, "    "))
+        lines.append("  certificate")
+        lines += _told(evidence.certificate, " " * 4)
     if evidence.replay:
         lines.append(f"  replay      {evidence.replay}")
     lines.append(_field("id", evidence.id))
     return "\n".join(lines)
+
+
+def _told(certificate: Mapping[str, Any], margin: str) -> Iterator[str]:
+    """The entries of a certificate in lines: a name in words and its value, formulas as they are printed."""
+    for key, value in certificate.items():
+        name = f"{margin}{key.replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            yield name
+            yield from _told(value, f"{margin}  ")
+        elif isinstance(value, str) and "\n" in value:
+            yield name
+            yield indent(value, f"{margin}  ")
+        elif isinstance(value, list) and any(isinstance(item, Mapping) for item in value):
+            yield f"{name}: {len(value)} entries"
+            for item in value[:FEW]:
+                yield from _told(item if isinstance(item, Mapping) else {"value": item}, f"{margin}  ")
+            if len(value) > FEW:
+                yield f"{margin}  {len(value) - FEW} more: --json FILE"
+        else:
+            yield fill(
+                f"{name}: {_value(value)}", WIDTH, subsequent_indent=f"{margin}    ", break_long_words=False
+            )
+
+
+def _value(value: Any) -> str:
+    """A value of a certificate as a reader writes it."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, list):
+        shown = ", ".join(map(_value, value[:MANY]))
+        return f"{shown}, and {len(value) - MANY} more" if len(value) > MANY else shown or "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _field(name: str, text: str) -> str:

@@ -24,7 +24,11 @@ def test_the_example_file_of_the_contract(call: Call, scheme: str, code: int) ->
     document = answer.document
     validate(document)
     assert document["schema"] == "sgverify/evidence/1"
-    pairs = [(item["claim"], item["check"]) for item in document["evidence"]]
+    kinds = [item["configuration"]["gradient"]["kind"] for item in document["evidence"]]
+    pairs = [
+        (item["claim"], item["check"], kind) for item, kind in zip(document["evidence"], kinds, strict=True)
+    ]
+    assert set(kinds) == {"full", "iid"}
     assert len(set(pairs)) == len(pairs)
     assert {item["scheme"] for item in document["evidence"]} == {f"mine.py:{scheme}"}
     counted = [item for item in document["evidence"] if not item["refuted"]]
@@ -68,20 +72,23 @@ def test_the_result_is_on_stdout_and_nothing_else_is(call: Call) -> None:
     assert answer.code == 0
     assert answer.err == ""
     lines = answer.out.splitlines()
-    assert len(lines) == 3
-    assert all("mine.py:aboba" in line and "pass" in line for line in lines[:2])
-    assert lines[2] == "2 answers: 2 pass"
+    assert lines[:2] == ["mine.py:aboba: a step of kinetic, stated order 2", "Is the method right?"]
+    assert [line.split()[:3] for line in lines[2:4]] == [
+        ["✓", "pass", "local-order"],
+        ["✓", "pass", "stationary-bias"],
+    ]
+    assert lines[4] == "" and lines[5].startswith("PASS  mine.py:aboba: order 2 proved; bias of theta**2 ~ ")
 
 
-def test_a_terminal_gets_lines_of_its_width(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain = call("verify", "mine.py:aboba", *QUICK).out
-    assert max(map(len, plain.splitlines())) > 100
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_lines_are_as_wide_as_the_terminal_and_no_wider_than_100(
+    call: Call, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setenv("NO_COLOR", "1")
-    wrapped = call("verify", "mine.py:aboba", *QUICK).out
-    assert max(map(len, wrapped.splitlines())) <= 80
-    assert wrapped.split() == plain.split() and "\n    " in wrapped
+    widths = [len(line) for line in call("verify", "mine.py:wrong", *QUICK).out.splitlines()]
+    assert 70 < max(widths) <= min(columns, 100)
 
 
 def test_json_alone_on_stdout_and_in_a_file(call: Call, tmp_path: Path) -> None:
@@ -119,24 +126,51 @@ def test_every_document_follows_the_published_schema(call: Call) -> None:
     assert {"given_minibatch", "averaged"} <= set(item["certificate"])
 
 
-def test_explain_shows_statement_certificate_and_replay(call: Call) -> None:
+def test_explain_shows_statement_formula_and_replay_and_no_json(call: Call) -> None:
     short = call("verify", "mine.py:aboba", *QUICK)
     long = call("verify", "mine.py:aboba", *QUICK, "--explain")
     assert len(long.out) > 2 * len(short.out)
-    for word in ("invariant law", "replay      sgverify verify mine.py:aboba", "stationary_bias"):
+    for word in ("invariant law", "replay      sgverify verify mine.py:aboba", "stationary bias"):
         assert word in long.out
+    assert "theta1 = theta + h/2*p\n" in long.out and '{"' not in long.out and '": ' not in long.out
 
 
-def test_explain_ends_with_what_violates(call: Call) -> None:
+def test_explain_ends_with_what_fails(call: Call) -> None:
     asked = ("--checks", "local-order,stationary-bias,pure-step")
-    assert "✗ fail" not in call("verify", "mine.py:wrong", *asked).out.splitlines()[-2]
     heads = [
         line
         for line in call("verify", "mine.py:wrong", *asked, "--explain").out.splitlines()
         if line[:2] in ("✓ ", "✗ ")
     ]
-    verdicts = ["✗ fail" in line for line in heads]
-    assert verdicts == sorted(verdicts) and len(set(verdicts)) == 2
+    failed = ["✗ fail" in line for line in heads]
+    assert failed == sorted(failed) and len(set(failed)) == 2
+
+
+def test_a_failure_comes_with_its_cause_and_the_edit_that_mends_it(call: Call) -> None:
+    answer = call("verify", "mine.py:wrong", "--quiet")
+    lines = answer.out.splitlines()
+    assert answer.code == 1 and len(lines) <= 8
+    assert lines[0].startswith("FAIL  mine.py:wrong: local-order: found 0, required >= 2; ")
+    assert "the noise is too small by sqrt(2)" in lines[1]
+    assert "mine.py, line 13: sqrt(D*T*t) -> sqrt(2*D*T*t) makes it order 2" in lines[2]
+    assert "sqrt(D*T*t)*noise()" in lines[3] and "sqrt(2*D*T*t)*noise()" in lines[4]
+    assert "not tested" in answer.out
+
+
+def test_consequences_are_folded_under_their_cause_and_shown_with_all(call: Call) -> None:
+    asked = ("mine.py:wrong", "--checks", "sgverify/stated-order,chen2015/theorem-4")
+    short, every = call("verify", *asked), call("verify", *asked, "--all")
+    assert "      3 consequences; --all shows them\n" in short.out
+    assert short.out.count("✗ fail") == 1 and every.out.count("✗ fail") == 4
+
+
+def test_the_refuted_claims_stand_under_the_paper(call: Call) -> None:
+    lines = call(
+        "verify", "sghmc-aboba", "--checks", "stationary-bias,local-order", "--set", "gradient.kind=iid"
+    ).out.splitlines()
+    paper = lines.index("Is the paper right?")
+    assert "⚑ refuted" in lines[paper + 1] and "found h^1, printed h^2 or faster" in lines[paper + 1]
+    assert lines.index("Is the method right?") < paper and "PASS" in "".join(lines[paper:])
 
 
 def test_configuration_file_and_settings_over_it(call: Call, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from sgverify.advice.diagnosis.names import Names
 from sgverify.advice.diagnosis.products import Products
 from sgverify.advice.diagnosis.rules import SIMPLE, Candidate
 from sgverify.advice.diagnosis.source import Replacement, Text
-from sgverify.advice.diagnosis.sums import Sums
+from sgverify.advice.diagnosis.sums import SumRules
 
 
 def candidates(text: Text) -> list[Candidate]:
@@ -40,5 +40,5 @@ def _of_word(text: Text) -> Iterator[Candidate]:
 def _of_function(text: Text) -> Iterator[Candidate]:
     read = Expressions(text.text)
     yield from Products(text, read).all()
-    yield from Sums(text, read).all()
+    yield from SumRules(text, read).all()
     yield from Names(text, read).all()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sgverify.advice.diagnosis.causes import named_cause
 from sgverify.advice.diagnosis.declared import lower_claim
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.advice.diagnosis.search import Found, search, shown
+from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, OutOfTimeError, failures
 from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence
@@ -36,7 +36,7 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
     ]
     if not failed:
         return None
-    found = Found(None, 0, 0, False) if part.black_box else search(part, failed, seconds)
+    found = SearchResult(None, 0, 0, False) if part.black_box else search(part, failed, seconds)
     edit = shown(found.mend) if found.mend is not None else None
     cause = named_cause(part, failed, edit)
     if edit is None and not part.black_box and (cause.name == "claimed-order" or not found.stopped):

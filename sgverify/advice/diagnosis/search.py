@@ -46,7 +46,7 @@ class Mend:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The outcome of a search: the first mend, how many other edits as simple pass the proof, how many were tried.
 
     `stopped`: the time ended before every edit was tried.
@@ -58,7 +58,7 @@ class Found:
     stopped: bool
 
 
-def search(subject: Subject, failed: Sequence[Evidence], seconds: float) -> Found:
+def search(subject: Subject, failed: Sequence[Evidence], seconds: float) -> SearchResult:
     """The simplest edit under which the proof of the scheme's order and the checks that failed pass.
 
     The search ends after `seconds` of processor time.
@@ -92,7 +92,7 @@ class _Search:
         self._tried = 0
         self._idle: list[tuple[Text, Candidate]] = []
 
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         """The outcome."""
         alternatives, stopped = 0, False
         mend = None
@@ -109,7 +109,7 @@ class _Search:
                     break
         except OutOfTimeError:
             stopped = True
-        return Found(mend, alternatives, self._tried, stopped)
+        return SearchResult(mend, alternatives, self._tried, stopped)
 
     def _in_time(self, needed: float = 0.0) -> None:
         """Raise `OutOfTimeError` where less processor time is left than is needed."""
@@ -216,8 +216,10 @@ def _twice(single: Sequence[tuple[Text, Candidate]]) -> Iterator[tuple[Text, Can
             known = read[id(text)]
             (change,) = candidate.changes
             node = known.shown(change.start, change.end)
-            around = "" if node is None else re.sub(r"[a-zA-Z_]\w*(?![\w(])", _anonymous, known.of(node))
-            groups.setdefault((id(text), candidate.rule, around), []).append((text, candidate))
+            surroundings = (
+                "" if node is None else re.sub(r"[a-zA-Z_]\w*(?![\w(])", _anonymous, known.of(node))
+            )
+            groups.setdefault((id(text), candidate.rule, surroundings), []).append((text, candidate))
     for members in groups.values():
         for (text, one), (_, other) in combinations(members, 2):
             (a,), (b,) = one.changes, other.changes
@@ -288,4 +290,4 @@ def _line(text: str, start: int, end: int) -> tuple[int, int]:
     return first, len(text) if last < 0 else last
 
 
-__all__ = ["Found", "Mend", "search", "shown"]
+__all__ = ["Mend", "SearchResult", "search", "shown"]

@@ -19,7 +19,7 @@ from sgverify.advice.diagnosis.rules import (
 )
 
 
-class Sums(Rules):
+class SumRules(Rules):
     """Edits of sums and of statements."""
 
     def all(self) -> Iterator[Candidate]:

@@ -35,6 +35,9 @@ LENGTHS = [10**k for k in range(2, 11)]
 
 DECREASING_LENGTHS = [10**k for k in range(2, 7)]
 
+BRIEF_LENGTHS = DECREASING_LENGTHS[:2]
+"""The lengths of a brief answer: enough to see that a bias is not zero."""
+
 LONGEST = 10**6
 """The longest schedule: every step has its own size, so the work grows with L."""
 
@@ -64,7 +67,7 @@ def power_points(
     """
     if answers.why_not("weighted average"):
         return []
-    lengths = lengths or DECREASING_LENGTHS
+    lengths = lengths or (BRIEF_LENGTHS if subject.brief else DECREASING_LENGTHS)
     if max(lengths) > LONGEST:
         raise ConfigurationError(
             f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {LONGEST}, step by step; give shorter "

@@ -57,13 +57,15 @@ class Subject:
     """A scheme under a configuration. `reference` is how a command line names the scheme.
 
     `method` is the requested one, exact or monte-carlo; None takes an exact method if one exists. `memory` stores the values
-    of `cached_per_subject`.
+    of `cached_per_subject`. A `brief` subject has the points that a verdict needs, without those that
+    illustrate it.
     """
 
     scheme: Scheme
     configuration: Configuration
     reference: str
     method: str | None = None
+    brief: bool = False
     memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     black_box: ClassVar[bool] = False

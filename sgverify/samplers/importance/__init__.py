@@ -4,6 +4,11 @@
 the energy and its gradient on torch, `averages` weighs the draws and states the error of an average.
 """
 
-from sgverify.samplers.importance.averages import Average, WeightedDraws, draw_weighted, precise_average
+from sgverify.samplers.importance.averages import (
+    EstimatedAverage,
+    WeightedDraws,
+    draw_weighted,
+    precise_average,
+)
 
-__all__ = ["Average", "WeightedDraws", "draw_weighted", "precise_average"]
+__all__ = ["EstimatedAverage", "WeightedDraws", "draw_weighted", "precise_average"]

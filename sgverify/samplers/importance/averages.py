@@ -21,8 +21,8 @@ import numpy as np
 from scipy import stats
 
 from sgverify.errors import OutOfReachError
-from sgverify.samplers.importance.fitting import Fit, effective_share, fit_student
-from sgverify.samplers.importance.potential import Potential
+from sgverify.samplers.importance.fitting import FittedLaw, effective_share, fit_student
+from sgverify.samplers.importance.potential import TorchPotential
 from sgverify.samplers.importance.student import FREEDOM
 from sgverify.targets.observable import Exponents
 from sgverify.targets.target import Target
@@ -60,7 +60,7 @@ _QUADRATIC = 30
 
 
 @dataclass(frozen=True)
-class Average:
+class EstimatedAverage:
     """E f, its standard error from `SCRAMBLES` - 1 degrees of freedom, and the standard deviation of f."""
 
     value: float
@@ -72,7 +72,7 @@ class Average:
 class WeightedDraws:
     """Draws of a fitted law, one scramble after another, with U/T and its gradient. Shapes (n, d), (n,), (n, d), n = R `each`."""
 
-    fit: Fit
+    fit: FittedLaw
     each: int
     points: np.ndarray
     energies: np.ndarray
@@ -123,7 +123,7 @@ class WeightedDraws:
             "descents_without_another_mode": self.fit.descents,
         }
 
-    def average(self, terms: Mapping[Exponents, Fraction]) -> Average:
+    def average(self, terms: Mapping[Exponents, Fraction]) -> EstimatedAverage:
         """E f for f = sum of terms[a] prod_i theta_i^(a_i), an exponent for each coordinate.
 
         Raises `OutOfReachError` where the tails of weights or of weighted values are too heavy for a standard error.
@@ -136,7 +136,7 @@ class WeightedDraws:
             values += float(coefficient) * np.prod(powers, axis=0) if powers else float(coefficient)
         return self.average_of(values)
 
-    def average_of(self, values: np.ndarray) -> Average:
+    def average_of(self, values: np.ndarray) -> EstimatedAverage:
         """The same for a function by its values at the draws. Shape (n,)."""
         weights = self.weights
         if self.share * self.count < EFFECTIVE:
@@ -153,7 +153,7 @@ class WeightedDraws:
         mean, error = self._of_scrambles(left)
         # The weights are exact to the rounding of the energies.
         rounding = 2.0**-52 * float(np.abs(self.energies[np.isfinite(self.energies)]).max(initial=1.0))
-        return Average(plain + mean, math.hypot(error, rounding * spread), spread)
+        return EstimatedAverage(plain + mean, math.hypot(error, rounding * spread), spread)
 
     def _of_scrambles(self, values: np.ndarray) -> tuple[float, float]:
         """E f and its standard error, by the law of a ratio of means: the spread of the scrambles' means of w (f - E f)."""
@@ -219,7 +219,7 @@ def draw_weighted(target: Target, temperature: float) -> WeightedDraws:
 
     Raises `OutOfReachError`, with the reason, where no law fits, or where there are too many data.
     """
-    data = Potential(target, temperature).data
+    data = TorchPotential(target, temperature).data
     if SCRAMBLES * FIRST * data > EVALUATIONS:
         raise OutOfReachError(
             f"{SCRAMBLES * FIRST} draws would evaluate {data} data each, more than {EVALUATIONS:.0e} in all"
@@ -231,7 +231,7 @@ def draw_weighted(target: Target, temperature: float) -> WeightedDraws:
 
 def precise_average(
     draws: WeightedDraws, terms: Mapping[Exponents, Fraction]
-) -> tuple[Average, WeightedDraws]:
+) -> tuple[EstimatedAverage, WeightedDraws]:
     """E f, and the draws that it is from: so many that its standard error is `ENOUGH`, or as many as there may be.
 
     Raises `OutOfReachError` where even those give no standard error.
@@ -247,7 +247,7 @@ def precise_average(
         draws = draws.doubled
 
 
-def _points(fit: Fit, first: int, last: int) -> np.ndarray:
+def _points(fit: FittedLaw, first: int, last: int) -> np.ndarray:
     """The points first, ..., last - 1 of every scramble, one scramble after another. Shape (n, d)."""
     return np.concatenate([fit.law.draws(first, last, _SEED + number) for number in range(SCRAMBLES)])
 
@@ -258,7 +258,7 @@ def _interleaved(old: np.ndarray, new: np.ndarray) -> np.ndarray:
     return np.concatenate(halves, axis=1).reshape(-1, *old.shape[1:])
 
 
-def _is_gradient(fit: Fit, points: np.ndarray) -> bool:
+def _is_gradient(fit: FittedLaw, points: np.ndarray) -> bool:
     """Does grad U/T, integrated along segments from the mode to draws, give the rise of U/T?
 
     It does not where U jumps, or where a user's own derivative is wrong.
@@ -274,4 +274,4 @@ def _is_gradient(fit: Fit, points: np.ndarray) -> bool:
     return bool((np.abs(rises - due) <= _AGREE * (1 + np.abs(due))).all())
 
 
-__all__ = ["SCRAMBLES", "Average", "WeightedDraws", "draw_weighted", "precise_average"]
+__all__ = ["SCRAMBLES", "EstimatedAverage", "WeightedDraws", "draw_weighted", "precise_average"]

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import optimize
 
 from sgverify.errors import OutOfReachError
-from sgverify.samplers.importance.potential import Potential
+from sgverify.samplers.importance.potential import TorchPotential
 from sgverify.samplers.importance.student import Student
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.targets.target import Target
@@ -41,14 +41,14 @@ _STRETCH = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class FittedLaw:
     """A Student law fitted to exp(-U/T), the target's `potential`, its least value and the place of that value, shape (d,).
 
     `share` is the effective share of the draws of the last round, `descents` the number of descents that found no other mode.
     """
 
     law: Student
-    potential: Potential
+    potential: TorchPotential
     mode: np.ndarray
     lowest: float
     share: float
@@ -59,7 +59,7 @@ class Fit:
         return np.asarray(self.lowest - energies - self.law.log_density(points))
 
 
-def fit_student(target: Target, temperature: float) -> Fit:
+def fit_student(target: Target, temperature: float) -> FittedLaw:
     """The Student law fitted to exp(-U/T).
 
     Raises `OutOfReachError`, with the reason, where U has no mode with a positive definite Hessian, or another mode
@@ -71,15 +71,15 @@ def fit_student(target: Target, temperature: float) -> Fit:
         raise OutOfReachError("the parameters of a module have many modes, of which a fitted law reaches one")
     if target.rugged or len(target.peaks) > 1:
         raise OutOfReachError("the target has many modes, of which a fitted law reaches one")
-    potential = Potential(target, temperature)
+    potential = TorchPotential(target, temperature)
     mode, lowest, root = _at_the_mode(target, potential)
     law, share, largest = _adapted(Student(mode, root), potential, lowest)
-    fit = Fit(law, potential, mode, lowest, share, 2 * _STARTS * len(_WIDE))
+    fit = FittedLaw(law, potential, mode, lowest, share, 2 * _STARTS * len(_WIDE))
     _refuse_other_modes(fit, largest)
     return fit
 
 
-def _at_the_mode(target: Target, potential: Potential) -> tuple[np.ndarray, float, np.ndarray]:
+def _at_the_mode(target: Target, potential: TorchPotential) -> tuple[np.ndarray, float, np.ndarray]:
     """The mode, U/T there, and the Cholesky factor of the inverse Hessian of U/T. Shapes (d,), (), (d, d)."""
     start, widths = (
         target.location_float64(potential.temperature),
@@ -98,7 +98,7 @@ def _at_the_mode(target: Target, potential: Potential) -> tuple[np.ndarray, floa
     return mode, lowest, root
 
 
-def _descended(potential: Potential, start: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, float]:
+def _descended(potential: TorchPotential, start: np.ndarray, axes: np.ndarray) -> tuple[np.ndarray, float]:
     """The end of a descent of U/T from a point along `axes`, which are about one width long each, and U/T there."""
 
     def function(along: np.ndarray) -> tuple[float, np.ndarray]:
@@ -114,7 +114,7 @@ def _descended(potential: Potential, start: np.ndarray, axes: np.ndarray) -> tup
     return start + axes @ found.x, float(found.fun)
 
 
-def _adapted(law: Student, potential: Potential, lowest: float) -> tuple[Student, float, float]:
+def _adapted(law: Student, potential: TorchPotential, lowest: float) -> tuple[Student, float, float]:
     """The law of the best round, with its effective share and the largest log weight of its draws."""
     best: tuple[Student, float, float] | None = None
     for seed in range(_ROUNDS):
@@ -155,7 +155,7 @@ def _flattened(logs: np.ndarray, least: float) -> np.ndarray:
     return weights
 
 
-def _refuse_other_modes(fit: Fit, largest: float) -> None:
+def _refuse_other_modes(fit: FittedLaw, largest: float) -> None:
     """Raise `OutOfReachError` where a descent ends at a point with a weight far above the `largest` log weight of the draws."""
     law, bound, starts = fit.law, largest + math.log(_BEYOND), []
     for times in _WIDE:

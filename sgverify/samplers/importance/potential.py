@@ -16,7 +16,7 @@ _PIECE = 500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Potential:
+class TorchPotential:
     """U/T of a target, in float64."""
 
     target: Target

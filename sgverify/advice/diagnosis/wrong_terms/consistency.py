@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause, CauseName
-from sgverify.advice.diagnosis.wrong_terms.groups import Group, drift_groups, kinds_of, quotient
+from sgverify.advice.diagnosis.wrong_terms.groups import DriftGroup, drift_groups, kinds_of, quotient
 from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, moments_of, unit
 from sgverify.advice.diagnosis.wrong_terms.noise import (
-    Diffusion,
+    DiffusionTerm,
     between_variables,
     diffusions,
     has_metric,
@@ -22,7 +22,7 @@ from sgverify.advice.diagnosis.wrong_terms.noise import (
     on_branch,
     temperature_cause,
 )
-from sgverify.advice.diagnosis.wrong_terms.ratio import Ratio, printed
+from sgverify.advice.diagnosis.wrong_terms.ratio import Quotient, printed
 from sgverify.exact.rings.polynomials import Polynomial, parts_in, to_fraction
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.local_order import expand_step
@@ -100,13 +100,15 @@ def _too_early(moments: StepMoments) -> Cause | None:
     return None
 
 
-def _in_common(moments: StepMoments, groups: Sequence[Group], noises: Sequence[Diffusion]) -> Cause | None:
+def _in_common(
+    moments: StepMoments, groups: Sequence[DriftGroup], noises: Sequence[DiffusionTerm]
+) -> Cause | None:
     """One mistake that scales several terms alike."""
     ring = moments.ring
-    wrong: list[Group | Diffusion] = [*groups, *noises]
+    wrong: list[DriftGroup | DiffusionTerm] = [*groups, *noises]
     ratios = {id(item): item.ratio for item in wrong}
     numbers = [ratio.number if ratio else None for ratio in ratios.values()]
-    terms: list[Group | Diffusion] = [*drift_groups(moments), *diffusions(moments)]
+    terms: list[DriftGroup | DiffusionTerm] = [*drift_groups(moments), *diffusions(moments)]
     everything = [item for item in terms if any(value for value in item.expected.values())]
     first = numbers[0] if numbers else None
     if (
@@ -145,7 +147,7 @@ def _in_common(moments: StepMoments, groups: Sequence[Group], noises: Sequence[D
     return None
 
 
-def _of_drift(group: Group, moments: StepMoments) -> Cause | None:
+def _of_drift(group: DriftGroup, moments: StepMoments) -> Cause | None:
     if group.kind == "force":
         parts = _of_parts(group, moments)
         if parts is not None:
@@ -180,7 +182,7 @@ def _of_drift(group: Group, moments: StepMoments) -> Cause | None:
     return Cause(OF_KIND[group.kind], f"{stands}{on}")
 
 
-def _of_ratio(group: Group, ratio: Ratio, stands: str, moments: StepMoments) -> Cause:
+def _of_ratio(group: DriftGroup, ratio: Quotient, stands: str, moments: StepMoments) -> Cause:
     number, on = ratio.number, on_branch(moments)
     name = OF_KIND[group.kind]
     if ratio.depends_on("T"):
@@ -206,7 +208,7 @@ def _of_ratio(group: Group, ratio: Ratio, stands: str, moments: StepMoments) -> 
     return Cause(name, f"{stands}: a factor of {ratio.text}{on}")
 
 
-def _missing(group: Group, moments: StepMoments) -> Cause:
+def _missing(group: DriftGroup, moments: StepMoments) -> Cause:
     """A group that the generator lacks; it may stand at h^2, multiplied by h once more."""
     what, on = WORDS[group.kind].format(v=group.variable), on_branch(moments)
     due, k = group.expected[group.place], group.place
@@ -228,7 +230,7 @@ def _missing(group: Group, moments: StepMoments) -> Cause:
     return Cause(OF_KIND[group.kind], f"{what} is missing: {has}{on}")
 
 
-def _of_kicks(group: Group, number: Fraction, moments: StepMoments) -> Cause:
+def _of_kicks(group: DriftGroup, number: Fraction, moments: StepMoments) -> Cause:
     """The force on a momentum with a factor: its kicks act for the wrong time in all."""
     shares = kick_shares(moments, group.variable)
     texts = f"({_sum(shares)}) h = " if len(shares) > 1 and sum(shares) == number else ""
@@ -271,7 +273,7 @@ def _also(number: Fraction) -> str:
     return "" if number == 1 else f", and the factor {number} too much"
 
 
-def _of_parts(group: Group, moments: StepMoments) -> Cause | None:
+def _of_parts(group: DriftGroup, moments: StepMoments) -> Cause | None:
     """Prior and likelihood entering with different factors: U is their sum."""
     ring, k = group.ring, group.place
     jets = [j for j, key in ring.jets.items() if key[0] == "prior" and group.found[k].degrees()[j]]
@@ -281,8 +283,8 @@ def _of_parts(group: Group, moments: StepMoments) -> Cause | None:
     whole = ring.position("U", 0, index)
     parts = parts_in(group.found[k], [jets[0], whole])
     due = parts_in(group.expected[k], [whole]).get((1,), ring.zero)
-    data = Ratio.of(parts.get((0, 1), ring.zero), due, ring).number if due else None
-    extra = Ratio.of(parts.get((1, 0), ring.zero), due, ring).number if due else None
+    data = Quotient.of(parts.get((0, 1), ring.zero), due, ring).number if due else None
+    extra = Quotient.of(parts.get((1, 0), ring.zero), due, ring).number if due else None
     if data is None or extra is None:
         return None
     prior, on = data + extra, on_branch(moments)
@@ -302,7 +304,7 @@ def _of_parts(group: Group, moments: StepMoments) -> Cause | None:
     )
 
 
-def _of_feedback(group: Group, stands: str, moments: StepMoments) -> Cause:
+def _of_feedback(group: DriftGroup, stands: str, moments: StepMoments) -> Cause:
     """The drift of a scalar, term by term: the energy, and the number that it is held against."""
     ring, k, on = group.ring, group.place, on_branch(moments)
     apart = group.found[k] - group.expected[k]
@@ -320,7 +322,7 @@ def _of_feedback(group: Group, stands: str, moments: StepMoments) -> Cause:
     )
 
 
-def _right_in_one_dimension(group: Group, moments: StepMoments) -> bool:
+def _right_in_one_dimension(group: DriftGroup, moments: StepMoments) -> bool:
     """Whether the same group is right in dimension 1."""
     return not any(
         other.wrong and (other.variable, other.kind) == (group.variable, group.kind)
@@ -336,7 +338,7 @@ def _with_state(value: Polynomial, ring: Ring) -> Polynomial:
     return found
 
 
-def _sign_only(group: Group) -> CauseName:
+def _sign_only(group: DriftGroup) -> CauseName:
     """Whether found and due agree in size on each coordinate, up to signs."""
     same = all(group.found[k] in (group.expected[k], -group.expected[k]) for k in group.expected)
     return "drift-sign" if same else "drift-scaled"
@@ -365,7 +367,7 @@ def _metric_free(expected: Polynomial, moments: StepMoments) -> Polynomial | Non
     return expected.subs(values)
 
 
-def _times(ratio: Ratio, name: str) -> str:
+def _times(ratio: Quotient, name: str) -> str:
     text = ratio.text
     return f"{text} {name}" if ratio.number is not None else f"{name} times {text}"
 

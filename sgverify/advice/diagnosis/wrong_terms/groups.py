@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments
-from sgverify.advice.diagnosis.wrong_terms.ratio import Ratio
+from sgverify.advice.diagnosis.wrong_terms.ratio import Quotient
 from sgverify.exact.rings.polynomials import Polynomial, parts_in
 from sgverify.exact.rings.ring import Ring
 
@@ -28,7 +28,7 @@ Kind = Literal["force", "correction", "friction", "motion", "feedback", "constan
 
 
 @dataclass(frozen=True)
-class Group:
+class DriftGroup:
     """The terms of one kind in the drift of a variable: found in a step and expected by its dynamics, by coordinate."""
 
     variable: str
@@ -49,12 +49,12 @@ class Group:
         return apart[0] if apart else next(iter(self.expected))
 
     @property
-    def ratio(self) -> Ratio | None:
+    def ratio(self) -> Quotient | None:
         """found / expected; None where they are not proportional with one factor."""
         return quotient(self.found[self.place], self.expected[self.place], self.ring)
 
 
-def quotient(found: Polynomial, expected: Polynomial, ring: Ring) -> Ratio | None:
+def quotient(found: Polynomial, expected: Polynomial, ring: Ring) -> Quotient | None:
     """found / expected where that is a function of the parameters alone, else None."""
     if not expected:
         return None
@@ -64,7 +64,7 @@ def quotient(found: Polynomial, expected: Polynomial, ring: Ring) -> Ratio | Non
     top = own.get(index, ring.zero)
     if ring.reduce(found * bottom - expected * top):
         return None
-    return Ratio.of(top, bottom, ring)
+    return Quotient.of(top, bottom, ring)
 
 
 def state_positions(ring: Ring, *values: Polynomial) -> list[int]:
@@ -73,7 +73,7 @@ def state_positions(ring: Ring, *values: Polynomial) -> list[int]:
     return [k for k in used if not ring.depends_only_on_parameters(ring.generator_at(k))]
 
 
-def drift_groups(moments: StepMoments) -> list[Group]:
+def drift_groups(moments: StepMoments) -> list[DriftGroup]:
     """The terms of the drift, by variable and kind; those of the step are its mean at h^1."""
     ring = moments.ring
     found: dict[tuple[str, Kind], dict[int, Polynomial]] = {}
@@ -87,7 +87,7 @@ def drift_groups(moments: StepMoments) -> list[Group]:
             {k: table.get((variable, kind), {}).get(k, ring.zero) for k in places}
             for table in (found, expected)
         ]
-        groups.append(Group(variable, kind, sides[0], sides[1], ring))
+        groups.append(DriftGroup(variable, kind, sides[0], sides[1], ring))
     return groups
 
 
@@ -132,4 +132,4 @@ def _kind(used: set[int], k: int, ring: Ring) -> Kind:
     return "motion" if variables else "constant"
 
 
-__all__ = ["Group", "Kind", "drift_groups", "kinds_of", "quotient", "state_positions"]
+__all__ = ["DriftGroup", "Kind", "drift_groups", "kinds_of", "quotient", "state_positions"]

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sgverify.advice.diagnosis.model import Cause, CauseName
 from sgverify.advice.diagnosis.wrong_terms.groups import quotient
 from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, moments_of
-from sgverify.advice.diagnosis.wrong_terms.ratio import Ratio, printed, root_text
+from sgverify.advice.diagnosis.wrong_terms.ratio import Quotient, printed, root_text
 from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Ring
 
@@ -18,7 +18,7 @@ LATEST = 8
 
 
 @dataclass(frozen=True)
-class Diffusion:
+class DiffusionTerm:
     """Twice the diffusion of a variable, Cov of its increment at h^1: found and due, by pairs of coordinates."""
 
     variable: str
@@ -38,13 +38,13 @@ class Diffusion:
         return self.found != self.expected
 
     @property
-    def ratio(self) -> Ratio | None:
+    def ratio(self) -> Quotient | None:
         """found / due where one factor of the parameters says all."""
         k, m = self.place
         return quotient(self.found[k, m], self.expected[k, m], self.moments.ring)
 
 
-def diffusions(moments: StepMoments) -> list[Diffusion]:
+def diffusions(moments: StepMoments) -> list[DiffusionTerm]:
     """The diffusion of each variable."""
     ring = moments.ring
     found = []
@@ -52,7 +52,7 @@ def diffusions(moments: StepMoments) -> list[Diffusion]:
         places = [k for k, (name, _) in enumerate(ring.coordinates) if name == variable]
         pairs = [(k, m) for k in places for m in places if k <= m]
         found.append(
-            Diffusion(
+            DiffusionTerm(
                 variable,
                 {pair: moments.covariance(*pair, 2) for pair in pairs},
                 {pair: moments.expected_covariance(*pair, 2) for pair in pairs},
@@ -62,7 +62,7 @@ def diffusions(moments: StepMoments) -> list[Diffusion]:
     return found
 
 
-def of_diffusion(noise: Diffusion) -> Cause | None:
+def of_diffusion(noise: DiffusionTerm) -> Cause | None:
     """The cause of a wrong diffusion of one variable."""
     moments, (k, m) = noise.moments, noise.place
     ring, dynamics, on = moments.ring, moments.scheme.dynamics.name, on_branch(moments)
@@ -167,7 +167,7 @@ def on_branch(moments: StepMoments) -> str:
 
 
 __all__ = [
-    "Diffusion",
+    "DiffusionTerm",
     "between_variables",
     "diffusions",
     "has_metric",

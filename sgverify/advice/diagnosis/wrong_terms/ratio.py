@@ -11,7 +11,7 @@ from sgverify.exact.rings.ring import Ring
 
 
 @dataclass(frozen=True)
-class Ratio:
+class Quotient:
     """numerator / denominator, polynomials in the roots of the parameters without a common factor."""
 
     numerator: Polynomial
@@ -19,17 +19,17 @@ class Ratio:
     ring: Ring
 
     @staticmethod
-    def of(numerator: Polynomial, denominator: Polynomial, ring: Ring) -> Ratio:
+    def of(numerator: Polynomial, denominator: Polynomial, ring: Ring) -> Quotient:
         """The quotient in lowest terms, the leading coefficient of the denominator 1."""
         if not numerator:
-            return Ratio(numerator, ring.one, ring)
+            return Quotient(numerator, ring.one, ring)
         numerator, below = _without_reciprocals(numerator, ring)
         denominator, above = _without_reciprocals(denominator, ring)
         numerator, denominator = numerator * above, denominator * below
         common = numerator.gcd(denominator)
         top, bottom = numerator // common, denominator // common
         lead = ring.constant(1 / to_fraction(bottom.leading_coefficient()))
-        return Ratio(top * lead, bottom * lead, ring)
+        return Quotient(top * lead, bottom * lead, ring)
 
     @property
     def number(self) -> Fraction | None:
@@ -54,11 +54,11 @@ class Ratio:
         at = self.ring.position("root", parameter)
         return self.numerator.degrees()[at] > 0 or self.denominator.degrees()[at] > 0
 
-    def at_one(self, parameter: str) -> Ratio:
+    def at_one(self, parameter: str) -> Quotient:
         """The ratio where a parameter is 1."""
         name = self.ring.context.name(self.ring.position("root", parameter))
         values: dict[str | int, int] = {name: 1}
-        return Ratio.of(self.numerator.subs(values), self.denominator.subs(values), self.ring)
+        return Quotient.of(self.numerator.subs(values), self.denominator.subs(values), self.ring)
 
     @property
     def text(self) -> str:
@@ -123,4 +123,4 @@ def _term(exponents: tuple[int, ...], factor: Fraction, ring: Ring) -> str:
     return "-" * (factor < 0) + " ".join(parts) + "".join(f"/{text}" for text in divisors)
 
 
-__all__ = ["Ratio", "printed", "root_text"]
+__all__ = ["Quotient", "printed", "root_text"]

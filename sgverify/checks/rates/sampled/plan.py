@@ -254,8 +254,8 @@ def _small_enough(tried: list[Pilot]) -> bool:
 
 
 def _refuse_costly_pilot(subject: Subject) -> None:
-    """Raise `NoSweep` where even the shortest pilot run is more than a default run may take; given chains are run."""
-    steps = 2 * CHAINS * LENGTHS[0]
+    """Raise `NoSweep` where the pilot runs of one step size take more than a default run may; given chains are run."""
+    steps = 2 * CHAINS * sum(LENGTHS)
     if steps > most_steps(subject) and subject.configuration.chains == Configuration().chains:
         raise NoSweep(
             f"the pilot run alone would take {cost_text(subject, steps)}, as a step visits many data; take gradient.kind='iid' "

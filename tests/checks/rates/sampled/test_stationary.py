@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -129,7 +130,7 @@ def test_a_thermostat_falls_back_to_samples_and_exact_alone_says_why_not() -> No
 def test_the_same_configuration_gives_the_same_bits_and_another_seed_others() -> None:
     few = {**SHORT, "chains": 64, "schedule": {"step": 0.25}}
     first, again = (asked("sgld-euler", **few) for _ in range(2))
-    assert first == type(again)(**{**vars(again), "seconds": first.seconds})
+    assert first == replace(again, seconds=first.seconds)
     assert asked("sgld-euler", **{**few, "seed": 1}).points != first.points
     subject = make_subject("sgld-euler", load_configuration(SHORT))
     assert len({run_seed(subject, *stage) for stage in ((), ("a",), ("b",), ("a", "b"), ("a", 1.0))}) == 5

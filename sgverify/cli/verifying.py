@@ -1,0 +1,233 @@
+"""`sgverify verify`: which lines are printed while a scheme is judged, and which block ends them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sgverify.cli import output
+from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
+from sgverify.cli.workers import processes
+from sgverify.errors import ConfigurationError
+from sgverify.evidence import Evidence, exit_code
+
+if TYPE_CHECKING:
+    from sgverify.checks import Subject
+    from sgverify.configuration import Configuration
+    from sgverify.verdict.asking import Enquiry
+    from sgverify.verdict.results import Results
+
+SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
+
+
+@click.command()
+@click.argument("scheme")
+@CONFIG
+@SET
+@click.option(
+    "--checks", metavar="ID,...", help="Only these checks or claims, under the configured gradient alone."
+)
+@click.option("--quiet", "style", flag_value=QUIET, help="Print the closing block alone.")
+@click.option(
+    "--all", "style", flag_value=ALL, help="Print every finding, with the consequences of failures."
+)
+@click.option(
+    "--explain",
+    "style",
+    flag_value=EXPLAIN,
+    help="Print claim, finding, formulas and replay command of each answer.",
+)
+@click.option(
+    "--minimise",
+    is_flag=True,
+    help="Search for the simplest configuration under which the first violation remains.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=1,
+    help="Processes to use: with 2 the running code is checked beside the method. The answer is the same.",
+)
+@PLOT
+@JSON
+def verify(
+    scheme: str,
+    config: str | None,
+    settings: tuple[str, ...],
+    checks: str | None,
+    style: str | None,
+    minimise: bool,
+    workers: int,
+    plot_path: str | None,
+    json_path: str | None,
+) -> int:
+    """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute.
+
+    Three groups of findings are printed as they are settled, and a block with the whole answer: PASS, FAIL or UNDECIDED.
+    Without a configured gradient, full gradients and random minibatches are both judged.
+    """
+    from sgverify.configuration import load_configuration
+    from sgverify.schemes.loading import load_step
+
+    watch = output.Stopwatch()
+    output.check_writable(json_path)
+    check_plot(plot_path)
+    selected = _ids(checks)
+    configuration = load_configuration(config, settings)
+    step = load_step(scheme)
+    # On a terminal the bar stands there before anything heavy is loaded.
+    with output.progress(f"verifying {scheme}") as progress:
+        from sgverify.verdict.asking import enquire
+        from sgverify.verdict.results import Results
+
+        screen = Display(scheme, step, style or SHORT, progress, silent=json_path == "-")
+        # Points that only illustrate are computed where somebody sees them.
+        brief = json_path is None and plot_path is None
+        enquiry = enquire(scheme, configuration, selected, brief=brief)
+        with output.kept(json_path, watch, screen.told), screen.cut_short():
+            found = _answers(enquiry, scheme, configuration, workers, progress, screen)
+        if json_path:
+            output.write_answer(json_path, found, watch)
+        results = Results(found, enquiry)
+        closing = [] if json_path == "-" else results.verdict.lines(output.width())
+    with output.quiet_pipe():
+        screen.end(results, closing)
+    plot(results, plot_path)
+    if minimise:
+        show_minimal(enquiry.subject, results, quiet=json_path == "-")
+    return exit_code(results)
+
+
+def _answers(
+    enquiry: Enquiry,
+    scheme: str,
+    configuration: Configuration,
+    workers: int,
+    progress: Any,
+    screen: Display,
+) -> list[Evidence]:
+    """The evidence on method, code and paper, with two workers that on the code from a second process."""
+    if workers == 1 or not enquiry.asks("code"):
+        return enquiry.ask(progress, screen.tell)
+    from sgverify.configuration import tree_of
+
+    with processes(1) as pool:
+        code = pool.submit(answers_about_code, scheme, tree_of(configuration), enquiry.selected)
+        found = enquiry.ask(progress, screen.tell, "method")
+        try:
+            beside = code.result()
+            screen.tell(beside)
+        except BrokenExecutor:
+            beside = enquiry.ask(progress, screen.tell, "code")
+    return [*found, *beside, *enquiry.ask(progress, screen.tell, "paper")]
+
+
+def answers_about_code(scheme: str, tree: dict[str, Any], selected: tuple[str, ...]) -> list[Evidence]:
+    """The evidence on the code that runs, for a process of its own."""
+    from sgverify.configuration import load_configuration
+    from sgverify.verdict.asking import enquire
+
+    return enquire(scheme, load_configuration(tree), selected).ask(None, None, "code")
+
+
+class Display:
+    """The output of `verify`: findings as they are settled, above the progress bar, and the block at the end."""
+
+    def __init__(self, scheme: str, step: Any, style: str, progress: Any, *, silent: bool) -> None:
+        from sgverify.verdict.lines import Lines
+
+        self.told: list[Evidence] = []
+        self._style, self._silent, self._progress = style, silent, progress
+        self._heading = [_introduced(scheme, step)]
+        self._lines = Lines(scheme, output.width(), style == ALL)
+
+    def tell(self, evidence: Sequence[Evidence]) -> None:
+        """Print the lines that further answers complete."""
+        self.told += evidence
+        self._echo(self._lines.tell(evidence))
+
+    @contextmanager
+    def cut_short(self) -> Iterator[None]:
+        """A context in which an error or Ctrl-C leaves no finding unprinted."""
+        try:
+            yield
+        except BaseException:
+            self._echo(self._lines.end())
+            raise
+
+    def end(self, results: Results, closing: Sequence[str]) -> None:
+        """Print the lines that are left, and the closing block."""
+        self._progress = None
+        self._echo(self._lines.end())
+        if self._silent:
+            return
+        if self._style == EXPLAIN:
+            from sgverify.report import explain
+
+            # Failures come last, next to the block.
+            for item in sorted(results, key=lambda item: item.outcome == "fail"):
+                output.say(explain(item), item.outcome)
+        if self._style != QUIET:
+            click.echo()
+        output.say(closing[0], results.outcome, bold=True)
+        for line in closing[1:]:
+            click.echo(line)
+
+    def _echo(self, lines: Iterable[str]) -> None:
+        shown = list(lines)
+        if not shown or self._silent or self._style in (QUIET, EXPLAIN):
+            return
+        shown, self._heading = [*self._heading, *shown], []
+        with output.above(self._progress), output.quiet_pipe():
+            for line in shown:
+                output.say(line, _outcome_of(line))
+
+
+def _introduced(scheme: str, step: Any) -> str:
+    """The scheme, its dynamics, and the order that it states."""
+    inner = getattr(step, "scheme", step)
+    dynamics = getattr(inner, "dynamics", None)
+    order = getattr(inner, "order", None)
+    said = [f"a step of {dynamics.name}"] if dynamics is not None else []
+    said.append(f"stated order {order}" if order else "no order stated")
+    return f"{scheme}: {', '.join(said)}"
+
+
+def _outcome_of(line: str) -> str:
+    """The outcome that a finding's line shows by its sign; "" for headings."""
+    from sgverify.report.wording import SYMBOLS
+
+    signs = {sign: name for name, sign in SYMBOLS.items()}
+    return signs.get(line.strip()[:1], "") if line.startswith("  ") else ""
+
+
+def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
+    """Print the command line with the simplest configuration for the first violation; with `quiet`, to stderr."""
+    from sgverify.configuration import tree_of
+    from sgverify.testing.shrinking.minimising import minimise_violation, violation
+
+    first = violation(evidence)
+    if first is None:
+        click.echo("nothing to minimise: nothing violates", err=True)
+        return
+    found = minimise_violation(subject, first)
+    if not found.judgements and not tree_of(found.configuration):
+        click.echo(f"minimal: the defaults violate already: {found.evidence.replay}", err=quiet)
+        return
+    click.echo(f"minimal ({found.judgements} configurations judged): {found.evidence.replay}", err=quiet)
+
+
+def _ids(text: str | None) -> list[str]:
+    if text is None:
+        return []
+    ids = [part.strip() for part in text.split(",") if part.strip()]
+    if not ids:
+        raise ConfigurationError(
+            f"--checks {text!r}: names nothing; give ids from `sgverify list checks`, or leave it out for all"
+        )
+    return ids

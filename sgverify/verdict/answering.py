@@ -1,0 +1,38 @@
+"""Does a scheme do what the theory promises (`verify`), and at which rate does its error fall (`rate`)?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from sgverify.checks.applicable_claims import Progress
+from sgverify.checks.verify_and_rate import Source
+from sgverify.configuration import load_configuration
+from sgverify.configuration.overrides import Overrides
+from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.composites import Composite
+from sgverify.verdict.asking import enquire
+from sgverify.verdict.results import Results
+
+
+def verify(
+    scheme: Scheme | TorchStep | Composite | str,
+    config: Source = None,
+    *,
+    checks: Sequence[str] = (),
+    progress: Progress | None = None,
+    **overrides: Unpack[Overrides],
+) -> Results:
+    """Judge a scheme: one piece of evidence for each applicable pair of check and claim.
+
+    `scheme` is a scheme, torch code under `torch_step`, a composite, or a reference (`"sghmc-aboba"`, `"mine.py:heun"`,
+    `"resgld"`). Of a composite its scheme is judged as well, under the scheme's own name. `config` is
+    a file, mapping or `Configuration`; `overrides` are configuration keys (`friction=3.0`, `gradient={"kind": "iid"}`).
+    Where no gradient is configured and no checks are named, full gradients and random minibatches are both judged.
+    Raises `UserError` where scheme, configuration or names are wrong.
+    """
+    enquiry = enquire(scheme, load_configuration(config, **overrides), checks)
+    return Results(enquiry.ask(progress), enquiry)
+
+
+__all__ = ["verify"]

@@ -1,0 +1,162 @@
+"""Is a scheme right? The question is asked under the configured gradient and, where none is, under random minibatches too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from sgverify.checks.applicable_claims import Progress, not_validated, settle, stable_questions
+from sgverify.checks.question import STATED, Question
+from sgverify.checks.registry import CHECKS, Matter
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.unused_settings import refuse_unused
+from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
+from sgverify.claims import claims
+from sgverify.configuration import Configuration, load_configuration, tree_of
+from sgverify.errors import UserError
+from sgverify.evidence import Evidence
+from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.composites import Composite
+from sgverify.user_code import own_code
+from sgverify.verdict.findings import MATTERS
+
+BATCH = 10
+"""The size of the minibatches that are judged beside the full gradients, or N where there are fewer data."""
+
+Told = Callable[[list[Evidence]], None]
+
+
+@dataclass
+class Enquiry:
+    """What is asked of a scheme: the subjects, and why minibatches are left out where they are (`without_minibatches`)."""
+
+    subject: Subject
+    selected: tuple[str, ...] = ()
+    minibatches: Subject | None = None
+    without_minibatches: str | None = None
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """The subject as configured, then that with minibatches."""
+        return (self.subject, *((self.minibatches,) if self.minibatches is not None else ()))
+
+    @cached_property
+    def questions(self) -> list[Question]:
+        """All questions: those on the method before those on the code and on the paper, one quantity after the other."""
+        asked = stable_questions(self.subject, self.selected)
+        known = {(item.claim.id, item.quantity) for item in asked}
+        try:
+            more = [] if self.minibatches is None else stable_questions(self.minibatches, self.selected)
+        except UserError as error:
+            more = []
+            self._leave_out(None, error)
+            self.minibatches = None
+        for item in more:
+            same = item.check.any_gradient and not item.subject.black_box
+            if not (same and (item.claim.id, item.quantity) in known):
+                asked.append(item)
+        matters, checks = list(MATTERS), list(CHECKS)
+        return sorted(asked, key=lambda item: (matters.index(item.check.matter), checks.index(item.quantity)))
+
+    def ask(
+        self,
+        progress: Progress | None = None,
+        told: Told | None = None,
+        *matters: Matter,
+    ) -> list[Evidence]:
+        """The evidence on the `matters`, by default on all; `told` gets the answers to each question as soon as it is settled.
+
+        Raises what `settle` raises; a `UserError` about minibatches leaves them out and is kept in `without_minibatches`.
+        """
+        # The user's code may not print on stdout; what is told may.
+        with own_code():
+            unmet = self._not_validated
+            questions = (
+                []
+                if unmet
+                else [item for item in self.questions if not matters or item.check.matter in matters]
+            )
+        found = unmet or settle(questions, self.selected, progress, told=told, excused=self._leave_out)
+        return sorted(found, key=self._place)
+
+    def _place(self, item: Evidence) -> tuple[int, ...]:
+        """The place in an answer: full gradients first, then the order of the claims, corrected ones after printed."""
+        kinds = [subject.configuration.gradient.kind for subject in self.subjects]
+        schemes = [part.reference for part in self.subject.parts]
+        card = claims()[item.claim]
+        printed = card.corrects or card.id
+        return (
+            kinds.index(item.configuration["gradient"]["kind"]),
+            schemes.index(item.scheme),
+            printed != STATED,
+            list(claims()).index(printed),
+            card.quantities.index(item.check),
+            card.corrects is not None,
+        )
+
+    @cached_property
+    def _not_validated(self) -> list[Evidence]:
+        """Inconclusive evidence where validating a configuration raised an unforeseen exception."""
+        found = [not_validated(part) for part in self.subject.parts]
+        try:
+            found += [not_validated(part) for part in self.minibatches.parts] if self.minibatches else []
+        except UserError as error:
+            self._leave_out(None, error)
+            self.minibatches = None
+        return [item for item in found if item is not None]
+
+    def asks(self, matter: Matter) -> bool:
+        """Is there a question about the matter?"""
+        if not self.selected:
+            return True
+        known = claims()
+        quantities = {
+            name for item in self.selected for name in (known[item].quantities if item in known else (item,))
+        }
+        return any(CHECKS[name].matter == matter for name in quantities if name in CHECKS)
+
+    def _leave_out(self, question: Question | None, error: UserError) -> bool:
+        """Excuse a mistake that only the minibatches meet, which the user did not ask for."""
+        if (
+            question is not None
+            and question.subject.configuration.gradient.kind == self.subject.configuration.gradient.kind
+        ):
+            return False
+        self.without_minibatches = str(error)
+        return True
+
+
+def enquire(
+    scheme: Scheme | TorchStep | Composite | str,
+    configuration: Configuration,
+    selected: Sequence[str] = (),
+    *,
+    brief: bool = False,
+) -> Enquiry:
+    """What to ask of a scheme.
+
+    Full gradients and minibatches drawn with replacement are both judged, unless the configuration names a gradient estimator or
+    checks are selected. A `brief` enquiry leaves out points that only illustrate. Raises `UserError` where scheme,
+    configuration or names are wrong.
+    """
+    subject = replace(make_subject(scheme, configuration), brief=brief)
+    refuse_stray_tables(subject)
+    refuse_unused(subject, "verify")
+    enquiry = Enquiry(subject, tuple(selected))
+    if selected:
+        enquiry.without_minibatches = "only the checks that were named were asked"
+    elif "gradient" in configuration.model_fields_set:
+        enquiry.without_minibatches = f"gradient.kind={configuration.gradient.kind} was chosen"
+    elif subject.black_box:
+        enquiry.without_minibatches = "the invariant law of torch code is read under full gradients"
+    elif subject.target.size is None:
+        enquiry.without_minibatches = f"target.name={subject.target.name} has no data"
+    else:
+        gradient = {"kind": "iid", "batch": min(BATCH, subject.target.size)}
+        both = load_configuration({**tree_of(configuration), "gradient": gradient})
+        enquiry.minibatches = replace(subject, configuration=both)
+    return enquiry
+
+
+__all__ = ["Enquiry", "enquire"]

@@ -1,0 +1,193 @@
+"""The answer in one block of at most eight lines: the outcome, the finding, the cause and the mend, the settings, what is open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from textwrap import wrap
+
+from sgverify.advice.diagnosis.model import Diagnosis
+from sgverify.advice.size import HowLarge
+from sgverify.checks.subject.subject import Subject
+from sgverify.evidence import Evidence, whole_outcome
+from sgverify.report.wording import exponent_text
+from sgverify.verdict.findings import WIDEST, findings_of, folded, gradient_of, said, shortened
+from sgverify.verdict.untested import Untried
+
+MOST_LINES = 8
+_LABEL = 12
+
+
+@dataclass(frozen=True)
+class ClosingBlock:
+    """The whole answer about one scheme, before its lines are laid out."""
+
+    scheme: str
+    evidence: tuple[Evidence, ...]
+    subject: Subject | None = None
+    untested: tuple[Untried, ...] = ()
+    diagnosis: Diagnosis | None = None
+    sizes: tuple[HowLarge, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        """PASS, FAIL or UNDECIDED."""
+        return whole_outcome(self.evidence).upper()
+
+    def text(self, width: int = WIDEST) -> str:
+        """The block, at most `MOST_LINES` lines of at most `width` columns."""
+        return "\n".join(self.lines(width))
+
+    def lines(self, width: int = WIDEST) -> list[str]:
+        """The lines of the block: one for each row, and of the lines that are left the most to the first rows."""
+        indent = " " * (len(self.outcome) + 2)
+        rows = [(indent, f"{self.outcome}  {self.scheme}: {'; '.join(self._found())}", True)]
+        rows += [
+            (" " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}", label != "")
+            for label, text in self._rows(width)
+        ]
+        left = MOST_LINES - len(rows)
+        lines: list[str] = []
+        for hanging, text, long in rows:
+            parts = wrap(
+                text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
+            )
+            more = min(left, len(parts) - 1) if long else 0
+            left -= more
+            lines += parts[:more]
+            lines.append(
+                shortened(
+                    text if not more else hanging + " ".join(" ".join(parts[more:]).split()), width
+                ).rstrip()
+            )
+        return lines
+
+    def _found(self) -> Iterator[str]:
+        """The proved order, the constant of the stationary bias, and what decides a failure."""
+        decisive = [item for item in folded(findings_of(self.evidence)) if item.first.outcome == "fail"]
+        for finding in decisive[:1]:
+            yield f"{finding.first.check}: {said(finding.first)}"
+            others = len(decisive) - 1
+            if finding.folded or others:
+                more = [f"{finding.folded} consequences"] * bool(finding.folded)
+                more += [f"{others} more {'failure' if others == 1 else 'failures'}"] * bool(others)
+                yield " and ".join(more)
+        if decisive:
+            return
+        order = self._of("local-order")
+        if order is not None and order.outcome in ("pass", "undecided"):
+            how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
+            yield (
+                f"order {exponent_text(order.found.exponent)} {how}"
+                if order.outcome == "pass"
+                else said(order)
+            )
+        constants = [f"{constant} ({kind})" for kind, constant in self._constants().items()]
+        if constants:
+            yield f"bias of {self._observable} ~ {', '.join(constants)}"
+        open_ = [item for item in self.evidence if item.outcome == "undecided"]
+        if open_:
+            yield f"{len(open_)} undecided, first {open_[0].check}: {open_[0].reason}"
+        if not any(item.outcome in ("pass", "undecided") for item in self.evidence):
+            yield "nothing that was asked applies to this scheme"
+
+    @property
+    def _observable(self) -> str:
+        item = self._of("stationary-bias")
+        return str(item.configuration.get("test_function", "theta**2")) if item else ""
+
+    def _constants(self) -> dict[str, str]:
+        """The leading term C h^k of the stationary bias under each gradient estimator, where it is exact."""
+        found: dict[str, str] = {}
+        for item in self.evidence:
+            if item.check != "stationary-bias" or item.outcome not in ("pass", "refuted"):
+                continue
+            kind = gradient_of(item)
+            texts = item.certificate.get("stationary_bias", {})
+            terms = [(power, text) for power, text in texts.items() if text != "0"]
+            if kind in found or not terms:
+                continue
+            power, text = terms[0]
+            found[kind] = f"{_number(text)} {'h' if power == 'h^1' else power}"
+        return found
+
+    def _of(self, check: str) -> Evidence | None:
+        own = [
+            item
+            for item in self.evidence
+            if item.check == check and item.outcome not in ("refuted", "not-applicable")
+        ]
+        return own[0] if own else None
+
+    def _rows(self, width: int) -> Iterator[tuple[str, str]]:
+        """The labelled rows under the first line, the ones that a reader needs first."""
+        if self.diagnosis is not None:
+            yield "cause", self.diagnosis.cause.sentence
+            edit = self.diagnosis.edit
+            if edit is not None:
+                yield "mend", f"{edit.file or 'the printed formula'}, {edit.sentence}"
+                for sign, text, part in (("-", edit.before, edit.was), ("+", edit.after, edit.now)):
+                    yield "", f"{sign} {_around(text.strip(), part, width - _LABEL - 4)}"
+        if self.outcome != "FAIL":
+            kinds = list(dict.fromkeys(gradient_of(item) for item in self.evidence))
+            for kind, size in zip(kinds, self.sizes, strict=False):
+                yield "how large", f"{kind}: {size.sentence}" if len(kinds) > 1 else size.sentence
+        if self.subject is not None:
+            yield "settings", self._settings(self.subject)
+        refuted = dict.fromkeys(item.claim for item in self.evidence if item.outcome == "refuted")
+        if refuted and self.outcome != "FAIL":
+            names = ", ".join(claim.rpartition("/")[2] for claim in refuted)
+            yield "paper", f"{len(refuted)} printed claims fail here, their corrections judge: {names}"
+        if self.untested:
+            yield "not tested", "; ".join(map(str, self.untested))
+
+    def _settings(self, subject: Subject) -> str:
+        c, target = subject.configuration, subject.target
+        size = "" if target.size is None else f" (N = {target.size})"
+        told = [
+            f"{target.name}{size}",
+            *([f"dimension {target.dim}"] * (target.dim > 1)),
+            str(c.test_function),
+        ]
+        told.append(
+            f"T = {c.temperature:g}" + (f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters))
+        )
+        if c.schedule.kind == "fixed":
+            told.append(f"h = {subject.step:.3g}{'' if c.schedule.step else ' (default)'}")
+        told.append(f"gradients {' and '.join(self._gradients())}")
+        return ", ".join(told)
+
+    def _gradients(self) -> Iterator[str]:
+        for kind in dict.fromkeys(gradient_of(item) for item in self.evidence):
+            table = next(
+                item.configuration["gradient"] for item in self.evidence if gradient_of(item) == kind
+            )
+            yield f"{kind} (batch {table['batch']})" if kind not in ("full", "additive") else kind
+
+
+def _around(text: str, part: str, width: int) -> str:
+    """At most `width` columns of a source line, those around the part that an edit changes."""
+    if len(text) <= width:
+        return text
+    start = max(0, min(text.find(part) - (width - len(part)) // 2, len(text) - width))
+    shown = text[start : start + width]
+    return ("…" + shown[1:] if start else shown)[: width - 1] + (
+        "…" if start + width < len(text) else shown[-1]
+    )
+
+
+def _number(text: str) -> str:
+    """A coefficient as a certificate writes it, to three digits: `-1/2002` or `23.864... (exact fraction of 78 characters)`."""
+    plain = text.split(" ")[0]
+    try:
+        value = float(plain)
+    except ValueError:
+        numerator, _, denominator = plain.partition("/")
+        try:
+            value = float(numerator) / float(denominator)
+        except ValueError:
+            return plain
+    return f"{value:.3g}"
+
+
+__all__ = ["MOST_LINES", "ClosingBlock"]

@@ -1,0 +1,174 @@
+"""Which lines does an answer have? Evidence with one finding makes one line; the consequences of a failure are folded under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from sgverify.checks.registry import CHECKS, Matter
+from sgverify.evidence import Evidence
+from sgverify.report.wording import (
+    OF_THE_LAW,
+    ORDER,
+    exponent_text,
+    found_text,
+    kind_text,
+    logarithm_text,
+    method_text,
+    rate_text,
+    symbol,
+    variable,
+)
+
+MATTERS: dict[Matter, str] = {
+    "method": "Is the method right?",
+    "code": "Does the code do what its definition says?",
+    "paper": "Is the paper right?",
+}
+"""The three groups of findings, each with the question that it answers."""
+
+RATES = (*OF_THE_LAW, "bias", "mse", "consistency")
+
+WIDEST = 100
+_OUTCOME, _LABEL, _KINDS, _LEAST = 9, 18, 9, 20
+"""Columns of the outcome, the quantity and the gradients, and the fewest for the finding."""
+
+FEW = 3
+"""The most claims whose names a line shows."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of an answer: evidence on one quantity with one result, on which several claims may rest.
+
+    `consequences` are the failures that follow from this one.
+    """
+
+    evidence: tuple[Evidence, ...]
+    consequences: tuple[Finding, ...] = ()
+
+    @property
+    def first(self) -> Evidence:
+        """The evidence that is shown for all."""
+        return self.evidence[0]
+
+    @property
+    def folded(self) -> int:
+        """The number of answers that are folded under this one."""
+        return sum(len(item.evidence) for item in self.consequences)
+
+    def line(self, width: int = WIDEST, *, inside: str = "", gradients: bool = False) -> str:
+        """One line of at most `width` columns.
+
+        `inside` is the scheme of a composite that the finding is about; with `gradients` the line names those of the finding.
+        """
+        item = self.first
+        kinds = f" {', '.join(dict.fromkeys(map(gradient_of, self.evidence))):<{_KINDS}}" if gradients else ""
+        label = f"{inside} {item.check}".strip()
+        head = f"  {symbol(item)} {item.outcome.replace('not-applicable', 'n/a'):<{_OUTCOME}}{label:<{_LABEL}}{kinds} "
+        text = said(item)
+        # Of the names of claims as many are shown as leave room for the finding.
+        tails = [f"  [{method_text(item)}]{_claims(self.evidence, few)}" for few in range(FEW, 0, -1)]
+        tail = next((tail for tail in tails if len(head + text + tail) <= width), tails[-1])
+        if width - len(head) - len(tail) < _LEAST:
+            tail = ""
+        return (head + shortened(text, width - len(head) - len(tail)) + tail).rstrip()
+
+
+def matter_of(evidence: Evidence) -> Matter:
+    """Whose matter the evidence is: a refuted claim as printed is the paper's."""
+    return "paper" if evidence.outcome == "refuted" else CHECKS[evidence.check].matter
+
+
+def gradient_of(evidence: Evidence) -> str:
+    """The gradient estimator of the evidence."""
+    return str(evidence.configuration.get("gradient", {}).get("kind", "full"))
+
+
+def said(evidence: Evidence) -> str:
+    """The finding: `found 2, required >= 2`, or the reason where no exponent decides."""
+    exponents = (evidence.predicted.exponent, evidence.found.exponent)
+    if evidence.outcome in ("undecided", "not-applicable") or exponents == (None, None):
+        return evidence.reason
+    asked = "printed" if evidence.outcome == "refuted" else "required"
+    name = variable(evidence)
+    if name == ORDER:
+        relation = "=" if evidence.predicted.kind == "sharp" else ">="
+        found, least = map(exponent_text, (evidence.found.exponent, evidence.predicted.exponent))
+        return f"found {found}, {asked} {relation} {least}"
+    rate = rate_text(evidence.predicted.exponent, name) + logarithm_text(evidence, "predicted")
+    if found_text(evidence) == rate:
+        return f"found {rate}, as {asked}"
+    return f"found {found_text(evidence)}, {asked} {rate} {kind_text(evidence)}".rstrip()
+
+
+def findings_of(evidence: Iterable[Evidence]) -> list[Finding]:
+    """The findings in the order of the evidence: answers on one quantity that say the same are one finding.
+
+    Checks of the running code that pass say the same under every gradient, whatever numbers they went by.
+    """
+    found: dict[tuple[str, ...], list[Evidence]] = {}
+    for item in evidence:
+        text = "" if item.outcome == "pass" and matter_of(item) == "code" else said(item)
+        shown = (item.scheme, item.check, item.outcome, item.method, text)
+        found.setdefault(shown, []).append(item)
+    return [Finding(tuple(items)) for items in found.values()]
+
+
+def folded(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with the consequences of each failure folded under it (`follows`)."""
+    kept: list[Finding] = []
+    for finding in findings:
+        cause = next(
+            (place for place, item in enumerate(kept) if follows(finding.first, item.first)),
+            None,
+        )
+        if cause is None:
+            kept.append(finding)
+        else:
+            kept[cause] = replace(kept[cause], consequences=(*kept[cause].consequences, finding))
+    return kept
+
+
+def follows(item: Evidence, cause: Evidence) -> bool:
+    """Does one failure follow from another of the same scheme?
+
+    Every rate of a scheme fails whose step is not consistent (local order below 1), and the errors of averages fail where the
+    invariant law is wrong. Averages of the running code fail where its draws, gradients or weights do.
+    """
+    if (item.outcome, cause.outcome) != ("fail", "fail") or item.scheme != cause.scheme or item is cause:
+        return False
+    if item.check in RATES:
+        if cause.check in ("local-order", "invariant-order", "stationarity"):
+            return (cause.found.exponent or 0) < 1
+        return cause.check in OF_THE_LAW and gradient_of(item) in ("full", gradient_of(cause))
+    return item.check == "agreement" and CHECKS[cause.check].matter == "code"
+
+
+def shortened(text: str, width: int) -> str:
+    """The text in at most `width` columns, padded to them; cut at a word, with an ellipsis."""
+    if len(text) <= width:
+        return text.ljust(width)
+    cut = text[: width - 1]
+    whole = cut.rsplit(" ", 1)[0] if " " in cut[width // 2 :] else cut
+    return f"{whole.rstrip(' ,;:')}…".ljust(width)
+
+
+def _claims(evidence: Sequence[Evidence], few: int) -> str:
+    """The claims behind a finding by their short names, a few of them; none where the check has the same name."""
+    names = list(dict.fromkeys(item.claim.rpartition("/")[2] for item in evidence))
+    more = f" +{len(names) - few}" if len(names) > few else ""
+    return "" if names == [evidence[0].check] else f" {', '.join(names[:few])}{more}"
+
+
+__all__ = [
+    "MATTERS",
+    "Finding",
+    "findings_of",
+    "folded",
+    "follows",
+    "gradient_of",
+    "matter_of",
+    "said",
+    "shortened",
+]

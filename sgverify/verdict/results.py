@@ -1,0 +1,191 @@
+"""What do `verify` and `rate` return? Evidence that shows itself: an outcome, a screen of text, a table, a picture, a file."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, overload
+
+from sgverify.advice.diagnosis.model import Diagnosis
+from sgverify.checks.progress import raised_on
+from sgverify.errors import UserError
+from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
+from sgverify.verdict.asking import Enquiry
+from sgverify.verdict.block import ClosingBlock
+from sgverify.verdict.findings import MATTERS, WIDEST, findings_of, folded, gradient_of, matter_of
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+Answer = TypeVar("Answer")
+
+COLOURS = {
+    "pass": "#1a7f37",
+    "fail": "#cf222e",
+    "undecided": "#9a6700",
+    "refuted": "#6e7781",
+    "not-applicable": "#6e7781",
+}
+
+
+class Results(Sequence[Evidence]):
+    """The answers of `verify`: a sequence of `Evidence` with one outcome.
+
+    >>> import sgverify
+    >>> results = sgverify.verify("sgld-euler", checks=["local-order"])
+    >>> results.passed, results.outcome, len(results)
+    (True, 'pass', 1)
+    """
+
+    def __init__(self, evidence: Sequence[Evidence], enquiry: Enquiry | None = None) -> None:
+        self._evidence = tuple(evidence)
+        self._enquiry = enquiry
+
+    @overload
+    def __getitem__(self, place: int) -> Evidence: ...
+    @overload
+    def __getitem__(self, place: slice) -> Results: ...
+    def __getitem__(self, place: int | slice) -> Evidence | Results:
+        if isinstance(place, slice):
+            return Results(self._evidence[place], self._enquiry)
+        return self._evidence[place]
+
+    def __len__(self) -> int:
+        return len(self._evidence)
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return iter(self._evidence)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Results) and self._evidence == other._evidence
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of the whole answer: pass, fail or undecided."""
+        return whole_outcome(self._evidence)
+
+    @property
+    def passed(self) -> bool:
+        """Is the outcome pass: something passes, nothing fails and nothing is undecided?"""
+        return self.outcome == "pass"
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """The cause of a failure and the edit that mends it; None for another outcome, or for stored evidence."""
+        if self.outcome != "fail" or self._enquiry is None:
+            return None
+        from sgverify.advice.diagnosis.diagnosing import diagnose
+
+        return _attempted(partial(diagnose, self._enquiry.subject, self._evidence))
+
+    @cached_property
+    def verdict(self) -> ClosingBlock:
+        """The block that ends the answer of the command line."""
+        scheme = self._evidence[0].scheme if self._evidence else "nothing"
+        enquiry = self._enquiry
+        if enquiry is None:
+            return ClosingBlock(scheme, self._evidence)
+        from sgverify.advice.size import how_large
+        from sgverify.verdict.untested import untested
+
+        asked = () if self.outcome == "fail" else enquiry.subjects
+        sizes = [_attempted(partial(how_large, subject, full=False)) for subject in asked]
+        return ClosingBlock(
+            enquiry.subject.reference,
+            self._evidence,
+            enquiry.subject,
+            tuple(untested(enquiry, self._evidence)),
+            self.diagnosis,
+            tuple(size for size in sizes if size is not None),
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.verdict.text()}\n  {len(self)} answers; results.to_dataframe() shows each"
+
+    def _repr_html_(self) -> str:
+        """The block and a table of the findings, for notebooks."""
+        rows = []
+        for matter, question in MATTERS.items():
+            findings = folded(findings_of(item for item in self if matter_of(item) == matter))
+            if findings:
+                rows.append(f'<tr><th colspan="2" style="text-align:left">{html.escape(question)}</th></tr>')
+            for finding in findings:
+                line = finding.line(WIDEST, gradients=True).strip()
+                colour = COLOURS[finding.first.outcome]
+                rows.append(
+                    f'<tr><td style="color:{colour}">{finding.first.outcome}</td>'
+                    f'<td style="text-align:left"><code>{html.escape(line)}</code></td></tr>'
+                )
+        colour = COLOURS[self.outcome]
+        block = html.escape(self.verdict.text())
+        return (
+            f'<pre style="border-left:4px solid {colour};padding-left:0.7em">{block}</pre>'
+            f"<details><summary>{len(self)} answers</summary><table>{''.join(rows)}</table></details>"
+        )
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One row for each piece of evidence: outcome, scheme, claim, check, gradient, exponents, method, reason, seconds."""
+        import pandas
+
+        return pandas.DataFrame(
+            [
+                {
+                    "outcome": item.outcome,
+                    "scheme": item.scheme,
+                    "claim": item.claim,
+                    "check": item.check,
+                    "gradient": gradient_of(item),
+                    "predicted": item.predicted.exponent,
+                    "found": item.found.exponent,
+                    "method": item.method,
+                    "verdict": item.verdict,
+                    "reason": item.reason,
+                    "seconds": item.seconds,
+                    "id": item.id,
+                }
+                for item in self
+            ]
+        )
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The picture of one rate, a failing one if there is any; written to `path` (.svg or .png) if one is given.
+
+        Raises `UserError` where nothing of the answer is a rate with points.
+        """
+        from sgverify.report.rate_plot import draw_rate, has_rate, write_rate
+
+        ranked = sorted(self, key=lambda item: (item.outcome != "fail", item.outcome != "refuted"))
+        drawn = next(filter(has_rate, ranked), None)
+        if drawn is None:
+            raise UserError("plot: nothing of this answer is a rate in h or L with points to draw")
+        if path is not None:
+            write_rate(drawn, path)
+        return draw_rate(drawn)
+
+    def save(self, path: str | Path) -> None:
+        """Write the evidence as JSON, in the form of `sgverify verify --json FILE`."""
+        write_evidence(
+            path, self._evidence, Provenance.gather(command="sgverify.verify", seconds=self._seconds)
+        )
+
+    @property
+    def _seconds(self) -> float:
+        return round(sum(item.seconds for item in self), 3)
+
+
+def _attempted(question: Callable[[], Answer | None]) -> Answer | None:
+    """The answer to a question beside the verdict; None if it raises, for the verdict stands without it."""
+    try:
+        return question()
+    except Exception:
+        if raised_on():
+            raise
+        return None
+
+
+__all__ = ["Results"]

@@ -1,0 +1,67 @@
+"""What was not tested, and how can it be tested? Read off the settings that the evidence was found under."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sgverify.checks.subject.subject import Subject
+from sgverify.evidence import Evidence
+from sgverify.report.answer import assumed
+from sgverify.verdict.asking import Enquiry
+
+
+@dataclass(frozen=True)
+class Untried:
+    """A setting that was not tried, and the option that tries it; `how` is "" where no option does."""
+
+    what: str
+    how: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.how})" if self.how else self.what
+
+
+def untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> list[Untried]:
+    """The settings that no evidence speaks of, the most consequential first."""
+    return list(_untested(enquiry, evidence))
+
+
+def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untried]:
+    subject = enquiry.subject
+    c = subject.configuration
+    if enquiry.selected:
+        yield Untried("the other claims and checks", "leave --checks out")
+    if enquiry.minibatches is None:
+        full = c.gradient.kind == "full"
+        if full and subject.target.size is not None:
+            yield Untried("minibatches", "--set gradient.kind=iid")
+        elif full:
+            yield Untried("gradient noise", "--set gradient.kind=additive")
+        elif not enquiry.selected:
+            yield Untried("full gradients", "--set gradient.kind=full")
+    elif enquiry.without_minibatches:
+        yield Untried(f"minibatches: {enquiry.without_minibatches}")
+    if subject.target.quadratic:
+        yield Untried("rates beyond Gaussians", "--set target.name=double-well")
+    if subject.target.dim == 1 and not subject.black_box:
+        yield Untried("rates in dimension > 1", "--set target.name=gaussian --set target.dim=2")
+    if not _for_every_temperature(subject, evidence):
+        yield Untried("other temperatures and frictions", "--set temperature=0.5")
+    if c.dtype == "float64":
+        yield Untried("float32", "--set dtype=float32")
+    assumptions = list(assumed(evidence))
+    if assumptions:
+        yield Untried(f"assumed: {assumptions[0]}")
+
+
+def _for_every_temperature(subject: Subject, evidence: Sequence[Evidence]) -> bool:
+    """Did a check speak of temperatures and frictions other than the configured ones?"""
+    return any(
+        item.outcome == "pass"
+        and (item.check == "settings" or (item.check == "local-order" and item.method == "proof"))
+        for item in evidence
+    )
+
+
+__all__ = ["Untried", "untested"]

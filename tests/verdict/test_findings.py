@@ -1,0 +1,91 @@
+"""Lines and groups of an answer: what follows from what, and whose matter a finding is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sgverify.checks.registry import CHECKS
+from sgverify.evidence import Evidence, Found, Predicted
+from sgverify.verdict.findings import MATTERS, findings_of, folded, follows, matter_of, said, shortened
+from sgverify.verdict.lines import Lines
+
+
+def evidence(
+    check: str, verdict: str = "conforms", *, found: float | None = 1, kind: str = "full"
+) -> Evidence:
+    return Evidence(
+        scheme="mine.py:heun",
+        claim="sgverify/stated-order" if check == "local-order" else "chen2015/theorem-4",
+        check=check,
+        configuration={"gradient": {"kind": kind}},
+        method="exact",
+        predicted=Predicted(None if check == "pure-step" else 1),
+        found=Found(None if check == "pure-step" else found),
+        verdict=verdict,  # type: ignore[arg-type]
+        reason="The reason has one sentence.",
+    )
+
+
+def test_every_check_has_a_matter_and_the_room_of_the_code_is_that_of_the_code() -> None:
+    assert {check.matter for check in CHECKS.values()} == set(MATTERS)
+    assert all(check.matter == "code" for check in CHECKS.values() if check.place.startswith("code."))
+    assert CHECKS["local-order"].matter == "method" and CHECKS["mean-flow"].matter == "paper"
+
+
+def test_a_refuted_claim_is_the_papers_matter_and_no_failure_of_the_method() -> None:
+    refuted = replace(evidence("stationary-bias", "violates"), refuted=True)
+    assert matter_of(refuted) == "paper" and said(refuted) == "found h^1, as printed"
+    assert not follows(refuted, evidence("local-order", "violates", found=0))
+
+
+@pytest.mark.parametrize(
+    ("cause", "consequence", "expected"),
+    [
+        (("local-order", 0, "full"), ("mse", "full"), True),
+        (("local-order", 0, "full"), ("stationary-bias", "iid"), True),
+        # A consistent step of too low an order leaves the rates to be judged by themselves.
+        (("local-order", 1, "full"), ("mse", "full"), False),
+        (("stationary-bias", 0, "full"), ("bias", "full"), True),
+        (("stationary-bias", 0, "iid"), ("bias", "full"), True),
+        (("stationary-bias", 0, "full"), ("bias", "iid"), False),
+        (("gradient-mean", 0, "full"), ("agreement", "full"), True),
+        (("gradient-mean", 0, "full"), ("pure-step", "full"), False),
+    ],
+)
+def test_what_follows_from_what(
+    cause: tuple[str, int, str], consequence: tuple[str, str], expected: bool
+) -> None:
+    first = evidence(cause[0], "violates", found=cause[1], kind=cause[2])
+    second = evidence(consequence[0], "violates", found=0, kind=consequence[1])
+    assert follows(second, first) == expected
+    assert len(folded(findings_of([first, second]))) == 2 - expected
+    # An answer that passes follows from nothing.
+    assert not follows(evidence(consequence[0]), first)
+
+
+def test_answers_that_say_the_same_are_one_line_and_no_line_is_too_wide() -> None:
+    items = [evidence("stationary-bias"), replace(evidence("stationary-bias"), claim="own/claim")]
+    items += [
+        replace(evidence("pure-step", kind=kind), reason=f"under {kind}, " + "long " * 60)
+        for kind in ("full", "iid")
+    ]
+    for width in (80, 100):
+        lines = Lines("mine.py:heun", width)
+        shown = [*lines.tell(items), *lines.end()]
+        assert [line[:2] for line in shown] == ["Is", "  ", "Do", "  "]
+        assert max(map(len, shown)) <= width and shown[3].count("…") == 1 and "full, iid" in shown[3]
+        assert width < 100 or "[exact] theorem-4, claim" in shown[1]
+
+
+def test_claims_that_do_not_apply_have_lines_on_request() -> None:
+    item = evidence("local-order", "not-applicable")
+    assert [*(lines := Lines("mine.py:heun")).tell([item]), *lines.end()] == []
+    shown = [*(lines := Lines("mine.py:heun", everything=True)).tell([item]), *lines.end()]
+    assert "○ n/a" in shown[1] and "The reason has one sentence." in shown[1]
+
+
+@pytest.mark.parametrize("width", [5, 11, 12, 40])
+def test_shortened_texts_have_the_width(width: int) -> None:
+    assert len(shortened("an integrator, of order two", width)) == width

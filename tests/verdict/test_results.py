@@ -1,0 +1,125 @@
+"""The object that `sgverify.verify` returns, and the block that it shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sgverify
+from sgverify.errors import UserError
+from sgverify.evidence import read_evidence
+from sgverify.verdict import block
+from sgverify.verdict.asking import enquire
+from sgverify.verdict.results import Results
+
+CHECKS = ["sgverify/stated-order", "local-order", "stationary-bias"]
+NAMED = "sgverify.selftest.mutants.schemes:sgld-noise-without-2"
+
+
+@pytest.fixture(scope="module")
+def right() -> Results:
+    return sgverify.verify("sghmc-aboba", checks=CHECKS)
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Results:
+    return sgverify.verify(NAMED, checks=CHECKS)
+
+
+def test_results_are_a_sequence_with_an_outcome(right: Results, wrong: Results) -> None:
+    assert right.passed and right.outcome == "pass" and len(right) == len(list(right)) > 1
+    assert not wrong.passed and wrong.outcome == "fail" and wrong[0] in wrong
+    assert isinstance(right[:1], Results) and right[:1][0] == right[0]
+
+
+def test_the_repr_is_a_screen_at_most(right: Results, wrong: Results) -> None:
+    for results in (right, wrong):
+        lines = repr(results).splitlines()
+        assert len(lines) <= block.MOST_LINES + 1 and max(map(len, lines)) <= 100
+        assert lines[0].startswith(results.outcome.upper())
+
+
+def test_html_escapes_and_names_every_group(wrong: Results) -> None:
+    text = wrong._repr_html_()
+    assert "FAIL" in text and "required &gt;= 1" in text and "Is the method right?" in text
+
+
+def test_the_table_has_a_row_for_each_answer(right: Results) -> None:
+    table = right.to_dataframe()
+    assert list(table["check"]) == [item.check for item in right]
+    assert set(table["outcome"]) == {item.outcome for item in right}
+
+
+def test_a_picture_and_a_file(right: Results, tmp_path: Path) -> None:
+    right.plot(tmp_path / "rate.svg")
+    assert (tmp_path / "rate.svg").stat().st_size > 1000
+    right.save(tmp_path / "found.json")
+    assert tuple(read_evidence(tmp_path / "found.json").evidence) == tuple(right)
+    with pytest.raises(UserError, match="is a rate"):
+        sgverify.verify("sghmc-aboba", checks=["local-order"]).plot()
+
+
+def test_the_block_names_what_was_found_and_what_was_not_tried(right: Results) -> None:
+    text = right.verdict.text()
+    assert text.startswith("PASS  sghmc-aboba: order 2 proved; bias of theta**2 ~ ")
+    for part in (
+        "gaussian-mean (N = 1000)",
+        "(default)",
+        "not tested",
+        "--set target.name=double-well",
+        "how large",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_block_has_eight_lines_at_most(right: Results, wrong: Results, width: int) -> None:
+    for results in (right, wrong):
+        lines = results.verdict.lines(width)
+        assert len(lines) <= 8 and max(map(len, lines)) <= width
+
+
+def test_nothing_that_applies_is_undecided() -> None:
+    results = sgverify.verify("sgld-euler", checks=["chen2015/lemma-8"])
+    assert results.outcome == "undecided" and "nothing that was asked applies" in repr(results)
+
+
+def test_full_gradients_and_minibatches_are_asked_by_default() -> None:
+    from sgverify.configuration import load_configuration
+
+    both = enquire("sgld-euler", load_configuration())
+    kinds = [subject.configuration.gradient.kind for subject in both.subjects]
+    assert kinds == ["full", "iid"]
+    asked = [(item.quantity, item.subject.configuration.gradient.kind) for item in both.questions]
+    assert ("stationary-bias", "iid") in asked and ("local-order", "iid") not in asked
+    for given in ({"gradient": {"kind": "full"}}, {"target": {"name": "double-well"}}):
+        alone = enquire("sgld-euler", load_configuration(given))
+        assert len(alone.subjects) == 1 and alone.without_minibatches
+    assert len(enquire("sgld-euler", load_configuration(), ["bias"]).subjects) == 1
+
+
+def test_a_mistake_that_minibatches_alone_meet_leaves_them_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sgverify.configuration import load_configuration
+    from sgverify.verdict import asking
+
+    enquiry = enquire("sgld-euler", load_configuration())
+    real = asking.stable_questions
+
+    def refused(subject, selected=()):  # type: ignore[no-untyped-def]
+        if subject is enquiry.minibatches:
+            raise UserError("no step is stable")
+        return real(subject, selected)
+
+    monkeypatch.setattr(asking, "stable_questions", refused)
+    kinds = {item.subject.configuration.gradient.kind for item in enquiry.questions}
+    assert kinds == {"full"} and enquiry.without_minibatches == "no step is stable"
+
+
+def test_rate_and_verify_give_one_finding_one_outcome() -> None:
+    for scheme in ("sghmc-aboba", "sgld-euler", NAMED):
+        for kind in ("full", "iid"):
+            given = {"gradient": {"kind": kind}}
+            judged = sgverify.verify(scheme, given, checks=["stationary-bias"])
+            found = sgverify.rate(scheme, quantity="stationary-bias", config=given)
+            assert [item.outcome for item in judged if item.claim == found.claim] == [found.outcome]
