@@ -43,7 +43,7 @@ def baoab(off: float) -> Scheme:
 def test_a_right_definition_conforms_and_says_up_to_what() -> None:
     found = [e for e in verify(baoab(0.0), checks=EXACT) if e.verdict != "not-applicable"]
     assert {e.verdict for e in found} == {"conforms"} and len(found) >= 6
-    assert all("up to the rounding of the definition's floats (0.95" in e.reason for e in found)
+    assert all("up to the rounding of the floats in the definition (0.95" in e.reason for e in found)
     assert all(len(e.certificate["floats_read_as_intervals"]) == 2 for e in found)
     (bias,) = (e for e in found if e.check == "stationary-bias")
     assert bias.found.exponent is None and all(point.value == 0 for point in bias.points)
@@ -61,7 +61,7 @@ def test_a_word_has_order_two_up_to_the_rounding_of_its_shares(off: float, verdi
     halves = ALPHABET.word("OABABO", order=2, coefficients=[0.5, a, b, 1 - a, 1 - b, 0.5])
     (found,) = verify(halves, checks=["local-order"])
     assert (found.verdict, found.method) == (verdict, "proof")
-    assert off or "up to the rounding of the definition's floats (0.36" in found.reason
+    assert off or "up to the rounding of the floats in the definition (0.36" in found.reason
     # A word that reads the same backwards meets the conditions exactly.
     mirrored = ALPHABET.word("ABOBA", order=2, coefficients=[0.5, 0.5, 1.0, 0.5, 0.5])
     assert mirrored.word is not None and not mirrored.word.floats

@@ -46,7 +46,7 @@ def test_facts_are_derived_once_a_pair_is_judged_once_and_a_configuration_valida
     # A theorem on each kind of schedule, and its corrected card.
     sgverify.verify("sghmc-aboba", gradient={"kind": "iid"}, checks=["bias", "local-order"])
     assert derived and set(derived.values()) == {1}
-    assert len(applied) > 60 and set(applied.values()) == {1}
+    assert len(applied) > 10 and set(applied.values()) == {1}
     assert len(validated) == 1
 
 
