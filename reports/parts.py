@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from reports import false_alarms, picture, pools, posteriors, slow_tests, suites
+from reports import diagnoses, false_alarms, picture, pools, posteriors, slow_tests, suites
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path("reports")
@@ -116,6 +116,10 @@ def _make_posteriors(choice: Choice) -> None:
     posteriors.main([str(choice.data)])
 
 
+def _make_diagnoses(choice: Choice) -> None:
+    diagnoses.make(HERE)
+
+
 EFFORTS = {"chen2015": "default", "vr-resgld": "full", "awsgld": "full"}
 """The effort at which the committed experiments of each suite were made."""
 
@@ -175,6 +179,14 @@ _PARTS = (
         67,
         _make_pools,
         pools.render,
+    ),
+    Part(
+        "diagnoses",
+        ("diagnoses/diagnoses.json", "diagnoses/diagnoses.md"),
+        "planted bugs in definitions and torch code, and wrong definitions of sgverify.selftest.pools",
+        5,
+        _make_diagnoses,
+        diagnoses.render,
     ),
     Part(
         "false-alarms",

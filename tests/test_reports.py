@@ -77,7 +77,7 @@ def rendered(name: str, folder: Path) -> None:
         )
 
 
-QUICK = ("pools", "false-alarms", "posteriors")
+QUICK = ("diagnoses", "pools", "false-alarms", "posteriors")
 
 
 @pytest.mark.parametrize("name", QUICK)
