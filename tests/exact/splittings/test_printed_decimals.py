@@ -133,7 +133,9 @@ def test_floats_are_the_decimals_that_they_print_as() -> None:
         ("0.1,0.2", "~0.1,~0.2"),
         ("0.0,0.2113248654,1.5", "0.0,~0.2113248654,1.5"),
         ("-.117767998417887E1", "-~.117767998417887E1"),
-        ("root(48x^3-72x^2+38x-5, 0.19),0.2146", "root(48x^3-72x^2+38x-5, 0.19),~0.2146"),
+        ("root(48x^3-72x^2+38x-5, 0.1907),0.2146", "root(48x^3-72x^2+38x-5, 0.1907),~0.2146"),
+        # Places are counted behind the point of the number, not of its mantissa.
+        ("2.1E-3,0.0214", "~2.1E-3,~0.0214"),
     ],
 )
 def test_which_decimals_count_as_printed(given: str, marked: str) -> None:
