@@ -22,7 +22,7 @@ from typing import Any
 
 from sgverify.advice.diagnosis.causes import named_cause, required_order
 from sgverify.advice.diagnosis.diagnosing import BUDGET
-from sgverify.advice.diagnosis.search import Found, search, shown
+from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import ALWAYS, SURE, failures
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.checks.applicable_claims import judge_pair
@@ -74,8 +74,8 @@ def rows() -> Iterator[Row]:
             with planted(mutant) as subject:
                 found = _row(group, mutant.family, TRUE_CAUSES[mutant.name], subject, _right(mutant))
                 yield replace(found, name=mutant.name)
-    for family, found in bugs().items():
-        for bug in found:
+    for family, wrong in bugs().items():
+        for bug in wrong:
             subject = make_subject(bug.wrong, load_configuration(CONFIGURATION))
             yield _row(WRITTEN, family, bug.cause, subject, bug.right)
 
@@ -113,7 +113,7 @@ def _diagnosed(group: str, family: str, cause: str, subject: Subject, right: Sch
     evidence = _evidence(subject)
     started = time.process_time()
     failed = [item for item in failures(evidence) if item.method in SURE]
-    found = Found(None, 0, 0, False) if subject.black_box else search(subject, failed, BUDGET)
+    found = SearchResult(None, 0, 0, False) if subject.black_box else search(subject, failed, BUDGET)
     edit = None if found.mend is None else shown(found.mend)
     named = named_cause(subject, failed, edit)
     seconds = time.process_time() - started

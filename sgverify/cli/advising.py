@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from sgverify.cli import output
-from sgverify.cli.commands import CONFIG, JSON, SET
+from sgverify.cli.options import CONFIG, JSON, SET
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
 
