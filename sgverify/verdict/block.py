@@ -20,14 +20,14 @@ _LABEL = 12
 
 @dataclass(frozen=True)
 class ClosingBlock:
-    """The whole answer about one scheme, before its lines are laid out."""
+    """The whole answer about one scheme, before its lines are laid out; `sizes` stand beside the gradient that each is under."""
 
     scheme: str
     evidence: tuple[Evidence, ...]
     subject: Subject | None = None
     untested: tuple[Untried, ...] = ()
     diagnosis: Diagnosis | None = None
-    sizes: tuple[HowLarge, ...] = ()
+    sizes: tuple[tuple[str, HowLarge], ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -129,9 +129,9 @@ class ClosingBlock:
                 for sign, text, part in (("-", edit.before, edit.was), ("+", edit.after, edit.now)):
                     yield "", f"{sign} {_around(text.strip(), part, width - _LABEL - 4)}"
         if self.outcome != "FAIL":
-            kinds = list(dict.fromkeys(gradient_of(item) for item in self.evidence))
-            for kind, size in zip(kinds, self.sizes, strict=False):
-                yield "how large", f"{kind}: {size.sentence}" if len(kinds) > 1 else size.sentence
+            several = len({gradient_of(item) for item in self.evidence}) > 1
+            for kind, size in self.sizes:
+                yield "how large", f"{kind}: {size.sentence}" if several else size.sentence
         if self.subject is not None:
             yield "settings", self._settings(self.subject)
         refuted = dict.fromkeys(item.claim for item in self.evidence if item.outcome == "refuted")

@@ -1,4 +1,4 @@
-"""What do `verify` and `rate` return? Evidence that shows itself: an outcome, a screen of text, a table, a picture, a file."""
+"""What does `verify` return? Evidence that shows itself: an outcome, a screen of text, a table, a picture, a file."""
 
 from __future__ import annotations
 
@@ -94,14 +94,17 @@ class Results(Sequence[Evidence]):
         from sgverify.verdict.untested import untested
 
         asked = () if self.outcome == "fail" else enquiry.subjects
-        sizes = [_attempted(partial(how_large, subject, full=False)) for subject in asked]
+        sizes = [
+            (subject.configuration.gradient.kind, _attempted(partial(how_large, subject, full=False)))
+            for subject in asked
+        ]
         return ClosingBlock(
             enquiry.subject.reference,
             self._evidence,
             enquiry.subject,
             tuple(untested(enquiry, self._evidence)),
             self.diagnosis,
-            tuple(size for size in sizes if size is not None),
+            tuple((kind, size) for kind, size in sizes if size is not None),
         )
 
     def __repr__(self) -> str:

@@ -80,6 +80,25 @@ def test_the_block_has_eight_lines_at_most(right: Results, wrong: Results, width
         assert len(lines) <= 8 and max(map(len, lines)) <= width
 
 
+def test_a_size_stands_under_its_own_gradient_where_the_other_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from sgverify.advice import size
+    from sgverify.configuration import load_configuration
+
+    real = size.how_large
+    monkeypatch.setattr(
+        size,
+        "how_large",
+        lambda subject, **given: (
+            None if subject.configuration.gradient.kind == "full" else real(subject, **given)
+        ),
+    )
+    enquiry = enquire("sgld-euler", load_configuration())
+    ((kind, _),) = Results(sgverify.verify("sgld-euler", checks=["local-order"]), enquiry).verdict.sizes
+    assert kind == "iid"
+
+
 def test_nothing_that_applies_is_undecided() -> None:
     results = sgverify.verify("sgld-euler", checks=["chen2015/lemma-8"])
     assert results.outcome == "undecided" and "nothing that was asked applies" in repr(results)
