@@ -45,10 +45,9 @@ def plot(evidence: Sequence[Evidence], path: str | None) -> None:
     """Draw one rate of the evidence, a violated one if there is any, and name it on stderr."""
     if path is None:
         return
-    from sgverify.report.rate_plot import has_rate, write_rate
+    from sgverify.report.rate_plot import rate_to_draw, write_rate
 
-    ranked = sorted(evidence, key=lambda item: (item.outcome != "fail", item.outcome != "refuted"))
-    drawn = next(filter(has_rate, ranked), None)
+    drawn = rate_to_draw(evidence)
     if drawn is None:
         click.echo("no plot: nothing of this is a rate in h or L with points to draw", err=True)
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
@@ -49,6 +49,12 @@ def has_rate(evidence: Evidence) -> bool:
         return False
     places = {getattr(point, axis) for point in evidence.points if point.value and not point.diverged}
     return len(places) > 1 and all(getattr(point, axis) is not None for point in evidence.points)
+
+
+def rate_to_draw(evidence: Iterable[Evidence]) -> Evidence | None:
+    """The rate that a picture of many answers shows: one that fails, else one refuted as printed, else the first."""
+    ranked = sorted(evidence, key=lambda item: (item.outcome != "fail", item.outcome != "refuted"))
+    return next(filter(has_rate, ranked), None)
 
 
 def check_plot_path(path: str | Path) -> None:

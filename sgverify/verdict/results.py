@@ -160,10 +160,9 @@ class Results(Sequence[Evidence]):
 
         Raises `UserError` where nothing of the answer is a rate with points.
         """
-        from sgverify.report.rate_plot import draw_rate, has_rate, write_rate
+        from sgverify.report.rate_plot import draw_rate, rate_to_draw, write_rate
 
-        ranked = sorted(self, key=lambda item: (item.outcome != "fail", item.outcome != "refuted"))
-        drawn = next(filter(has_rate, ranked), None)
+        drawn = rate_to_draw(self)
         if drawn is None:
             raise UserError("plot: nothing of this answer is a rate in h or L with points to draw")
         if path is not None:
