@@ -23,6 +23,7 @@ from torch import Tensor
 
 import sgverify
 import sgverify.errors
+from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
 from sgverify.evidence import json_text
@@ -202,14 +203,13 @@ def rows_of(name: str, posterior: Posterior, reference: dict[str, Any]) -> list[
 def run(
     name: str, scheme: str, posterior: Posterior, reference: dict[str, Any], asked: str, step: float | None
 ) -> tuple[dict[str, Any], float | None]:
-    """One row, and the step that its warning names."""
+    """One row, at a step or at the default one, and the step that its warning names."""
     settings: dict[str, Any] = {
         "gradient": {"kind": "iid", "batch": posterior.batch},
         "chains": CHAINS,
         "start": 0.0,
     }
-    if step is not None:
-        settings["schedule"] = {"step": step}
+    settings["schedule"] = {"step": step or default_step(scheme, settings, posterior)}
     told = Sampling.of(scheme, load_configuration(settings), target=posterior.density, energy=False)
     bias = told.step_bias
     place = 0 if bias is None else bias.coordinate
@@ -260,6 +260,13 @@ def run(
     row["standard_error"] = float(squares.std(ddof=1) / math.sqrt(len(squares)) / (2 * sd)) / bias.true
     row["steps"], row["seconds"] = length, time.process_time() - started
     return row, bias.better
+
+
+def default_step(scheme: str, settings: dict[str, Any], posterior: Posterior) -> float:
+    """The default step, which `sample` does not take where it proposes another."""
+    subject = make_subject(scheme, load_configuration(settings))
+    vars(subject)["target"] = posterior.density.target()
+    return subject.usual_step
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -100,6 +100,11 @@ class GaussianClosure:
         """The standard deviations of theta under the chain's law. Raises `InstabilityError` where it has none."""
         return self.law(step).sd
 
+    def forgetting(self, step: float) -> float | None:
+        """The steps in which the slowest direction of the chain forgets its start by a factor of about e."""
+        chain = self.law(step).chain
+        return None if chain is None else chain.forgetting
+
     def distrust(self, step: float) -> str | None:
         """The reason not to trust the approximation at this step size; None where it is trusted.
 

@@ -12,9 +12,11 @@ import flint
 import numpy as np
 
 from sgverify.advice.gaussian_closure import GaussianClosure
+from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError
 from sgverify.exact.affine.model import Model, fixed_step
+from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes.composites.exchange import ReplicaExchange
@@ -29,6 +31,9 @@ LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
 MOST_TRIALS, NEAR = 40, 0.8
 """The largest number of trials in the search for the named step, and the share of `SMALL` at which the search ends."""
 
+MOST_QUARTERINGS = 12
+"""The most quarterings of a step size at which the chain has no law: down to a 1.7e7th."""
+
 _BITS = 128
 
 _MOST_HEATED = 1
@@ -39,9 +44,10 @@ _MOST_HEATED = 1
 class StepBias:
     """The standard deviation of draws in one coordinate at a step size, beside that under exp(-U/T).
 
-    The coordinate is the one with the largest relative error. `better` is a step size at which no coordinate is off by more than
-    `SMALL`. `distrust` is the reason why both numbers are unreliable, if they come from an approximation that fails on this
-    target.
+    The coordinate is the one with the largest relative error. Where that is beyond `SMALL`, `better` is a step size at which no
+    coordinate is off by more. `forgetting` are the steps in which a chain at `better`, else at `step`, forgets its start by a
+    factor of about e; None where they are not known. `distrust` is the reason why both standard deviations are unreliable, if
+    they come from an approximation that fails on this target.
     """
 
     step: float
@@ -51,6 +57,7 @@ class StepBias:
     better: float | None
     how: str
     distrust: str | None = None
+    forgetting: float | None = None
 
     @property
     def share(self) -> float:
@@ -116,6 +123,22 @@ def step_bias(subject: Subject, step: float) -> StepBias | None:
     return doubtful
 
 
+def step_bias_below(subject: Subject, step: float) -> StepBias | None:
+    """The bias at a step size, or at a smaller one, step/4^k, if the chain has no law at it but exp(-U/T) has an approximation.
+
+    None, or a bias that is not to be trusted, where no smaller step has a law either.
+    """
+    first = step_bias(subject, step)
+    closure = _closure(subject)
+    if first is None or not math.isnan(first.found) or closure is None or closure.distrust_of_target:
+        return first
+    for k in range(1, MOST_QUARTERINGS + 1):
+        found = step_bias(subject, _down(step / 4**k))
+        if found is not None and not math.isnan(found.found):
+            return found
+    return first
+
+
 class _Widths(Protocol):
     """The standard deviations of theta: those of exp(-U/T), and those of draws at a step size."""
 
@@ -129,6 +152,9 @@ class _Widths(Protocol):
 
     def at(self, step: float) -> np.ndarray:
         """Shape (d,). Raises `InstabilityError` where the chain has no law."""
+
+    def forgetting(self, step: float) -> float | None:
+        """1/(1 - rho), rho the spectral radius of a step; None where it is not known."""
 
     def distrust(self, step: float) -> str | None:
         """The reason why the standard deviations are unreliable at this step size; None if they are reliable."""
@@ -146,11 +172,14 @@ def _told(widths: _Widths, step: float) -> StepBias:
     if not np.isfinite(ratios).all():
         raise InstabilityError(f"schedule.step={step:g}: a coordinate of the chain has no variance")
     place = int(np.argmax(np.abs(ratios)))
-    if abs(ratios[place]) > math.log(1 + TOLD):
+    if abs(ratios[place]) > math.log(1 + SMALL):
         better = _better(widths, step)
     if better is not None and distrust is not None and widths.distrust(better) is not None:
         better = None
-    return StepBias(step, place, float(found[place]), float(widths.true[place]), better, widths.how, distrust)
+    slow = widths.forgetting(better or step)
+    return StepBias(
+        step, place, float(found[place]), float(widths.true[place]), better, widths.how, distrust, slow
+    )
 
 
 def _ways(subject: Subject) -> Iterator[_Widths]:
@@ -159,11 +188,17 @@ def _ways(subject: Subject) -> Iterator[_Widths]:
     if exact is not None:
         yield exact
         return
-    if GaussianClosure.why_not(subject) is None:
-        yield GaussianClosure(subject)
+    closure = _closure(subject)
+    if closure is not None:
+        yield closure
     ruled = _ruled_widths(subject)
     if ruled is not None:
         yield ruled
+
+
+@cached_per_subject
+def _closure(subject: Subject) -> GaussianClosure | None:
+    return GaussianClosure(subject) if GaussianClosure.why_not(subject) is None else None
 
 
 def _plain(subject: Subject) -> bool:
@@ -195,6 +230,11 @@ class _Law:
         with flint.ctx.workprec(_BITS):
             return self._spread(self.law.at(fixed_step(step)).covariance)
 
+    def forgetting(self, step: float) -> float:
+        rates = eigenvalues_of(self.model.target.precision)
+        (radius,) = spectral_radii(self.model.scheme, self.model.parameters, rates, [step])
+        return 1 / (1 - float(radius))
+
     def distrust(self, step: float) -> None:
         """None: the invariant law is exact."""
 
@@ -219,6 +259,9 @@ class _Heated:
 
     def at(self, step: float) -> np.ndarray:
         return self.target.spread_float64(self.temperature + step * self.heat)
+
+    def forgetting(self, step: float) -> None:
+        """None: the rule is about widths alone."""
 
     def distrust(self, step: float) -> None:
         """None: the estimate is crude, but no other method applies."""
@@ -278,4 +321,4 @@ def _down(value: float) -> float:
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.2g}")
 
 
-__all__ = ["StepBias", "step_bias"]
+__all__ = ["StepBias", "step_bias", "step_bias_below"]

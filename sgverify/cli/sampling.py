@@ -47,8 +47,9 @@ def sample(
     Exit codes: 0 all draws are written; 1 a chain diverged (the draws before are written, sample_stats.diverging names the
     chain); 130 stopped by Ctrl-C (the draws before are written); 2 the call is wrong.
 
-    FILE.nc is read by arviz.from_netcdf("FILE.nc"), DIR.zarr by xarray.open_datatree("DIR.zarr", engine="zarr"). The default step
-    is half the stability limit. With minibatches it may be far too large; a warning on stderr then names a better one.
+    FILE.nc is read by arviz.from_netcdf("FILE.nc"), DIR.zarr by xarray.open_datatree("DIR.zarr", engine="zarr"). Without
+    schedule.step, the step is one at which every standard deviation of the draws is predicted within 5%; where none can be
+    proposed it is the default, half the stability limit or a share of the time scale. A line on stderr says so.
     """
     # Errors of the call are reported before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration
@@ -75,7 +76,7 @@ def sample(
     arviz()
     kept = f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}"
     click.echo(f"{kept}; {sampling.step_text}", err=True)
-    for line in (sampling.warning, sampling.note):
+    for line in (*sampling.warnings, sampling.note):
         if line:
             click.echo(line, err=True)
     with own_code(), output.progress("sampling") as progress:

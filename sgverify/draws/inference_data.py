@@ -17,6 +17,7 @@ import sgverify
 from sgverify.advice.step_bias import StepBias
 from sgverify.configuration import Configuration
 from sgverify.draws.installed import check_installed
+from sgverify.draws.step_choice import StepChoice
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import Draws
 from sgverify.samplers.run.schedules import Row
@@ -95,9 +96,15 @@ def make_inference_data(
     return arviz().InferenceData(attrs=attributes, **groups)
 
 
-def tell_step(draws: Any, row: Row, bias: StepBias | None, warning: str | None) -> None:
-    """Add the step size, its bias and its warning to the attributes of the draws and of their groups."""
+def tell_step(
+    draws: Any, row: Row, choice: StepChoice | None, bias: StepBias | None, warning: str | None
+) -> None:
+    """Add the step size, whose choice it is, its bias and its warning to the attributes of the draws and of their groups."""
     told: dict[str, Any] = {"step_size": row.at(1)}
+    if choice is not None:
+        told["step_origin"] = choice.origin
+        if choice.line is not None:
+            told["step_choice"] = choice.line
     if bias is not None and bias.distrust is None:
         told |= {"step_bias": bias.share, "step_bias_coordinate": bias.coordinate, "step_bias_how": bias.how}
     elif bias is not None:

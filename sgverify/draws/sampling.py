@@ -19,6 +19,7 @@ from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
+from sgverify.draws.step_choice import StepChoice, choose_step
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import bytes_needed, kept_steps, record
@@ -56,9 +57,11 @@ def sample(
     finished and of requested steps.
     Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a diverging chain, which
     the attribute `diverged` and the sample statistic `diverging` name.
-    For a fixed step that makes draws more than 10% too wide or too narrow, a warning on stderr (by the logger `sgverify`) names a
-    better step. The attributes `step_size`, `step_bias` (the relative error of the worst standard deviation, if known) and
-    `step_warning` record it. The default step, half the stability limit, is no recommendation.
+    Without `schedule.step`, a fixed step is the largest up to the default at which every standard deviation of the draws is
+    predicted within 5 %; where no step can be proposed, it is the default, half the stability limit or a share of the time scale.
+    One line on stderr (by the logger `sgverify`) says so. A given step is run as given; if it makes draws more than 10% too wide or
+    too narrow, a warning names a better one. The attributes `step_size`, `step_origin` (given, proposed or default), `step_choice`,
+    `step_bias` (the relative error of the worst standard deviation, if known) and `step_warning` record it.
     Raises `UserError` if the extra `draws` is not installed, scheme, configuration or target are wrong, the step is unstable, a
     chain diverges before its first draw, or memory does not suffice for the draws.
 
@@ -75,10 +78,10 @@ def sample(
     if made is None and target is not None:
         keys["target"] = target
     sampling = Sampling.of(scheme, load_configuration(config, **keys), target=made, energy=energy)
-    if sampling.warning:
-        # By a logger: on stderr by default, and silenced like any other.
-        _LOG.warning(sampling.warning)
-    elif sampling.note:
+    # By a logger: on stderr by default, and silenced like any other.
+    for line in sampling.warnings:
+        _LOG.warning(line)
+    if sampling.note:
         _LOG.info(sampling.note)
     return sampling.draw(progress)
 
@@ -91,6 +94,7 @@ class Sampling:
     ensemble: Ensemble = field(repr=False)
     energy: bool
     command: str
+    choice: StepChoice | None = None
 
     @staticmethod
     def of(
@@ -121,13 +125,17 @@ class Sampling:
             subject = make_subject(scheme, configuration)
             vars(subject)["target"] = target
         subject.validate()
+        choice = choose_step(subject) if configuration.schedule.kind == "fixed" else None
+        if choice is not None and choice.origin == "proposed":
+            subject = subject.under(load_configuration(configuration, schedule__step=choice.step))
+            configuration = subject.configuration
         runs = subject.composite or subject.scheme
         ensemble = Ensemble(runs, subject.target, [row_of(subject)], Settings.of(configuration))
         steps = kept_steps(ensemble)
         check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
         options = () if energy else ("--no-energy",)
         command = subject.command("sample", *options) if given is None else ""
-        return Sampling(subject, ensemble, energy, command)
+        return Sampling(subject, ensemble, energy, command, choice)
 
     @property
     def size(self) -> int:
@@ -151,10 +159,16 @@ class Sampling:
         row = self.ensemble.rows[0]
         schedule = row.schedule
         if isinstance(schedule, Fixed):
-            return f"step {schedule.step:g}{' (the default)' if self._default_step else ''}"
+            return f"step {schedule.step:g}" if self.choice is None else self.choice.text
         if isinstance(schedule, Power):
             return f"steps from {row.at(1):g} down to {row.at(row.lengths[-1]):g}"
         return f"cyclical steps from {schedule.scale:g} towards {schedule.low:g}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """Lines on the step: how it was chosen where none was given, and that it makes draws too wide or too narrow."""
+        line = None if self.choice is None else self.choice.line
+        return [text for text in (line, self.warning) if text]
 
     @property
     def warning(self) -> str | None:
@@ -163,18 +177,15 @@ class Sampling:
         if found is None or not found.matters:
             return None
         alone = self.subject.composite is not None
-        return found.warning(default=self._default_step, alone=alone)
+        default = self.choice is not None and self.choice.origin == "default"
+        return found.warning(default=default, alone=alone)
 
     @property
     def note(self) -> str | None:
-        """One line if minibatches widen the draws by an unknown amount; else None."""
+        """One line if minibatches widen the draws by an unknown amount at a given step; else None."""
         noisy = self.subject.configuration.gradient.estimator.noisy
-        return self.step_bias.note if noisy and self.step_bias is not None else None
-
-    @property
-    def _default_step(self) -> bool:
-        schedule = self.subject.configuration.schedule
-        return schedule.step is None and schedule.kind == "fixed"
+        told = self.choice is not None and self.choice.line is not None
+        return self.step_bias.note if noisy and not told and self.step_bias is not None else None
 
     def draw(self, progress: Callable[[int, int], None] | None = None) -> Any:
         """Run the chains and return their draws as InferenceData; see `sample`."""
@@ -195,7 +206,7 @@ class Sampling:
             configuration=self.subject.configuration,
             command=self.command,
         )
-        tell_step(draws, self.ensemble.rows[0], self.step_bias, self.warning)
+        tell_step(draws, self.ensemble.rows[0], self.choice, self.step_bias, self.warning)
         return draws
 
 

@@ -40,7 +40,9 @@ def test_minibatches_at_the_default_step_are_known_to_widen_the_draws() -> None:
 
 
 def test_an_unbiased_step_is_passed_without_a_word() -> None:
-    assert Sampling.of("sghmc-baoab", load_configuration()).warning is None
+    sampling = Sampling.of("sghmc-baoab", load_configuration())
+    assert sampling.choice is not None and sampling.choice.origin == "default"
+    assert sampling.warnings == [] and sampling.note is None
 
 
 def test_noise_on_a_double_well_heats_the_step() -> None:
@@ -78,9 +80,60 @@ def test_a_funnel_is_not_told_anything() -> None:
 
 
 def test_draws_hold_the_warning_that_was_given(caplog: pytest.LogCaptureFixture) -> None:
+    given = {"schedule": {"step": 1 / 1001}}
     with caplog.at_level(logging.WARNING, "sgverify"):
-        draws = sgverify.sample("sgld-euler", IID, chains=2, steps=5)
+        draws = sgverify.sample("sgld-euler", IID, chains=2, steps=5, **given)
     assert [record.getMessage() for record in caplog.records] == [draws.attrs["step_warning"]]
     assert "9.87 times as wide" in draws.attrs["step_warning"]
     assert draws.posterior.attrs["step_size"] == draws.attrs["step_size"] == pytest.approx(1 / 1001)
     assert draws.attrs["step_bias"] > 8
+    assert draws.attrs["step_origin"] == "given" and "step_choice" not in draws.attrs
+
+
+def test_a_step_that_is_not_given_is_the_proposed_one(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "sgverify"):
+        draws = sgverify.sample("sgld-euler", IID, chains=2, steps=5)
+    assert [record.getMessage() for record in caplog.records] == [draws.attrs["step_choice"]]
+    assert draws.attrs["step_origin"] == "proposed" and "step_warning" not in draws.attrs
+    found, true = euler_spread(draws.attrs["step_size"])
+    assert 1 + SMALL / 4 < found / true <= 1 + SMALL
+    assert draws.attrs["step_bias"] == pytest.approx(found / true - 1, rel=1e-9)
+    default, true = euler_spread(1 / 1001)
+    assert (
+        f"at the default 0.000999001 draws are {default / true:.3g} times as wide"
+        in draws.attrs["step_choice"]
+    )
+    # One step multiplies an offset by 1 - 1001 h.
+    slow = 1 / (1001 * draws.attrs["step_size"])
+    assert f"in about {float(f'{slow:.2g}'):.0f} steps, and steps=5 are fewer" in draws.attrs["step_choice"]
+    # The command that is recorded gives the step, and the draws are the same.
+    assert f"schedule.step={draws.attrs['step_size']}" in draws.attrs["command"]
+    again = sgverify.sample("sgld-euler", IID, chains=2, steps=5, schedule={"step": draws.attrs["step_size"]})
+    np.testing.assert_array_equal(again.posterior.theta, draws.posterior.theta)
+
+
+def test_a_step_is_proposed_where_the_chain_has_no_law_at_the_default() -> None:
+    """BAOAB resonates with the minibatches of a logistic regression at its default step; smaller ones contract."""
+    given = load_configuration(
+        **IID, target={"name": "logistic-regression", "dim": 2, "size": 1000}, gradient__batch=1
+    )
+    subject = make_subject("sghmc-baoab", given)
+    at_default = step_bias(subject, subject.step)
+    assert at_default is not None and math.isnan(at_default.found)
+    choice = Sampling.of("sghmc-baoab", given).choice
+    assert choice is not None and choice.origin == "proposed" and choice.step < subject.step / 4
+    found = step_bias(subject, choice.step)
+    assert found is not None and found.distrust is None and abs(found.share) <= SMALL
+
+
+@pytest.mark.parametrize(
+    ("scheme", "given"), [("sgnht-euler", {}), ("sgld-euler", {"target.name": "double-well"})]
+)
+def test_where_nothing_is_proposed_the_default_is_taken_and_said(scheme: str, given: dict[str, str]) -> None:
+    sampling = Sampling.of(scheme, load_configuration(given, steps=20, chains=2))
+    assert sampling.choice is not None and sampling.choice.origin == "default"
+    (line,) = sampling.warnings
+    assert "is the default, and none is proposed" in line
+    draws = sampling.draw()
+    assert draws.attrs["step_size"] == sampling.subject.usual_step
+    assert draws.attrs["step_choice"] == line

@@ -34,11 +34,17 @@ def test_the_draws_are_written_and_summarised(call: Call, tmp_path: Path) -> Non
 
 
 def test_a_step_that_widens_the_draws_is_told_in_one_line(call: Call) -> None:
-    answer = call("sample", "sgld-euler", *FEW, "--set", "gradient.kind=iid")
+    noisy = (*FEW, "--set", "gradient.kind=iid")
+    answer = call("sample", "sgld-euler", *noisy, "--set", "schedule.step=0.001")
     kept, warned = answer.err.splitlines()
-    assert kept.endswith("step 0.000999001 (the default)")
-    assert "9.87 times as wide" in warned
+    assert kept.endswith("step 0.001")
+    assert "9.88 times as wide" in warned
     assert "schedule.step=2.1e-06 keeps it within 5%" in warned
+    # Where no step is given, that one is taken.
+    answer = call("sample", "sgld-euler", *noisy)
+    kept, told = answer.err.splitlines()
+    assert kept.endswith("step 2.1e-06 (proposed)")
+    assert "2.1e-06 is taken" in told
     assert len(call("sample", "sghmc-baoab", *FEW).err.splitlines()) == 1
 
 
