@@ -17,9 +17,9 @@ from sgverify.report.wording import (
     MEANINGS,
     SYMBOLS,
     claim_order,
+    compared_text,
     found_text,
     method_text,
-    predicted_text,
     symbol,
 )
 
@@ -157,7 +157,7 @@ def _errata(formulas: Sequence[Erratum]) -> str:
 def _listed(items: Iterable[Evidence]) -> str:
     return "\n".join(
         f"- {symbol(item)} **{item.outcome}** {_text(item.scheme)}, {_text(item.claim)} ({item.check}): "
-        f"{_text(found_text(item))} for {_text(predicted_text(item))}, {method_text(item)}. {_text(item.reason)}"
+        f"{', '.join([*[_text(compared_text(item))] * bool(compared_text(item)), method_text(item)])}. {_text(item.reason)}"
         + (f" Replay: {_code(item.replay)}" if item.replay else "")
         for item in items
     )

@@ -26,6 +26,7 @@ from sgverify.report.wording import (
     ORDER,
     SYMBOLS,
     claim_order,
+    compared_text,
     error_name,
     exponent_text,
     found_text,
@@ -34,6 +35,8 @@ from sgverify.report.wording import (
     method_text,
     number_text,
     predicted_text,
+    predicts_limit,
+    predicts_rate,
     rate_text,
     symbol,
     vanishes,
@@ -111,6 +114,8 @@ def found_html(evidence: Evidence) -> Any:
 
 def predicted_html(evidence: Evidence) -> Any:
     """The predicted rate, as a formula, with its kind (`exactly`, `or faster`)."""
+    if not predicts_rate(evidence) or predicts_limit(evidence):
+        return predicted_text(evidence)
     rate = rate_html(evidence.predicted.exponent, variable(evidence)) + logarithm_text(evidence, "predicted")
     return rate + f" {kind_text(evidence)}" if kind_text(evidence) else rate
 
@@ -132,6 +137,7 @@ def _template() -> Any:
         erratum_word=word,
         symbol=symbol,
         variable=variable,
+        compared=compared_text,
         predicted_text=predicted_text,
         number=number_text,
         pretty=_pretty,

@@ -13,6 +13,7 @@ from sgverify.rates.sample import chance_of_any
 from sgverify.report.exponents import fitted_text
 from sgverify.report.wording import (
     claim_order,
+    compared_text,
     found_text,
     gradient_text,
     method_text,
@@ -97,10 +98,10 @@ def tallied(evidence: Sequence[Evidence]) -> str:
 
 def summarise(evidence: Evidence) -> str:
     """One line: outcome, scheme, claim, check, the rates found and predicted, the method, and the reason."""
-    compared = f"{found_text(evidence)} for {predicted_text(evidence)}"
+    compared = compared_text(evidence)
     return (
         f"{symbol(evidence)} {evidence.outcome:<14} {evidence.scheme}  {evidence.claim}  {evidence.check}  "
-        f"{compared}  [{method_text(evidence)}]  {evidence.reason}"
+        f"{f'{compared}  ' if compared else ''}[{method_text(evidence)}]  {evidence.reason}"
     )
 
 
@@ -111,13 +112,11 @@ def explain(evidence: Evidence) -> str:
     if card is not None:
         lines.append(_field("claim", card.statement))
         lines.append(_field("source", str(card.source)))
-    lines.append(_field("predicted", predicted_text(evidence)))
-    lines.append(
-        _field(
-            "found",
-            f"{found_text(evidence)}{' (sharp)' if evidence.sharp else ''}, by {method_text(evidence)}",
-        )
-    )
+    rates = bool(compared_text(evidence))
+    if rates:
+        lines.append(_field("predicted", predicted_text(evidence)))
+    found = [found_text(evidence)] * rates + ["sharp"] * evidence.sharp
+    lines.append(_field("found", f"{', '.join([*found, f'by {method_text(evidence)}'])}"))
     if fitted_text(evidence):
         lines.append(_field("fitted", fitted_text(evidence)))
     if evidence.found.note:

@@ -98,23 +98,43 @@ def vanishes(evidence: Evidence) -> bool:
     return nothing and not noise and variable(evidence) != ORDER
 
 
+def predicts_rate(evidence: Evidence) -> bool:
+    """Is a rate predicted? A card on an identity, an inequality or a limit holds the order 0, and no order is found."""
+    predicted = evidence.predicted.exponent
+    return predicted is not None and not (
+        predicted == 0 and evidence.found.exponent is None and variable(evidence) == ORDER
+    )
+
+
 def kind_text(evidence: Evidence) -> str:
-    """`or faster` for an upper bound, `exactly` for a sharp prediction; empty where nothing is predicted."""
-    if evidence.predicted.exponent is None:
+    """`or faster` for an upper bound, `exactly` for a sharp prediction; empty where no rate is predicted."""
+    if not predicts_rate(evidence) or predicts_limit(evidence):
         return ""
     if evidence.predicted.kind == "sharp":
         return "exactly"
     return "or higher" if variable(evidence) == ORDER else "or faster"
 
 
+def predicts_limit(evidence: Evidence) -> bool:
+    """Is the prediction that errors tend to 0, at whatever rate? It is stored as an exponent below 0."""
+    return evidence.check == "consistency" and evidence.predicted.exponent == 0
+
+
 def predicted_text(evidence: Evidence) -> str:
-    """The prediction with its kind: `h^2 or faster`, `h^1 exactly`."""
+    """The prediction with its kind: `h^2 or faster`, `h^1 exactly`, `tends to 0`; an em dash where no rate is predicted."""
+    if not predicts_rate(evidence):
+        return "—"
+    if predicts_limit(evidence):
+        return "tends to 0"
     rate = rate_text(evidence.predicted.exponent, variable(evidence))
     return f"{rate}{logarithm_text(evidence, 'predicted')} {kind_text(evidence)}".rstrip()
 
 
 def found_text(evidence: Evidence) -> str:
-    """The exponent found, with its interval where that is wider than a point; `zero` where the quantity vanishes."""
+    """The exponent found, with its interval where that is wider than a point; `zero` where the quantity vanishes.
+
+    A rate in L of which only a bound is known reads `L^(-1/2) at most`.
+    """
     if vanishes(evidence):
         return "zero"
     found = evidence.found
@@ -127,7 +147,15 @@ def found_text(evidence: Evidence) -> str:
         return text
     if found.low is None and found.high is None:
         return text
+    if found.low is None and found.high == found.exponent and variable(evidence) == "L":
+        return f"{text} at most"
     return f"{text} [{_end(found.low, '-inf')}, {_end(found.high, 'inf')}]"
+
+
+def compared_text(evidence: Evidence) -> str:
+    """`h^1 for h^2 or faster`: the rate found and the rate predicted; "" where neither is a rate."""
+    found, predicted = found_text(evidence), predicted_text(evidence)
+    return "" if (found, predicted) == ("—", "—") else f"{found} for {predicted}"
 
 
 def gradient_text(configuration: Mapping[str, Any]) -> str:

@@ -15,8 +15,11 @@ from sgverify.report.wording import (
     kind_text,
     logarithm_text,
     method_text,
+    predicts_limit,
+    predicts_rate,
     rate_text,
     symbol,
+    vanishes,
     variable,
 )
 
@@ -30,7 +33,7 @@ MATTERS: dict[Matter, str] = {
 RATES = (*OF_THE_LAW, "bias", "mse", "consistency")
 
 WIDEST = 100
-_OUTCOME, _LABEL, _KINDS, _LEAST = 9, 18, 9, 20
+_OUTCOME, _LABEL, _KINDS, _LEAST = 10, 18, 9, 20
 """Columns of the outcome, the quantity and the gradients, and the fewest for the finding."""
 
 FEW = 3
@@ -67,12 +70,17 @@ class Finding:
         label = f"{inside} {item.check}".strip()
         head = f"  {symbol(item)} {item.outcome.replace('not-applicable', 'n/a'):<{_OUTCOME}}{label:<{_LABEL}}{kinds} "
         text = said(item)
-        # Of the names of claims as many are shown as leave room for the finding.
-        tails = [f"  [{method_text(item)}]{_claims(self.evidence, few)}" for few in range(FEW, 0, -1)]
-        tail = next((tail for tail in tails if len(head + text + tail) <= width), tails[-1])
-        if width - len(head) - len(tail) < _LEAST:
-            tail = ""
-        return (head + shortened(text, width - len(head) - len(tail)) + tail).rstrip()
+        # As many names of claims are shown as leave room for the finding, or at least for its first clause.
+        tails = [f"  [{method_text(item)}]{_claims(self.evidence, few)}" for few in range(FEW, -1, -1)]
+        fits = [(text, tail) for tail in tails[:-1] if len(head + text + tail) <= width]
+        for mark in ";:":
+            parts = [(clauses(text, width - len(head + tail), mark), tail) for tail in tails[-2:]]
+            fits += [(part, tail) for part, tail in parts if part]
+        part, tail = fits[0] if fits else ("", tails[-2])
+        left = width - len(head + tail)
+        if left < _LEAST:
+            tail, left = "", width - len(head)
+        return (head + (part or shortened(text, left)).ljust(left) + tail).rstrip()
 
 
 def matter_of(evidence: Evidence) -> Matter:
@@ -87,19 +95,27 @@ def gradient_of(evidence: Evidence) -> str:
 
 def said(evidence: Evidence) -> str:
     """The finding: `found 2, required >= 2`, or the reason where no exponent decides."""
-    exponents = (evidence.predicted.exponent, evidence.found.exponent)
-    if evidence.outcome in ("undecided", "not-applicable") or exponents == (None, None):
+    found = evidence.found.exponent
+    undecided = evidence.outcome in ("undecided", "not-applicable")
+    if undecided or not predicts_rate(evidence) or (found is None and not vanishes(evidence)):
         return evidence.reason
     asked = "printed" if evidence.outcome == "refuted" else "required"
     name = variable(evidence)
+    least = exponent_text(evidence.predicted.exponent)
+    sharp = evidence.predicted.kind == "sharp"
     if name == ORDER:
-        relation = "=" if evidence.predicted.kind == "sharp" else ">="
-        found, least = map(exponent_text, (evidence.found.exponent, evidence.predicted.exponent))
-        return f"found {found}, {asked} {relation} {least}"
+        return f"found {exponent_text(found)}, {asked} {'=' if sharp else '>='} {least}"
+    if predicts_limit(evidence):
+        return f"found {found_text(evidence)}, {asked} to tend to 0"
     rate = rate_text(evidence.predicted.exponent, name) + logarithm_text(evidence, "predicted")
-    if found_text(evidence) == rate:
-        return f"found {rate}, as {asked}"
-    return f"found {found_text(evidence)}, {asked} {rate} {kind_text(evidence)}".rstrip()
+    text = found_text(evidence)
+    if evidence.outcome == "pass" and text in (rate, f"{rate} at most"):
+        return f"found {text}, as {asked}"
+    # A rate that fails an upper bound is slower than it; one that passes as a bound is at least as fast.
+    kind = (
+        "" if not sharp and (evidence.outcome != "pass" or text.endswith("at most")) else kind_text(evidence)
+    )
+    return f"found {text}, {asked} {rate} {kind}".rstrip()
 
 
 def findings_of(evidence: Iterable[Evidence]) -> list[Finding]:
@@ -145,6 +161,21 @@ def follows(item: Evidence, cause: Evidence) -> bool:
     return item.check == "agreement" and CHECKS[cause.check].matter == "code"
 
 
+def clauses(text: str, width: int, mark: str = ";") -> str:
+    """As many whole clauses of the text, which end at the `mark`, as fit in `width` columns; "" where the first is too long.
+
+    >>> clauses("12 calls: equal arguments gave equal bits; no argument was written to", 50)
+    '12 calls: equal arguments gave equal bits'
+    """
+    if len(text) <= width:
+        return text
+    ends = [place for place in range(width + 1) if text.startswith(f"{mark} ", place)]
+    whole = [text[:end] for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
+    # What stands before a colon says enough where it is a statement, and too little where it is a number and a noun.
+    whole = [part for part in whole if mark == ";" or part.count(" ") > 1]
+    return whole[-1] if whole else ""
+
+
 def shortened(text: str, width: int) -> str:
     """The text in at most `width` columns, padded to them; cut at a word, with an ellipsis."""
     if len(text) <= width:
@@ -156,6 +187,8 @@ def shortened(text: str, width: int) -> str:
 
 def _claims(evidence: Sequence[Evidence], few: int) -> str:
     """The claims behind a finding by their short names, a few of them; none where the check has the same name."""
+    if not few:
+        return ""
     names = list(dict.fromkeys(item.claim.rpartition("/")[2] for item in evidence))
     more = f" +{len(names) - few}" if len(names) > few else ""
     return "" if names == [evidence[0].check] else f" {', '.join(names[:few])}{more}"
@@ -164,6 +197,7 @@ def _claims(evidence: Sequence[Evidence], few: int) -> str:
 __all__ = [
     "MATTERS",
     "Finding",
+    "clauses",
     "findings_of",
     "folded",
     "follows",

@@ -169,7 +169,7 @@ def test_the_refuted_claims_stand_under_the_paper(call: Call) -> None:
         "verify", "sghmc-aboba", "--checks", "stationary-bias,local-order", "--set", "gradient.kind=iid"
     ).out.splitlines()
     paper = lines.index("Is the paper right?")
-    assert "⚑ refuted" in lines[paper + 1] and "found h^1, printed h^2 or faster" in lines[paper + 1]
+    assert "⚑ refuted" in lines[paper + 1] and "found h^1, printed h^2  " in lines[paper + 1]
     assert lines.index("Is the method right?") < paper and "PASS" in "".join(lines[paper:])
 
 

@@ -15,6 +15,7 @@ from sgverify.report.text import limits_of_refutations, sampled_together
 from sgverify.report.wording import (
     SYMBOLS,
     claim_order,
+    compared_text,
     error_name,
     exponent_text,
     found_text,
@@ -66,7 +67,7 @@ def test_a_summary_is_one_line_with_all_that_matters(evidence):
     for item in evidence:
         line = summarise(item)
         assert "\n" not in line
-        for part in (item.scheme, item.claim, item.method, item.reason, found_text(item)):
+        for part in (item.scheme, item.claim, item.method, item.reason, compared_text(item)):
             assert part in line
         assert item.outcome in line
 

@@ -8,7 +8,16 @@ import pytest
 
 from sgverify.checks.registry import CHECKS
 from sgverify.evidence import Evidence, Found, Predicted
-from sgverify.verdict.findings import MATTERS, findings_of, folded, follows, matter_of, said, shortened
+from sgverify.verdict.findings import (
+    MATTERS,
+    clauses,
+    findings_of,
+    folded,
+    follows,
+    matter_of,
+    said,
+    shortened,
+)
 from sgverify.verdict.lines import Lines
 
 
@@ -36,7 +45,7 @@ def test_every_check_has_a_matter_and_the_room_of_the_code_is_that_of_the_code()
 
 def test_a_refuted_claim_is_the_papers_matter_and_no_failure_of_the_method() -> None:
     refuted = replace(evidence("stationary-bias", "violates"), refuted=True)
-    assert matter_of(refuted) == "paper" and said(refuted) == "found h^1, as printed"
+    assert matter_of(refuted) == "paper" and said(refuted) == "found h^1, printed h^1"
     assert not follows(refuted, evidence("local-order", "violates", found=0))
 
 
@@ -84,6 +93,43 @@ def test_claims_that_do_not_apply_have_lines_on_request() -> None:
     assert [*(lines := Lines("mine.py:heun")).tell([item]), *lines.end()] == []
     shown = [*(lines := Lines("mine.py:heun", everything=True)).tell([item]), *lines.end()]
     assert "○ n/a" in shown[1] and "The reason has one sentence." in shown[1]
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (evidence("consistency", found=-0.5), "found L^(-1/2), required to tend to 0"),
+        # No failure reads as if it were as required.
+        (evidence("consistency", "violates", found=0), "found L^0, required to tend to 0"),
+        (evidence("bias", found=-0.5), "found L^(-1/2) at most, as required"),
+        (evidence("mse", "violates", found=-0.25), "found L^(-1/4) at most, required L^(-1/2)"),
+        (evidence("mse", found=-0.75), "found L^(-3/4) at most, required L^(-1/2)"),
+        # An identity has no order, whatever its card holds.
+        (evidence("swap-bound", found=None), "The reason has one sentence."),
+        (evidence("swap-bound", "violates", found=None), "The reason has one sentence."),
+    ],
+)
+def test_a_finding_names_what_was_found_and_what_is_required(item: Evidence, expected: str) -> None:
+    exponent = {"consistency": 0, "bias": -0.5, "mse": -0.5}.get(item.check, 0)
+    bound = replace(item.found, low=None, high=item.found.exponent)
+    found = item.found if item.check == "consistency" else bound
+    assert said(replace(item, predicted=Predicted(exponent), found=found)) == expected
+
+
+def test_a_line_shows_whole_clauses() -> None:
+    text = "12 calls: equal arguments gave equal bits; U(x; t) is not read; no argument was written to"
+    assert clauses(text, 100) == text
+    assert clauses(text, 70) == "12 calls: equal arguments gave equal bits; U(x; t) is not read"
+    assert clauses(text, 50) == "12 calls: equal arguments gave equal bits"
+    assert (clauses(text, 20), clauses(text, 20, ":"), clauses(text, 7)) == ("", "", "")
+    assert (
+        clauses("the chains are not independent: theta[0] is one", 40, ":")
+        == "the chains are not independent"
+    )
+    item = replace(evidence("pure-step"), reason=text)
+    line = Lines("mine.py:heun")
+    shown = [*line.tell([item, replace(item, claim="own/claim")]), *line.end()][1]
+    assert "equal bits  " in shown and shown.endswith("[exact]") and "…" not in shown
 
 
 @pytest.mark.parametrize("width", [5, 11, 12, 40])

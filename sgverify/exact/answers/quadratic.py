@@ -62,7 +62,7 @@ class QuadraticAnswers(ExactAnswers):
         """See `Answers`."""
         size, scheme = self.model.size, self.model.scheme
         if question == "mean square error" and size > LARGEST_MEAN_SQUARE:
-            return f"the chain has {size} coordinates, more than the exact rung's mean square errors reach"
+            return f"the chain has {size} coordinates, more than the {LARGEST_MEAN_SQUARE} of an exact mean square error"
         if question != "weighted average":
             return None
         if size > LARGEST_VARYING:

@@ -2,7 +2,7 @@
 
 Bugs of precision: float32 where float64 was asked for.
 
-Bugs in the gradients of the potential on torch; the exact rungs read the potential itself, and are right.
+Bugs in the gradients of the potential on torch; the exact methods read the potential itself, and are right.
 
 Bugs in the step sizes that a run takes.
 """
