@@ -11,6 +11,9 @@ for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # An exception in a check is an answer for users, and a failure of our own tests: no bug hides behind `inconclusive`.
 os.environ["SGVERIFY_RAISE"] = "1"
 
+# A second process would load everything a second time in each test that calls `verify`.
+os.environ["SGVERIFY_WORKERS"] = "1"
+
 import pytest  # noqa: E402
 from hypothesis import Phase, settings  # noqa: E402
 

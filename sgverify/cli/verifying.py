@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
+from concurrent.futures import BrokenExecutor, Future
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sgverify.cli import output
 from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
-from sgverify.cli.workers import processes
+from sgverify.cli.workers import beside, default_workers
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, exit_code
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from sgverify.configuration import Configuration
     from sgverify.verdict.asking import Enquiry
     from sgverify.verdict.results import Results
+
+CodeAnswers = tuple[list[Evidence], str | None]
+"""The evidence on the code, and why minibatches are left out (None where they are not)."""
 
 SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
 
@@ -50,8 +53,8 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    default=1,
-    help="Processes to use: with 2 the running code is checked beside the method. The answer is the same.",
+    help="Processes to use; by default 2 where there are 2 processors: the running code is checked beside the method. The "
+    "answer is the same.",
 )
 @PLOT
 @JSON
@@ -62,7 +65,7 @@ def verify(
     checks: str | None,
     style: str | None,
     minimise: bool,
-    workers: int,
+    workers: int | None,
     plot_path: str | None,
     json_path: str | None,
 ) -> int:
@@ -80,17 +83,21 @@ def verify(
     selected = _ids(checks)
     configuration = load_configuration(config, settings)
     step = load_step(scheme)
-    # On a terminal the bar stands there before anything heavy is loaded.
-    with output.progress(f"verifying {scheme}") as progress:
+    # Points that only illustrate are computed where somebody sees them.
+    brief = json_path is None and plot_path is None
+    several = not selected and (workers or default_workers()) > 1
+    # The second process loads torch while this one loads sympy; on a terminal the bar stands there before either.
+    with (
+        beside(answers_about_code, scheme, config, settings, brief) if several else nullcontext() as code,
+        output.progress(f"verifying {scheme}") as progress,
+    ):
         from sgverify.verdict.asking import enquire
         from sgverify.verdict.results import Results
 
         screen = Display(scheme, step, style or SHORT, progress, silent=json_path == "-")
-        # Points that only illustrate are computed where somebody sees them.
-        brief = json_path is None and plot_path is None
         enquiry = enquire(scheme, configuration, selected, brief=brief)
         with output.kept(json_path, watch, screen.told), screen.cut_short():
-            found = _answers(enquiry, scheme, configuration, workers, progress, screen)
+            found = _answers(enquiry, code, progress, screen)
         if json_path:
             output.write_answer(json_path, found, watch)
         results = Results(found, enquiry)
@@ -104,35 +111,34 @@ def verify(
 
 
 def _answers(
-    enquiry: Enquiry,
-    scheme: str,
-    configuration: Configuration,
-    workers: int,
-    progress: Any,
-    screen: Display,
+    enquiry: Enquiry, code: Future[CodeAnswers] | None, progress: Any, screen: Display
 ) -> list[Evidence]:
-    """The evidence on method, code and paper, with two workers that on the code from a second process."""
-    if workers == 1 or not enquiry.asks("code"):
+    """The evidence on method, code and paper; that on the code is computed here unless a second process does (`code`)."""
+    if code is None or enquiry.not_validated:
         return enquiry.ask(progress, screen.tell)
-    from sgverify.configuration import tree_of
+    found = enquiry.ask(progress, screen.tell, "method")
+    try:
+        about_code, without_minibatches = code.result()
+    except BrokenExecutor:
+        found += enquiry.ask(progress, screen.tell, "code")
+    else:
+        screen.tell(about_code)
+        found += about_code
+        enquiry.without_minibatches = enquiry.without_minibatches or without_minibatches
+    return enquiry.in_order([*found, *enquiry.ask(progress, screen.tell, "paper")])
 
-    with processes(1) as pool:
-        code = pool.submit(answers_about_code, scheme, tree_of(configuration), enquiry.selected)
-        found = enquiry.ask(progress, screen.tell, "method")
-        try:
-            beside = code.result()
-            screen.tell(beside)
-        except BrokenExecutor:
-            beside = enquiry.ask(progress, screen.tell, "code")
-    return [*found, *beside, *enquiry.ask(progress, screen.tell, "paper")]
 
-
-def answers_about_code(scheme: str, tree: dict[str, Any], selected: tuple[str, ...]) -> list[Evidence]:
-    """The evidence on the code that runs, for a process of its own."""
+def answers_about_code(
+    scheme: str, config: str | None, settings: tuple[str, ...], brief: bool
+) -> CodeAnswers:
+    """The evidence on the code that runs in the order it is settled, and why minibatches are left out: for a second process."""
     from sgverify.configuration import load_configuration
     from sgverify.verdict.asking import enquire
 
-    return enquire(scheme, load_configuration(tree), selected).ask(None, None, "code")
+    enquiry = enquire(scheme, load_configuration(config, settings), brief=brief)
+    told: list[Evidence] = []
+    enquiry.ask(None, told.extend, "code")
+    return told, enquiry.without_minibatches
 
 
 class Display:

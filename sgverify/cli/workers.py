@@ -6,15 +6,17 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from sgverify.errors import UserError
+from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence.crash import RAISE, Crash
 from sgverify.user_code import own_code
+
+Result = TypeVar("Result")
 
 Job = tuple[Callable[..., Any], tuple[Any, ...]]
 """A function that a new process can import, and its arguments."""
@@ -25,11 +27,25 @@ MOST = 8
 """The most processes by default: each process loads torch separately."""
 
 
+VARIABLE = "SGVERIFY_WORKERS"
+"""The environment variable with the number of processes where `--workers` is not given."""
+
+
 def default_workers() -> int:
-    """The processors that this process may use, at most `MOST`."""
-    return min(
-        MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    """The number of `SGVERIFY_WORKERS`; where it is not set, the processors that this process may use, at most `MOST`.
+
+    Raises `ConfigurationError` for a value that is no positive whole number.
+    """
+    given = os.environ.get(VARIABLE)
+    if given is None:
+        return min(
+            MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        )
+    if not given.isdecimal() or int(given) < 1:
+        raise ConfigurationError(
+            f"{VARIABLE}={given!r}: expected a whole number of at least 1; mend it, or unset it for one process a processor"
+        )
+    return int(given)
 
 
 @dataclass(frozen=True)
@@ -112,6 +128,13 @@ def processes(workers: int) -> Iterator[ProcessPoolExecutor]:
             # Leaving the pool waits until its own thread has seen every process end: to wait for a process from two
             # threads lets one of them see it alive after its end.
             raise
+
+
+@contextmanager
+def beside(function: Callable[..., Result], *arguments: Any) -> Iterator[Future[Result]]:
+    """A context in which a second process calls the function; leaving it by an exception ends that process."""
+    with processes(1) as pool:
+        yield pool.submit(function, *arguments)
 
 
 def _ignore_interrupts() -> None:

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from textwrap import shorten
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from sgverify.evidence.published import Name, Number, Says, Size
@@ -264,7 +265,7 @@ class Predicted:
         object.__setattr__(self, "exponent", number)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Evidence:
     """One question put to one scheme under one configuration, and the answer with everything behind it.
 
@@ -351,6 +352,19 @@ class Evidence:
         """Type and message of the unforeseen exception that ended the check; None if there was none."""
         found = self.certificate.get("exception")
         return None if found is None else str(found)
+
+    @property
+    def passed(self) -> bool:
+        """Is the outcome pass?"""
+        return self.outcome == "pass"
+
+    def __repr__(self) -> str:
+        """A few lines; `dataclasses.asdict` has every field."""
+        exponents = f"exponent found {self.found.exponent}, predicted {self.predicted.exponent} ({self.predicted.kind})"
+        return (
+            f"<Evidence {self.outcome}: {self.check} of {self.scheme}, claim {self.claim} [{self.method}]\n"
+            f"  {exponents}\n  {shorten(self.reason, 300, placeholder=' ...')}>"
+        )
 
 
 def _certificate(certificate: Mapping[str, Any]) -> dict[str, Any]:

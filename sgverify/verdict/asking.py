@@ -71,14 +71,18 @@ class Enquiry:
         """
         # The user's code may not print on stdout; what is told may.
         with own_code():
-            unmet = self._not_validated
+            unmet = self.not_validated
             questions = (
                 []
                 if unmet
                 else [item for item in self.questions if not matters or item.check.matter in matters]
             )
         found = unmet or settle(questions, self.selected, progress, told=told, excused=self._leave_out)
-        return sorted(found, key=self._place)
+        return self.in_order(found)
+
+    def in_order(self, evidence: Sequence[Evidence]) -> list[Evidence]:
+        """Evidence in the order of an answer, which depends on nothing but the questions."""
+        return sorted(evidence, key=self._place)
 
     def _place(self, item: Evidence) -> tuple[int, ...]:
         """The place in an answer: full gradients first, then the order of the claims, corrected ones after printed."""
@@ -96,7 +100,7 @@ class Enquiry:
         )
 
     @cached_property
-    def _not_validated(self) -> list[Evidence]:
+    def not_validated(self) -> list[Evidence]:
         """Inconclusive evidence where validating a configuration raised an unforeseen exception."""
         found = [not_validated(part) for part in self.subject.parts]
         try:

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.advice.size import HowLarge
 from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, whole_outcome
+from sgverify.evidence.crash import Crash
 from sgverify.report.wording import exponent_text
 from sgverify.verdict.findings import WIDEST, findings_of, folded, gradient_of, said, shortened
 from sgverify.verdict.untested import Untried
+
+if TYPE_CHECKING:
+    from sgverify.advice.size import HowLarge
 
 MOST_LINES = 8
 _LABEL = 12
@@ -26,8 +30,8 @@ class ClosingBlock:
     evidence: tuple[Evidence, ...]
     subject: Subject | None = None
     untested: tuple[Untried, ...] = ()
-    diagnosis: Diagnosis | None = None
-    sizes: tuple[tuple[str, HowLarge], ...] = ()
+    diagnosis: Diagnosis | Crash | None = None
+    sizes: tuple[tuple[str, HowLarge | Crash], ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -121,7 +125,9 @@ class ClosingBlock:
 
     def _rows(self, width: int) -> Iterator[tuple[str, str]]:
         """The labelled rows under the first line, the ones that a reader needs first."""
-        if self.diagnosis is not None:
+        if isinstance(self.diagnosis, Crash):
+            yield "cause", _not_found(self.diagnosis)
+        elif self.diagnosis is not None:
             yield "cause", self.diagnosis.cause.sentence
             edit = self.diagnosis.edit
             if edit is not None:
@@ -131,7 +137,8 @@ class ClosingBlock:
         if self.outcome != "FAIL":
             several = len({gradient_of(item) for item in self.evidence}) > 1
             for kind, size in self.sizes:
-                yield "how large", f"{kind}: {size.sentence}" if several else size.sentence
+                text = _not_found(size) if isinstance(size, Crash) else size.sentence
+                yield "how large", f"{kind}: {text}" if several else text
         if self.subject is not None:
             yield "settings", self._settings(self.subject)
         refuted = dict.fromkeys(item.claim for item in self.evidence if item.outcome == "refuted")
@@ -163,6 +170,11 @@ class ClosingBlock:
                 item.configuration["gradient"] for item in self.evidence if gradient_of(item) == kind
             )
             yield f"{kind} (batch {table['batch']})" if kind not in ("full", "additive") else kind
+
+
+def _not_found(crash: Crash) -> str:
+    """What a row says whose question ended with an exception."""
+    return f"not found: {crash.exception} ({crash.place}); please report it with {crash.file or 'this line'}"
 
 
 def _around(text: str, part: str, width: int) -> str:

@@ -133,17 +133,20 @@ def findings_of(evidence: Iterable[Evidence]) -> list[Finding]:
 
 def folded(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with the consequences of each failure folded under it (`follows`)."""
-    kept: list[Finding] = []
+    causes: list[Finding] = []
+    consequences: dict[int, list[Finding]] = {}
     for finding in findings:
-        cause = next(
-            (place for place, item in enumerate(kept) if follows(finding.first, item.first)),
-            None,
-        )
+        cause = cause_of(finding, causes)
         if cause is None:
-            kept.append(finding)
+            causes.append(finding)
         else:
-            kept[cause] = replace(kept[cause], consequences=(*kept[cause].consequences, finding))
-    return kept
+            consequences.setdefault(id(cause), []).append(finding)
+    return [replace(cause, consequences=tuple(consequences.get(id(cause), ()))) for cause in causes]
+
+
+def cause_of(finding: Finding, others: Iterable[Finding]) -> Finding | None:
+    """The first of the other findings that the finding is a consequence of; None where it stands for itself."""
+    return next((other for other in others if follows(finding.first, other.first)), None)
 
 
 def follows(item: Evidence, cause: Evidence) -> bool:

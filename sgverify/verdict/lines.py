@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sgverify.checks.registry import Matter
 from sgverify.evidence import Evidence
-from sgverify.verdict.findings import MATTERS, WIDEST, Finding, findings_of, follows, matter_of
+from sgverify.verdict.findings import MATTERS, WIDEST, Finding, cause_of, findings_of, matter_of
 
 
 @dataclass
@@ -54,7 +54,7 @@ class Lines:
                 yield from self._left_out()
                 self._matter = matter_of(item)
                 yield MATTERS[self._matter]
-            if not self.everything and any(follows(item, other.first) for other in self._shown):
+            if not self.everything and cause_of(finding, self._shown):
                 self._folded += len(finding.evidence)
                 continue
             self._shown.append(finding)

@@ -12,6 +12,7 @@ from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.checks.progress import raised_on
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
+from sgverify.evidence.crash import Crash
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import MATTERS, WIDEST, findings_of, folded, gradient_of, matter_of
@@ -76,7 +77,14 @@ class Results(Sequence[Evidence]):
 
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
-        """The cause of a failure and the edit that mends it; None for another outcome, or for stored evidence."""
+        """The cause of a failure and the edit that mends it.
+
+        None for another outcome, for stored evidence, and where the search ended with an exception, which `verdict` shows.
+        """
+        return None if isinstance(self._diagnosed, Crash) else self._diagnosed
+
+    @cached_property
+    def _diagnosed(self) -> Diagnosis | Crash | None:
         if self.outcome != "fail" or self._enquiry is None:
             return None
         from sgverify.advice.diagnosis.diagnosing import diagnose
@@ -103,7 +111,7 @@ class Results(Sequence[Evidence]):
             self._evidence,
             enquiry.subject,
             tuple(untested(enquiry, self._evidence)),
-            self.diagnosis,
+            self._diagnosed,
             tuple((kind, size) for kind, size in sizes if size is not None),
         )
 
@@ -180,14 +188,14 @@ class Results(Sequence[Evidence]):
         return round(sum(item.seconds for item in self), 3)
 
 
-def _attempted(question: Callable[[], Answer | None]) -> Answer | None:
-    """The answer to a question beside the verdict; None if it raises, for the verdict stands without it."""
+def _attempted(question: Callable[[], Answer]) -> Answer | Crash:
+    """The answer to a question beside the verdict, or the exception that it ended with: the verdict stands without the answer."""
     try:
         return question()
-    except Exception:
+    except Exception as error:
         if raised_on():
             raise
-        return None
+        return Crash.of(error)
 
 
 __all__ = ["Results"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -297,3 +298,29 @@ def test_no_colour_off_a_terminal_nor_against_no_color(call: Call, monkeypatch: 
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
     monkeypatch.setenv("NO_COLOR", "1")
     assert call("verify", "mine.py:aboba", *QUICK).out == plain
+
+
+def test_a_second_process_changes_neither_lines_nor_evidence(call: Call, tmp_path: Path) -> None:
+    runs = {
+        workers: call(
+            "verify", "mine.py:wrong", *SHORT, "--workers", workers, "--json", f"{workers}.json", "--all"
+        )
+        for workers in ("1", "2")
+    }
+    assert (runs["2"].code, runs["2"].err) == (1, "")
+    assert runs["1"].out.splitlines() == runs["2"].out.splitlines()
+    one, two = (canonical(json.loads((tmp_path / f"{workers}.json").read_text())) for workers in runs)
+    assert one == two
+
+
+def test_the_code_is_checked_here_where_the_second_process_ends(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sgverify.cli.verifying.answers_about_code", _killed)
+    answer = call("verify", "mine.py:heun", *SHORT, "--workers", "2")
+    assert answer.code == 0
+    assert any("one-step-law" in line for line in answer.out.splitlines())
+
+
+def _killed(*arguments: object) -> None:
+    signal.raise_signal(signal.SIGKILL)

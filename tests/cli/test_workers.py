@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from sgverify.cli.workers import Job, default_workers, run_apart, run_jobs
+from sgverify.cli.workers import MOST, Job, default_workers, run_apart, run_jobs
+from sgverify.errors import ConfigurationError
 from sgverify.schemes import find_scheme
 
 JOBS: list[Job] = [(math.factorial, (n,)) for n in (5, 3, 8)]
@@ -37,6 +38,17 @@ def test_a_caller_that_stops_waits_for_nobody() -> None:
 
 def test_there_is_always_a_worker() -> None:
     assert default_workers() >= 1
+
+
+def test_the_environment_gives_the_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SGVERIFY_WORKERS", "3")
+    assert default_workers() == 3
+    for wrong in ("0", "two", "-1", ""):
+        monkeypatch.setenv("SGVERIFY_WORKERS", wrong)
+        with pytest.raises(ConfigurationError, match="whole number of at least 1"):
+            default_workers()
+    monkeypatch.delenv("SGVERIFY_WORKERS")
+    assert 1 <= default_workers() <= MOST
 
 
 def test_a_job_that_fails_takes_no_other_along(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,3 +137,10 @@ def test_evidence_is_frozen(evidence):
 
 def _fields(evidence):
     return {field.name: getattr(evidence, field.name) for field in dataclasses.fields(evidence) if field.init}
+
+
+def test_the_repr_is_short_and_says_the_outcome(evidence):
+    long = dataclasses.replace(evidence, reason="a word " * 1000, certificate={"terms": ["x"] * 10_000})
+    assert len(repr(long)) < 700 and len(repr(long).splitlines()) == 3
+    assert repr(long).startswith(f"<Evidence {long.outcome}: {long.check} of {long.scheme}")
+    assert long.passed == (long.outcome == "pass")

@@ -99,6 +99,22 @@ def test_a_size_stands_under_its_own_gradient_where_the_other_has_none(
     assert kind == "iid"
 
 
+def test_a_diagnosis_that_ends_with_an_exception_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError("a planted error")
+
+    results = sgverify.verify(NAMED, checks=CHECKS)
+    monkeypatch.setattr("sgverify.advice.diagnosis.diagnosing.diagnose", broken)
+    with pytest.raises(ZeroDivisionError):
+        _ = results.verdict
+    monkeypatch.delenv("SGVERIFY_RAISE")
+    assert results.diagnosis is None
+    assert any(
+        "cause" in line and "ZeroDivisionError: a planted error" in line for line in results.verdict.lines()
+    )
+    assert len(results.verdict.lines()) <= block.MOST_LINES
+
+
 def test_nothing_that_applies_is_undecided() -> None:
     results = sgverify.verify("sgld-euler", checks=["chen2015/lemma-8"])
     assert results.outcome == "undecided" and "nothing that was asked applies" in repr(results)

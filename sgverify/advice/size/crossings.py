@@ -10,8 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from scipy import optimize
-
 from sgverify.advice.size.model import Level
 
 FACTOR = 1.3
@@ -90,6 +88,9 @@ def _root(at: Callable[[float], float], level: float, low: float, high: float, t
         return min(at(math.exp(logarithm)), 2 * level) - level
 
     a, b = math.log(low), math.log(high)
+    # scipy.optimize takes a while to import, and the verdict's block imports this module before anything is judged.
+    from scipy import optimize
+
     root = float(optimize.brentq(above, a, b, xtol=tolerance / 2))
     step = math.exp(root)
     return step if at(step) <= level else step * (1 - tolerance)

@@ -13,7 +13,6 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.special import ndtri, ndtri_exp
 
 EXTENDED = np.longdouble
@@ -216,6 +215,9 @@ def compressed(functions: np.ndarray, weights: np.ndarray, degree: int) -> tuple
     No more nodes than products are needed (Caratheodory's theorem); non-negative least squares finds a set. Raises
     `IncompressibleError` where it finds none.
     """
+    # scipy.optimize takes a while to import, and only compressed nodes need it.
+    from scipy.optimize import nnls
+
     root = np.sqrt(weights / weights.sum())
     basis = products(functions, weights, degree)
     due = np.eye(basis.shape[1])[0]
