@@ -50,12 +50,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def call(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[[list[str]], Answer]:
+def call(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[[list[str]], Answer]:
     """The command in this process, which has loaded torch already."""
-    # One worker does the jobs itself: the results are those of several (tests/cli/test_workers.py).
-    monkeypatch.setattr("sgverify.cli.planted.default_workers", lambda: 1)
 
     def run_here(command: list[str]) -> Answer:
         assert command[0] == "sgverify"

@@ -17,7 +17,6 @@ from sgverify.evidence import Evidence, exit_code
 
 if TYPE_CHECKING:
     from sgverify.checks import Subject
-    from sgverify.configuration import Configuration
     from sgverify.verdict.asking import Enquiry
     from sgverify.verdict.results import Results
 

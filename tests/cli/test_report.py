@@ -35,9 +35,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def study(effort: str) -> Study:
         return Study(STUDY, "Figure 0", "nowhere", f"Made with the effort {effort}.")
 
-    monkeypatch.setattr(
-        "sgverify.cli.reporting.default_workers", lambda: 1
-    )  # a new process would not see these
+    # One worker (tests/conftest.py): a new process would not see these.
     monkeypatch.setattr("sgverify.papers.suites.suites", lambda: {"chen2015": suite})
     monkeypatch.setattr("sgverify.papers.studies.studies", lambda: {STUDY: study})
     monkeypatch.setattr("sgverify.papers.errata.formulas", lambda paper=None: generators.FORMULAS[:2])
