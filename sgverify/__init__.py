@@ -17,13 +17,12 @@ from sgverify.exports import lazily
 
 if TYPE_CHECKING:
     from sgverify.advice.plans import advise
-    from sgverify.checks import rate
     from sgverify.draws import sample
     from sgverify.samplers.own.module_target import module_target
     from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, find_scheme, scheme, sqrt, torch_step
     from sgverify.schemes.composites import AdaptivelyWeighted, ReplicaExchange
     from sgverify.targets.own.log_density import log_density
-    from sgverify.verdict import Results, verify
+    from sgverify.verdict import Results, rate, verify
 
 __version__ = "0.1.0"
 
@@ -53,7 +52,6 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "sgverify.advice.plans": ("advise",),
-        "sgverify.checks": ("rate",),
         "sgverify.draws": ("sample",),
         "sgverify.samplers.own.module_target": ("module_target",),
         "sgverify.schemes": (
@@ -69,6 +67,6 @@ __getattr__, __dir__ = lazily(
         ),
         "sgverify.schemes.composites": ("AdaptivelyWeighted", "ReplicaExchange"),
         "sgverify.targets.own.log_density": ("log_density",),
-        "sgverify.verdict": ("Results", "verify"),
+        "sgverify.verdict": ("Results", "rate", "verify"),
     },
 )

@@ -30,6 +30,7 @@ from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
+from sgverify.verdict.notebooks import with_progress
 
 if TYPE_CHECKING:
     from arviz import InferenceData
@@ -39,6 +40,7 @@ _LOG = logging.getLogger("sgverify")
 Source = Configuration | Mapping[str, Any] | str | Path | None
 
 
+@with_progress
 def sample(
     scheme: Scheme | TorchStep | Composite | str,
     config: Source = None,

@@ -1,8 +1,9 @@
 """The whole answer about a scheme, the outcome first.
 
-`answering` has `verify`, as users call it. `asking` chooses the questions: full gradients and minibatches. `findings` are what
-the evidence says, `lines` prints them as they come in, `untested` names the settings that were not tried, `block` lays out the
-outcome with its cause and mend, and `results` is the object that a user gets.
+`answering` has `verify` and `rate`, as users call them, and `notebooks` shows their progress there. `asking` chooses the
+questions: full gradients and minibatches. `findings` are what the evidence says, `lines` prints them as they come in, `untested`
+names the settings that were not tried, `block` lays out the outcome with its cause and mend, and `results` is the object that a
+user gets.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.verdict.answering import verify
+    from sgverify.verdict.answering import rate, verify
     from sgverify.verdict.results import Results
 
-__all__ = ["Results", "verify"]
+__all__ = ["Results", "rate", "verify"]
 
 __getattr__, __dir__ = lazily(
-    __name__, {"sgverify.verdict.answering": ("verify",), "sgverify.verdict.results": ("Results",)}
+    __name__, {"sgverify.verdict.answering": ("rate", "verify"), "sgverify.verdict.results": ("Results",)}
 )

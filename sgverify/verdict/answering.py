@@ -1,4 +1,7 @@
-"""Does a scheme do what the theory promises (`verify`), and at which rate does its error fall (`rate`)?"""
+"""Does a scheme do what the theory promises (`verify`), and at which rate does its error fall (`rate`)?
+
+Both show their progress in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,19 @@ from typing import Unpack
 
 from sgverify.checks.applicable_claims import Progress
 from sgverify.checks.verify_and_rate import Source
+from sgverify.checks.verify_and_rate import rate as one_rate
 from sgverify.configuration import load_configuration
 from sgverify.configuration.overrides import Overrides
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.verdict.asking import enquire
+from sgverify.verdict.notebooks import with_progress
 from sgverify.verdict.results import Results
 
+rate = with_progress(one_rate)
 
+
+@with_progress
 def verify(
     scheme: Scheme | TorchStep | Composite | str,
     config: Source = None,
@@ -35,4 +43,4 @@ def verify(
     return Results(enquiry.ask(progress), enquiry)
 
 
-__all__ = ["verify"]
+__all__ = ["rate", "verify"]
