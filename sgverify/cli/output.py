@@ -77,9 +77,9 @@ def write_answer(json_path: str, evidence: Sequence[Evidence], watch: Stopwatch)
     write_evidence(json_path, evidence, watch.provenance())
 
 
-def say(text: str, outcome: str = "", *, bold: bool = False) -> None:
-    """Print text in the colour of an outcome."""
-    click.echo(click.style(text, fg=COLOURS.get(outcome), bold=bold or None), color=_colour_wanted())
+def say(text: str, outcome: str = "", *, bold: bool = False, err: bool = False) -> None:
+    """Print text in the colour of an outcome, with `err` on stderr."""
+    click.echo(click.style(text, fg=COLOURS.get(outcome), bold=bold or None), color=_colour_wanted(), err=err)
 
 
 def width() -> int:

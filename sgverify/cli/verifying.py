@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sgverify.cli import output
+from sgverify.cli.baselines import BASELINE, WRITE_BASELINE, Baselines
+from sgverify.cli.github import FORMAT, GITHUB, annotate, annotated_mistakes, refuse_two_on_stdout
 from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
 from sgverify.cli.workers import beside, default_workers
 from sgverify.errors import ConfigurationError
@@ -55,6 +57,9 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
     help="Processes to use; by default 2 where there are 2 processors: the running code is checked beside the method. The "
     "answer is the same.",
 )
+@BASELINE
+@WRITE_BASELINE
+@FORMAT
 @PLOT
 @JSON
 def verify(
@@ -65,6 +70,9 @@ def verify(
     style: str | None,
     minimise: bool,
     workers: int | None,
+    baseline_path: str | None,
+    written_path: str | None,
+    form: str,
     plot_path: str | None,
     json_path: str | None,
 ) -> int:
@@ -79,14 +87,18 @@ def verify(
     watch = output.Stopwatch()
     output.check_writable(json_path)
     check_plot(plot_path)
+    refuse_two_on_stdout(form, json_path)
+    baselines = Baselines.opened(baseline_path, written_path)
     selected = _ids(checks)
     configuration = load_configuration(config, settings)
-    step = load_step(scheme)
+    with annotated_mistakes(form, scheme):
+        step = load_step(scheme)
     # Points that only illustrate are computed where somebody sees them.
     brief = json_path is None and plot_path is None
     several = not selected and (workers or default_workers()) > 1
     # The second process loads torch while this one loads sympy; on a terminal the bar stands there before either.
     with (
+        annotated_mistakes(form, scheme),
         beside(answers_about_code, scheme, config, settings, brief) if several else nullcontext() as code,
         output.progress(f"verifying {scheme}") as progress,
     ):
@@ -103,10 +115,13 @@ def verify(
         closing = [] if json_path == "-" else results.verdict.lines(output.width())
     with output.quiet_pipe():
         screen.end(results, closing)
+    compared = baselines.close(tuple(results), err=json_path == "-")
+    if form == GITHUB:
+        annotate(results, compared)
     plot(results, plot_path)
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
-    return exit_code(results)
+    return exit_code(results if compared is None else compared.counting)
 
 
 def _answers(

@@ -2,12 +2,15 @@
 
 A row is one scheme, one claim, one check and one configuration. A violation is known if the file holds just this row, so that a
 baseline hides no violation of another scheme, claim, check or configuration. It speaks of violations alone: nothing undecided
-becomes a pass by it. The file is meant to be committed: rows are sorted, and paths in them start from its folder.
+becomes a pass by it, and the outcome of the evidence stays `fail`. A known violation does not fail a run again when its rate falls
+below the recorded one, but it is named as worse. The file is meant to be committed: rows are sorted, and paths in them start from
+its folder.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from sgverify.evidence.model import Evidence, canonical_numbers
+from sgverify.evidence.model import Evidence, Found, canonical_numbers, exit_code, whole_outcome
 from sgverify.evidence.published import Name, Published, Says
 from sgverify.evidence.regression import reference_beside
 from sgverify.evidence.storage import alone_in, json_text, read_json, write_atomically
@@ -35,11 +38,12 @@ class KnownViolation:
     configuration: Annotated[
         Tree, Says("the keys that differ from the defaults; null where a default is left out")
     ]
+    found: Annotated[Found, Says("the exponent that was found when the row was written, with its interval")]
     reason: Annotated[Name, Says("one sentence: how it violated when the row was written")]
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The identity of a row: all fields but the reason. 2 and 2.0 are one setting."""
+        """The identity of a row: scheme, claim, check and configuration. 2 and 2.0 are one setting."""
         numbers = json.dumps(canonical_numbers(self.configuration), sort_keys=True, ensure_ascii=False)
         return self.scheme, self.claim, self.check, numbers
 
@@ -66,13 +70,15 @@ BASELINE = Published(
 class Compared:
     """Evidence beside a baseline.
 
-    `known` and `new` are the violations; `fixed` are rows whose question was asked and does not fail any more, each with its
-    outcome now; `undecided` those that were asked and not decided; `unasked` the number of rows about other questions.
+    `known` and `new` are the violations; `worse` are the known ones whose rate is lower than the recorded one, each with its row.
+    `fixed` are rows whose question was asked and does not fail any more, each with its outcome now; `undecided` are rows whose
+    question was asked and not decided; `unasked` is the number of rows about other questions.
     """
 
     evidence: tuple[Evidence, ...]
     known: tuple[Evidence, ...]
     new: tuple[Evidence, ...]
+    worse: tuple[tuple[Evidence, KnownViolation], ...]
     fixed: tuple[tuple[KnownViolation, str], ...]
     undecided: tuple[KnownViolation, ...]
     unasked: int
@@ -82,6 +88,13 @@ class Compared:
         """The evidence that an exit code goes by: all but the known violations."""
         known = {id(item) for item in self.known}
         return tuple(item for item in self.evidence if id(item) not in known)
+
+    @property
+    def outcome(self) -> str:
+        """The outcome beside the baseline: "fail" by new violations alone, "pass" where known ones are all that fails."""
+        if self.known and exit_code(self.counting) == 0:
+            return "pass"
+        return whole_outcome(self.counting)
 
 
 @dataclass(frozen=True)
@@ -106,18 +119,19 @@ class BaselineFile:
             claim=evidence.claim,
             check=evidence.check,
             configuration=_beside(changed(evidence.configuration), folder),
+            found=evidence.found,
             reason=evidence.reason,
         )
 
-    def knows(self, evidence: Evidence) -> bool:
-        """Is this a violation that the baseline holds?"""
-        return evidence.outcome == "fail" and self.row_of(evidence).key in self._keys
+    def known_row(self, evidence: Evidence) -> KnownViolation | None:
+        """The row that holds this violation; None for a new one, and for what is no violation."""
+        return self._rows.get(self.row_of(evidence).key) if evidence.outcome == "fail" else None
 
     def compared(self, evidence: Iterable[Evidence]) -> Compared:
         """The evidence beside the baseline."""
         evidence = tuple(evidence)
-        failed = [item for item in evidence if item.outcome == "fail"]
-        known = tuple(item for item in failed if self.knows(item))
+        failed = [(item, self.known_row(item)) for item in evidence if item.outcome == "fail"]
+        held = [(item, row) for item, row in failed if row is not None]
         outcomes: dict[tuple[str, ...], set[str]] = {}
         for item in evidence:
             outcomes.setdefault(self.row_of(item).key, set()).add(item.outcome)
@@ -130,12 +144,19 @@ class BaselineFile:
                 undecided.append(row)
             elif "fail" not in now:
                 fixed.append((row, " and ".join(sorted(now))))
-        new = tuple(item for item in failed if not self.knows(item))
-        return Compared(evidence, known, new, tuple(fixed), tuple(undecided), unasked)
+        return Compared(
+            evidence,
+            known=tuple(item for item, _ in held),
+            new=tuple(item for item, row in failed if row is None),
+            worse=tuple((item, row) for item, row in held if slower(item, row.found)),
+            fixed=tuple(fixed),
+            undecided=tuple(undecided),
+            unasked=unasked,
+        )
 
     @cached_property
-    def _keys(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(row.key for row in self.baseline.violations)
+    def _rows(self) -> dict[tuple[str, ...], KnownViolation]:
+        return {row.key: row for row in self.baseline.violations}
 
 
 def write_baseline(path: str | Path, evidence: Iterable[Evidence]) -> Baseline:
@@ -153,30 +174,83 @@ def write_baseline(path: str | Path, evidence: Iterable[Evidence]) -> Baseline:
         rows = {row.key: row for row in old.baseline.violations if row.key not in gone}
         rows |= {row.key: row for row in map(old.row_of, (*compared.known, *compared.new))}
         baseline = Baseline(tuple(rows[key] for key in sorted(rows)))
-        document = {"schema": SCHEMA_NAME, **json.loads(json.dumps(asdict(baseline), allow_nan=False))}
+        violations = [asdict(row) for row in baseline.violations]
+        for row in violations:
+            if row["found"]["note"] is None:
+                del row["found"]["note"]
+        document = {"schema": SCHEMA_NAME, "violations": violations}
         BASELINE.check(document, "the baseline to be written")
         write_atomically(path, json_text(document))
     return baseline
 
 
-def told(compared: Compared, path: str | Path) -> list[str]:
-    """Sentences about a comparison, for people: how many violations are known and how many new, and which rows may be removed.
+def slower(evidence: Evidence, recorded: Found) -> bool:
+    """Is the rate of the evidence lower than the recorded one, beyond the intervals of both?
 
-    >>> told(Compared((), (), (), (), (), 2), "baseline.json")
-    ['baseline.json: no known violations, no new ones; 2 rows are about other questions']
+    Exponents are positive in h and negative in L, so that of two in L the larger is the lower rate. Where one of the two has no
+    exponent, as where a test of a sample failed, nothing is said.
     """
-    known = _counted(len(compared.known), "known violation")
-    new = f"{len(compared.new)} new" if compared.new else "no new ones"
-    verb = "row is" if compared.unasked == 1 else "rows are"
-    others = f"; {compared.unasked} {verb} about other questions" if compared.unasked else ""
+    sign = -1 if (evidence.predicted.exponent or 0) < 0 else 1
+    now, then = _interval(evidence.found, sign), _interval(recorded, sign)
+    return now is not None and then is not None and now[1] < then[0]
+
+
+def _interval(found: Found, sign: int) -> tuple[float, float] | None:
+    """The ends of sign * exponent; an end that is open or was not stored is infinite where the interval is not a point."""
+    if found.exponent is None:
+        return None
+    if found.low is None and found.high is None:
+        return sign * float(found.exponent), sign * float(found.exponent)
+    low = -math.inf if found.low is None else float(found.low)
+    high = math.inf if found.high is None else float(found.high)
+    return (low, high) if sign > 0 else (-high, -low)
+
+
+def told(compared: Compared, path: str | Path) -> list[str]:
+    """Sentences about a comparison, for people: the outcome with its numbers, then each row and violation that calls for an action.
+
+    >>> told(Compared((), (), (), (), (), (), 2), "baseline.json")
+    ['UNDECIDED against the baseline baseline.json: 0 known violations, 0 new; 2 rows are about other questions']
+    """
+    known, fixed = len(compared.known), len(compared.fixed)
+    parts = [f"{known} known {'violation' if known == 1 else 'violations'}, {len(compared.new)} new"]
+    if compared.worse:
+        parts.append(f"{len(compared.worse)} of the known became worse")
+    if fixed:
+        parts.append(
+            f"{fixed} known {'violation no longer occurs' if fixed == 1 else 'violations no longer occur'}"
+        )
+    undecided = sum(item.outcome == "undecided" for item in compared.counting)
+    if undecided:
+        parts.append(
+            f"{undecided} {'answer' if undecided == 1 else 'answers'} undecided, which no baseline holds"
+        )
+    if compared.unasked:
+        parts.append(
+            f"{compared.unasked} {'row is' if compared.unasked == 1 else 'rows are'} about other questions"
+        )
     return [
-        f"{path}: {known}, {new}{others}",
+        f"{compared.outcome.upper()} against the baseline {path}: {'; '.join(parts)}",
+        *(f"new: {_named(item)}: {item.reason}" for item in compared.new),
         *(
-            f"{path}: {'fixed' if outcome == 'pass' else 'no longer fails'}, may be removed: {row}, now {outcome}"
+            f"worse: {row}, found exponent {_number(item)}, {_number(row)} when it was recorded"
+            for item, row in compared.worse
+        ),
+        *(
+            f"no longer occurs, its row may be removed: {row}, now {outcome}"
             for row, outcome in compared.fixed
         ),
-        *(f"{path}: undecided now, the row stays: {row}" for row in compared.undecided),
+        *(f"undecided now, its row stays: {row}" for row in compared.undecided),
     ]
+
+
+def _named(evidence: Evidence) -> str:
+    return f"{evidence.scheme} {evidence.claim} ({evidence.check})"
+
+
+def _number(holder: Evidence | KnownViolation) -> str:
+    exponent = holder.found.exponent
+    return "none" if exponent is None else f"{float(exponent):.3g}"
 
 
 def changed(configuration: Mapping[str, Any]) -> Tree:
@@ -221,10 +295,6 @@ def _beside(tree: Tree, folder: Path) -> Tree:
     return {**tree, "target": target}
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
-
-
 __all__ = [
     "BASELINE",
     "Baseline",
@@ -232,6 +302,7 @@ __all__ = [
     "Compared",
     "KnownViolation",
     "changed",
+    "slower",
     "told",
     "write_baseline",
 ]

@@ -12,8 +12,8 @@ import pytest
 
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UserError
-from sgverify.evidence import Evidence, exit_code
-from sgverify.evidence.baseline import BASELINE, BaselineFile, changed, told, write_baseline
+from sgverify.evidence import Evidence, Found, Predicted, exit_code
+from sgverify.evidence.baseline import BASELINE, BaselineFile, changed, slower, told, write_baseline
 
 FILE = "known.json"
 
@@ -44,18 +44,27 @@ def test_a_known_violation_counts_no_more(failing: Evidence) -> None:
     file = BaselineFile.read(FILE)
     compared = file.compared([failing, passing])
     assert (compared.known, compared.new, compared.fixed) == ((failing,), (), ())
-    assert exit_code(compared.counting) == 0
+    assert exit_code(compared.counting) == 0 and compared.outcome == "pass"
+    assert told(compared, FILE) == [f"PASS against the baseline {FILE}: 1 known violation, 0 new"]
+    # Known violations pass where nothing else was asked too; the evidence itself goes on failing.
+    assert file.compared([failing]).outcome == "pass" and failing.outcome == "fail"
+    assert file.compared([]).outcome == "undecided"
     compared = file.compared([failing, other, passing])
     assert (compared.known, compared.new) == ((failing,), (other,)) and exit_code(compared.counting) == 1
-    assert told(compared, FILE) == [f"{FILE}: 1 known violation, 1 new"]
+    assert compared.outcome == "fail"
+    assert told(compared, FILE) == [
+        f"FAIL against the baseline {FILE}: 1 known violation, 1 new",
+        "new: sghmc-aboba chen2015/theorem-2 (stationary-bias): A sentence.",
+    ]
 
 
 def test_another_scheme_claim_check_or_configuration_is_new(failing: Evidence) -> None:
     write_baseline(FILE, [failing])
     file = BaselineFile.read(FILE)
-    assert file.knows(failing)
+    assert file.known_row(failing)
     # The reason, the numbers and the id do not tell rows apart.
-    assert file.knows(replace(failing, reason="Another sentence.", id="x", seconds=3.0))
+    same = replace(failing, reason="Another sentence.", id="x", seconds=3.0, found=Found(0, 0, 0))
+    assert file.known_row(same)
     for other in (
         replace(failing, id="", scheme="sghmc-baoab"),
         replace(failing, id="", claim="chen2015/theorem-3"),
@@ -66,18 +75,22 @@ def test_another_scheme_claim_check_or_configuration_is_new(failing: Evidence) -
         under(failing, friction=3.0, gradient={"kind": "iid"}),
         under(failing, friction=3.0, schedule={"kind": "power"}),
     ):
-        assert not file.knows(other)
+        assert file.known_row(other) is None
 
 
 def test_nothing_else_than_a_violation_is_excused(failing: Evidence) -> None:
     write_baseline(FILE, [failing])
     file = BaselineFile.read(FILE)
     undecided = with_verdict(failing, "inconclusive")
-    assert not file.knows(undecided) and not file.knows(with_verdict(failing, "violates", refuted=True))
+    assert file.known_row(undecided) is None
+    assert file.known_row(with_verdict(failing, "violates", refuted=True)) is None
     compared = file.compared([undecided])
     assert compared.known == () and exit_code(compared.counting) == 3
     assert [row.check for row in compared.undecided] == ["stationary-bias"] and compared.fixed == ()
-    assert "undecided now, the row stays" in told(compared, FILE)[1]
+    assert told(compared, FILE) == [
+        f"UNDECIDED against the baseline {FILE}: 0 known violations, 0 new; 1 answer undecided, which no baseline holds",
+        "undecided now, its row stays: sghmc-aboba chen2015/theorem-4 (stationary-bias)",
+    ]
     # A baseline is of violations: what is undecided or refuted as printed is not written to it.
     written = write_baseline("other.json", [undecided, with_verdict(failing, "violates", refuted=True)])
     assert written.violations == ()
@@ -89,12 +102,52 @@ def test_rows_that_no_longer_fail_may_be_removed(failing: Evidence) -> None:
     fixed = with_verdict(failing, "conforms")
     compared = BaselineFile.read(FILE).compared([fixed])
     assert told(compared, FILE) == [
-        f"{FILE}: no known violations, no new ones; 1 row is about other questions",
-        f"{FILE}: fixed, may be removed: sghmc-aboba chen2015/theorem-4 (stationary-bias), now pass",
+        f"PASS against the baseline {FILE}: 0 known violations, 0 new; 1 known violation no longer occurs; 1 row is about other "
+        "questions",
+        "no longer occurs, its row may be removed: sghmc-aboba chen2015/theorem-4 (stationary-bias), now pass",
     ]
     gone = BaselineFile.read(FILE).compared([with_verdict(failing, "not-applicable")])
     assert told(gone, FILE)[1].endswith("(stationary-bias), now not-applicable")
-    assert "no longer fails" in told(gone, FILE)[1]
+
+
+def test_a_known_violation_that_became_worse_is_named(failing: Evidence) -> None:
+    write_baseline(FILE, [failing])
+    worse = replace(failing, found=Found(0, 0, 0))
+    compared = BaselineFile.read(FILE).compared([worse])
+    assert (compared.outcome, exit_code(compared.counting)) == ("pass", 0)
+    assert told(compared, FILE) == [
+        f"PASS against the baseline {FILE}: 1 known violation, 0 new; 1 of the known became worse",
+        "worse: sghmc-aboba chen2015/theorem-4 (stationary-bias), found exponent 0, 1 when it was recorded",
+    ]
+    better = replace(failing, found=Found(1.5, 1.5, 1.5))
+    assert BaselineFile.read(FILE).compared([better]).worse == ()
+    # Writing it again records the rate of today.
+    write_baseline(FILE, [worse])
+    assert BaselineFile.read(FILE).compared([worse]).worse == ()
+
+
+@pytest.mark.parametrize(
+    ("predicted", "now", "then", "expected"),
+    [
+        (2, Found(1, 1, 1), Found(1, 1, 1), False),
+        (2, Found(0.5, 0.5, 0.5), Found(1, 1, 1), True),
+        # Intervals of samples that meet do not differ; open ends are infinite.
+        (2, Found(0.5, 0.1, 1.1), Found(1, 0.9, 1.2), False),
+        (2, Found(0.5, 0.1, 0.8), Found(1, 0.9, 1.2), True),
+        (2, Found(0.5, None, 0.8), Found(1, 0.9, None), True),
+        (2, Found(0.5, 0.1, None), Found(1, 0.9, 1.2), False),
+        # In L the larger exponent is the lower rate.
+        (-1, Found(-0.5, -0.5, -0.5), Found(-1, -1, -1), True),
+        (-1, Found(-1, -1, -1), Found(-0.5, -0.5, -0.5), False),
+        (-1, Found(-0.5, -0.8, None), Found(-1, None, -0.9), True),
+        (None, Found(), Found(1, 1, 1), False),
+        (2, Found(1, 1, 1), Found(), False),
+    ],
+)
+def test_a_rate_is_slower_beyond_both_intervals(
+    failing: Evidence, predicted: float | None, now: Found, then: Found, expected: bool
+) -> None:
+    assert slower(replace(failing, predicted=Predicted(predicted), found=now), then) is expected
 
 
 def test_writing_again_brings_up_to_date_what_was_asked(failing: Evidence) -> None:
@@ -145,8 +198,8 @@ def test_paths_are_those_from_the_file_wherever_the_run_starts(
     assert found.scheme == "mine.py:heun" and found.configuration == {"target": {"name": "mine.py:banana"}}
     monkeypatch.chdir(folder / "code")
     here = under(replace(failing, scheme="mine.py:heun"), target={"name": "mine.py:banana"})
-    assert BaselineFile.read(FILE).knows(here)
-    assert not BaselineFile.read(FILE).knows(replace(here, id="", scheme="code/mine.py:heun"))
+    assert BaselineFile.read(FILE).known_row(here)
+    assert BaselineFile.read(FILE).known_row(replace(here, id="", scheme="code/mine.py:heun")) is None
     # A data file is stored with its whole path, which is another one on another machine.
     data = replace(
         here, configuration={**here.configuration, "target": {"name": "own", "file": f"{folder}/data.csv"}}

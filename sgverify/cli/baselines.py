@@ -1,0 +1,61 @@
+"""`verify --baseline FILE` and `--write-baseline FILE`: which violations are known, and what is said about them?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from sgverify.cli import output
+from sgverify.evidence import Evidence
+from sgverify.evidence.baseline import BaselineFile, Compared, told, write_baseline
+
+BASELINE = click.option(
+    "--baseline",
+    "baseline_path",
+    metavar="FILE",
+    help="Known violations, which do not fail the run: only new ones do.",
+)
+
+WRITE_BASELINE = click.option(
+    "--write-baseline",
+    "written_path",
+    metavar="FILE",
+    help="Write the violations to FILE, or bring it up to date; the exit code stays.",
+)
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """The baseline that an answer is compared with, and the file that its violations are written to; None without."""
+
+    known: BaselineFile | None = None
+    written: str | None = None
+
+    @classmethod
+    def opened(cls, known: str | None, written: str | None) -> Baselines:
+        """The options' files; raises `UserError`, before any computation, for one that cannot be read or written."""
+        output.check_writable(written, "--write-baseline")
+        if written is not None and Path(written).exists():
+            BaselineFile.read(written)
+        return cls(None if known is None else BaselineFile.read(known), written)
+
+    def close(self, evidence: tuple[Evidence, ...], *, err: bool = False) -> Compared | None:
+        """Print the comparison, with `err` on stderr, and write the violations; None where nothing is compared."""
+        compared = None
+        if self.known is not None:
+            compared = self.known.compared(evidence)
+            lines = told(compared, self.known.path)
+            with output.quiet_pipe():
+                output.say(lines[0], compared.outcome, bold=True, err=err)
+                for line in lines[1:]:
+                    click.echo(f"  {line}", err=err)
+        if self.written is not None:
+            failed = sum(item.outcome == "fail" for item in evidence)
+            rows = len(write_baseline(self.written, evidence).violations)
+            click.echo(
+                f"{failed} {'violation' if failed == 1 else 'violations'} written to {self.written}, which has {rows} in all",
+                err=True,
+            )
+        return compared

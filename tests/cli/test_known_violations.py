@@ -1,0 +1,142 @@
+"""`verify --baseline`: known violations do not fail a run, and what is new, worse, gone or undecided is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sgverify.cli.schemas import find_schema
+from tests.cli.conftest import Call
+
+# Two exact checks: of the wrong scheme both fail.
+WRONG = ("verify", "mine.py:wrong", "--checks", "sgverify/stated-order,stationary-bias", "--quiet")
+FILE = "known.json"
+
+
+ROWS = [("sgverify/stated-order", "local-order"), ("chen2015/theorem-4", "stationary-bias")]
+
+
+@pytest.fixture
+def known(call: Call) -> Path:
+    """A baseline of both violations, as `test_writing_excuses_nothing` has it written."""
+    found = {"exponent": 0, "low": 0, "high": 0}
+    violations = [
+        {
+            "scheme": "mine.py:wrong",
+            "claim": claim,
+            "check": check,
+            "configuration": {},
+            "found": found,
+            "reason": "So.",
+        }
+        for claim, check in ROWS
+    ]
+    Path(FILE).write_text(json.dumps({"schema": "sgverify/baseline/1", "violations": violations}))
+    return Path(FILE)
+
+
+def test_writing_excuses_nothing(call: Call, known: Path) -> None:
+    expected = sorted(rows(known), key=lambda row: str(row["claim"]))
+    known.unlink()
+    answer = call(*WRONG, "--write-baseline", FILE)
+    assert answer.code == 1 and answer.out.startswith("FAIL  mine.py:wrong")
+    assert answer.err == f"2 violations written to {FILE}, which has 2 in all\n"
+    find_schema("baseline").check(json.loads(known.read_text()), "written")
+    assert [{**row, "reason": "So."} for row in rows(known)] == expected
+
+
+def rows(path: Path) -> list[dict[str, object]]:
+    return json.loads(path.read_text())["violations"]
+
+
+def test_known_violations_do_not_fail_a_run(call: Call, known: Path) -> None:
+    answer = call(*WRONG, "--baseline", FILE, "--json", "answer.json")
+    assert answer.code == 0
+    assert answer.out.splitlines()[-1] == f"PASS against the baseline {FILE}: 2 known violations, 0 new"
+    # The scheme fails as it did: the evidence and its block say so.
+    assert answer.out.startswith("FAIL  mine.py:wrong")
+    stored = json.loads(Path("answer.json").read_text())["evidence"]
+    assert {item["outcome"] for item in stored} == {"fail"}
+
+
+def test_a_new_violation_fails_as_ever(call: Call, known: Path) -> None:
+    document = json.loads(known.read_text())
+    document["violations"] = [row for row in rows(known) if row["check"] == "local-order"]
+    known.write_text(json.dumps(document))
+    answer = call(*WRONG, "--baseline", FILE)
+    assert answer.code == 1
+    summary, new = answer.out.splitlines()[-2:]
+    assert summary == f"FAIL against the baseline {FILE}: 1 known violation, 1 new"
+    assert new.startswith("  new: mine.py:wrong chen2015/theorem-4 (stationary-bias): ")
+    # Another setting is another question.
+    assert call(*WRONG, "--baseline", FILE, "--set", "friction=3").code == 1
+
+
+def test_worse_and_gone_violations_are_named(call: Call, known: Path) -> None:
+    text = known.read_text().replace(
+        '"exponent": 0, "low": 0, "high": 0', '"exponent": 1, "low": 1, "high": 1'
+    )
+    known.write_text(text)
+    answer = call(*WRONG, "--baseline", FILE)
+    assert answer.code == 0 and "0 new; 2 of the known became worse" in answer.out
+    assert (
+        "  worse: mine.py:wrong sgverify/stated-order (local-order), found exponent 0, 1 when" in answer.out
+    )
+    mine = Path("mine.py")
+    mine.write_text(mine.read_text().replace("sqrt(D*T*t)", "sqrt(2*D*T*t)"))
+    mended = call(*WRONG, "--baseline", FILE, "--write-baseline", FILE)
+    assert mended.code == 0 and mended.out.startswith("PASS  mine.py:wrong")
+    assert (
+        "PASS against the baseline known.json: 0 known violations, 0 new; 2 known violations no longer"
+        in (mended.out)
+    )
+    assert mended.out.count("no longer occurs, its row may be removed: mine.py:wrong") == 2
+    # Both options: compared with what the file held, then brought up to date.
+    assert rows(known) == []
+
+
+def test_what_is_undecided_is_not_made_green(call: Call, known: Path) -> None:
+    Path("waves.py").write_text(
+        "from sgverify import scheme, sqrt\nfrom sgverify.schemes import langevin\n@scheme(langevin, order=2)\n"
+        "def bent(theta, *, h, grad, noise, T):\n"
+        "    return theta - h*grad(theta) + sqrt(2*T*h)*noise() + h*h*theta*theta\n"
+    )
+    few = ("--set", "chains=2", "--set", "steps=10", "--set", "sweep.steps=[0.2,0.1]")
+    asked = ("verify", "waves.py:bent", "--checks", "local-order,stationary-bias", "--quiet", *few)
+    assert call(*asked[:3], "local-order", "--quiet", "--write-baseline", FILE, *few).code == 1
+    answer = call(*asked, "--baseline", FILE)
+    assert answer.code == 3
+    assert (
+        "UNDECIDED against the baseline known.json: 1 known violation, 0 new; 1 answer undecided"
+        in answer.out
+    )
+    # One file serves several schemes.
+    assert len(rows(known)) == 3 and "2 rows are about other questions" in answer.out
+
+
+def test_json_stays_alone_on_stdout(call: Call, known: Path) -> None:
+    answer = call(*WRONG, "--baseline", FILE, "--json", "-")
+    assert answer.code == 0 and len(answer.evidence) == 2
+    assert answer.err == f"PASS against the baseline {FILE}: 2 known violations, 0 new\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--baseline", "none.json"), "baseline 'none.json' does not exist; expected a file written by"),
+        (("--baseline", "mine.py"), "baseline 'mine.py' is not JSON"),
+        (("--write-baseline", "mine.py"), "baseline 'mine.py' is not JSON"),
+        (
+            ("--write-baseline", "no/such/known.json"),
+            "--write-baseline 'no/such/known.json': cannot be written",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_before_anything_is_computed(
+    call: Call, words: tuple[str, ...], told: str
+) -> None:
+    answer = call(*WRONG, *words)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert told in answer.err
