@@ -111,7 +111,9 @@ def decide_point_null(
         reason = test.doubt(what, test.coarsest, more)
         return Decision("inconclusive", reason, certificate=certificate, more=more)
     return Decision(
-        "conforms", f"{what} agree with their exact values {test.agreement}", certificate=certificate
+        "conforms",
+        f"{chains} chains agree with exact values; {what}: {test.agreement}",
+        certificate=certificate,
     )
 
 
@@ -175,9 +177,14 @@ class _Test:
         return self.shown(self.nulls.p_values)
 
     def shown(self, chances: Floats) -> str:
+        return f"{self.off(chances)}, {self.chance(chances)}"
+
+    def off(self, chances: Floats) -> str:
         n, worst = self.nulls, int(np.argmin(chances))
-        off = f"{n.deviations[worst]:.3g} +- {n.errors[worst]:.2g}"
-        return f"{n.labels[worst]} is off by {off}, p = {chances[worst]:.2g}"
+        return f"{n.labels[worst]} is off by {n.deviations[worst]:.3g} +- {n.errors[worst]:.2g}"
+
+    def chance(self, chances: Floats) -> str:
+        return f"p = {chances[int(np.argmin(chances))]:.2g}"
 
     @property
     def coarsest(self) -> str | None:
@@ -195,15 +202,16 @@ class _Test:
         chances = self.nulls.p_values if self.nulls.bounds is None else self.nulls.bounds
         after = f", {smallest:.2g} for the smallest of {count}" if count > 1 else ""
         return (
-            f"{what} contradict their exact values at {self.chains} chains: {self.shown(chances)}{after}; rejected at {reject:.2g} "
-            "or less"
+            f"{self.off(chances)}; {what} contradict their exact values at {self.chains} chains: {self.chance(chances)}{after}; "
+            f"rejected at {reject:.2g} or less"
         )
 
     def suspicion(self, what: str, smallest: float, reject: float) -> str:
+        chances = self.nulls.p_values
         return (
-            f"{what} seem to contradict their exact values at {self.chains} chains, but rare events may explain it: {self.seen} if "
-            f"they are normal; the bound for every law with their moments is {smallest:.2g}, rejected at {reject:.2g} or less; "
-            "take more chains"
+            f"{self.off(chances)}, but rare events may explain it; {what} seem to contradict their exact values at {self.chains} "
+            f"chains: {self.chance(chances)} if they are normal; the bound for every law with their moments is {smallest:.2g}, "
+            f"rejected at {reject:.2g} or less; take more chains"
         )
 
     def doubt(self, what: str, label: str, more: float | None) -> str:
@@ -211,7 +219,7 @@ class _Test:
             f"; take about {math.ceil(more * self.planned[0])} chains" if more and math.isfinite(more) else ""
         )
         return (
-            f"{self.planned[0]} chains are too few: {what} agree with their exact values, but the smallest deviation of {label} "
+            f"{self.planned[0]} chains are too few; {what} agree with their exact values, but the smallest deviation of {label} "
             f"found {POWER:.0%} of the time is {self.resolution[label]:.3g}, and at most {self.margins[label]:.3g} is allowed"
             f"{wanted}"
         )
@@ -222,7 +230,7 @@ class _Test:
         found = ", ".join(f"{self.resolution[label]:.3g} ({label})" for label in labels)
         if len(labels) > 3:
             found = f"at most {max(self.resolution.values()):.3g} of any of the {len(labels)} components"
-        return f"at {self.chains} chains; smallest p-value: {self.seen}; found {POWER:.0%} of the time: a deviation of {found}"
+        return f"{self.seen}, the smallest; found {POWER:.0%} of the time: a deviation of {found}"
 
 
 def _resolution(nulls: Nulls, level: float, scale: list[float]) -> dict[str, float]:

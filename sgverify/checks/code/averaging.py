@@ -68,7 +68,9 @@ def check_averaging(question: Question) -> Evidence:
     worst, compared = 0.0, 0
     for run in _runs(subject):
         if run.transcript.diverged:
-            reason = f"chains diverge at every step size that was tried ({run.transcript.diverged}): no averages to look at"
+            reason = (
+                f"chains diverge at every step size tried; no averages to look at ({run.transcript.diverged})"
+            )
             return question.unanswered(reason)
         wrong = _wrong_steps(run) or _other_states(subject, run)
         if wrong:
@@ -85,8 +87,8 @@ def check_averaging(question: Question) -> Evidence:
                 )
             worst = max(worst, float(off / bound) if bound else 0.0)
     reason = (
-        f"{compared} averages are the exact weighted averages of the states that the chains passed through, uniform with fixed "
-        "steps, by h_l with decreasing ones and with the sampling stages of cyclical ones, with and without burn-in and thinning"
+        f"{compared} averages are those of the chains' states; recomputed in exact fractions, uniform with fixed steps, by h_l "
+        "with decreasing ones and with the sampling stages of cyclical ones, with and without burn-in and thinning"
     )
     certificate = {
         "compared": compared,
@@ -202,7 +204,7 @@ def _wrong_steps(run: RecordedRun) -> str:
             expected, allowed = step_of(item.schedule, l, PERIOD)
             # Written as "not within the bound", so that a NaN is a wrong step too.
             if not abs(Fraction(h) - expected) <= allowed if np.isfinite(h) else True:
-                return f"step {l} with {item.schedule} has the size {h!r}; expected {float(expected)!r}"
+                return f"step {l} has the size {h:.3g}, expected {float(expected):.3g}; with {item.schedule}: {h!r}"
     return ""
 
 
@@ -255,8 +257,8 @@ def _told(
     length, own = LENGTHS[place], rule_of(run, row)
     exact, bound = average(values, own, length, 1)
     text = (
-        f"the average of chain {chain} over {length} steps with {run.rows[row].schedule} is {found!r}; that of the states it "
-        f"passed through is {float(exact)!r}, and rounding allows {float(bound):.1g}"
+        f"an average is {found:.5g}, that of the states {float(exact):.5g}; chain {chain}, over {length} steps with "
+        f"{run.rows[row].schedule}: {found!r} and {float(exact)!r}, where rounding allows {float(bound):.1g}"
     )
     item, thinning = run.rows[row], run.settings.thinning
     burn_in = run.settings.burn_in if item.burn_in is None else item.burn_in

@@ -55,7 +55,7 @@ def check_dtype(question: Question) -> Evidence:
     if averages.values.dtype != float:
         faults.append(f"the averages are {averages.values.dtype}")
     # The sentence gives no count of operations: a process does not repeat the ones whose results it has cached.
-    what = f"the operations of a run of {STEPS} steps and its averages"
+    what = f"a run of {STEPS} steps"
     return _evidence(question, faults, what, list(audit.met.values()), ())
 
 
@@ -116,7 +116,7 @@ def _of_torch_code(question: Question) -> Evidence:
         Point(step=subject.step * share, value=size, note="change of the step, as a share of what it moves")
         for size, share in zip(effects, SHRINK, strict=True)
     ]
-    what = f"{plain.operations} operations of a step"
+    what = f"a step of {plain.operations} operations"
     return _evidence(question, faults, what, list(plain.found.values()), points)
 
 
@@ -160,13 +160,17 @@ def _evidence(
     judgement = (
         Judgement("violates", False, f"not float64 throughout: {shown}")
         if faults
-        else Judgement("conforms", False, f"{what} were watched: every floating tensor is float64{note}")
+        else Judgement(
+            "conforms",
+            False,
+            f"{what} is float64 throughout; every operation and its floating tensors were watched{note}",
+        )
     )
     return question.evidence(
         judgement,
         points=points,
         certificate={
-            "watched": what,
+            "watched": f"every operation of {what}",
             "narrow": [str(seen) for seen in narrow],
             "faults": faults,
             **({"limits": limits(subject.target.dim)} if subject.black_box else {}),

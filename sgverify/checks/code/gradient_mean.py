@@ -74,7 +74,7 @@ def check_gradient_mean(question: Question) -> Evidence:
             certificate["indices"] = sampled
             method = "exact" if defect is None or sampled["certain"] else "monte-carlo"
     except DefinitionError as error:
-        reason = f"the derivatives of the potential are not read off its definition: {error}"
+        reason = f"the derivatives of the potential are not read; {error}"
         return question.unanswered(reason)
     except OutOfReachError as error:
         return question.unanswered(str(error))
@@ -87,23 +87,21 @@ def check_gradient_mean(question: Question) -> Evidence:
 
 def _conforms(subject: Subject, certificate: dict[str, Any]) -> str:
     estimator = subject.configuration.gradient.estimator
-    full = "autograd's gradient is the exact one, up to rounding"
+    number = len(states(subject))
+    full = f"autograd's gradient is exact at {number} states; up to rounding"
     if own_code(subject.target):
         full = (
-            "autograd's gradient is the slope of the values of one's own code, to 0.1 % by differences, and the running one is it "
-            "up to rounding; whether the code is the posterior that was meant is not asked"
+            f"autograd agrees with differences at {number} states; its gradient is the slope of the values of one's own code, to "
+            "0.1 %, and the running one is it up to rounding; whether the code is the posterior that was meant is not asked"
         )
     if not estimator.noisy:
         return full
     if not estimator.draws_data:
-        return (
-            f"{full}; the noise is linear in its normal draws, with mean 0 and the configured covariance, fresh at every "
-            "evaluation"
-        )
+        return f"the noise has mean 0 and its covariance; it is linear in its normal draws, and fresh at every evaluation; {full}"
     enumerated = ", and ".join(certificate["enumerated"])
     return (
-        f"{full}; over {enumerated}, mean, covariance and third moments of the estimates are those of its definition; its "
-        "indices are spread evenly over all data"
+        f"minibatches have the right mean and moments; over {enumerated}, mean, covariance and third moments of the estimates are "
+        f"those of its definition; its indices are spread evenly over all data; {full}"
     )
 
 
@@ -152,8 +150,8 @@ def _full_defects(subject: Subject) -> Iterator[str]:
             off = np.abs(value[0] - parts.full)
             if not np.all(off <= _tolerance(subject, [parts], len(parts.data), 1)):
                 yield (
-                    f"the full gradient that runs is {_shown(value[0])} at theta={_shown(theta)}, and grad U "
-                    f"(scaled and clipped as configured) is {_shown(parts.full)}"
+                    f"the full gradient is {_short(value[0])}, required {_short(parts.full)}; what runs is {_shown(value[0])} at "
+                    f"theta={_shown(theta)}, and grad U (scaled and clipped as configured) is {_shown(parts.full)}"
                 )
 
 
@@ -178,7 +176,10 @@ def _enumerated_defect(
             later = number // per_step > problem.decided[0] // per_step
             may = later and estimator.remembers_minibatches
             if not may and np.ptp(values[number], axis=0).any():
-                return f"minibatch {number + 1} of a run depends on the random numbers of minibatch {problem.decided[0] + 1}"
+                return (
+                    f"minibatch {number + 1} depends on draws of minibatch {problem.decided[0] + 1}; the random numbers of one "
+                    "move the estimate of the other"
+                )
             continue
         step = number // per_step
         # The words before those of this minibatch are 0, so that the earlier minibatches hold datum 0.
@@ -194,8 +195,8 @@ def _enumerated_defect(
         what = f"over all draws of {problem}, minibatch {number + 1} of a run"
         if not np.all(np.abs(mean - full) <= allowed):
             return (
-                f"{what}: the mean of the estimates is {_shown(mean)} at theta={_shown(where(step))}, and the full gradient is "
-                f"{_shown(full)}"
+                f"minibatches have the mean {_short(mean)}, required {_short(full)}; {what}, the mean of the estimates is "
+                f"{_shown(mean)} at theta={_shown(where(step))}, and the full gradient is {_shown(full)}"
             )
         exact = [tuple(Fraction(*x.as_integer_ratio()) * size for x in row[:COORDINATES]) for row in vectors]
         noise = (with_replacement if estimator.replaced else without_replacement)(exact, batch, order=3)
@@ -203,7 +204,7 @@ def _enumerated_defect(
         deviations.append((deviation, allowed[:COORDINATES], exact))
         wrong = _moment_defect(deviation, allowed[:COORDINATES], noise)
         if wrong:
-            return f"{what}: {wrong}"
+            return f"{wrong}; {what}"
     return None if len(deviations) < 2 else _joint_defect(problem, per_step, deviations)
 
 
@@ -221,8 +222,8 @@ def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchN
         if not abs(found - expected) <= bound:
             name = "covariance" if len(places) == 2 else "third moment"
             return (
-                f"the {name} of the estimates, coordinates {places}, is {found:.10g}, and that of the estimator is "
-                f"{expected:.10g}"
+                f"{name} of minibatches {found:.4g}, required {expected:.4g}; that of the estimates, coordinates {places}, is "
+                f"{found:.10g}, and that of the estimator is {expected:.10g}"
             )
     return None
 
@@ -254,8 +255,9 @@ def _joint_defect(problem: EstimatorProblem, per_step: int, deviations: list[Any
             if not np.all(np.abs(found - expected) <= bound):
                 i, j = np.unravel_index(np.argmax(np.abs(found - expected) - bound), found.shape)
                 return (
-                    f"over all draws of {problem}: minibatches {earlier + 1} and {later + 1} of a run have the covariance "
-                    f"{found[i, j]:.10g}, and {gradient.kind} asks for {expected[i, j]:.10g}"
+                    f"two minibatches: covariance {found[i, j]:.4g}, required {expected[i, j]:.4g}; over all draws of {problem}, "
+                    f"minibatches {earlier + 1} and {later + 1} of a run have the covariance {found[i, j]:.10g}, and "
+                    f"{gradient.kind} asks for {expected[i, j]:.10g}"
                 )
     return None
 
@@ -294,14 +296,20 @@ def _configured_defect(subject: Subject) -> str | None:
                 value = values[number][chain]
                 if not np.all(np.abs(value - expected) <= allowed):
                     return (
-                        f"on the data {drawn[number, :, chain][:8].tolist()}{' ...' if batch > 8 else ''} of {size} the estimate "
-                        f"is {_shown(value)}, and its definition gives {_shown(expected)}"
+                        f"an estimate is {_short(value)}, its definition gives {_short(expected)}; {_shown(value)} and "
+                        f"{_shown(expected)} on the data {drawn[number, :, chain][:8].tolist()}{' ...' if batch > 8 else ''} of "
+                        f"{size}"
                     )
     return None
 
 
 def _float(value: fmpq) -> float:
     return float(int(value.p) / int(value.q))
+
+
+def _short(values: np.ndarray) -> str:
+    """The first of the values, to four digits."""
+    return f"{float(values[0]):.4g}{', ...' if len(values) > 1 else ''}"
 
 
 def _shown(values: np.ndarray) -> str:

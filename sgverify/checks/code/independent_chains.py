@@ -151,7 +151,7 @@ def check_independent_chains(question: Question) -> Evidence:
     if not subject.scheme.draws and runs.batches[0].minibatches is None and runs.batches[0].additive is None:
         return question.unanswered("a step draws neither noise nor minibatches", "not-applicable")
     if runs.diverged:
-        reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
+        reason = f"chains diverge at every step size tried; no draws to look at ({runs.diverged})"
         return question.unanswered(reason, method="monte-carlo")
     rows = runs.batches[0].rows
     share = share_of(subject).point_null / (len(rows) + 2) / _TESTS
@@ -176,10 +176,10 @@ def check_independent_chains(question: Question) -> Evidence:
             reason = f"the chains are not independent: {text}, {item.value:.3g} where {item.bound:.3g} is the bound"
             return settle(Judgement("violates", False, reason))
     reason = (
-        f"{len(runs.chains)} chains in two batches, on {len(rows)} schedules, share no stretch of their random numbers, and no two "
-        "of them, nor all together, are correlated"
+        f"{len(runs.chains)} chains: no shared or correlated draws; in two batches, on {len(rows)} schedules, no stretch of random "
+        "numbers occurs in two chains, and no two chains, nor all together, are correlated"
         + (
-            f"; of {certificate['all_chains']}, none was found to start as another does"
+            f"; {certificate['all_chains']} chains: no duplicated starts"
             if "all_chains" in certificate
             else ""
         )

@@ -104,12 +104,10 @@ def check_moments(question: Question) -> Evidence:
     subject = question.subject
     scalars = [name for name, kind in subject.scheme.dynamics.shapes.items() if kind == "scalar"]
     if "p" not in subject.scheme.dynamics.state and not scalars:
-        return question.unanswered("the state has neither a momentum nor a thermostat", "not-applicable")
+        return question.unanswered("the state has no momentum and no thermostat", "not-applicable")
     runs = runs_of(subject)
     if runs.diverged:
-        reason = (
-            f"chains diverge at every step size that was tried ({runs.diverged}), so there are no moments"
-        )
+        reason = f"chains diverge at every step size tried; there are no moments ({runs.diverged})"
         return question.unanswered(reason, method="monte-carlo")
     certificate: dict[str, Any] = {"level": share_of(subject).point_null}
     settle = partial(question.evidence, method="monte-carlo", certificate=certificate)
@@ -124,7 +122,7 @@ def check_moments(question: Question) -> Evidence:
         certificate["law_after_steps"] = decision.certificate
         if decision.verdict != "conforms":
             return settle(Judgement(decision.verdict, False, decision.reason))
-        shown.append(f"its mean and covariance after {LENGTH} steps are the exact ones")
+        shown.append(f"mean and covariance of p after {LENGTH} steps are the exact ones")
     return settle(Judgement("conforms", False, "; ".join(shown)))
 
 
@@ -151,7 +149,7 @@ def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown:
                     (h * ((1 - identity.share) * drift[:-1] + identity.share * drift[1:])).sum() / h.sum()
                 )
                 return (
-                    f"{identity.name} does not move by its drift: so from step {step + 1} of chain {batch.chains[chain]} on, along "
+                    f"{identity.name} does not move by its drift; so from step {step + 1} of chain {batch.chains[chain]} on, along "
                     f"whose {batch.length} steps the drift averages {mean:.6g}, and ({identity.name}_L - {identity.name}_0)/(hL) "
                     f"is {float((path[-1] - path[0]) / h.sum()):.6g}"
                 )
@@ -160,7 +158,7 @@ def wrong_path(subject: Subject, runs: Runs, certificate: dict[str, Any], shown:
             "error_over_bound": worst,
         }
         shown.append(
-            f"{identity.name} moves by its drift, so that this averages to ({identity.name}_L - {identity.name}_0)/(hL)"
+            f"{identity.name} moves by h times its drift; the drift averages to ({identity.name}_L - {identity.name}_0)/(hL)"
         )
     return ""
 
@@ -183,18 +181,18 @@ def _wrong_start(subject: Subject, runs: Runs, certificate: dict[str, Any], show
         where = f"the momentum that chains start with at T={temperature:g}"
         if not low <= ratio <= high:
             return (
-                f"{where} has E p_i^2 = {ratio * temperature:.3g}, not T: their ratio {ratio:.3g} lies outside {low:.3g} to "
-                f"{high:.3g}"
+                f"p starts with E p_i^2 = {ratio * temperature:.3g}, required T = {temperature:g}; {where}: the ratio "
+                f"{ratio:.3g} lies outside {low:.3g} to {high:.3g}"
             )
         if mean_size(values, share).beyond:
-            return f"the mean of {where} is {momenta.mean():.3g}, and not 0"
+            return f"p starts with the mean {momenta.mean():.3g}, required 0; {where}"
         if law_distance(values, NORMAL, share).beyond:
-            return f"{where} is not normal"
+            return f"the start of p is not normal; {where}"
     settings = replace(quick, chains=4, start_momentum="zero")
     still = transcribe(subject.scheme, subject.target, row, settings).states["p"][0]
     if np.any(still != 0):
         return f"chains that start with the momentum zero start with {float(still[still != 0][0])!r}"
-    shown.append("the momentum starts from N(0, T I) at two temperatures, or from zero")
+    shown.append("p starts from N(0, T I) at 2 temperatures; or from zero, where the configuration says so")
     return ""
 
 
@@ -236,7 +234,7 @@ def _law_after_steps(subject: Subject, certificate: dict[str, Any]) -> Decision 
         first=CHAINS,
         level=share_of(subject).point_null / 2,
         margins={label: MARGINS[label.split()[0]] for label in labels},
-        what=f"the momenta after {LENGTH} steps, made white by their exact law",
+        what=f"momenta after {LENGTH} steps, made white by their exact law",
     )
 
 

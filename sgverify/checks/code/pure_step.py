@@ -213,6 +213,6 @@ def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgem
     return Judgement(
         "conforms",
         False,
-        f"{purity.calls} calls in several orders gave the same bits wherever the state, the draws and the minibatch were the same; "
-        f"none of {purity.places} places that were watched changed, and no argument was written to{rows}",
+        f"{purity.calls} calls: equal arguments gave equal bits; the state, the draws and the minibatch decide, in whatever order "
+        f"the step is called; none of {purity.places} watched places changed, and no argument was written to{rows}",
     )

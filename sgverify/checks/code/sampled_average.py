@@ -54,13 +54,15 @@ def check_agreement(question: Question) -> Evidence:
     """
     subject = question.subject
     if subject.observable.degree == 0:
-        reason = f"the test function {subject.observable} is constant, so its average says nothing about the chains"
+        reason = (
+            f"a constant average says nothing about the chains; the test function is {subject.observable}"
+        )
         return question.unanswered(reason, "not-applicable")
     c = subject.configuration
     if c.burn_in or c.thinning != 1:
         reason = (
-            f"burn_in={c.burn_in}, thinning={c.thinning}: the exact law is that of the average over every step l = 1..L; "
-            "leave both at their defaults to compare the sampled average with it"
+            f"burn_in={c.burn_in}, thinning={c.thinning} leave states out; the exact law is that of the average over every step "
+            "l = 1..L: leave both at their defaults to compare the sampled average with it"
         )
         return question.unanswered(reason, "not-applicable")
     try:
@@ -71,7 +73,7 @@ def check_agreement(question: Question) -> Evidence:
         return question.unanswered(f"the average has no variance to compare: {error}")
     if law.variance is not None and math.sqrt(law.variance[0]) < SPREAD * _rounding(subject, law):
         reason = (
-            f"at h={law.step:.6g} the averages of all chains differ by {math.sqrt(law.variance[0]):.1e}, which rounding hides: "
+            f"rounding hides how chains differ; at h={law.step:.6g} their averages differ by {math.sqrt(law.variance[0]):.1e}: "
             "the step forgets its draws; take another schedule.step"
         )
         return question.unanswered(reason)
@@ -91,13 +93,13 @@ def check_agreement(question: Question) -> Evidence:
             level=share_of(subject).point_null,
             margins=MARGINS,
             looks=looks,
-            what=f"averages of {law.length} steps that the running code returns",
+            what=f"averages of {law.length} steps",
         )
     except ChainsDiverged as how:
         # The expected number of escaping chains over all looks bounds the probability that any chain escapes by chance.
         if law.escaping * first * GROWTH**LOOKS > share_of(subject).point_null:
-            return question.unanswered(f"escape: the sampled chains diverged, as chains may here: {how}")
-        judgement = Judgement("violates", False, f"the sampled chains diverged: {how}")
+            return question.unanswered(f"escape; the sampled chains diverged, as chains may here: {how}")
+        judgement = Judgement("violates", False, f"the sampled chains diverged; {how}")
         return question.evidence(method="monte-carlo", judgement=judgement)
     values = looked[-1]
     spread = float(np.std(values, ddof=1)) / math.sqrt(len(values))

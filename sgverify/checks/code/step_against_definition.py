@@ -84,15 +84,16 @@ def check_one_step_law(question: Question) -> Evidence:
     c = subject.configuration
     if c.gradient.estimator.memory:
         return question.unanswered(
-            f"gradient.kind={c.gradient.kind!r} carries {c.gradient.estimator.memory} from step to step, so that a step has no "
-            "law of its own",
+            f"a step has no law of its own; gradient.kind={c.gradient.kind!r} carries {c.gradient.estimator.memory} from step to "
+            "step",
             "not-applicable",
         )
     plan = _plan(subject)
     work = plan.draws.shape[2] * (subject.target.size or 0)
     if work > MOST_WORK:
         return question.unanswered(
-            f"{subject.target.size} data at {plan.draws.shape[2]} states are more than are visited in long double",
+            f"too many data for long double; {subject.target.size} at {plan.draws.shape[2]} states, and {MOST_WORK} in all are "
+            "visited",
         )
     for factor in SHRUNK:
         plan = replace(plan, h=subject.step / factor)
@@ -102,7 +103,7 @@ def check_one_step_law(question: Question) -> Evidence:
             break
     else:
         reason = (
-            f"the chains diverge within {LENGTH} steps, of size {subject.step:.3g} and of {plan.h:.3g} alike"
+            f"the chains diverge within {LENGTH} steps; of size {subject.step:.3g} and of {plan.h:.3g} alike"
         )
         return question.unanswered(reason, method="quadrature")
     try:
@@ -112,7 +113,7 @@ def check_one_step_law(question: Question) -> Evidence:
         return question.unanswered(f"the potential cannot be read in long double: {error}")
     if not all(math.isfinite(bound) for bound in rounding.values()):
         reason = (
-            f"a step of size {plan.h:.3g} leaves every bound in long double, by which roundings are measured"
+            f"roundings cannot be measured; a step of size {plan.h:.3g} leaves every bound in long double"
         )
         return question.unanswered(reason, method="quadrature")
     return _evidence(question, plan, run, expected, rounding)
@@ -259,8 +260,8 @@ def _evidence(
                     worst = (
                         ratio,
                         (
-                            f"step {l} ({what}) ends at another {name}: {gap:.3g} away from the definition in long double (chain "
-                            f"{int(np.argmax(apart))}), where rounding explains {rounding[name]:.2g}"
+                            f"{name} after step {l} is off by {gap:.3g}, rounding {rounding[name]:.1g}; step {l} ({what}) ends "
+                            f"that far from the definition in long double (chain {int(np.argmax(apart))})"
                         ),
                     )
     certificate: dict[str, Any] = {
@@ -275,8 +276,8 @@ def _evidence(
     nodes = f"{len(plan.state[0])} {'nodes' if plan.weights is not None else 'draws'}"
     text = (
         worst[1]
-        or f"at {nodes} the sampler's steps are the definition's in long double, gradients by Taylor polynomials of the "
-        f"potential: no coordinate is further off than {max(largest.values()):.2g}"
+        or f"steps at {nodes} are the definition's; in long double, gradients by Taylor polynomials of the potential: no "
+        f"coordinate is further off than {max(largest.values()):.2g}"
     )
     return question.evidence(
         method="quadrature",

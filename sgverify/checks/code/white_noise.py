@@ -69,7 +69,7 @@ def check_white_noise(question: Question) -> Evidence:
         return question.unanswered("a step draws no noise", "not-applicable")
     runs = runs_of(subject)
     if runs.diverged:
-        reason = f"chains diverge at every step size that was tried ({runs.diverged}), so there are no draws to look at"
+        reason = f"chains diverge at every step size tried; no draws to look at ({runs.diverged})"
         return question.unanswered(reason, method="monte-carlo")
     batch = runs.batches[0]
     mismatch = first_mismatch(batch, subject.scheme, subject.target, runs.settings)
@@ -81,7 +81,7 @@ def check_white_noise(question: Question) -> Evidence:
     settle = partial(question.evidence, method="monte-carlo", certificate=certificate)
     certificate["steps_are_the_definition_s_on_their_draws"] = mismatch is None
     if mismatch is not None:
-        reason = f"the noise that moves the chains is not what was drawn for them: {mismatch}"
+        reason = f"the noise of the steps is not what was drawn; {mismatch}"
         return settle(Judgement("violates", False, reason))
     coupled = coupled_runs(subject, runs)
     every = [runs] if coupled is None else [runs, coupled]
@@ -96,11 +96,11 @@ def check_white_noise(question: Question) -> Evidence:
     if wrong:
         return settle(Judgement("violates", False, wrong))
     reason = (
-        f"each of {batch.length} steps of {len(batch.rows)} step sizes is the definition's on its draws, bit for bit, and the "
-        "draws repeat nowhere, have their law and are uncorrelated over steps, half steps and coordinates"
+        f"{batch.length} steps: no repeated or correlated draws; over steps, half steps and coordinates, and the draws have their "
+        f"law; at {len(batch.rows)} step sizes each step is the definition's on its draws, bit for bit"
     )
     if coupled is not None:
-        reason += ", also where two step sizes share one Brownian path"
+        reason += "; two step sizes share one Brownian path"
     return settle(Judgement("conforms", False, reason))
 
 
@@ -130,7 +130,7 @@ def off_the_path(runs: Runs, unit: float) -> str:
         if len(apart):
             step, draw, chain, place = (int(i) for i in apart[0])
             return (
-                f"step sizes that should share a Brownian path do not: draw {draw + 1} of step {step + 1} of chain "
+                f"two step sizes do not share one Brownian path; draw {draw + 1} of step {step + 1} of chain "
                 f"{batch.chains[chain]} at h is {coarse[step, draw, chain, place]:.6g}, and the two of h/2 that it spans make "
                 f"{expected[step, draw, chain, place]:.6g}"
             )

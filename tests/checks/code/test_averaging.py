@@ -77,7 +77,10 @@ def test_steps_that_are_not_the_schedule_s_are_refuted(monkeypatch: pytest.Monke
     at = schedules.Power.at
     monkeypatch.setattr(schedules.Power, "at", lambda self, number: at(self, number + 1))
     evidence = ask("sgld-euler")
-    assert evidence.verdict == "violates" and "step 1 with scale=" in evidence.reason
+    assert (
+        evidence.verdict == "violates"
+        and "step 1 has the size 0.000793, expected 0.000999; with scale=" in evidence.reason
+    )
 
 
 def test_the_exact_average_is_that_of_numpy_and_its_bound_holds_for_a_sum_in_any_order() -> None:

@@ -45,7 +45,7 @@ def ask(found: Any, **settings: Any) -> Evidence:
             "are the exact ones",
         ),
         ("sghmc-baoab", {"target": {"name": "double-well"}}, "starts from N(0, T I)"),
-        ("sgnht-euler", {"dtype": "float32"}, "xi moves by its drift"),
+        ("sgnht-euler", {"dtype": "float32"}, "xi moves by h times its drift"),
     ],
 )
 def test_correct_code_conforms(name: str, settings: dict[str, Any], told: str) -> None:
@@ -60,10 +60,13 @@ def test_a_state_without_momentum_is_not_asked() -> None:
 def test_a_momentum_at_the_wrong_temperature_is_refuted_also_where_the_configured_one_hides_it() -> None:
     mutant = find_mutant("momentum-drawn-at-temperature-one")
     with planted(mutant) as subject:
-        assert "at T=0.5 has E p_i^2 = " in check_moments(Question(subject, CLAIM, "moments")).reason
+        assert (
+            "required T = 0.5; the momentum that chains start with at T=0.5"
+            in check_moments(Question(subject, CLAIM, "moments")).reason
+        )
         for temperature in (1.0, 1 / 3, 3**-0.5):
             evidence = ask("sghmc-aboba", temperature=temperature)
-            assert evidence.verdict == "violates" and "not T" in evidence.reason
+            assert evidence.verdict == "violates" and "required T = " in evidence.reason
 
 
 def test_a_thermostat_that_is_told_another_dimension_is_refuted() -> None:

@@ -133,7 +133,7 @@ def test_a_bug_of_the_running_code_is_seen(bug):
     assert judged(reference, **settings).verdict == "conforms"
     with edited_source(place, ((was, now),)):
         found = judged(reference, **settings)
-    assert found.verdict == "violates" and "away from the definition in long double" in found.reason
+    assert found.verdict == "violates" and "far from the definition in long double" in found.reason
 
 
 def test_gradients_in_long_double_are_those_of_the_exact_quadratic():
