@@ -86,7 +86,7 @@ def annotated_mistakes(form: str, reference: str) -> Iterator[None]:
         yield
     except UserError as error:
         if form == GITHUB:
-            place = Place.of(reference)
+            place = SourcePlace.of(reference)
             told = re.search(rf"\b{re.escape(place.path.name)}:(\d+)", str(error)) if place.path else None
             line = int(told.group(1)) if told else place.line
             click.echo(
@@ -125,7 +125,7 @@ def _failures(results: Results, compared: Compared | None) -> Iterator[Annotatio
         if diagnosis is not None:
             lines += _cause(diagnosis)
             edit = diagnosis.edit
-            place = Place.in_file(edit.file) if edit and edit.file else None
+            place = SourcePlace.in_file(edit.file) if edit and edit.file else None
             if edit and place and place.file:
                 found = replace(found, file=place.file, line=edit.line)
         yield replace(found, message="\n".join([*lines, f"replay: {item.replay}"]))
@@ -186,7 +186,7 @@ def _few(found: Sequence[Annotation]) -> list[Annotation]:
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """Where a scheme is defined: the path, the path as annotations name it (None outside the repository), and the line."""
 
     path: Path | None = None
@@ -194,7 +194,7 @@ class Place:
     line: int | None = None
 
     @classmethod
-    def of(cls, reference: str) -> Place:
+    def of(cls, reference: str) -> SourcePlace:
         """The place of a scheme by its reference; without any for a catalogue name."""
         where, _, attribute = reference.rpartition(":")
         if not where:
@@ -208,7 +208,7 @@ class Place:
         return cls() if spec is None or spec.origin is None else cls.in_file(spec.origin, attribute)
 
     @classmethod
-    def in_file(cls, file: str, attribute: str = "") -> Place:
+    def in_file(cls, file: str, attribute: str = "") -> SourcePlace:
         """The place in a file, with the line that binds the attribute."""
         path = Path(file).resolve()
         # A step may run in a folder inside the repository, and annotations name files from the repository's root.
@@ -219,7 +219,7 @@ class Place:
 
 
 def _placed(level: Level, reference: str, title: str, message: str) -> Annotation:
-    place = Place.of(reference)
+    place = SourcePlace.of(reference)
     return Annotation(level, f"sgverify: {title}", message, place.file, place.line)
 
 
