@@ -155,9 +155,14 @@ def test_the_line_is_that_of_the_definition(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
     Path("mine.py").write_text("# one\n@decorated\ndef step(): ...\n\nclass Own: ...\nword = 3\nword = 4\n")
     lines = {
-        name: github.Place.of(f"mine.py:{name}").line for name in ("step", "Own", "word", "word.scheme", "no")
+        name: github.SourcePlace.of(f"mine.py:{name}").line
+        for name in ("step", "Own", "word", "word.scheme", "no")
     }
     assert lines == {"step": 3, "Own": 5, "word": 7, "word.scheme": 7, "no": None}
-    assert github.Place.of("sghmc-aboba") == github.Place() == github.Place.of("no.such.module:scheme")
-    inside = github.Place.of("sgverify.schemes.catalogue.euler:sgld_euler")
-    assert inside.file is None and replace(inside, path=None) == github.Place()
+    assert (
+        github.SourcePlace.of("sghmc-aboba")
+        == github.SourcePlace()
+        == github.SourcePlace.of("no.such.module:scheme")
+    )
+    inside = github.SourcePlace.of("sgverify.schemes.catalogue.euler:sgld_euler")
+    assert inside.file is None and replace(inside, path=None) == github.SourcePlace()
