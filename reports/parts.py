@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from reports import diagnoses, false_alarms, picture, pools, posteriors, slow_tests, suites
+from reports import diagnoses, false_alarms, picture, pools, posteriors, slow_tests, suites, transcripts
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path("reports")
@@ -116,6 +116,10 @@ def _make_posteriors(choice: Choice) -> None:
     posteriors.main([str(choice.data)])
 
 
+def _make_transcripts(choice: Choice) -> None:
+    transcripts.make(HERE)
+
+
 def _make_diagnoses(choice: Choice) -> None:
     diagnoses.make(HERE)
 
@@ -189,6 +193,14 @@ _PARTS = (
         diagnoses.render,
     ),
     Part(
+        "transcripts",
+        ("transcripts/transcripts.md",),
+        "`sgverify verify` of a right and of a wrong scheme, in 80 and 100 columns",
+        0.1,
+        _make_transcripts,
+        _nothing,
+    ),
+    Part(
         "false-alarms",
         (
             *(f"power/false_alarms_{kind}_{first}.json" for kind, first, _ in false_alarms.PIECES),
@@ -217,6 +229,9 @@ _PARTS = (
     ),
 )
 PARTS = {part.name: part for part in _PARTS}
+
+KEPT = ("transcripts/before.txt",)
+"""The files that no part makes: what an earlier version printed."""
 
 
 def make(names: list[str], choice: Choice) -> None:

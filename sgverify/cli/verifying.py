@@ -159,11 +159,11 @@ class Display:
     """The output of `verify`: findings as they are settled, above the progress bar, and the block at the end."""
 
     def __init__(self, scheme: str, step: Any, style: str, progress: Any, *, silent: bool) -> None:
-        from sgverify.verdict.lines import Lines
+        from sgverify.verdict.lines import Lines, introduced
 
         self.told: list[Evidence] = []
         self._style, self._silent, self._progress = style, silent, progress
-        self._heading = [_introduced(scheme, step)]
+        self._heading = [introduced(scheme, step)]
         self._lines = Lines(scheme, output.width(), style == ALL)
 
     def tell(self, evidence: Sequence[Evidence]) -> None:
@@ -206,16 +206,6 @@ class Display:
         with output.above(self._progress), output.quiet_pipe():
             for line in shown:
                 output.say(line, _outcome_of(line))
-
-
-def _introduced(scheme: str, step: Any) -> str:
-    """The scheme, its dynamics, and the order that it states."""
-    inner = getattr(step, "scheme", step)
-    dynamics = getattr(inner, "dynamics", None)
-    order = getattr(inner, "order", None)
-    said = [f"a step of {dynamics.name}"] if dynamics is not None else []
-    said.append(f"stated order {order}" if order else "no order stated")
-    return f"{scheme}: {', '.join(said)}"
 
 
 def _outcome_of(line: str) -> str:

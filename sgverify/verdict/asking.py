@@ -19,7 +19,7 @@ from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.user_code import own_code
-from sgverify.verdict.findings import MATTERS
+from sgverify.verdict.findings import place_in_lines
 
 BATCH = 10
 """The size of the minibatches that are judged beside the full gradients, or N where there are fewer data."""
@@ -56,8 +56,7 @@ class Enquiry:
             same = item.check.any_gradient and not item.subject.black_box
             if not (same and (item.claim.id, item.quantity) in known):
                 asked.append(item)
-        matters, checks = list(MATTERS), list(CHECKS)
-        return sorted(asked, key=lambda item: (matters.index(item.check.matter), checks.index(item.quantity)))
+        return sorted(asked, key=lambda item: place_in_lines(item.quantity))
 
     def ask(
         self,

@@ -88,6 +88,11 @@ def matter_of(evidence: Evidence) -> Matter:
     return "paper" if evidence.outcome == "refuted" else CHECKS[evidence.check].matter
 
 
+def place_in_lines(check: str) -> tuple[int, int]:
+    """The place of a check's findings: those on the method before those on the code and on the paper."""
+    return list(MATTERS).index(CHECKS[check].matter), list(CHECKS).index(check)
+
+
 def gradient_of(evidence: Evidence) -> str:
     """The gradient estimator of the evidence."""
     return str(evidence.configuration.get("gradient", {}).get("kind", "full"))
@@ -206,6 +211,7 @@ __all__ = [
     "follows",
     "gradient_of",
     "matter_of",
+    "place_in_lines",
     "said",
     "shortened",
 ]

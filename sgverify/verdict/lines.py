@@ -69,8 +69,18 @@ class Lines:
         self._folded = 0
 
 
+def introduced(scheme: str, step: object) -> str:
+    """The first line of an answer: the scheme, its dynamics, and the order that it states."""
+    inner = getattr(step, "scheme", step)
+    dynamics = getattr(inner, "dynamics", None)
+    order = getattr(inner, "order", None)
+    said = [f"a step of {dynamics.name}"] if dynamics is not None else []
+    said.append(f"stated order {order}" if order else "no order stated")
+    return f"{scheme}: {', '.join(said)}"
+
+
 def _quantity(item: Evidence) -> tuple[str, str, str]:
     return matter_of(item), item.check, item.scheme
 
 
-__all__ = ["Lines"]
+__all__ = ["Lines", "introduced"]

@@ -15,7 +15,16 @@ from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidenc
 from sgverify.evidence.crash import Crash
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.block import ClosingBlock
-from sgverify.verdict.findings import MATTERS, WIDEST, findings_of, folded, gradient_of, matter_of
+from sgverify.verdict.findings import (
+    MATTERS,
+    WIDEST,
+    findings_of,
+    folded,
+    gradient_of,
+    matter_of,
+    place_in_lines,
+)
+from sgverify.verdict.lines import Lines, introduced
 
 if TYPE_CHECKING:
     import pandas
@@ -114,6 +123,19 @@ class Results(Sequence[Evidence]):
             self._diagnosed,
             tuple((kind, size) for kind, size in sizes if size is not None),
         )
+
+    def text(self, width: int = WIDEST, *, everything: bool = False) -> str:
+        """What `sgverify verify` prints: the findings in three groups, and the block; with `everything` as by `--all`."""
+        enquiry = self._enquiry
+        scheme = self.verdict.scheme
+        lines = Lines(scheme, width, everything)
+        told = sorted(self, key=lambda item: place_in_lines(item.check))
+        findings = [*lines.tell(told), *lines.end()]
+        heading = [] if enquiry is None else [introduced(scheme, enquiry.subject.scheme)]
+        return "\n".join([*heading, *findings, "", *self.verdict.lines(width)])
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         return f"{self.verdict.text()}\n  {len(self)} answers; results.to_dataframe() shows each"

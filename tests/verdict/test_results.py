@@ -158,3 +158,14 @@ def test_rate_and_verify_give_one_finding_one_outcome() -> None:
             judged = sgverify.verify(scheme, given, checks=["stationary-bias"])
             found = sgverify.rate(scheme, quantity="stationary-bias", config=given)
             assert [item.outcome for item in judged if item.claim == found.claim] == [found.outcome]
+
+
+def test_the_text_is_what_the_command_line_prints_at_any_width(
+    wrong: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sgverify.cli import main
+
+    assert main(["verify", NAMED, "--checks", ",".join(CHECKS)]) == 1
+    assert str(wrong).splitlines() == capsys.readouterr().out.splitlines()
+    assert max(map(len, wrong.text(80).splitlines()[1:])) <= 80
+    assert "--all shows it" in wrong.text() and "--all shows it" not in wrong.text(everything=True)
