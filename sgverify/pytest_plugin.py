@@ -1,4 +1,4 @@
-"""The pytest plugin: readable failures, a count of every verdict, and the evidence of a run as one JSON file.
+"""The pytest plugin: readable failures, a count of every outcome, known violations, and the evidence of a run as a file or a page.
 
 It is loaded in every pytest run of an environment that has sgverify, so it imports nothing but pytest until a
 test has used `sgverify.testing`.
@@ -11,7 +11,8 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +21,18 @@ import pytest
 RECORDING = "sgverify.testing.recording"
 ATTRIBUTE, REMARKS, TALLIES = "sgverify_evidence", "sgverify_remarks", "sgverify_tallies"
 SCREENED = "sgverify_screened"
+WORST_FIRST = ("fail", "undecided", "refuted", "pass", "not-applicable")
 PROFILES = ("ci", "nightly")
+
+KNOWN = pytest.StashKey[Any]()
+"""The baseline of a run, a `BaselineFile`."""
 
 _RUNNING: list[pytest.Config] = []
 """The runs of this process, the innermost last: `sgverify.testing` asks for their options."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--sgverify-json FILE`, `--sgverify-profile NAME`, `--sgverify-regressions FILE|off`, `--sgverify-counterexamples DIR`."""
+    """The options of this plugin, each under the name `--sgverify-...`."""
     group = parser.getgroup("sgverify", "verification of SG-MCMC integrators")
     group.addoption(
         "--sgverify-profile",
@@ -38,6 +43,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--sgverify-json",
         metavar="FILE",
         help="write the evidence of all sgverify checks of this run as JSON",
+    )
+    group.addoption(
+        "--sgverify-report",
+        metavar="DIR",
+        help="write the evidence of all sgverify checks of this run as a page (index.html), report.json, report.md and junit.xml",
+    )
+    group.addoption(
+        "--sgverify-baseline",
+        metavar="FILE",
+        help="known violations, which are expected failures (xfail): only new ones fail",
+    )
+    group.addoption(
+        "--sgverify-write-baseline",
+        metavar="FILE",
+        help="write the violations of this run to FILE, or bring it up to date; they go on failing this run",
     )
     text = (
         "file of configurations that failed once and are tried first, off for none; by default "
@@ -67,14 +87,52 @@ def pytest_configure(config: pytest.Config) -> None:
         from sgverify.testing.profiles import register_profiles
 
         register_profiles(load=profile)
-    path = config.getoption("--sgverify-json")
-    if path:
-        folder = Path(path).resolve().parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(path).is_dir():
-            raise pytest.UsageError(
-                f"--sgverify-json={path}: cannot be written; expected a file in a folder that exists"
-            )
+    # The controller has refused what is wrong before a worker starts.
+    if not hasattr(config, "workerinput"):
+        _check_places(config)
+    baseline = config.getoption("--sgverify-baseline")
+    if baseline:
+        from sgverify.evidence.baseline import BaselineFile
+
+        with _usage("--sgverify-baseline"):
+            config.stash[KNOWN] = BaselineFile.read(baseline)
     config.pluginmanager.register(_Run(config), "sgverify-run")
+
+
+def _check_places(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError`, before the tests run, for a file or folder that cannot be written."""
+    for option in ("--sgverify-json", "--sgverify-write-baseline"):
+        path = config.getoption(option)
+        if path:
+            folder = Path(path).resolve().parent
+            if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(path).is_dir():
+                raise pytest.UsageError(
+                    f"{option}={path}: cannot be written; expected a file in a folder that exists"
+                )
+    written, report = config.getoption("--sgverify-write-baseline"), config.getoption("--sgverify-report")
+    if written and Path(written).exists():
+        from sgverify.evidence.baseline import BaselineFile
+
+        with _usage("--sgverify-write-baseline"):
+            BaselineFile.read(written)
+    if report is not None:
+        if not report:
+            raise pytest.UsageError("--sgverify-report='': expected a folder to write to; name one")
+        from sgverify.report import prepare_folder
+
+        with _usage():
+            prepare_folder(report, "--sgverify-report")
+
+
+@contextmanager
+def _usage(option: str = "") -> Iterator[None]:
+    """A context in which a user's mistake is pytest's usage error, one message, with the option in front."""
+    from sgverify.errors import UserError
+
+    try:
+        yield
+    except UserError as error:
+        raise pytest.UsageError(f"{option}: {error}" if option else str(error)) from None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -96,7 +154,14 @@ def chosen_places() -> tuple[str | None, str | None]:
 
 def told_known(evidence: Any) -> str | None:
     """Why a violation does not fail the run, where the baseline holds it; None without a baseline, or where it is new."""
-    return None
+    config = _RUNNING[-1] if _RUNNING else None
+    known = None if config is None else config.stash.get(KNOWN, None)
+    if config is None or known is None:
+        return None
+    # Evidence names files from the folder where pytest was started, which a test may have left.
+    with chdir(config.invocation_params.dir):
+        row = known.known_row(evidence)
+    return None if row is None else f"known violation (baseline {known.path}): {evidence.reason}"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -128,7 +193,9 @@ def pytest_runtest_makereport(
         return report
     from sgverify.evidence import encode_evidence
 
-    setattr(report, ATTRIBUTE, [encode_evidence(evidence) for evidence in recording.take()])
+    setattr(
+        report, ATTRIBUTE, [(encode_evidence(evidence), standing) for evidence, standing in recording.take()]
+    )
     setattr(report, REMARKS, recording.take_remarks())
     setattr(report, TALLIES, recording.take_tallies())
     setattr(report, SCREENED, recording.take_screened())
@@ -145,7 +212,8 @@ class _Run:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._started = time.perf_counter()
-        self._found: list[dict[str, Any]] = []
+        self._found: list[tuple[dict[str, Any], str]] = []
+        self._written: list[str] = []
         self._remarks: list[str] = []
         self._tallies: list[dict[str, int]] = []
         self._screened: Counter[str] = Counter()
@@ -157,33 +225,74 @@ class _Run:
         self._tallies += getattr(report, TALLIES, [])
         self._screened.update(getattr(report, SCREENED, {}))
 
-    def pytest_sessionfinish(self) -> None:
-        """Write the evidence, once: workers hand theirs on."""
-        path = self._config.getoption("--sgverify-json")
-        if not path or hasattr(self._config, "workerinput"):
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write the evidence, once: workers hand theirs on. What cannot be written is told, and the run ends as a wrong call."""
+        if hasattr(self._config, "workerinput") or self._config.option.collectonly or not self._asked:
             return
-        from sgverify.evidence import Provenance, decode_evidence, write_evidence
+        from sgverify.errors import UserError
 
+        try:
+            self._write()
+        except UserError as error:
+            self._written.append(f"ERROR: {error}")
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    @property
+    def _asked(self) -> list[str]:
+        options = ("json", "report", "baseline", "write-baseline")
+        return [name for name in options if self._config.getoption(f"--sgverify-{name}")]
+
+    def _write(self) -> None:
+        from sgverify.evidence import Document, Provenance, decode_evidence, write_evidence
+        from sgverify.evidence.baseline import told, write_baseline
+        from sgverify.report import write_report
+
+        option = self._config.getoption
+        found = [(decode_evidence(item), standing) for item, standing in self._answers()]
+        evidence = tuple(item for item, _ in found)
         command = shlex.join(["pytest", *map(str, self._config.invocation_params.args)])
         seconds = round(time.perf_counter() - self._started, 3)
-        # Sorted, since workers finish in any order; two tests may ask the same question.
-        items = {item["id"]: item for item in self._found}
-        write_evidence(
-            path,
-            [decode_evidence(items[id]) for id in sorted(items)],
-            Provenance.gather(command=command, seconds=seconds),
-        )
+        document = Document(evidence, Provenance.gather(command=command, seconds=seconds))
+        if option("--sgverify-json"):
+            write_evidence(option("--sgverify-json"), evidence, document.provenance)
+            self._written.append(f"evidence written to {option('--sgverify-json')}")
+        if option("--sgverify-report"):
+            page = write_report(document, option("--sgverify-report"))
+            empty = "" if evidence else ": no check of sgverify left evidence"
+            held = f"; not on it: {len(self._tallies)} properties without a violation" * bool(self._tallies)
+            self._written.append(f"report written to {page}{empty}{held}")
+        rows, unheld = ([item for item, standing in found if standing == one] for one in ("row", "unheld"))
+        known = self._config.stash.get(KNOWN, None)
+        if known is not None:
+            self._written += told(known.compared(rows, unheld), known.path)
+        path = option("--sgverify-write-baseline")
+        if path:
+            failed = sum(item.outcome == "fail" for item in rows)
+            rows_held = len(write_baseline(path, rows).violations)
+            noun = "violation" if failed == 1 else "violations"
+            self._written.append(f"{failed} {noun} written to {path}, which has {rows_held} in all")
+
+    def _answers(self) -> list[tuple[dict[str, Any], str]]:
+        """The evidence, sorted, since workers finish in any order; of tests that ask one question, the worst answer."""
+        from sgverify.testing.recording import STANDINGS
+
+        items: dict[str, tuple[dict[str, Any], str]] = {}
+        for item, standing in sorted(
+            self._found, key=lambda pair: (WORST_FIRST.index(pair[0]["outcome"]), STANDINGS.index(pair[1]))
+        ):
+            items.setdefault(item["id"], (item, standing))
+        return [items[id] for id in sorted(items)]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """One line that counts the verdicts: an inconclusive check is no pass, and must be seen."""
-        if not (self._found or self._remarks or self._tallies or self._screened):
+        """One line that counts the outcomes, since an undecided check is no pass and must be seen; and what was written where."""
+        if not (self._found or self._remarks or self._tallies or self._screened or self._written):
             return
         terminalreporter.section("sgverify")
         if self._found:
             from sgverify.evidence import decode_evidence
             from sgverify.report import counts
 
-            found = counts(decode_evidence(item) for item in self._found)
+            found = counts(decode_evidence(item) for item, _ in self._found)
             terminalreporter.write_line(f"{len(self._found)} pieces of evidence: {_listed(found)}")
         if self._tallies:
             held = [tally for tally in self._tallies if tally.get("pass")]
@@ -194,11 +303,8 @@ class _Run:
         if self._screened:
             many = self._screened.total()
             terminalreporter.write_line(f"{many} examples of sampled properties: {_listed(self._screened)}")
-        for text in sorted(set(self._remarks)):
+        for text in [*sorted(set(self._remarks)), *self._written]:
             terminalreporter.write_line(text)
-        path = self._config.getoption("--sgverify-json")
-        if path:
-            terminalreporter.write_line(f"evidence written to {path}")
 
 
 def _under(tallies: list[dict[str, int]]) -> str:

@@ -127,9 +127,9 @@ class BaselineFile:
         """The row that holds this violation; None for a new one, and for what is no violation."""
         return self._rows.get(self.row_of(evidence).key) if evidence.outcome == "fail" else None
 
-    def compared(self, evidence: Iterable[Evidence]) -> Compared:
-        """The evidence beside the baseline."""
-        evidence = tuple(evidence)
+    def compared(self, evidence: Iterable[Evidence], unheld: Iterable[Evidence] = ()) -> Compared:
+        """The evidence beside the baseline; the violations of `unheld` are new, whatever rows there are."""
+        evidence, unheld = tuple(evidence), tuple(unheld)
         failed = [(item, self.known_row(item)) for item in evidence if item.outcome == "fail"]
         held = [(item, row) for item, row in failed if row is not None]
         outcomes: dict[tuple[str, ...], set[str]] = {}
@@ -144,10 +144,11 @@ class BaselineFile:
                 undecided.append(row)
             elif "fail" not in now:
                 fixed.append((row, " and ".join(sorted(now))))
+        new = [item for item, row in failed if row is None]
         return Compared(
-            evidence,
+            (*evidence, *unheld),
             known=tuple(item for item, _ in held),
-            new=tuple(item for item, row in failed if row is None),
+            new=(*new, *(item for item in unheld if item.outcome == "fail")),
             worse=tuple((item, row) for item, row in held if slower(item, row.found)),
             fixed=tuple(fixed),
             undecided=tuple(undecided),

@@ -109,10 +109,10 @@ def write_report(
     return page
 
 
-def prepare_folder(folder: str | Path) -> Path:
+def prepare_folder(folder: str | Path, option: str = "--out") -> Path:
     """Make the folder where it is missing and make sure that it can be written, before anything is computed.
 
-    Raises UserError naming the folder.
+    Raises UserError naming the folder, and the `option` that chooses it.
     """
     path = Path(folder)
     try:
@@ -126,6 +126,6 @@ def prepare_folder(folder: str | Path) -> Path:
         problem = (error.strerror or str(error)).lower()
     if problem is not None:
         raise UserError(
-            f"out={str(folder)!r}: {problem}; expected a folder to write to. Choose another with --out DIR."
+            f"{option.lstrip('-')}={str(folder)!r}: {problem}; expected a folder to write to. Choose another with {option} DIR."
         )
     return path

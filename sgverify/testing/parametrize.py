@@ -58,8 +58,8 @@ def parametrize_with_checks(
 
     `expected_failures` is `{key: reason}`, or `{scheme: {key: reason}}` for one scheme by its name in the ids of the tests. A key
     is a claim, a check, or both as `claim-check`; the narrowest one counts. A test that is named is an xfail where it
-    violates, and fails where it passes or settles nothing: remove the entry then. A baseline of known violations is for single
-    configurations (`pytest --sgverify-baseline FILE`).
+    violates, and fails where it passes or does not apply: remove the entry then. Where it is undecided it is skipped. For
+    violations without reasons there is a baseline (`pytest --sgverify-baseline FILE`), which holds those under `config`.
 
     The order and the names of the tests depend on the arguments alone, so that any number of workers collects the same.
     A file or module that cannot be loaded, a broken definition in it, or a configuration that a scheme refuses is the error of

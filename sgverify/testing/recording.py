@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Literal, get_args
 
 from sgverify.evidence import Evidence
 
-_FOUND: list[Evidence] = []
+Standing = Literal["row", "unheld", "expected"]
+"""How evidence stands to a baseline: a row may hold its violation, none may, or the suite says itself that it fails."""
+
+STANDINGS: tuple[str, ...] = get_args(Standing)
+
+_FOUND: list[tuple[Evidence, Standing]] = []
 _REMARKS: list[str] = []
 _TALLIES: list[dict[str, int]] = []
 
 
-def record(evidence: Evidence) -> None:
+def record(evidence: Evidence, standing: Standing = "unheld") -> None:
     """Keep a piece of evidence for the test run's summary."""
-    _FOUND.append(evidence)
+    _FOUND.append((evidence, standing))
 
 
 def remark(text: str) -> None:
@@ -27,8 +33,8 @@ def tally(outcomes: Mapping[str, int]) -> None:
     _TALLIES.append(dict(outcomes))
 
 
-def take() -> list[Evidence]:
-    """Everything recorded since the last call."""
+def take() -> list[tuple[Evidence, Standing]]:
+    """The evidence recorded since the last call, and how it stands to a baseline."""
     found, _FOUND[:] = list(_FOUND), []
     return found
 
@@ -61,6 +67,8 @@ def take_screened() -> dict[str, int]:
 
 
 __all__ = [
+    "STANDINGS",
+    "Standing",
     "count_screened",
     "record",
     "remark",

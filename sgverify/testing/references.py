@@ -14,7 +14,9 @@ from hypothesis import currently_in_test_context, note
 
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import Configuration
+from sgverify.errors import UserError
 from sgverify.schemes import NAMED, Scheme, TorchStep
+from sgverify.schemes.loading import load_step
 
 
 def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any]) -> str:
@@ -57,6 +59,17 @@ def _reference(place: Mapping[str, Any], file: str, attribute: str) -> str:
         # A file that imports its neighbours with a dot runs as a part of its package alone.
         return f"{name}:{attribute}"
     return f"{_short(file)}:{attribute}"
+
+
+def loadable(reference: str) -> bool:
+    """Is the reference one to a file or module, or a name of the catalogue, so that a command line can load it?"""
+    if ":" in reference:
+        return True
+    try:
+        load_step(reference)
+    except UserError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=256)
@@ -104,4 +117,4 @@ def note_replay(reference: str, configuration: Configuration, claim: str) -> Non
         note(f"replay: {replay_command(reference, configuration, claim)}")
 
 
-__all__ = ["note_replay", "reference_of", "references_of", "replay_command"]
+__all__ = ["loadable", "note_replay", "reference_of", "references_of", "replay_command"]

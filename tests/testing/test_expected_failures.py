@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sgverify.errors import UnknownNameError, UserError
-from sgverify.testing import parametrize_with_checks
-from sgverify.testing.expected import expected, expected_failures
+from sgverify.evidence import Evidence, Found, Predicted
+from sgverify.testing import Violation, parametrize_with_checks, recording, scheme_tests
+from sgverify.testing.expected import ExpectedFailure, expected, expected_failures
+from sgverify.testing.scheme_tests import Conclusion, SchemeCheck, conclude
 from tests.inner_run import run_inside
 
 WRONG = """
@@ -87,7 +90,7 @@ def test_an_expected_failure_is_an_xfail_with_its_reason(
     result.stdout.fnmatch_lines(["FAILED *wrong-chen2015/theorem-4-covariance*"])
 
 
-def test_what_passes_or_settles_nothing_fails_the_suite(
+def test_what_passes_or_does_not_apply_fails_the_suite(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "test_mine.py").write_text(FIXED)
@@ -96,13 +99,63 @@ def test_what_passes_or_settles_nothing_fails_the_suite(
     result.stdout.fnmatch_lines(["*expected to fail because it once was wrong, and passes: remove it*"])
     result.stdout.fnmatch_lines(
         [
-            "*expected to fail because it is not known to be a splitting, and is not settled (not-applicable: *): remove it*"
+            "*expected to fail because it is not known to be a splitting, and does not apply (not-applicable: *): remove it*"
         ]
     )
     result.stdout.fnmatch_lines(
         ["*?expected_failures-swap-balance?*", "UserError: expected_failures: 'swap-balance' names no test *"]
     )
     assert "Traceback" not in result.stdout.str()
+
+
+def outcome_of(*verdicts: str) -> Conclusion:
+    """What a test of one claim concludes from answers with these verdicts."""
+    evidence = [
+        replace(UNDECIDED, verdict=verdict, reason=f"Reason {number}.")  # type: ignore[arg-type]
+        for number, verdict in enumerate(verdicts)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scheme_tests, "judge_pair", lambda *_: evidence)
+        found = SchemeCheck("sgverify/stated-order", "local-order").judge("sgld-euler")
+    recording.take()
+    return found
+
+
+UNDECIDED = Evidence(
+    scheme="sgld-euler", claim="sgverify/stated-order", check="local-order", method="exact", verdict="inconclusive",
+    configuration={}, predicted=Predicted(1), found=Found(), reason="Reason.",
+)  # fmt: skip
+
+
+def ended(judged: Conclusion, expected: ExpectedFailure | None) -> str:
+    """How a test with this conclusion ends: an exception of pytest that escaped a test would end that test in its own way."""
+    try:
+        conclude(judged, expected)
+    except (pytest.skip.Exception, pytest.fail.Exception, pytest.xfail.Exception, Violation) as error:
+        return f"{type(error).__name__}: {error}"
+    return "passed"
+
+
+def test_undecided_is_neither_the_failure_nor_its_end() -> None:
+    reason = ExpectedFailure("local-order", "it is wrong")
+    for verdicts in (("inconclusive",), ("not-applicable", "inconclusive"), ("conforms", "inconclusive")):
+        told = ended(outcome_of(*verdicts), reason)
+        assert told.startswith("Skipped: expected to fail because it is wrong, and undecided: Reason ")
+        assert ended(outcome_of(*verdicts), None).startswith("Skipped: undecided: Reason ")
+    for verdicts in (("conforms",), ("not-applicable",), ()):
+        told = ended(outcome_of(*verdicts), reason)
+        assert told.startswith("Failed: expected to fail because it is wrong, and ") and "remove it" in told
+    assert ended(outcome_of("inconclusive", "violates"), reason) == "XFailed: it is wrong"
+
+
+def test_a_new_violation_is_not_hidden_by_a_known_one_of_the_same_claim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scheme_tests, "_known", lambda item: None if item.reason == "Reason 1." else "known")
+    assert ended(outcome_of("violates", "violates"), None).startswith(
+        "Violation: sgverify/stated-order: Reason 1."
+    )
+    assert ended(outcome_of("violates", "conforms", "violates"), None) == "XFailed: known"
 
 
 def test_the_narrowest_entry_counts() -> None:

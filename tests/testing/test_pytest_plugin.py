@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import pytest
 
 from sgverify.cli import main
-from sgverify.evidence import read_evidence
 from sgverify.pytest_plugin import TALLIES, _Run
 from sgverify.testing import parametrize_with_checks
 from sgverify.testing.references import reference_of
@@ -86,41 +85,6 @@ def test_other_tests_keep_their_tracebacks_and_the_summary_stays_away(run: Run) 
     result = run("-m", "not sgverify")
     result.stdout.fnmatch_lines(["*assert (1 + 1) == 3*"])
     assert "pieces of evidence" not in result.stdout.str() and "= sgverify =" not in result.stdout.str()
-
-
-@pytest.mark.power  # three processes of pytest
-def test_workers_collect_the_same_tests_and_their_evidence_is_one_file(suite: Path, run: Run) -> None:
-    alone = run("-m", "sgverify", "--sgverify-json", "alone.json", "-k", "stated or property")
-    rows = (suite / "sgverify-regressions.jsonl").read_text()
-    shared = run(
-        "-m",
-        "sgverify",
-        "--sgverify-json",
-        "shared.json",
-        "-k",
-        "stated or property",
-        "-n",
-        "2",
-    )
-    # A property judges no more than the row that the first run left; the row stays as it is.
-    alone.stdout.fnmatch_lines(
-        ["  judged *generated*", "  regression  row added to sgverify-regressions.jsonl"]
-    )
-    shared.stdout.fnmatch_lines(["  judged      1, the last is the row at sgverify-regressions.jsonl:1"])
-    assert (suite / "sgverify-regressions.jsonl").read_text() == rows and rows.count("\n") == 1
-    for result in (alone, shared):
-        result.stdout.fnmatch_lines(["properties that held: 1, under 3 configurations: *conforms*"])
-    assert alone.parseoutcomes().get("failed") == shared.parseoutcomes().get("failed") > 0
-    assert alone.parseoutcomes().get("passed") == shared.parseoutcomes().get("passed") > 0
-    documents = [read_evidence(suite / name) for name in ("alone.json", "shared.json")]
-    first, second = (
-        [(item.id, item.scheme, item.claim, item.verdict, item.points) for item in document.evidence]
-        for document in documents
-    )
-    assert first == second
-    shared.stdout.fnmatch_lines([f"{len(second)} pieces of evidence: *violates*", "evidence written to *"])
-    assert documents[0].provenance.command.startswith("pytest ")
-    assert "-m sgverify --sgverify-json alone.json" in documents[0].provenance.command
 
 
 def test_a_mistake_of_the_user_is_one_message(suite: Path, run: Run) -> None:

@@ -13,7 +13,7 @@ from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Point, Provenance, RecordedFailure, write_atomically, write_evidence
 from sgverify.report import explain
 from sgverify.report.rate_plot import has_rate, write_rate
-from sgverify.schemes import find_scheme
+from sgverify.testing.references import loadable
 from sgverify.testing.regressions import Regressions
 
 SHOWN = 5
@@ -127,7 +127,7 @@ def keep_counterexample(
 
 def _kept(regressions: Regressions, row: RecordedFailure, scheme: str) -> str:
     """A sentence about the row: written to the regression file, known already, or only shown."""
-    if not _loadable(scheme):
+    if not loadable(scheme):
         return f"no row: {scheme!r} stands at the top of no module, so no command line loads it; give it a name there"
     if not regressions.writes:
         return f"not written where CI is set; add this line to {regressions.path}:"
@@ -136,17 +136,6 @@ def _kept(regressions: Regressions, row: RecordedFailure, scheme: str) -> str:
     except UserError as error:
         return f"not written: {error}"
     return f"row added to {regressions.path}" if added else f"{regressions.path} has this row"
-
-
-def _loadable(reference: str) -> bool:
-    """Is the reference one to a file or module, or a name of the catalogue, so that a command line can load it?"""
-    if ":" in reference:
-        return True
-    try:
-        find_scheme(reference)
-    except UserError:
-        return False
-    return True
 
 
 __all__ = ["DEFAULT_FOLDER", "Counterexample", "Violation", "keep_counterexample"]
