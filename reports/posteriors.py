@@ -276,7 +276,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "",
         "Written by `python -m reports posteriors --data FOLDER`. `told` is the standard deviation of the worst coordinate of the",
         "draws over that of the target, as `sgverify sample` says it before it draws (an approximation, see",
-        f"`sgverify/advice/gaussian_closure.py`); `run` is the same of {CHAINS} chains, with its standard error. `named` is the",
+        f"`sgverify/advice/closure`); `run` is the same of {CHAINS} chains, with its standard error. `named` is the",
         "step that the warning names, which is to keep the spread within 5 %. Data and reference answers: posteriordb.",
         "",
         "| posterior | scheme | step | told | run | sd of the target / reference | remark |",

@@ -2,7 +2,6 @@
 
 `diagnosis`: why a scheme fails, and the edit of its source that mends it. `size`: how large the error is at a step size, and the
 steps that keep it small. `plans`: which scheme, step size and gradient estimator know a target best for their cost. `step_bias`
-warns of a step size before draws are made. They take the law of a chain, where no exact one is known, from `gaussian_closure`, an
-approximation about a mode: `gradient_fit` averages gradients and their noise over a Gaussian law, `third_cumulants` has the terms
-beyond it, `linear_chain` the autocorrelations.
+warns of a step size before draws are made. They take the law of a chain, where no exact one is known, from `closure`, an
+approximation about a mode.
 """

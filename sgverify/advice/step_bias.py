@@ -11,7 +11,7 @@ from typing import Protocol
 import flint
 import numpy as np
 
-from sgverify.advice.gaussian_closure import GaussianClosure
+from sgverify.advice.closure.gaussian_closure import GaussianClosure
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError

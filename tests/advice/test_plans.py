@@ -24,14 +24,15 @@ def subject_of(plan: Any, target: str) -> Any:
 
 
 @pytest.mark.parametrize("scheme", ["sghmc-ubu", "sghmc-baoab"])
-def test_the_bias_on_a_line_is_within_the_allowance_of_what_a_grid_finds(scheme: str) -> None:
+def test_the_bias_on_a_line_is_what_a_grid_finds(scheme: str) -> None:
     (plan,) = sgverify.advise("logistic-regression", [scheme], gradient__kind="full").plans
     laws = GridLaws(subject_of(plan, "logistic-regression"))
     found = laws.at(plan.step)
     sd = float(found.sd[0] / laws.target.sd[0]) - 1
     mean = float((found.mean - laws.target.mean)[0] / laws.target.sd[0])
-    assert abs(sd - plan.sd_bias[0]) <= plan.allowance
-    assert abs(mean - plan.mean_bias[0]) <= plan.allowance
+    # Within a quarter of 3 per cent, where a bias is told to a factor of 1.25 from 3 per cent on.
+    assert abs(sd - plan.sd_bias[0]) <= 0.0075
+    assert abs(mean - plan.mean_bias[0]) <= 0.0075
     assert max(abs(sd), abs(mean)) < 0.05
 
 
@@ -49,12 +50,11 @@ def test_a_plan_on_a_gaussian_target_has_the_exact_bias_and_the_fewest_gradients
     assert plan.steps >= correlated / 0.02**2
 
 
-def test_control_variates_with_a_momentum_are_offered_on_gaussian_targets_alone() -> None:
+def test_control_variates_are_offered_with_a_momentum() -> None:
     names = ["sgld-euler", "sghmc-ubu"]
     given = {"gradient__kind": "control-variate", "gradient__batch": 8}
     curved = sgverify.advise("logistic-regression", names, **given)
-    assert [plan.scheme for plan in curved.plans] == ["sgld-euler"]
-    assert any("sghmc-ubu with control-variate" in line for line in curved.untested)
+    assert {plan.scheme for plan in curved.plans} == set(names)
     straight = sgverify.advise("linear-regression", names, **given)
     assert {plan.scheme for plan in straight.plans} == set(names)
     assert {plan.method for plan in straight.plans} == {"exact"}

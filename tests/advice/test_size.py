@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sgverify.advice.linear_chain import LinearChain
+from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.advice.size import HowLarge, how_large
 from sgverify.advice.size.crossings import smallest_crossings
 from sgverify.advice.size.laws import ClosureLaws, ExactLaws
@@ -116,6 +116,38 @@ def test_the_gaussian_approximation_is_the_exact_law_where_the_target_is_gaussia
     np.testing.assert_allclose(one.mean, other.mean, atol=1e-5)
     if one.momentum is not None and other.momentum is not None:
         np.testing.assert_allclose(one.momentum, other.momentum, rtol=1e-4)
+
+
+@pytest.mark.parametrize("scheme", ["sghmc-baoab", "sghmc-aboba", "sghmc-ubu"])
+def test_with_a_momentum_the_approximation_is_exact_on_gaussian_targets_with_full_gradients(
+    scheme: str,
+) -> None:
+    given = {"target.name": "linear-regression", "target.size": 20, "target.dim": 2, "friction": 2.0}
+    subject = make_subject(scheme, load_configuration(**given))
+    exact, closed = ExactLaws(subject).at(0.1), ClosureLaws(subject).at(0.1)
+    np.testing.assert_allclose(closed.sd, exact.sd, rtol=1e-9)
+    np.testing.assert_allclose(closed.momentum, exact.momentum, rtol=1e-9)
+    np.testing.assert_allclose(closed.mean, exact.mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["iid", "control-variate"])
+def test_data_that_move_theta_before_they_are_asked_again_are_followed(kind: str) -> None:
+    # BAOAB evaluates two gradients on one minibatch: the data that make the first move theta to where the second is evaluated.
+    given = {
+        "target.name": "linear-regression",
+        "target.size": 20,
+        "target.dim": 1,
+        "friction": 2.0,
+        "gradient.kind": kind,
+        "gradient.batch": 5,
+    }
+    subject = make_subject("sghmc-baoab", load_configuration(**given))
+    exact, closed = ExactLaws(subject), ClosureLaws(subject)
+    one, other, target = exact.at(0.05), closed.at(0.05), exact.target
+    assert abs(one.mean - target.mean)[0] > 1e-3 * target.sd[0] or kind == "control-variate"
+    np.testing.assert_allclose(other.mean - target.mean, one.mean - target.mean, atol=1e-6)
+    # The covariance leaves out what is quadratic in the differences of the data's Hessians: the share h^2 of the bias here.
+    np.testing.assert_allclose(other.sd / target.sd - 1, one.sd / target.sd - 1, rtol=0.02)
 
 
 def test_a_line_beyond_gaussians_is_told_by_grids() -> None:

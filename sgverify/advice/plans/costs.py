@@ -43,7 +43,6 @@ class StepCost:
     sd_bias: np.ndarray
     steps: float
     burn_in: float
-    allowance: float = 0.0
 
     @property
     def bias(self) -> float:
@@ -62,9 +61,8 @@ def cost_at(
     target: StationaryMoments,
     error: float,
     start: float,
-    allowance: float = 0.0,
 ) -> StepCost:
-    """The cost at a step size; infinite where the bias, with what it may be off by, is beyond the error.
+    """The cost at a step size; infinite where the bias is beyond the error.
 
     `start`: standard deviations between the target's mean and where chains start. Raises `OutOfReachError` where autocorrelations
     are not known.
@@ -76,11 +74,11 @@ def cost_at(
     variances = np.concatenate(
         [chain.mean_variance / target.sd**2, chain.square_variance / (2 * moments.sd * target.sd) ** 2]
     )
-    left = error - allowance - np.abs(np.concatenate([mean, sd]))
+    left = error - np.abs(np.concatenate([mean, sd]))
     steps = math.inf if not (left > 0).all() else float((variances / left**2).max())
     away = max(1.0, abs(start))
     burn_in = chain.forgetting * math.log(away / (FORGOTTEN * error))
-    return StepCost(step, mean, sd, steps, burn_in, allowance)
+    return StepCost(step, mean, sd, steps, burn_in)
 
 
 def largest_step(
@@ -89,7 +87,6 @@ def largest_step(
     error: float,
     first: float,
     limit: float,
-    allowance: Callable[[float], float],
 ) -> float | None:
     """The largest step below which no bias is beyond the error; None where none is found."""
 
@@ -99,7 +96,7 @@ def largest_step(
         except LOST:
             return math.inf
         off = np.concatenate([(moments.mean - target.mean) / target.sd, moments.sd / target.sd - 1])
-        return float(np.abs(off).max()) + allowance(step) if np.isfinite(off).all() else math.inf
+        return float(np.abs(off).max()) if np.isfinite(off).all() else math.inf
 
     (level,) = smallest_crossings(size, (error,), first, limit, factor=1.6, tolerance=1e-2)
     return level.step

@@ -24,10 +24,9 @@ class Plan:
 
     `largest_step`: below it no mean and no standard deviation is off by more than the error. `step`: the one that needs the
     fewest gradients; `bias` is the largest error there, `mean_bias` and `sd_bias` those of each coordinate, in standard deviations
-    of the target (of a standard deviation: relative); `allowance` is kept free for where within a step gradients are evaluated.
-    `steps` of all chains together, after `burn_in` steps of each of `chains`, until bias, allowance and one standard error together
-    are within the error for each mean and standard deviation. `gradients_per_step` counts
-    gradients of single data; `gradients` is their number in all. `command` runs the plan.
+    of the target (of a standard deviation: relative). `steps` of all chains together, after `burn_in` steps of each of `chains`,
+    until bias and one standard error together are within the error for each mean and standard deviation. `gradients_per_step`
+    counts gradients of single data; `gradients` is their number in all. `command` runs the plan.
     """
 
     scheme: Name
@@ -37,9 +36,6 @@ class Plan:
     step: Annotated[Number, Says(exclusiveMinimum=0)]
     largest_step: Annotated[Number, Says(exclusiveMinimum=0)]
     bias: Size
-    allowance: Annotated[
-        Number, Says("beside the bias; 0 without a momentum, and where biases are exact", minimum=0)
-    ]
     mean_bias: tuple[Number, ...]
     sd_bias: tuple[Number, ...]
     steps: Count
@@ -187,10 +183,7 @@ def _bias(plan: Plan) -> str:
     # It brings numpy, which a list of schemas does without.
     from sgverify.advice.size.model import NONE, percent
 
-    told = percent(plan.bias) if plan.bias > NONE else "0 %"
-    if plan.allowance <= NONE:
-        return told
-    return f"{told.removesuffix(' %')} +- {100 * plan.allowance:.1g} %"
+    return percent(plan.bias) if plan.bias > NONE else "0 %"
 
 
 def _cut(text: str, width: int) -> str:

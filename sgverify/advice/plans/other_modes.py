@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import optimize
 
-from sgverify.advice.gaussian_closure import CLOSE, GaussianClosure
+from sgverify.advice.closure.gaussian_closure import CLOSE, GaussianClosure
 from sgverify.checks.subject.subject import Subject
 
 STARTS, REACH = 8, 6.0

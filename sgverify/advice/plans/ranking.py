@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from sgverify.advice.gaussian_closure import GaussianClosure
+from sgverify.advice.closure.gaussian_closure import GaussianClosure
 from sgverify.advice.plans.candidates import SCHEMES, estimators, frictions, gradients_per_step, subjects
 from sgverify.advice.plans.costs import (
     FEWEST_CHAINS,
@@ -199,15 +199,14 @@ class _Comparison:
     ) -> tuple[Plan, str | None]:
         """The plan of one subject, with the reason not to trust it. Raises `UserError` where no step keeps within the error."""
         target, start = laws.target, float(self.configuration.start_of())
-        allowance = laws.allowance if isinstance(laws, ClosureLaws) else lambda step: 0.0
         near: Callable[[float], StationaryMoments] = laws.near if isinstance(laws, ClosureLaws) else laws.at
         first, limit = _first_step(subject, target), laws.largest_step
-        largest = largest_step(near, target, self.error, first, limit, allowance)
+        largest = largest_step(near, target, self.error, first, limit)
         if largest is None or not math.isfinite(largest):
             raise UserError(f"no step keeps within {self.error:g} of a standard deviation")
 
         def cost(step: float, law: Callable[[float], StationaryMoments]) -> StepCost:
-            return cost_at(step, law(step), target, self.error, start, allowance(step))
+            return cost_at(step, law(step), target, self.error, start)
 
         best = cheapest(lambda step: cost(step, near), largest)
         if best is None:
@@ -257,7 +256,6 @@ class _Comparison:
             step=found.step,
             largest_step=below(largest),
             bias=found.bias,
-            allowance=found.allowance,
             mean_bias=tuple(map(float, found.mean_bias)),
             sd_bias=tuple(map(float, found.sd_bias)),
             steps=steps,
@@ -307,12 +305,7 @@ def _assumed(plans: Sequence[Plan], error: float, start: float) -> tuple[str, ..
     if closed:
         said.append(
             "the law of the chain is approximated: the Gaussian at the mode with averaged Hessian and empirical covariance of the "
-            "gradient noise, corrected by third cumulants"
-        )
-    if any(plan.allowance for plan in plans):
-        said.append(
-            "with a momentum these corrections are taken at the start of a step, not where the gradient is evaluated: +- allows "
-            "for that, beside the bias"
+            "gradient noise at each place of a step where a gradient is evaluated, corrected by third cumulants"
         )
     return tuple(said)
 

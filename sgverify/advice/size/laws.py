@@ -1,7 +1,7 @@
 """The invariant law of a chain at any step size, by the best method that reaches it, beside the law of its target.
 
 Exact where U is quadratic and one step affine; from transfer operators on grids where theta is one number and gradients are full;
-else by the Gaussian approximation of `sgverify.advice.gaussian_closure`.
+else by the Gaussian approximation of `sgverify.advice.closure.gaussian_closure`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import flint
 import numpy as np
 
-from sgverify.advice.gaussian_closure import GaussianClosure, GaussianLaw
-from sgverify.advice.linear_chain import LinearChain
+from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLaw
+from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.checks.rates.engines import ENGINES, transfer_answers
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, OutOfReachError
@@ -32,9 +32,6 @@ BITS = 128
 
 LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
 """The largest numbers of coordinates for an invariant law within milliseconds: with additive noise, and with random Hessians."""
-
-WITHIN_STEP = 0.5
-"""Of ABOBA, BAOAB and UBU on a logistic regression on the line, grids find biases off by at most 0.36 of c h^2 lambda."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,21 +278,6 @@ class ClosureLaws:
         kinetic = "p" in self.subject.scheme.dynamics.state
         momentum = np.diag(law.chain.covariance)[dim : 2 * dim] if kinetic else None
         return StationaryMoments(law.mean, law.sd, momentum, law.chain)
-
-    def allowance(self, step: float) -> float:
-        """How far the biases may be off beyond themselves, as a share of a standard deviation.
-
-        The terms beyond a Gaussian law change the target's width by the share c. They are taken at the start of a step; a scheme
-        with a momentum evaluates gradients up to h p from there, where theta has a variance larger by up to the share h^2 lambda,
-        lambda the largest eigenvalue of U's Hessian at the mode; and a
-        force from elsewhere in the step heats at the rate h lambda c, against the friction D. In all WITHIN_STEP c (h^2 lambda +
-        h lambda/D).
-        """
-        if "p" not in self.subject.scheme.dynamics.state:
-            return 0.0
-        share, curvature = self._closure.beyond_gaussian
-        friction = float(self.subject.configuration.friction)
-        return WITHIN_STEP * share * curvature * (step**2 + step / friction)
 
     def distrust(self, step: float) -> str | None:
         """The reason why no Gaussian describes the target or the chain."""

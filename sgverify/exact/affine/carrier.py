@@ -200,7 +200,7 @@ def read_affine(
     ingredients: dict[str, Any],
     *,
     each_evaluation: bool = False,
-    gradient: type[AffineGradient] = AffineGradient,
+    gradient: Callable[[bool], AffineGradient] = AffineGradient,
 ) -> AffineStep:
     """Read one step of `scheme` as an affine map; `ingredients` holds h and the parameters as scalars.
 

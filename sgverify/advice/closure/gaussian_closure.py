@@ -1,32 +1,29 @@
 """How wide are a chain's draws if no exact law is known? The chain's law is approximated by a Gaussian closure.
 
-The gradient of U is replaced by its best linear fit over a Gaussian law, and the covariance of the minibatch noise by its
-average over the same law; one step is then an affine map with added noise, whose invariant covariance solves a discrete
-Lyapunov equation. The law of the averages is the fixed point of this map (statistical linearisation). The result is exact if U
-is quadratic and a step evaluates one gradient, even if the Hessians of the data differ; otherwise it is an approximation, and
-`distrust` gives the reason if it is unreliable.
+The gradient of U is replaced by its best linear fit over a Gaussian law, and the covariance of the minibatch noise by its average
+over the same law, each at the place of the step where the gradient is evaluated; one step is then an affine map with added noise,
+whose invariant covariance solves a discrete Lyapunov equation, with the third cumulants of target, noise and chain as a correction
+(`sgverify.advice.closure.one_step`). The law of the averages is the fixed point of this map (statistical linearisation). If U is
+quadratic the result is exact with full gradients, and where a step evaluates one gradient, even if the Hessians of the data differ;
+otherwise it is an approximation, and `distrust` gives the reason if it is unreliable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
-import flint
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
-from sgverify.advice.gradient_fit import GradientEstimate, GradientFit, NoLawError
-from sgverify.advice.linear_chain import LinearChain
-from sgverify.advice.third_cumulants import StepBlocks, step_noise, target_covariance
+from sgverify.advice.closure.gradient_calls import step_in_gradients
+from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit, NoLawError
+from sgverify.advice.closure.linear_chain import LinearChain
+from sgverify.advice.closure.one_step import FitAt, OneStep
+from sgverify.advice.closure.third_cumulants import target_covariance
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
-from sgverify.exact.affine.carrier import AffineStep, read_affine
-from sgverify.exact.affine.field import BALLS, Scalar
-from sgverify.exact.affine.matrices import as_ball, longest
-from sgverify.exact.numbers import ball
-from sgverify.schemes import exact
 
 LARGEST = 100
 """The largest number of coordinates of theta for the approximation."""
@@ -35,10 +32,8 @@ CLOSE, SHARE = 0.10, 0.25
 """The approximation is trusted where the neglected terms change widths by this share at most; where it makes the chain a
 factor r wider than the target, by r^SHARE besides, which is a part of the reported bias."""
 
-_CONVERGED, _ROUNDS = 1e-5, 60
+_CONVERGED, _NEARLY, _ROUNDS = 1e-5, 1e-4, 60
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
-
-_BITS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +68,10 @@ class GaussianClosure:
             return "a module's parameters start anywhere, and not near a mode"
         if subject.target.dim > LARGEST:
             return f"theta has more than {LARGEST} coordinates"
-        if (
-            (table.estimator.draws_data and not (table.estimator.fresh or table.estimator.centred))
-            or table.clip is not None
-            or table.scale != 1
-        ):
-            return f"gradient.kind={table.kind!r} with clip or scale has noise that is not independent from step to step"
-        if table.estimator.centred and (
-            "p" in subject.scheme.dynamics.state or subject.scheme.census.gradients > 1
-        ):
-            # Its noise grows with the distance from the centre, and within a step theta lies wider than between steps.
-            return f"gradient.kind={table.kind!r} has noise that depends on where within a step the gradient is evaluated"
+        if table.estimator.draws_data and not (table.estimator.fresh or table.estimator.centred):
+            return f"the noise of gradient.kind={table.kind!r} is not independent from step to step"
+        if table.clip is not None or table.scale != 1:
+            return "gradient.clip and gradient.scale make the gradient biased, which the approximation leaves out"
         if subject.scheme.dynamics.riemannian or subject.scheme.dynamics.state not in (
             ("theta",),
             ("theta", "p"),
@@ -154,13 +142,6 @@ class GaussianClosure:
         )
 
     @cached_property
-    def beyond_gaussian(self) -> tuple[float, float]:
-        """By which share at most a width of the target changes with U beyond its Hessian at the mode, and its top eigenvalue."""
-        peak = self._temperature * np.linalg.inv(self._curvature)
-        change = np.abs(_log_widths(self.target_law.covariance) - _log_widths(peak)).max()
-        return float(np.expm1(change)), float(np.linalg.eigvalsh(self._curvature)[-1])
-
-    @cached_property
     def _temperature(self) -> float:
         return float(self.subject.configuration.temperature)
 
@@ -208,49 +189,45 @@ class GaussianClosure:
     def law(self, step: float) -> GaussianLaw:
         """The law of the chain at this step size, by mean and covariance. Raises `InstabilityError` where it has none."""
         if step not in self._laws:
-            chain, dim = self._chain_at_the_mode(step), len(self._mode)
-            chains, skewness = [chain], self._skewness
-
-            def law(fitted: GradientFit, covariance: np.ndarray) -> np.ndarray:
-                blocks = self._blocks(step, fitted.hessian)
-                whole = chains[-1].covariance
-                noise = step_noise(blocks, fitted, whole, skewness)
-                chains.append(LinearChain.of(blocks.map, noise, dim, step))
-                return _positive(chains[-1].of_theta, "the covariance of the chain")
-
-            mean, covariance = self._closed(law, chain.of_theta)
-            self._laws[step] = GaussianLaw(mean, covariance, chains[-1])
+            self._laws[step] = self._settled(step, self.estimate.fit, _CONVERGED)
         return self._laws[step]
 
     def near(self, step: float) -> GaussianLaw:
         """The law of the chain at a step size at which it hardly differs from that of the target: to first order in the difference.
 
-        The averages are those over the target's law, which no step size changes: a search over steps asks for them once.
+        The averages are those over the target's law, moved to the law of each place by the derivatives of U: no gradient is
+        evaluated again, so that a search over steps is quick.
         """
-        fitted, target = self._fit_over_target, self.target_law
-        blocks, dim = self._blocks(step, fitted.hessian), len(self._mode)
-        plain = blocks.drawn + sum(b @ fitted.noise @ b.T for b in blocks.gradients)
-        chain = LinearChain.of(blocks.map, plain, dim, step)
-        for _ in range(2):
-            chain = LinearChain.of(
-                blocks.map, step_noise(blocks, fitted, chain.covariance, self._skewness), dim, step
-            )
-        covariance = _positive(chain.of_theta, "the covariance of the chain")
-        shift = np.zeros(dim)
-        if fitted.third is not None:
-            # E grad U = 0 on both sides: A shift + C : (S_h - S)/2 = 0.
-            forced = np.einsum("ijk,jk->i", fitted.third, covariance - target.covariance) / 2
-            shift = -np.linalg.solve(fitted.hessian, forced)
-        return GaussianLaw(target.mean + shift, covariance, chain)
+        fitted, fourth = self._fit_over_target, self._fourth
+        return self._settled(step, lambda mean, covariance: fitted.moved(mean, covariance, fourth), _NEARLY)
+
+    def _settled(self, step: float, fit_at: FitAt, tolerance: float) -> GaussianLaw:
+        """The fixed point of one step with these averages. Raises `InstabilityError` where there is none."""
+        read = step_in_gradients(self.subject, step)
+        dim, target = len(self._mode), self.target_law
+        states = len(read.state)
+        # A momentum starts at the target's temperature, a memory with nothing; where a gradient is asked theta is spread anyway.
+        spread = linalg.block_diag(
+            target.covariance, self._temperature * np.eye(dim), np.zeros((dim * states,) * 2)
+        )
+        mean, covariance = np.zeros(states * dim), spread[: states * dim, : states * dim]
+        mean[:dim] = target.mean
+        for _ in range(_ROUNDS):
+            one = OneStep(read, fit_at, mean, covariance, dim)
+            chain = LinearChain.of(one.map, one.noise(), dim, step)
+            shift = np.linalg.solve(np.eye(len(mean)) - one.map, one.mean_after - mean)
+            before, mean, covariance = covariance[:dim, :dim], mean + shift, chain.covariance
+            _positive(chain.of_theta, "the covariance of the chain")
+            if _change(shift[:dim], before, chain.of_theta) <= tolerance:
+                return GaussianLaw(mean[:dim], chain.of_theta, chain)
+        raise NoLawError("averaging over it does not settle")
 
     def beside(self, subject: Subject) -> GaussianClosure:
         """The closure of another subject on the same target at the same temperature; what only they determine is taken over."""
         other = GaussianClosure(subject)
         vars(other).update(_mode=self._mode, _curvature=self._curvature, target_law=self.target_law)
         if subject.configuration.gradient == self.subject.configuration.gradient:
-            vars(other).update(
-                estimate=self.estimate, _fit_over_target=self._fit_over_target, _skewness=self._skewness
-            )
+            vars(other).update(estimate=self.estimate, _fit_over_target=self._fit_over_target)
         return other
 
     @cached_property
@@ -258,17 +235,27 @@ class GaussianClosure:
         return self.estimate.fit(self.target_law.mean, self.target_law.covariance)
 
     @cached_property
-    def _skewness(self) -> np.ndarray:
-        return self.estimate.skewness(self._mode)
+    def _fourth(self) -> np.ndarray | None:
+        return self.estimate.fourth(self.target_law.mean, self.target_law.covariance)
 
     @cached_property
     def _laws(self) -> dict[float, GaussianLaw]:
         return {}
 
     def _chain_at_the_mode(self, step: float) -> LinearChain:
-        blocks, noise = self._blocks(step, self._curvature), self.estimate.at(self._mode[None])[1][0]
-        whole = blocks.drawn + sum(b @ noise @ b.T for b in blocks.gradients)
-        return LinearChain.of(blocks.map, whole, len(self._mode), step)
+        """The chain on the quadratic potential with U's Hessian at the mode; its noise is that over the target's law."""
+        straight = replace(
+            self._fit_over_target,
+            mean=self._mode,
+            gradient=np.zeros(len(self._mode)),
+            hessian=self._curvature,
+            third=None,
+        )
+        chain = self._settled(
+            step, lambda mean, covariance: straight.moved(mean, covariance, None), _NEARLY
+        ).chain
+        assert chain is not None
+        return chain
 
     def _closed(
         self, law: Callable[[GradientFit, np.ndarray], np.ndarray], covariance: np.ndarray
@@ -280,9 +267,7 @@ class GaussianClosure:
             shift = np.linalg.solve(fitted.hessian, fitted.gradient)
             mean, before = mean - shift, covariance
             covariance = law(fitted, covariance)
-            moved = np.abs(shift) / np.sqrt(np.diag(covariance))
-            widened = np.abs(np.log(np.diag(covariance) / np.diag(before))) / 2
-            if max(moved.max(), widened.max()) <= _CONVERGED:
+            if _change(shift, before, covariance) <= _CONVERGED:
                 return mean, covariance
         raise NoLawError("averaging over it does not settle")
 
@@ -297,50 +282,12 @@ class GaussianClosure:
         back = np.linalg.inv(fitted.hessian)
         return np.asarray(back @ fitted.bent @ back)
 
-    def _blocks(self, step: float, curvature: np.ndarray) -> StepBlocks:
-        """One step where the gradient is curvature (theta - mean) + noise. Shape (d, d)."""
-        names, dim = list(self.subject.scheme.state), len(curvature)
-        with flint.ctx.workprec(_BITS):
-            read = self._read(step)
-            rows = {
-                name: {base: [float(as_ball(c)) for c in found] for base, found in read.rows[name].items()}
-                for name in names
-            }
-        powers = [np.eye(dim)]
-        for _ in range(longest(read) - 1):
-            powers.append(powers[-1] @ curvature)
 
-        def part(*columns: tuple[str, object]) -> np.ndarray:
-            """The blocks, sum_k c_k curvature^k each, of these columns. Shape (n, d columns)."""
-            return np.block(
-                [
-                    [
-                        sum(
-                            (c * power for c, power in zip(rows[name].get(base, ()), powers, strict=False)),
-                            0 * powers[0],
-                        )
-                        for base in columns
-                    ]
-                    for name in names
-                ]
-            )
-
-        move = part(*(("state", name) for name in names))
-        drawn = np.zeros_like(move)
-        for k in range(len(read.laws)):
-            b = part(("noise", k))
-            drawn += b @ b.T
-        return StepBlocks(move, tuple(part(("gradient", k)) for k in range(read.gradients)), drawn)
-
-    def _read(self, step: float) -> AffineStep:
-        c = self.subject.configuration
-        given = {**self.subject.model_parameters, "h": exact(step)}
-        wanted = {"h", *self.subject.scheme.parameters}
-        return read_affine(
-            self.subject.scheme,
-            {name: Scalar(BALLS, ball.number(value)) for name, value in given.items() if name in wanted},
-            each_evaluation=c.gradient.estimator.each_evaluation,
-        )
+def _change(shift: np.ndarray, before: np.ndarray, after: np.ndarray) -> float:
+    """The largest change of a mean, in standard deviations, or of the logarithm of one. Shapes (d,), (d, d), (d, d)."""
+    moved = np.abs(shift) / np.sqrt(np.diag(after))
+    widened = np.abs(np.log(np.diag(after) / np.diag(before))) / 2
+    return float(max(moved.max(), widened.max()))
 
 
 def _log_widths(covariance: np.ndarray) -> np.ndarray:

@@ -1,0 +1,125 @@
+"""One step as an affine map of its state, its draws and the values of its gradients, whatever the potential.
+
+A definition adds, scales and asks for gradients. Where it does nothing else, every place q_k at which it asks for the k-th gradient
+and its new state X' are sums of the state, the draws xi_j and the values G_l of gradients, with numbers as coefficients:
+
+    q_k = sum_i P_ki X_i + sum_j P_kj xi_j + sum_(l < k) P_kl G_l,        X'_i = the same over all draws and gradients.
+
+`sgverify.exact.affine.carrier` reads the same for a linear gradient, and puts P (q - mu) for each G_l.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import flint
+import numpy as np
+
+from sgverify.checks.subject.subject import Subject
+from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
+from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.affine.matrices import as_ball
+from sgverify.exact.numbers import ball
+from sgverify.schemes import exact
+
+_BITS = 128
+
+
+@dataclass(frozen=True, eq=False)
+class GradientCall:
+    """One evaluation: at which place, on which minibatch. Shape (w,).
+
+    With a `vector`, shape (w,), its value is the Hessian at the place times that vector, else the gradient there.
+    """
+
+    place: np.ndarray
+    minibatch: int
+    vector: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class StepInGradients:
+    """The coefficients of one step over its w letters: states, draws, values of the calls, and the vector of ones, in this order.
+
+    `state` has a row for each variable of the state. Shape (n, w).
+    """
+
+    state: np.ndarray
+    calls: tuple[GradientCall, ...]
+    draws: int
+
+
+def step_in_gradients(subject: Subject, step: float) -> StepInGradients:
+    """Read one step of the subject's scheme at this step size. Raises `NotAffineError` where it is not affine."""
+    found: list[_Call] = []
+    scheme = subject.scheme
+    with flint.ctx.workprec(_BITS):
+        given = {**subject.model_parameters, "h": exact(step)}
+        wanted = {"h", *scheme.parameters}
+        read = read_affine(
+            scheme,
+            {name: Scalar(BALLS, ball.number(value)) for name, value in given.items() if name in wanted},
+            each_evaluation=subject.configuration.gradient.estimator.each_evaluation,
+            gradient=lambda each_evaluation: _Letters(each_evaluation, found),
+        )
+        letters: list[Base] = [
+            *(("state", name) for name in scheme.state),
+            *(("noise", j) for j in range(read.draws)),
+            *((_VALUE, k) for k in range(len(found))),
+            ("ones", 0),
+        ]
+        calls = tuple(
+            GradientCall(
+                _row(call.place.blocks, letters),
+                call.minibatch,
+                None if call.vector is None else _row(call.vector.blocks, letters),
+            )
+            for call in found
+        )
+        state = np.array([_row(read.rows[name], letters) for name in scheme.state])
+    return StepInGradients(state, calls, read.draws)
+
+
+_VALUE = "value"
+
+
+@dataclass(frozen=True)
+class _Call:
+    place: AffineValue
+    minibatch: int
+    vector: AffineValue | None = None
+
+
+class _Letters(AffineGradient):
+    """The ingredient `grad` whose every value is a letter of its own, ('value', k)."""
+
+    def __init__(self, each_evaluation: bool, found: list[_Call]) -> None:
+        super().__init__(each_evaluation)
+        self.found = found
+
+    def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
+        """The letter of this call."""
+        return self._letter(_Call(place, minibatch))
+
+    def hessian(self, place: AffineValue, vector: Any) -> AffineValue:
+        """The letter of the Hessian at the place times the vector."""
+        minibatch = 0 if self.each_evaluation else self.minibatch()
+        return self._letter(_Call(place, minibatch, 0 * place + vector))
+
+    def _letter(self, call: _Call) -> AffineValue:
+        self.found.append(call)
+        return AffineValue({(_VALUE, len(self.found) - 1): (1,)})
+
+
+def _row(blocks: Mapping[Base, Sequence[Any]], letters: Sequence[Base]) -> np.ndarray:
+    """The coefficients of a vector, each a polynomial of degree 0 in P. Shape (w,)."""
+    row = np.zeros(len(letters))
+    for base, (coefficient,) in blocks.items():
+        value = coefficient.value if isinstance(coefficient, Scalar) else coefficient
+        row[letters.index(base)] = float(as_ball(value))
+    return row
+
+
+__all__ = ["GradientCall", "StepInGradients", "step_in_gradients"]
