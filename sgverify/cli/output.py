@@ -18,6 +18,7 @@ import click
 
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
+from sgverify.evidence.whole_answer import WholeAnswer
 
 COLOURS = {
     "pass": "green",
@@ -72,9 +73,11 @@ def show(evidence: Sequence[Evidence], json_path: str | None, watch: Stopwatch) 
     return exit_code(evidence)
 
 
-def write_answer(json_path: str, evidence: Sequence[Evidence], watch: Stopwatch) -> None:
-    """Write evidence as JSON to a file, or alone to stdout."""
-    write_evidence(json_path, evidence, watch.provenance())
+def write_answer(
+    json_path: str, evidence: Sequence[Evidence], watch: Stopwatch, answer: WholeAnswer | None = None
+) -> None:
+    """Write evidence, and the answer that follows from it, as JSON to a file, or alone to stdout."""
+    write_evidence(json_path, evidence, watch.provenance(), answer)
 
 
 def say(text: str, outcome: str = "", *, bold: bool = False, err: bool = False) -> None:

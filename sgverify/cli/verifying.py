@@ -102,6 +102,7 @@ def verify(
         beside(answers_about_code, scheme, config, settings, brief) if several else nullcontext() as code,
         output.progress(f"verifying {scheme}") as progress,
     ):
+        from sgverify.checks.progress import keep_evidence
         from sgverify.verdict.asking import enquire
         from sgverify.verdict.results import Results
 
@@ -109,10 +110,14 @@ def verify(
         enquiry = enquire(scheme, configuration, selected, brief=brief)
         with output.kept(json_path, watch, screen.told), screen.cut_short():
             found = _answers(enquiry, code, progress, screen)
+            results = Results(found, enquiry)
+            try:
+                answer, closing = results.answer, results.verdict.lines(output.width())
+            except BaseException as error:
+                keep_evidence(error, found)
+                raise
         if json_path:
-            output.write_answer(json_path, found, watch)
-        results = Results(found, enquiry)
-        closing = [] if json_path == "-" else results.verdict.lines(output.width())
+            output.write_answer(json_path, found, watch, answer)
     with output.quiet_pipe():
         screen.end(results, closing)
     compared = baselines.close(tuple(results), err=json_path == "-")
@@ -192,6 +197,9 @@ class Display:
             # Failures come last, next to the block.
             for item in sorted(results, key=lambda item: item.outcome == "fail"):
                 output.say(explain(item), item.outcome)
+        if self._style in (ALL, EXPLAIN):
+            for line in results.size_lines(output.width()):
+                click.echo(line)
         if self._style != QUIET:
             click.echo()
         output.say(closing[0], results.outcome, bold=True)

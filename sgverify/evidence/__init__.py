@@ -1,8 +1,9 @@
 """Which data does a check return, and how are they stored? A verdict, its points, its certificate, and a replay command.
 
-`model` has the evidence, `command` the command line that replays it, `provenance` versions and platform, `codec` and `storage` its
-JSON and files, and `published` the schemas. Other documents are `splitting`, `catalogue`, `draws_summary`, `erratum`, `study`,
-`kill_matrix`, `calibration`, `regression` and `baseline`; `crash` records an unforeseen exception.
+`model` has the evidence, `whole_answer` what an answer says beyond it, `command` the command line that replays it, `provenance`
+versions and platform, `codec` and `storage` its JSON and files, and `published` the schemas. Other documents are `splitting`,
+`catalogue`, `draws_summary`, `erratum`, `study`, `kill_matrix`, `calibration`, `regression` and `baseline`; `crash` records an
+unforeseen exception.
 """
 
 from sgverify.evidence.calibration import (

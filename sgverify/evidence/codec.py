@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from sgverify.evidence.model import Evidence
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Published, read_as
+from sgverify.evidence.published import Published, Says, read_as
+from sgverify.evidence.whole_answer import WholeAnswer
 
 SCHEMA_NAME = "sgverify/evidence/1"
 
@@ -19,6 +20,7 @@ class Document:
 
     evidence: tuple[Evidence, ...]
     provenance: Provenance
+    answer: Annotated[WholeAnswer | None, Says("of `verify` alone", optional=True)] = None
 
 
 EVIDENCE = Published(
@@ -31,6 +33,7 @@ def encode(document: Document) -> dict[str, Any]:
     return {
         "schema": SCHEMA_NAME,
         "provenance": asdict(document.provenance),
+        **({"answer": document.answer.document()} if document.answer is not None else {}),
         "evidence": [encode_evidence(item) for item in document.evidence],
     }
 
@@ -40,7 +43,9 @@ def decode(document: Mapping[str, Any]) -> Document:
     return read_as(Document, document)
 
 
-def documented(evidence: Iterable[Evidence], provenance: Provenance) -> Document:
+def documented(
+    evidence: Iterable[Evidence], provenance: Provenance, answer: WholeAnswer | None = None
+) -> Document:
     """A document of the evidence; raises for two pieces under one id, which a replay could not distinguish."""
     evidence = tuple(evidence)
     seen: set[str] = set()
@@ -50,7 +55,7 @@ def documented(evidence: Iterable[Evidence], provenance: Provenance) -> Document
                 f"evidence id {item.id!r} occurs twice; ids name one scheme, claim, check, configuration"
             )
         seen.add(item.id)
-    return Document(evidence, provenance)
+    return Document(evidence, provenance, answer)
 
 
 def encode_evidence(item: Evidence) -> dict[str, Any]:

@@ -135,9 +135,11 @@ def evidence_id(scheme: str, claim: str, check: str, configuration: Mapping[str,
 
 
 def canonical(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document without `provenance` and `seconds`, which configuration and seed determine completely."""
+    """The part that configuration and seed determine completely: no `provenance`, no `seconds`, and no `answer`, whose mend is
+    searched for a limited time.
+    """
     return {
-        **{key: value for key, value in document.items() if key not in ("provenance", "evidence")},
+        **{key: value for key, value in document.items() if key not in ("provenance", "answer", "evidence")},
         "evidence": [
             {key: value for key, value in item.items() if key != "seconds"}
             for item in document.get("evidence", [])

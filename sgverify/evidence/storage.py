@@ -15,6 +15,7 @@ from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence.codec import Document, decode, documented, encode, validate
 from sgverify.evidence.model import Evidence
 from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.whole_answer import WholeAnswer
 
 try:
     import fcntl
@@ -26,14 +27,17 @@ NEW_FILE_MODE = 0o666
 
 
 def write_evidence(
-    target: str | Path | TextIO, evidence: Iterable[Evidence], provenance: Provenance
+    target: str | Path | TextIO,
+    evidence: Iterable[Evidence],
+    provenance: Provenance,
+    answer: WholeAnswer | None = None,
 ) -> dict[str, Any]:
     """Write a document to a file, to stdout (`-`) or to an open text stream, and return it.
 
     What is written has been validated against the schema; a file is replaced in one step, so that an interrupted
     run leaves either the old document or the new one. Raises UserError when the place cannot be written.
     """
-    document = encode(documented(evidence, provenance))
+    document = encode(documented(evidence, provenance, answer))
     validate(document, where="the evidence to be written")
     text = json_text(document)
     if isinstance(target, str) and target == STDOUT:

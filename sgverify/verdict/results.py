@@ -6,6 +6,7 @@ import html
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from sgverify.advice.diagnosis.model import Diagnosis
@@ -13,6 +14,7 @@ from sgverify.checks.progress import raised_on
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
 from sgverify.evidence.crash import Crash
+from sgverify.evidence.whole_answer import Mend, WholeAnswer
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import (
@@ -30,7 +32,13 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+    from sgverify.advice.size import HowLarge
+
 Answer = TypeVar("Answer")
+
+_KIND = 6
+_HANGING = " " * (2 + _KIND)
+"""The columns of a gradient estimator beside the lines of its bias, and the indent of what does not fit a line."""
 
 COLOURS = {
     "pass": "#1a7f37",
@@ -101,28 +109,63 @@ class Results(Sequence[Evidence]):
         return _attempted(partial(diagnose, self._enquiry.subject, self._evidence))
 
     @cached_property
+    def how_large(self) -> dict[str, HowLarge]:
+        """How large the bias is at the configured step size, by gradient estimator; none for a failure, nor where it is unknown."""
+        return {kind: size for kind, size in self._sizes.items() if not isinstance(size, Crash)}
+
+    @cached_property
+    def _sizes(self) -> dict[str, HowLarge | Crash]:
+        if self.outcome == "fail" or self._enquiry is None:
+            return {}
+        from sgverify.advice.size import how_large
+
+        found = {
+            subject.configuration.gradient.kind: _attempted(partial(how_large, subject, full=False))
+            for subject in self._enquiry.subjects
+        }
+        return {kind: size for kind, size in found.items() if size is not None}
+
+    @cached_property
+    def answer(self) -> WholeAnswer:
+        """The same as plain data: outcome, cause and mend, how large the bias is, what was not tested."""
+        found = self.diagnosis
+        edit = None if found is None else found.edit
+        return WholeAnswer(
+            whole_outcome(self),
+            tuple(map(str, self.verdict.untested)),
+            None if found is None else found.cause.sentence,
+            None if found is None else found.cause.name,
+            None if edit is None else Mend(edit.file, edit.line, edit.was, edit.now, edit.achieves),
+            tuple(size.document() for size in self.how_large.values()),
+        )
+
+    @cached_property
     def verdict(self) -> ClosingBlock:
         """The block that ends the answer of the command line."""
         scheme = self._evidence[0].scheme if self._evidence else "nothing"
         enquiry = self._enquiry
         if enquiry is None:
             return ClosingBlock(scheme, self._evidence)
-        from sgverify.advice.size import how_large
         from sgverify.verdict.untested import untested
 
-        asked = () if self.outcome == "fail" else enquiry.subjects
-        sizes = [
-            (subject.configuration.gradient.kind, _attempted(partial(how_large, subject, full=False)))
-            for subject in asked
-        ]
         return ClosingBlock(
             enquiry.subject.reference,
             self._evidence,
             enquiry.subject,
             tuple(untested(enquiry, self._evidence)),
             self._diagnosed,
-            tuple((kind, size) for kind, size in sizes if size is not None),
+            tuple(self._sizes.items()),
         )
+
+    def size_lines(self, width: int = WIDEST) -> list[str]:
+        """How large the bias is, in full: a line for each number."""
+        if not self.how_large:
+            return []
+        found = [f"  {kind:<{_KIND}}{line}" for kind, size in self.how_large.items() for line in size.lines()]
+        return [
+            "How large is the bias?",
+            *(part for line in found for part in wrap(line, width, subsequent_indent=_HANGING)),
+        ]
 
     def text(self, width: int = WIDEST, *, everything: bool = False) -> str:
         """What `sgverify verify` prints: the findings in three groups, and the block; with `everything` as by `--all`."""
@@ -131,6 +174,8 @@ class Results(Sequence[Evidence]):
         lines = Lines(scheme, width, everything)
         told = sorted(self, key=lambda item: place_in_lines(item.check))
         findings = [*lines.tell(told), *lines.end()]
+        if everything:
+            findings += self.size_lines(width)
         heading = [] if enquiry is None else [introduced(scheme, enquiry.subject.scheme)]
         return "\n".join([*heading, *findings, "", *self.verdict.lines(width)])
 
@@ -200,10 +245,9 @@ class Results(Sequence[Evidence]):
         return draw_rate(drawn)
 
     def save(self, path: str | Path) -> None:
-        """Write the evidence as JSON, in the form of `sgverify verify --json FILE`."""
-        write_evidence(
-            path, self._evidence, Provenance.gather(command="sgverify.verify", seconds=self._seconds)
-        )
+        """Write evidence and answer as JSON, in the form of `sgverify verify --json FILE`."""
+        provenance = Provenance.gather(command="sgverify.verify", seconds=self._seconds)
+        write_evidence(path, self._evidence, provenance, self.answer)
 
     @property
     def _seconds(self) -> float:

@@ -169,3 +169,23 @@ def test_the_text_is_what_the_command_line_prints_at_any_width(
     assert str(wrong).splitlines() == capsys.readouterr().out.splitlines()
     assert max(map(len, wrong.text(80).splitlines()[1:])) <= 80
     assert "--all shows it" in wrong.text() and "--all shows it" not in wrong.text(everything=True)
+
+
+def test_the_answer_is_stored_beside_the_evidence(right: Results, wrong: Results, tmp_path: Path) -> None:
+    for results in (right, wrong):
+        results.save(tmp_path / "found.json")
+        document = read_evidence(tmp_path / "found.json")
+        assert document.answer is not None and document.answer.outcome == results.outcome
+        assert document.answer.not_tested == results.answer.not_tested != ()
+    assert right.answer.cause is None and right.answer.how_large[0]["levels"][0]["error"] == 0.01
+    assert wrong.answer.cause_name == "diffusion-scaled" and wrong.answer.how_large == ()
+    assert wrong.answer.mend is None or wrong.answer.mend.now != wrong.answer.mend.was
+
+
+def test_how_large_the_bias_is_stands_in_the_full_text(right: Results) -> None:
+    size = right.how_large["full"]
+    lines = right.size_lines()
+    assert lines[0] == "How large is the bias?" and max(map(len, lines)) <= 100
+    told = " ".join(lines)
+    assert f"sd {size.sd_bias[0]:+.2%}" in told and "asymptotic variance" in told and "exactly" in told
+    assert lines[1] in right.text(everything=True) and lines[1] not in right.text()

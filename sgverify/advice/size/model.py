@@ -13,6 +13,16 @@ NONE = 1e-6
 """Errors below this share of a standard deviation are called none in the sentence."""
 
 
+MOST = 8
+"""The most coordinates whose errors `HowLarge.lines` shows."""
+
+_BY = {
+    "exact": "exactly",
+    "grid": "from a grid",
+    "gaussian approximation": "from a Gaussian approximation at the mode",
+}
+
+
 @dataclass(frozen=True)
 class PowerOfStep:
     """The leading term of a bias: constant h^order as h -> 0. `exact`: from the expansion at h = 0, else from two small steps."""
@@ -50,6 +60,16 @@ class MonteCarlo:
     variance: float
     autocorrelation_time: float
     steps: float | None
+
+    @property
+    def sentence(self) -> str:
+        """Bias, asymptotic variance, and the steps after which the standard error is as large as the bias."""
+        start = (
+            f"averages of {self.test_function}: bias {self.bias:.3g}, asymptotic variance {self.variance:.3g}"
+        )
+        if self.steps is None:
+            return start
+        return f"{start}; after {self.steps:.2g} steps the standard error is as large as the bias"
 
 
 @dataclass(frozen=True)
@@ -113,6 +133,38 @@ class HowLarge:
         level = next((self._level(item) for item in self.levels if item.step is not None), "")
         line = f"{start}: {said}; {level}" if level else f"{start}: {said}"
         return line if len(line) <= LINE else f"{start}: {said}"
+
+    def lines(self) -> list[str]:
+        """Every number in words, one line for each subject: coordinates, largest steps, averages; the worst `MOST` coordinates."""
+        lines = [f"at h = {self.step:.3g}, {_BY[self.method]}"]
+        if self.distrust is not None:
+            return [*lines, self.distrust]
+        places = sorted(range(len(self.sd_bias)), key=self._size, reverse=True)
+        lines += [self._coordinate(place) for place in sorted(places[:MOST])]
+        if len(places) > MOST:
+            lines.append(f"{len(places) - MOST} more coordinates are off by less")
+        if self.momentum_temperature is not None:
+            told = sorted(self.momentum_temperature)
+            ends = dict.fromkeys(f"{value:.4g}" for value in (told[0], told[-1]))
+            lines.append(f"temperature of the momentum {' to '.join(ends)}, where T = {self.temperature:g}")
+        if self.power is not None:
+            power = "h" if self.power.order == 1 else f"h^{self.power.order:g}"
+            lines.append(f"the largest error is {self.power.constant:.3g} {power} as h -> 0")
+        known = [level for level in self.levels if level.step is not None]
+        limits = [level for level in known if level.stability]
+        # Every larger error has the same limit.
+        levels = [self._level(level) for level in known if level not in limits[1:]]
+        lines += ["error below " + "; ".join(levels).removeprefix("below ")] if levels else []
+        return [*lines, *([self.monte_carlo.sentence] if self.monte_carlo is not None else [])]
+
+    def _size(self, place: int) -> float:
+        return max(abs(self.mean_bias[place]), abs(self.sd_bias[place]))
+
+    def _coordinate(self, place: int) -> str:
+        name = "theta" if len(self.sd_bias) == 1 else f"theta[{place}]"
+        mean, sd = self.mean_bias[place], self.sd_bias[place]
+        temperature = f"{self.configuration_temperature[place]:.4g}"
+        return f"{name}: mean {mean:+.2%} of an sd, sd {sd:+.2%}, effective temperature {temperature}"
 
     def _effective(self, place: int) -> str:
         told, given = f"{self.configuration_temperature[place]:.3g}", f"{self.temperature:.3g}"
