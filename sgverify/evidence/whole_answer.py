@@ -10,7 +10,7 @@ from sgverify.evidence.published import Name, Says
 
 
 @dataclass(frozen=True)
-class Mend:
+class StoredEdit:
     """An edit of a definition under which proof and exact checks pass: `was` becomes `now` in a line of a file.
 
     `achieves` says what then holds, such as "order 2 and everything conform". File and line are null where the printed formula of
@@ -37,7 +37,7 @@ class WholeAnswer:
     not_tested: tuple[str, ...] = ()
     cause: Annotated[str | None, Says("one sentence")] = None
     cause_name: Name | None = None
-    mend: Mend | None = None
+    mend: StoredEdit | None = None
     how_large: tuple[dict[str, Any], ...] = ()
 
     def document(self) -> dict[str, Any]:
@@ -46,4 +46,4 @@ class WholeAnswer:
         return written
 
 
-__all__ = ["Mend", "WholeAnswer"]
+__all__ = ["StoredEdit", "WholeAnswer"]

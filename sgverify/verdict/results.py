@@ -14,7 +14,7 @@ from sgverify.checks.progress import raised_on
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
 from sgverify.evidence.crash import Crash
-from sgverify.evidence.whole_answer import Mend, WholeAnswer
+from sgverify.evidence.whole_answer import StoredEdit, WholeAnswer
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import (
@@ -135,7 +135,7 @@ class Results(Sequence[Evidence]):
             tuple(map(str, self.verdict.untested)),
             None if found is None else found.cause.sentence,
             None if found is None else found.cause.name,
-            None if edit is None else Mend(edit.file, edit.line, edit.was, edit.now, edit.achieves),
+            None if edit is None else StoredEdit(edit.file, edit.line, edit.was, edit.now, edit.achieves),
             tuple(size.document() for size in self.how_large.values()),
         )
 
