@@ -28,7 +28,7 @@ _BITS = 128
 
 
 @dataclass(frozen=True, eq=False)
-class GradientCall:
+class PlacedGradient:
     """One evaluation: at which place, on which minibatch. Shape (w,).
 
     With a `vector`, shape (w,), its value is the Hessian at the place times that vector, else the gradient there.
@@ -47,7 +47,7 @@ class StepInGradients:
     """
 
     state: np.ndarray
-    calls: tuple[GradientCall, ...]
+    calls: tuple[PlacedGradient, ...]
     draws: int
 
 
@@ -71,7 +71,7 @@ def step_in_gradients(subject: Subject, step: float) -> StepInGradients:
             ("ones", 0),
         ]
         calls = tuple(
-            GradientCall(
+            PlacedGradient(
                 _row(call.place.blocks, letters),
                 call.minibatch,
                 None if call.vector is None else _row(call.vector.blocks, letters),
@@ -122,4 +122,4 @@ def _row(blocks: Mapping[Base, Sequence[Any]], letters: Sequence[Base]) -> np.nd
     return row
 
 
-__all__ = ["GradientCall", "StepInGradients", "step_in_gradients"]
+__all__ = ["PlacedGradient", "StepInGradients", "step_in_gradients"]

@@ -34,7 +34,7 @@ class NoLawError(InstabilityError):
 
 
 @dataclass(frozen=True, eq=False)
-class MinibatchNoise:
+class FittedMinibatchNoise:
     """What one minibatch adds to the gradient at y = theta - mean: zeta + Delta y, random numbers of mean 0 of the minibatch.
 
     `still` is Cov zeta, `slope` Cov(Delta_ic, zeta_j) with the axes i, c, j, `growth` Cov(Delta_ic, Delta_jm) with the axes
@@ -46,7 +46,7 @@ class MinibatchNoise:
     growth: np.ndarray
     skewness: np.ndarray
 
-    def with_slope(self, averaged: np.ndarray) -> MinibatchNoise:
+    def with_slope(self, averaged: np.ndarray) -> FittedMinibatchNoise:
         """The same where the averaged slope of the covariance, with the axes of `slope`, is more than that of the linear fits."""
         left = averaged - self.slope - self.slope.transpose(2, 1, 0)
         return replace(self, slope=self.slope + left / 2)
@@ -71,7 +71,7 @@ class GradientFit:
     hessian: np.ndarray
     third: np.ndarray | None
     noise: np.ndarray
-    minibatch: MinibatchNoise | None
+    minibatch: FittedMinibatchNoise | None
     bent: np.ndarray
 
     def moved(self, mean: np.ndarray, covariance: np.ndarray, fourth: np.ndarray | None) -> GradientFit:
@@ -163,7 +163,7 @@ class GradientEstimate:
 
     def _averaged(
         self, points: np.ndarray, linear: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, MinibatchNoise | None]:
+    ) -> tuple[np.ndarray, np.ndarray, FittedMinibatchNoise | None]:
         """Gradients, the covariances of their estimates, and the noise linear in theta by these weights, (k, 1 + d)."""
         from sgverify.samplers.own.functions import prior_gradients_at
 
@@ -185,13 +185,13 @@ class GradientEstimate:
             return gradients, noises, None
         return gradients, noises, self._minibatch(np.asarray(found), shares)
 
-    def _minibatch(self, found: np.ndarray, shares: np.ndarray) -> MinibatchNoise:
+    def _minibatch(self, found: np.ndarray, shares: np.ndarray) -> FittedMinibatchNoise:
         """The moments over the data of zeta_n + Delta_n y, side by side in one array. Shapes (n, d, 1 + d), (n,)."""
         value, rows = found[:, :, 0], found[:, :, 1:].reshape(len(found), -1)
         dim, twice, thrice = value.shape[1], self._scale(2), self._scale(3)
         weighted = shares[:, None] * value
         pairs = (weighted[:, :, None] * value[:, None]).reshape(len(value), -1)
-        return MinibatchNoise(
+        return FittedMinibatchNoise(
             twice * weighted.T @ value,
             twice * (rows.T @ weighted).reshape(dim, dim, dim),
             twice * ((shares[:, None] * rows).T @ rows).reshape((dim,) * 4),
