@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import ExchangeTable
-from sgverify.errors import ConfigurationError
+from sgverify.strategies.options import whole
 from sgverify.strategies.scalars import decimals
 
 LONGEST = 4
@@ -16,7 +16,12 @@ LONGEST = 4
 
 
 def exchanges(*, replicas: int = LONGEST) -> SearchStrategy[ExchangeTable]:
-    """Tables `[exchange]` of 2 to `replicas` temperatures, valid with every gradient, that balance: F is 2.
+    """Tables `[exchange]` of replica exchange: ladders of 2 to `replicas` temperatures, and how neighbours on them swap.
+
+    The key `ladder` holds T_k over the configured temperature: 1 for the coldest, and each next one 1.5 to 4 times as
+    much as the one below it. A table may also set step factors (0.25, 0.5 or 1 times h for each replica), steps between
+    swaps, and how energies are estimated. All keys are valid with every gradient, and the swaps balance: F is 2.
+    Shrinks to two temperatures and no other key.
 
     >>> from hypothesis import find
     >>> sorted(find(exchanges(), lambda table: True).model_dump(exclude_unset=True))
@@ -24,8 +29,7 @@ def exchanges(*, replicas: int = LONGEST) -> SearchStrategy[ExchangeTable]:
 
     Raises `ConfigurationError` for fewer than two replicas.
     """
-    if replicas < 2:
-        raise ConfigurationError(f"replicas={replicas!r}: expected at least 2, the colder and the hotter one")
+    whole("replicas", [replicas], 2, ", the colder and the hotter one")
     return _exchanges(replicas)
 
 

@@ -11,6 +11,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.errors import ConfigurationError
 from sgverify.gradients import ESTIMATORS
+from sgverify.strategies.options import listed
 from sgverify.strategies.scalars import decimals, precisions
 from sgverify.strategies.targets import dimension_of, size_of
 
@@ -29,9 +30,11 @@ def gradients(
 ) -> SearchStrategy[GradientTable]:
     """Gradient tables for `target`, of `kinds` or of all but `saga` and `control-variate`, in the order in which they shrink.
 
-    A batch is smaller than the data, so that there is noise, and a divisor of their number for `reshuffle` and `symmetric`; a
-    covariance of `additive` is a number, a diagonal (that may have a 0) or a matrix. `biased=True` scales the
-    likelihood's part or clips every datum's gradient, where there are data.
+    `sgverify list gradients` has the kinds. A batch is smaller than the N data, so that there is noise: 1 to N - 1, and
+    a divisor of N for `reshuffle` and `symmetric`. A covariance of `additive`, that of the noise of one gradient
+    evaluation, is a number in [0.1, 9], a diagonal (that may have a 0) or a matrix (see `precisions`). `biased=True`
+    scales the likelihood's part, by 0.5 to 2 and never 1, or clips every datum's gradient at a norm of 0.5 to 4, where
+    there are data.
 
     >>> from hypothesis import find
     >>> from sgverify.configuration import TargetTable
@@ -44,10 +47,7 @@ def gradients(
     Raises `ConfigurationError` where none of the kinds applies to the target.
     """
     size, dim = size_of(target), dimension_of(target)
-    wanted = UNASKED if kinds is None else tuple(kinds)
-    for kind in wanted:
-        if kind not in KINDS:
-            raise ConfigurationError(f"kinds={list(wanted)!r}: expected kinds among {', '.join(KINDS)}")
+    wanted = UNASKED if kinds is None else listed("kinds", kinds, KINDS)
     possible = [kind for kind in wanted if kind not in NEED_DATA or (size or 0) > 1]
     if not possible:
         raise ConfigurationError(

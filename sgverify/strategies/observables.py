@@ -20,10 +20,12 @@ COEFFICIENTS = (1, -1, 2, Fraction(1, 2), Fraction(-3, 2), Fraction(1, 3), -5)
 def observables(
     *, dim: int = 1, state: Sequence[str] = ("theta",), degree: int | None = None, lowest: int = 1
 ) -> SearchStrategy[str]:
-    """Polynomials of at most `degree` in theta, and in p where `state` has it, as text that a configuration takes.
+    """Polynomials of at most `degree` in theta, and in p where `state` has it, as text that the key `test_function` takes.
 
-    `degree` is 2 where it is left out, 4 in one dimension without momentum. Every one has a term of degree `lowest`
-    or more, so none is constant; powers above 2 mix in lower terms as they come. Shrinks to one coordinate.
+    `dim` is the number of coordinates; in one dimension they are called theta and p, else theta[0], p[0] and so on.
+    `degree` is 2 where it is left out, 4 in one dimension without momentum. Each has 1 to 4 terms with rational
+    coefficients in [-5, 2], one of them of degree `lowest` or more, so that none is constant. `state` has the names of
+    the state's parts, as a dynamics has them. Shrinks to one coordinate.
 
     >>> from hypothesis import find
     >>> find(observables(dim=2, state=("theta", "p"), lowest=2), lambda text: "p" in text)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.errors import ConfigurationError
+from sgverify.strategies.options import listed, whole
 
 
 def columns(count: int, size: int, entries: SearchStrategy[float]) -> SearchStrategy[list[list[float]]]:
@@ -53,7 +54,9 @@ def as_decimal(value: Fraction | int) -> float:
 def decimals(
     *, low: float, high: float, places: int = 2, without: frozenset[float] = frozenset()
 ) -> SearchStrategy[float]:
-    """Decimals with `places` places in [low, high], save those in `without`; shrinks to whole numbers, small ones first.
+    """Decimals with at most `places` places in [`low`, `high`], save those in `without`.
+
+    Shrinks to whole numbers, small ones first.
 
     >>> from hypothesis import find
     >>> find(decimals(low=0.5, high=9.0), lambda x: x > 4.32)
@@ -81,7 +84,10 @@ def decimals(
 
 
 def temperatures(*, low: float = 0.25, high: float = 4.0, unit: bool = False) -> SearchStrategy[float]:
-    """Temperatures T; never 1 unless `unit`, because T = 1 hides every temperature that is missing or misplaced.
+    """Temperatures T of exp(-U/T), in the units of U: hundredths in [`low`, `high`].
+
+    Never 1 unless `unit`, because T = 1 hides every temperature that is missing or misplaced. Raises
+    `ConfigurationError` for an empty domain, and for one that reaches 0.
 
     >>> from hypothesis import find
     >>> find(temperatures(), lambda T: True)
@@ -91,7 +97,10 @@ def temperatures(*, low: float = 0.25, high: float = 4.0, unit: bool = False) ->
 
 
 def frictions(*, low: float = 0.25, high: float = 6.0, unit: bool = False) -> SearchStrategy[float]:
-    """Frictions D; never 1 unless `unit`, because D = 1 hides a D that should be a sqrt(D).
+    """Frictions D of dp = -D p dt + ..., in units of 1/time: hundredths in [`low`, `high`].
+
+    Never 1 unless `unit`, because D = 1 hides a D that should be a sqrt(D). Raises `ConfigurationError` for an empty
+    domain, and for one that reaches 0.
 
     >>> from hypothesis import find
     >>> find(frictions(low=2.5), lambda D: True)
@@ -123,6 +132,8 @@ COSINE, SINE = Fraction(3, 5), Fraction(4, 5)
 MOST_ROTATIONS = 4
 LARGEST_CONDITION = 100.0
 
+SHAPES = ("number", "diagonal", "dense")
+
 Precision = float | list[float] | list[list[float]]
 
 
@@ -133,11 +144,12 @@ def precisions(
     smallest: float | None = None,
     shape: Literal["number", "diagonal", "dense"] | None = None,
 ) -> SearchStrategy[Precision]:
-    """Precisions R diag(l_1, ..., l_d) R^T in the forms that a configuration takes: number, diagonal or matrix.
+    """Precisions R diag(l_1, ..., l_d) R^T in the forms that a configuration takes, of one `shape` or of any.
 
-    R is a product of rotations by the angle of the triangle 3, 4, 5, so the entries are decimals and the
-    eigenvalues are the ones that were drawn. `condition` prescribes l_max / l_min (drawn up to 100 where it is left out),
-    `smallest` prescribes l_min. Shrinks to a small diagonal.
+    "number" is a multiple of the identity, "diagonal" a list of `dim` numbers, "dense" a matrix of `dim` lists. R is a
+    product of at most 4 rotations by the angle of the triangle 3, 4, 5, so the entries are decimals and the
+    eigenvalues, those of `eigenvalues`, are the ones that were drawn, with `condition` and `smallest` as there. Units:
+    those of U over theta^2. Shrinks to a small number, and to a diagonal where a condition is prescribed.
 
     >>> from hypothesis import find
     >>> find(precisions(dim=1), lambda value: True)
@@ -147,17 +159,12 @@ def precisions(
 
     Raises `ConfigurationError` for an empty domain.
     """
-    if dim < 1:
-        raise ConfigurationError(f"dim={dim!r}: expected a whole number of at least 1")
-    if condition is not None and not 1 <= condition <= 10_000:
-        raise ConfigurationError(f"condition={condition!r}: expected a number from 1 to 10000")
+    _check_spectrum(dim, condition)
+    if shape is not None:
+        listed("shape", [shape], SHAPES)
     if shape == "dense" and dim == 1:
         raise ConfigurationError(
             "shape='dense' with dim=1: one coordinate has no dense matrix; leave shape out"
-        )
-    if dim == 1 and condition not in (None, 1.0):
-        raise ConfigurationError(
-            f"condition={condition!r} with dim=1: one eigenvalue has the condition 1; leave it out"
         )
     if shape == "number" and condition not in (None, 1.0):
         raise ConfigurationError(
@@ -166,10 +173,32 @@ def precisions(
     return _precisions(dim, condition, smallest, shape)
 
 
+def _check_spectrum(dim: int, condition: float | None) -> None:
+    whole("dim", [dim], 1)
+    if condition is not None and not 1 <= condition <= 10_000:
+        raise ConfigurationError(f"condition={condition!r}: expected a number from 1 to 10000")
+    if dim == 1 and condition not in (None, 1.0):
+        raise ConfigurationError(
+            f"condition={condition!r} with dim=1: one eigenvalue has the condition 1; leave it out"
+        )
+
+
 def eigenvalues(
     *, dim: int, condition: float | None = None, smallest: float | None = None
 ) -> SearchStrategy[list[float]]:
-    """`dim` eigenvalues, the first the smallest and, for dim > 1, the second the largest."""
+    """Lists of `dim` positive eigenvalues, the first the smallest and, for dim > 1, the second the largest.
+
+    The smallest is in [0.25, 4] unless `smallest` prescribes it. The largest over the smallest is `condition`, drawn
+    from [1, 100] where it is left out. The products are exact: each is the float that prints as the decimal. Shrinks to
+    ones.
+
+    >>> from hypothesis import find
+    >>> find(eigenvalues(dim=3, condition=4.0), lambda values: True)
+    [1.0, 4.0, 1.0]
+
+    Raises `ConfigurationError` for an empty domain.
+    """
+    _check_spectrum(dim, condition)
     return _eigenvalues(dim, condition, smallest)
 
 

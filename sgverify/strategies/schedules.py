@@ -11,6 +11,7 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import ScheduleTable
 from sgverify.errors import ConfigurationError
+from sgverify.strategies.options import listed
 from sgverify.strategies.scalars import decimals
 
 KINDS = ("fixed", "horizon", "power", "cyclical")
@@ -19,11 +20,12 @@ KINDS = ("fixed", "horizon", "power", "cyclical")
 def schedules(
     *, kinds: Sequence[str] = KINDS, alphas: SearchStrategy[float] | None = None, limit: float | None = None
 ) -> SearchStrategy[ScheduleTable]:
-    """Schedule tables. Without `limit` the step is left open: half the stability limit, the library's default.
+    """Schedule tables of `kinds`: fixed h, h = scale L^-alpha ("horizon"), h_l = scale l^-alpha ("power"), and cycles.
 
-    With a stability limit, `step` (for `fixed`) or `scale` is a fraction of it, three digits long. `alphas` draws
-    the exponent of a horizon or power schedule; it is left open where None is drawn. Cycles have few steps in their
-    sampling stage, and fall to 0, or to a share of `limit` where there is one.
+    Without `limit` the step is left open: half the stability limit, the library's default. With a stability limit, in
+    units of time, `step` (for `fixed`) or `scale` is 0.1, 0.25, 0.5, 0.75 or 0.9 of it, to three digits. `alphas` draws
+    the exponent of a horizon or power schedule, by default `exponents`; in some tables it is left open. There
+    are 1 to 5 cycles; they fall to 0, or to 0.05 of `limit` where there is one. Shrinks to a fixed step.
 
     >>> from hypothesis import find
     >>> find(schedules(kinds=["power"]), lambda table: table.alpha is not None).model_dump(exclude_unset=True)
@@ -31,19 +33,20 @@ def schedules(
 
     Raises `ConfigurationError` for an empty domain.
     """
-    if not kinds or not set(kinds) <= set(KINDS):
-        raise ConfigurationError(f"kinds={list(kinds)!r}: expected some of {', '.join(KINDS)}")
+    kinds = listed("kinds", kinds, KINDS)
     if limit is not None and not limit > 0:
         raise ConfigurationError(f"limit={limit!r}: expected a positive stability limit")
-    return _schedules(tuple(kinds), exponents() if alphas is None else alphas, limit)
+    return _schedules(kinds, exponents() if alphas is None else alphas, limit)
 
 
 def exponents(*, low: float = 0.05, high: float = 0.95) -> SearchStrategy[float]:
-    """Exponents alpha in (0, 1) of decreasing steps, the simple ones first.
+    """Exponents alpha of decreasing steps: hundredths in [`low`, `high`], which lies in (0, 1). Shrinks to simple ones.
 
     >>> from hypothesis import find
     >>> find(exponents(), lambda alpha: True)
     0.5
+
+    Raises `ConfigurationError` for an empty domain.
     """
     if not 0 < low <= high < 1:
         raise ConfigurationError(f"low={low!r}, high={high!r}: expected 0 < low <= high < 1")

@@ -1,7 +1,7 @@
 """Which strategies draw schemes: the catalogue's, words of its alphabets, and schemes with memory?
 
-A memory is extra state that a step takes from the step before it. No catalogue scheme has a memory, so that an interpreter that
-loses it between two blocks of steps, or restarts it, would pass every test over the catalogue.
+A memory is extra state that a step takes from the step before it. No catalogue scheme has a memory, so that an
+interpreter that loses it between two blocks of steps, or restarts it, would pass every test over the catalogue.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import NAMED, Scheme, exp, expm1, kinetic, langevin, scheme, sqrt
+from sgverify.strategies.options import listed
 from sgverify.strategies.splittings import PARTS
 from sgverify.strategies.words import words
 
@@ -60,10 +61,10 @@ def schemes(
 ) -> SearchStrategy[Scheme]:
     """Schemes over `dynamics`, each with a `reference` for the command line: the catalogue's, then generated words.
 
-    By default those whose steps are affine on quadratic potentials; "thermostat", "riemannian_langevin" and
-    "riemannian_kinetic" are the others. `named=False` leaves the catalogue out; `most` bounds the length of words, and
-    0 leaves them out; `memory` adds schemes that carry something from step to step. Shrinks to the first of the
-    catalogue.
+    All are consistent methods. By default those over "langevin" and "kinetic", whose steps are affine on quadratic
+    potentials; "thermostat", "riemannian_langevin" and "riemannian_kinetic" are the others. `named=False` leaves the
+    catalogue out; `most` is the largest number of letters in a word (see `words`), and 0 leaves words out; `memory`
+    adds schemes that carry something from step to step. Shrinks to the first of the catalogue.
 
     >>> from hypothesis import find
     >>> find(schemes(), lambda scheme: scheme.word is not None).reference
@@ -75,9 +76,7 @@ def schemes(
 
     Raises `ConfigurationError` for an empty domain.
     """
-    unknown = [name for name in dynamics if name not in DYNAMICS]
-    if unknown:
-        raise ConfigurationError(f"dynamics={list(dynamics)!r}: expected some of {', '.join(DYNAMICS)}")
+    dynamics = listed("dynamics", dynamics, DYNAMICS)
     # A scheme without a stated order is in the catalogue as an example, not as a correct method.
     known = [
         item.named(name, reference=name)

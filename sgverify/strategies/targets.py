@@ -12,12 +12,16 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import TargetTable
 from sgverify.errors import ConfigurationError
 from sgverify.strategies.landscapes import landscape
+from sgverify.strategies.options import listed, whole
 from sgverify.strategies.scalars import Precision, as_decimal, columns, decimals, precisions
 from sgverify.targets import TARGETS, build_target
 
 DIMENSIONS = (1, 2, 3, 4, 5)
 SIZES = (3, 4, 6, 8, 12)
 """Numbers of data: small enough to enumerate minibatches, with divisors for reshuffled epochs."""
+
+LEAST = 3
+"""The fewest data that can be asymmetric: two have no third central moment."""
 
 GAUSSIAN = ("gaussian", "gaussian-mean")
 NAMES = (*GAUSSIAN, *(name for name, kind in TARGETS.items() if name not in GAUSSIAN and not kind.rugged))
@@ -26,10 +30,10 @@ WITH_DATA = tuple(name for name in NAMES if TARGETS[name].has_data)
 
 
 def datasets(*, dim: int, sizes: Sequence[int] = SIZES) -> SearchStrategy[list[Any]]:
-    """Data as a configuration takes them, N numbers or N lists of `dim`; asymmetric in every coordinate.
+    """Data as a configuration takes them: N numbers, or N lists of `dim` numbers, with N one of `sizes` (3 to 12).
 
-    The third central moment of each coordinate is not 0: symmetric data hide errors of odd order. Shrinks to few
-    small whole numbers.
+    Entries are tenths in [-3, 3], in the units of theta. The third central moment of each coordinate is not 0:
+    symmetric data hide errors of odd order. Shrinks to few small whole numbers.
 
     >>> from hypothesis import find
     >>> find(datasets(dim=1), lambda data: True)
@@ -37,13 +41,8 @@ def datasets(*, dim: int, sizes: Sequence[int] = SIZES) -> SearchStrategy[list[A
 
     Raises `ConfigurationError` for an empty domain; asymmetry takes three data.
     """
-    if dim < 1:
-        raise ConfigurationError(f"dim={dim!r}: expected a whole number of at least 1")
-    if not sizes or min(sizes) < 3:
-        raise ConfigurationError(
-            f"sizes={sizes!r}: expected numbers of at least 3, which asymmetric data take"
-        )
-    return _datasets(dim, tuple(sorted(sizes)))
+    whole("dim", [dim], 1)
+    return _datasets(dim, whole("sizes", sizes, LEAST, ", which asymmetric data take"))
 
 
 def targets(
@@ -56,10 +55,13 @@ def targets(
 ) -> SearchStrategy[TargetTable]:
     """Target tables: with data (`data=True`), bare (`data=False`) or either; the Gaussian ones, or those of `names`.
 
-    A Gaussian target with data has a prior that is as strong as the likelihood and off its centre, so that a prior which
-    is scaled, repeated or forgotten is seen. `condition` prescribes the condition number of the Hessian of U, exactly;
-    only Gaussian targets have one. Wells are tilted, data asymmetric. Shrinks to the first of the names, in one
-    dimension where `dims` allows, and to small whole numbers.
+    `dims` are the numbers of coordinates (1 to 5), of which each target takes those that it has, and `sizes` the
+    numbers of data (3 to 12); `sgverify list targets` has the names, of which those with so many modes that no chain
+    forgets its start are not drawn. Precisions are those of `precisions`, means tenths in [-3, 3]. A Gaussian target
+    with data has a prior that is as strong as the likelihood and off its centre, so that a prior which is scaled,
+    repeated or forgotten is seen. `condition` prescribes the condition number of the Hessian of U, exactly; only
+    Gaussian targets have one. Wells are tilted, data asymmetric. Shrinks to the first of the names, in one dimension
+    where `dims` allows, and to small whole numbers.
 
     >>> from hypothesis import find
     >>> find(targets(dims=[1], data=False), lambda table: True).model_dump(exclude_unset=True)
@@ -71,10 +73,8 @@ def targets(
 
     Raises `ConfigurationError` for an empty domain.
     """
-    if not dims or min(dims) < 1:
-        raise ConfigurationError(f"dims={dims!r}: expected numbers of at least 1")
-    if not names or not set(names) <= set(NAMES):
-        raise ConfigurationError(f"names={list(names)!r}: expected some of {', '.join(NAMES)}")
+    dims, names = whole("dims", dims, 1), listed("names", names, NAMES)
+    numbers = whole("sizes", sizes, LEAST, ", which asymmetric data take")
     kept = [name for name in NAMES if name in names and (data is None or (name in WITH_DATA) == data)]
     if not kept:
         raise ConfigurationError(
@@ -87,8 +87,6 @@ def targets(
         raise ConfigurationError(f"names={list(names)!r}, dims={dims!r}: none of these has such a dimension")
     if condition is not None:
         _check_condition(condition, kept, dims)
-    datasets(dim=1, sizes=sizes)
-    numbers = tuple(sorted(sizes))
     return st.one_of([_in_dimensions(name, shared[name], numbers, condition) for name in kept])
 
 

@@ -22,7 +22,11 @@ LARGEST_WEIGHT = 3
 
 
 def alphabets(*, dynamics: str = "kinetic", catalogue: bool = True) -> SearchStrategy[Alphabet]:
-    """Alphabets of exact flows: the catalogue's, then all splittings of the dynamics, "kinetic" or "thermostat".
+    """Alphabets of exact flows: the catalogue's, then all splittings of `dynamics`, "kinetic" or "thermostat".
+
+    A splitting is a partition of the generator's parts (drift, friction, noise, kick, and heat of a thermostat) into
+    blocks whose flows are known, one letter each. `catalogue=False` leaves the catalogue's out. Shrinks to the first of
+    the catalogue.
 
     >>> from hypothesis import find
     >>> find(alphabets(), lambda alphabet: len(alphabet.letters) == 4).name
@@ -51,10 +55,11 @@ def words(
 ) -> SearchStrategy[Scheme]:
     """Consistent words over `alphabet` (any of `dynamics`, where it is left out) of at most `most` letters, each with a reference.
 
-    `palindromic=True` makes letters and shares read the same both ways, `False` excludes that. Shares are "equal"
-    for each letter or "rational", positive and summing to 1. "composed" are those of Yoshida's or Suzuki's composition,
-    irrational and partly negative, of a palindrome in the letters that draw no noise; the letters that do stand around
-    it, and `most` does not count. It is never drawn unless it is asked for. Shrinks to short words with equal shares.
+    `palindromic=True` makes letters and shares read the same both ways, `False` excludes that. `shares` are "equal" for
+    each letter or "rational", positive and summing to 1, either of them where it is left out. "composed" are those of
+    Yoshida's or Suzuki's composition, irrational and partly negative, of a palindrome in the letters that draw no
+    noise; the letters that do stand around it, and `most` does not count. It is never drawn unless it is asked for.
+    Shrinks to short words with equal shares.
 
     >>> from hypothesis import find
     >>> from sgverify.schemes.catalogue import chen, molecular
