@@ -302,23 +302,24 @@ def _questions(
 
 
 def _may_apply(question: Question) -> bool:
-    """Does the claim apply? Also true after an unforeseen exception, so that the check meets and reports the exception."""
-    try:
-        return question.applicability[0]
-    except UserError:
-        raise
-    except Exception:
-        if raised_on():
-            raise
-        return True
+    """Does the claim apply?"""
+    return _true_or_unknown(lambda: question.applicability[0])
 
 
 def _may_apply_somewhere(question: Question) -> bool:
     """Does no hypothesis on the scheme alone fail? Other hypotheses may hold under some configuration."""
-    try:
-        return question.why_never_asked is None and question.claim.may_speak_of(
-            question.quantity, question.facts, OF_THE_SCHEME
+    return _true_or_unknown(
+        lambda: (
+            question.why_never_asked is None
+            and question.claim.may_speak_of(question.quantity, question.facts, OF_THE_SCHEME)
         )
+    )
+
+
+def _true_or_unknown(asked: Callable[[], bool]) -> bool:
+    """What is asked; also true after an unforeseen exception, so that the check meets and reports the exception."""
+    try:
+        return asked()
     except UserError:
         raise
     except Exception:
