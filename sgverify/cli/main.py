@@ -20,6 +20,7 @@ from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.splitting import bch
 from sgverify.cli.verifying import verify
+from sgverify.cli.workers import of_the_program
 from sgverify.errors import UserError
 from sgverify.user_code import unending
 
@@ -70,6 +71,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         # In a process of this program: until its end, nothing may change its exit code.
         _PROCESS.enter_context(unending())
+        of_the_program()
         try:
             return _run(sys.argv[1:])
         finally:

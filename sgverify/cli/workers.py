@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -31,13 +32,24 @@ VARIABLE = "SGVERIFY_WORKERS"
 """The environment variable with the number of processes where `--workers` is not given."""
 
 
+_PROGRAM = threading.Event()
+
+
+def of_the_program() -> None:
+    """Say that this process is the command line's own, so that new processes find nothing else to import."""
+    _PROGRAM.set()
+
+
 def default_workers() -> int:
     """The number of `SGVERIFY_WORKERS`; where it is not set, the processors that this process may use, at most `MOST`.
 
-    Raises `ConfigurationError` for a value that is no positive whole number.
+    It is 1 in a script that calls `main`: each new process would run the script again. Raises `ConfigurationError` for a value
+    that is no positive whole number.
     """
     given = os.environ.get(VARIABLE)
     if given is None:
+        if not _PROGRAM.is_set():
+            return 1
         return min(
             MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import multiprocessing
 import signal
+import threading
 import time
 
 import pytest
 
-from sgverify.cli.workers import MOST, Job, default_workers, run_apart, run_jobs
+from sgverify.cli import workers
+from sgverify.cli.workers import MOST, Job, default_workers, of_the_program, run_apart, run_jobs
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import find_scheme
 
@@ -48,6 +50,10 @@ def test_the_environment_gives_the_number_of_workers(monkeypatch: pytest.MonkeyP
         with pytest.raises(ConfigurationError, match="whole number of at least 1"):
             default_workers()
     monkeypatch.delenv("SGVERIFY_WORKERS")
+    # A script that calls `main` would be run again by each new process.
+    assert default_workers() == 1
+    monkeypatch.setattr(workers, "_PROGRAM", threading.Event())
+    of_the_program()
     assert 1 <= default_workers() <= MOST
 
 
