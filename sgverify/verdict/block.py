@@ -78,20 +78,17 @@ class ClosingBlock:
                 yield " and ".join(more)
         if decisive:
             return
+        open_ = [item for item in self.evidence if item.outcome == "undecided"]
+        if open_:
+            more = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
+            yield f"{more}{open_[0].check}: {open_[0].reason}"
         order = self._of("local-order")
-        if order is not None and order.outcome in ("pass", "undecided"):
+        if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
-            yield (
-                f"order {exponent_text(order.found.exponent)} {how}"
-                if order.outcome == "pass"
-                else said(order)
-            )
+            yield f"order {exponent_text(order.found.exponent)} {how}"
         constants = [f"{constant} ({kind})" for kind, constant in self._constants().items()]
         if constants:
             yield f"bias of {self._observable} ~ {', '.join(constants)}"
-        open_ = [item for item in self.evidence if item.outcome == "undecided"]
-        if open_:
-            yield f"{len(open_)} undecided, first {open_[0].check}: {open_[0].reason}"
         if not any(item.outcome in ("pass", "undecided") for item in self.evidence):
             yield "nothing that was asked applies to this scheme"
 
