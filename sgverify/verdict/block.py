@@ -80,8 +80,8 @@ class ClosingBlock:
             return
         open_ = [item for item in self.evidence if item.outcome == "undecided"]
         if open_:
-            more = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
-            yield f"{more}{open_[0].check}: {open_[0].reason}"
+            many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
+            yield f"{many}{open_[0].check}: {open_[0].reason}"
         order = self._of("local-order")
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
