@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import click
 
@@ -41,21 +43,41 @@ class Baselines:
             BaselineFile.read(written)
         return cls(None if known is None else BaselineFile.read(known), written)
 
-    def close(self, evidence: tuple[Evidence, ...], *, err: bool = False) -> Compared | None:
-        """Print the comparison, with `err` on stderr, and write the violations; None where nothing is compared."""
+    def close(self, evidence: tuple[Evidence, ...], *, complete: bool, err: bool = False) -> Compared | None:
+        """Print the comparison, with `err` on stderr, and write the violations; None where nothing is compared.
+
+        `complete`: all questions that apply to the scheme were asked.
+        """
         compared = None
         if self.known is not None:
-            compared = self.known.compared(evidence)
-            lines = told(compared, self.known.path)
+            compared = self.known.compared(evidence, complete=complete)
+            first, *others = [*told(compared, self.known.path), *_new(compared)]
             with output.quiet_pipe():
-                output.say(lines[0], compared.outcome, bold=True, err=err)
-                for line in lines[1:]:
-                    click.echo(f"  {line}", err=err)
+                output.say(_wrapped(first), compared.outcome, bold=True, err=err)
+                for line in others:
+                    click.echo(_wrapped(f"  {line}"), err=err)
         if self.written is not None:
             failed = sum(item.outcome == "fail" for item in evidence)
-            rows = len(write_baseline(self.written, evidence).violations)
+            rows = len(write_baseline(self.written, evidence, complete=complete).violations)
             click.echo(
                 f"{failed} {'violation' if failed == 1 else 'violations'} written to {self.written}, which has {rows} in all",
                 err=True,
             )
         return compared
+
+
+def _new(compared: Compared) -> Iterator[str]:
+    """A line for each new violation that follows from no other new one."""
+    from sgverify.verdict.findings import findings_of, folded, said
+
+    for finding in folded(findings_of(compared.new)):
+        item, many = finding.first, finding.folded
+        claims = ", ".join(dict.fromkeys(each.claim for each in finding.evidence))
+        more = f"; {many} {'consequence' if many == 1 else 'consequences'}" if many else ""
+        yield f"new: {item.scheme} {item.check} ({claims}): {said(item)}{more}"
+
+
+def _wrapped(line: str) -> str:
+    return fill(
+        line, output.width(), subsequent_indent=output.INDENT, break_long_words=False, break_on_hyphens=False
+    )

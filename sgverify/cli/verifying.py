@@ -120,7 +120,7 @@ def verify(
             output.write_answer(json_path, found, watch, answer)
     with output.quiet_pipe():
         screen.end(results, closing)
-    compared = baselines.close(tuple(results), err=json_path == "-")
+    compared = baselines.close(tuple(results), complete=not selected, err=json_path == "-")
     if form == GITHUB:
         annotate(results, compared)
     plot(results, plot_path)

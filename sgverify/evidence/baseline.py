@@ -28,6 +28,10 @@ Tree = dict[str, Any]
 SCHEMA_NAME = "sgverify/baseline/1"
 
 
+GONE = "not asked of it any more"
+"""In the place of an outcome: the question no longer applies to the scheme."""
+
+
 @dataclass(frozen=True)
 class KnownViolation:
     """One row of a baseline: a violation by its scheme, claim, check and configuration, and the reason that was given."""
@@ -71,7 +75,7 @@ class Compared:
     """Evidence beside a baseline.
 
     `known` and `new` are the violations; `worse` are the known ones whose rate is lower than the recorded one, each with its row.
-    `fixed` are rows whose question was asked and does not fail any more, each with its outcome now; `undecided` are rows whose
+    `fixed` are rows whose question does not fail any more, each with its outcome now; `undecided` are rows whose
     question was asked and not decided; `unasked` is the number of rows about other questions.
     """
 
@@ -127,18 +131,27 @@ class BaselineFile:
         """The row that holds this violation; None for a new one, and for what is no violation."""
         return self._rows.get(self.row_of(evidence).key) if evidence.outcome == "fail" else None
 
-    def compared(self, evidence: Iterable[Evidence], unheld: Iterable[Evidence] = ()) -> Compared:
-        """The evidence beside the baseline; the violations of `unheld` are new, whatever rows there are."""
+    def compared(
+        self, evidence: Iterable[Evidence], unheld: Iterable[Evidence] = (), *, complete: bool = False
+    ) -> Compared:
+        """The evidence beside the baseline; the violations of `unheld` are new, whatever rows there are.
+
+        `complete`: every question that applies was asked of these schemes under these configurations. A row about another one
+        of theirs no longer applies then, as that on the order of a word whose letters have become exact flows.
+        """
         evidence, unheld = tuple(evidence), tuple(unheld)
         failed = [(item, self.known_row(item)) for item in evidence if item.outcome == "fail"]
         held = [(item, row) for item, row in failed if row is not None]
         outcomes: dict[tuple[str, ...], set[str]] = {}
         for item in evidence:
             outcomes.setdefault(self.row_of(item).key, set()).add(item.outcome)
+        subjects = {(scheme, settings) for scheme, _, _, settings in outcomes}
         fixed, undecided, unasked = [], [], 0
         for row in self.baseline.violations:
             now = outcomes.get(row.key, set())
-            if not now:
+            if not now and complete and (row.key[0], row.key[3]) in subjects:
+                fixed.append((row, GONE))
+            elif not now:
                 unasked += 1
             elif "undecided" in now and "fail" not in now:
                 undecided.append(row)
@@ -160,17 +173,17 @@ class BaselineFile:
         return {row.key: row for row in self.baseline.violations}
 
 
-def write_baseline(path: str | Path, evidence: Iterable[Evidence]) -> Baseline:
+def write_baseline(path: str | Path, evidence: Iterable[Evidence], *, complete: bool = False) -> Baseline:
     """Write what fails in the evidence to a baseline, and return the baseline.
 
     A file that is there is brought up to date: rows of questions that were asked and do not fail are removed, rows of undecided or
-    other questions stay. So one file serves several schemes. The file is replaced in one step, by one writer at a time. Raises
-    `UserError` where the file is no baseline, or cannot be written.
+    other questions stay (`complete`: see `BaselineFile.compared`). So one file serves several schemes. The file is replaced in one
+    step, by one writer at a time. Raises `UserError` where the file is no baseline, or cannot be written.
     """
     path = Path(path)
     with alone_in(Path(os.path.abspath(path)).parent):
         old = BaselineFile.read(path) if path.exists() else BaselineFile(path)
-        compared = old.compared(evidence)
+        compared = old.compared(evidence, complete=complete)
         gone = {row.key for row, _ in compared.fixed}
         rows = {row.key: row for row in old.baseline.violations if row.key not in gone}
         rows |= {row.key: row for row in map(old.row_of, (*compared.known, *compared.new))}
@@ -208,7 +221,7 @@ def _interval(found: Found, sign: int) -> tuple[float, float] | None:
 
 
 def told(compared: Compared, path: str | Path) -> list[str]:
-    """Sentences about a comparison, for people: the outcome with its numbers, then each row and violation that calls for an action.
+    """Sentences about a comparison, for people: the outcome with its numbers, then the rows that call for an action.
 
     >>> told(Compared((), (), (), (), (), (), 2), "baseline.json")
     ['UNDECIDED against the baseline baseline.json: 0 known violations, 0 new; 2 rows are about other questions']
@@ -230,23 +243,33 @@ def told(compared: Compared, path: str | Path) -> list[str]:
         parts.append(
             f"{compared.unasked} {'row is' if compared.unasked == 1 else 'rows are'} about other questions"
         )
+    worse = (
+        (row, f"found exponent {_number(item)}, recorded {_number(row)}") for item, row in compared.worse
+    )
     return [
         f"{compared.outcome.upper()} against the baseline {path}: {'; '.join(parts)}",
-        *(f"new: {_named(item)}: {item.reason}" for item in compared.new),
+        *(f"worse: {text}" for text in _together(worse)),
         *(
-            f"worse: {row}, found exponent {_number(item)}, {_number(row)} when it was recorded"
-            for item, row in compared.worse
+            f"no longer occurs, may be removed: {text}"
+            for text in _together(
+                (row, {"refuted": "now refuted as printed", GONE: GONE}.get(outcome, f"now {outcome}"))
+                for row, outcome in compared.fixed
+            )
         ),
-        *(
-            f"no longer occurs, its row may be removed: {row}, now {outcome}"
-            for row, outcome in compared.fixed
-        ),
-        *(f"undecided now, its row stays: {row}" for row in compared.undecided),
+        *(f"stays: {text}" for text in _together((row, "undecided now") for row in compared.undecided)),
     ]
 
 
-def _named(evidence: Evidence) -> str:
-    return f"{evidence.scheme} {evidence.claim} ({evidence.check})"
+def _together(rows: Iterable[tuple[KnownViolation, str]]) -> list[str]:
+    """A line for each scheme and check, with all claims and remarks on it."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row, remark in rows:
+        found.setdefault((row.scheme, row.check), []).append((row.claim, remark))
+    lines = []
+    for (scheme, check), told in found.items():
+        claims, remarks = (dict.fromkeys(texts) for texts in zip(*told, strict=True))
+        lines.append(f"{scheme} {check} ({', '.join(claims)}), {' or '.join(remarks)}")
+    return lines
 
 
 def _number(holder: Evidence | KnownViolation) -> str:

@@ -67,11 +67,33 @@ def test_a_new_violation_fails_as_ever(call: Call, known: Path) -> None:
     known.write_text(json.dumps(document))
     answer = call(*WRONG, "--baseline", FILE)
     assert answer.code == 1
-    summary, new = answer.out.splitlines()[-2:]
+    # Lines are wrapped at 100 columns.
+    summary, new = answer.out[answer.out.index("FAIL against") :].split("\n", 1)
     assert summary == f"FAIL against the baseline {FILE}: 1 known violation, 1 new"
-    assert new.startswith("  new: mine.py:wrong chen2015/theorem-4 (stationary-bias): ")
+    assert " ".join(new.split()) == (
+        "new: mine.py:wrong stationary-bias (chen2015/theorem-4): found h^0, required h^1"
+    )
     # Another setting is another question.
-    assert call(*WRONG, "--baseline", FILE, "--set", "friction=3").code == 1
+    other = call(*WRONG, "--baseline", FILE, "--set", "friction=3")
+    assert other.code == 1
+    assert other.out.endswith(
+        "  new: mine.py:wrong local-order (sgverify/stated-order): found 0, required >= 2; 1 consequence\n"
+    )
+
+
+def test_what_was_not_asked_stays_as_it_is(call: Call, known: Path) -> None:
+    asked = (
+        *WRONG[:2],
+        "--checks",
+        "stationary-bias",
+        "--quiet",
+        "--baseline",
+        FILE,
+        "--write-baseline",
+        FILE,
+    )
+    told = "PASS against the baseline known.json: 1 known violation, 0 new; 1 row is about other questions\n"
+    assert call(*asked).out.endswith(told) and len(rows(known)) == 2
 
 
 def test_worse_and_gone_violations_are_named(call: Call, known: Path) -> None:
@@ -82,7 +104,8 @@ def test_worse_and_gone_violations_are_named(call: Call, known: Path) -> None:
     answer = call(*WRONG, "--baseline", FILE)
     assert answer.code == 0 and "0 new; 2 of the known became worse" in answer.out
     assert (
-        "  worse: mine.py:wrong sgverify/stated-order (local-order), found exponent 0, 1 when" in answer.out
+        "  worse: mine.py:wrong local-order (sgverify/stated-order), found exponent 0, recorded 1\n"
+        in answer.out
     )
     mine = Path("mine.py")
     mine.write_text(mine.read_text().replace("sqrt(D*T*t)", "sqrt(2*D*T*t)"))
@@ -92,7 +115,8 @@ def test_worse_and_gone_violations_are_named(call: Call, known: Path) -> None:
         "PASS against the baseline known.json: 0 known violations, 0 new; 2 known violations no longer"
         in (mended.out)
     )
-    assert mended.out.count("no longer occurs, its row may be removed: mine.py:wrong") == 2
+    assert mended.out.count("no longer occurs, may be removed: mine.py:wrong") == 2
+    assert max(map(len, mended.out.splitlines())) <= 100
     # Both options: compared with what the file held, then brought up to date.
     assert rows(known) == []
 

@@ -52,10 +52,7 @@ def test_a_known_violation_counts_no_more(failing: Evidence) -> None:
     compared = file.compared([failing, other, passing])
     assert (compared.known, compared.new) == ((failing,), (other,)) and exit_code(compared.counting) == 1
     assert compared.outcome == "fail"
-    assert told(compared, FILE) == [
-        f"FAIL against the baseline {FILE}: 1 known violation, 1 new",
-        "new: sghmc-aboba chen2015/theorem-2 (stationary-bias): A sentence.",
-    ]
+    assert told(compared, FILE) == [f"FAIL against the baseline {FILE}: 1 known violation, 1 new"]
 
 
 def test_another_scheme_claim_check_or_configuration_is_new(failing: Evidence) -> None:
@@ -89,7 +86,7 @@ def test_nothing_else_than_a_violation_is_excused(failing: Evidence) -> None:
     assert [row.check for row in compared.undecided] == ["stationary-bias"] and compared.fixed == ()
     assert told(compared, FILE) == [
         f"UNDECIDED against the baseline {FILE}: 0 known violations, 0 new; 1 answer undecided, which no baseline holds",
-        "undecided now, its row stays: sghmc-aboba chen2015/theorem-4 (stationary-bias)",
+        "stays: sghmc-aboba stationary-bias (chen2015/theorem-4), undecided now",
     ]
     # A baseline is of violations: what is undecided or refuted as printed is not written to it.
     written = write_baseline("other.json", [undecided, with_verdict(failing, "violates", refuted=True)])
@@ -104,10 +101,34 @@ def test_rows_that_no_longer_fail_may_be_removed(failing: Evidence) -> None:
     assert told(compared, FILE) == [
         f"PASS against the baseline {FILE}: 0 known violations, 0 new; 1 known violation no longer occurs; 1 row is about other "
         "questions",
-        "no longer occurs, its row may be removed: sghmc-aboba chen2015/theorem-4 (stationary-bias), now pass",
+        "no longer occurs, may be removed: sghmc-aboba stationary-bias (chen2015/theorem-4), now pass",
     ]
     gone = BaselineFile.read(FILE).compared([with_verdict(failing, "not-applicable")])
-    assert told(gone, FILE)[1].endswith("(stationary-bias), now not-applicable")
+    assert told(gone, FILE)[1].endswith("stationary-bias (chen2015/theorem-4), now not-applicable")
+    # Claims with one remark share a line, once each.
+    several = [failing, replace(failing, id="", claim="chen2015/theorem-5"), under(failing, friction=9.0)]
+    write_baseline(FILE, several)
+    mended = BaselineFile.read(FILE).compared(with_verdict(item, "conforms") for item in several)
+    assert told(mended, FILE)[1:] == [
+        "no longer occurs, may be removed: sghmc-aboba stationary-bias (chen2015/theorem-4, chen2015/theorem-5), now pass"
+    ]
+
+
+def test_a_question_that_no_longer_applies_is_gone_where_all_were_asked(failing: Evidence) -> None:
+    other = replace(failing, id="", claim="sgverify/stated-order", check="local-order")
+    elsewhere = under(other, friction=5.0)
+    write_baseline(FILE, [failing, other, elsewhere])
+    passing = with_verdict(failing, "conforms")
+    # A part of the questions says nothing about the others.
+    assert BaselineFile.read(FILE).compared([passing]).unasked == 2
+    compared = BaselineFile.read(FILE).compared([passing], complete=True)
+    # Another configuration was not asked about.
+    assert (len(compared.fixed), compared.unasked) == (2, 1)
+    assert told(compared, FILE)[-1] == (
+        "no longer occurs, may be removed: sghmc-aboba local-order (sgverify/stated-order), not asked of it any more"
+    )
+    kept = write_baseline(FILE, [passing], complete=True).violations
+    assert [row.configuration for row in kept] == [{"friction": 5.0}]
 
 
 def test_a_known_violation_that_became_worse_is_named(failing: Evidence) -> None:
@@ -117,7 +138,7 @@ def test_a_known_violation_that_became_worse_is_named(failing: Evidence) -> None
     assert (compared.outcome, exit_code(compared.counting)) == ("pass", 0)
     assert told(compared, FILE) == [
         f"PASS against the baseline {FILE}: 1 known violation, 0 new; 1 of the known became worse",
-        "worse: sghmc-aboba chen2015/theorem-4 (stationary-bias), found exponent 0, 1 when it was recorded",
+        "worse: sghmc-aboba stationary-bias (chen2015/theorem-4), found exponent 0, recorded 1",
     ]
     better = replace(failing, found=Found(1.5, 1.5, 1.5))
     assert BaselineFile.read(FILE).compared([better]).worse == ()
