@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from sgverify.cli import output
-from sgverify.cli.options import CONFIG, JSON, SET
+from sgverify.cli.options import CONFIG, JSON, SET, check_plot
+from sgverify.errors import ConfigurationError
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
 
@@ -23,6 +24,12 @@ from sgverify.user_code import own_code
 )
 @CONFIG
 @SET
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE.svg|png",
+    help="Draw bias, Monte Carlo error and cost of the cheapest plan of each scheme against the step size.",
+)
 @JSON
 def advise(
     target: str,
@@ -30,6 +37,7 @@ def advise(
     error: float,
     config: str | None,
     settings: tuple[str, ...],
+    plot_path: str | None,
     json_path: str | None,
 ) -> int:
     """Say how to sample TARGET: the scheme, step size, gradient estimator and number of steps that know it within an error for
@@ -42,6 +50,8 @@ def advise(
     Exit codes: 0 with advice; 3 where none is to be trusted, as the posterior is not near a Gaussian; 2 the call is wrong.
     """
     output.check_writable(json_path)
+    check_plot(plot_path)
+    _refuse_second_target(target, settings)
     # Errors of the call are reported before torch is loaded.
     from sgverify.configuration import load_configuration
 
@@ -56,4 +66,18 @@ def advise(
     if json_path != "-":
         with output.quiet_pipe():
             click.echo(str(advice))
+    if plot_path and advice.plans:
+        advice.plot(plot_path)
+        click.echo(f"plot: {plot_path}", err=True)
+    elif plot_path:
+        click.echo("no plot: there is no plan to draw", err=True)
     return 0 if advice.trusted else INCONCLUSIVE
+
+
+def _refuse_second_target(target: str, settings: tuple[str, ...]) -> None:
+    """Raise `ConfigurationError` for a target that is set beside the one that is given."""
+    for setting in settings:
+        if setting.partition("=")[0].strip() in ("target", "target.name"):
+            raise ConfigurationError(
+                f"--set {setting!r}: expected one target, and the argument {target!r} is given; leave the setting out"
+            )

@@ -121,10 +121,14 @@ def write_rate(evidence: Evidence, path: str | Path) -> None:
 
     Raises `ConfigurationError` for another kind of file, `UserError` where it cannot be written.
     """
+    check_plot_path(path)
+    write_drawing(draw_rate(evidence), path)
+
+
+def write_drawing(drawing: Drawing, path: str | Path) -> None:
+    """Write a drawing as SVG or PNG by the file's name; the same drawing gives the same bytes."""
     import matplotlib
 
-    check_plot_path(path)
-    drawing = draw_rate(evidence)
     with matplotlib.rc_context(STYLE):
         if Path(path).suffix.lower() == ".png":
             raw = io.BytesIO()
@@ -257,4 +261,4 @@ def _legend(evidence: Evidence, x: str) -> list[str]:
     ]
 
 
-__all__ = ["check_plot_path", "draw_rate", "has_rate", "write_rate"]
+__all__ = ["check_plot_path", "draw_rate", "has_rate", "write_drawing", "write_rate"]

@@ -86,3 +86,8 @@ def test_the_text_fits_a_hundred_columns_but_for_the_command() -> None:
 def test_an_error_that_is_no_share_is_refused(error: float) -> None:
     with pytest.raises(UserError, match="expected a share of a standard deviation"):
         sgverify.advise("gaussian", error=error)
+
+
+def test_a_target_that_is_given_twice_is_refused() -> None:
+    with pytest.raises(UserError, match="expected one target, and 'gaussian' is given"):
+        sgverify.advise("gaussian", **{"target.name": "mixture"})

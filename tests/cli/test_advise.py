@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -36,7 +37,36 @@ def test_a_posterior_that_is_no_gaussian_is_not_to_be_trusted(call: Call) -> Non
     answer = call("advise", "mixture", "sgld-euler", "--json", "-")
     assert answer.code == 3
     find_schema("advice").check(answer.document, "the answer")
-    assert call("advise", "mixture", "sgld-euler").out.startswith("not to be trusted here: ")
+    drawn = call("advise", "mixture", "sgld-euler", "--plot", "advice.svg")
+    assert drawn.out.startswith("not to be trusted here: ")
+    assert "no plot: there is no plan to draw" in drawn.err and not Path("advice.svg").exists()
+
+
+def test_the_picture_has_errors_and_costs_of_each_scheme(call: Call) -> None:
+    answer = call("advise", "gaussian", "sghmc-ubu", "sgld-euler", "--plot", "advice.svg")
+    assert answer.code == 0 and "plot: advice.svg" in answer.err
+    text = Path("advice.svg").read_text(encoding="utf-8")
+    for said in (
+        "sghmc-ubu, full",
+        "sgld-euler, full",
+        "Monte Carlo error",
+        "large: advised",
+        "run sghmc-ubu",
+    ):
+        assert said in text
+
+
+def test_what_was_tried_stands_beside_the_advised_step(call: Call) -> None:
+    document = call("advise", "gaussian", "sgld-euler", "--json", "-").document
+    (plan,) = document["plans"]
+    steps = [tried["step"] for tried in plan["tried"]]
+    assert steps == sorted(steps) and steps[0] < plan["step"] < steps[-1]
+    at = next(tried for tried in plan["tried"] if tried["step"] == plan["step"])
+    # Exact laws: what was tried at the advised step is the plan. Euler's average of theta: (2 - h)/h (1 - h/2)^-1.
+    assert at["sd_bias"] == plan["bias"] and at["gradients"] == plan["gradients"]
+    h = plan["step"]
+    assert at["variance"] >= (2 - h) / h / (1 - h / 2) * (1 - 1e-9)
+    assert min(tried["gradients"] for tried in plan["tried"]) == plan["gradients"]
 
 
 @pytest.mark.parametrize(
@@ -46,6 +76,11 @@ def test_a_posterior_that_is_no_gaussian_is_not_to_be_trusted(call: Call) -> Non
         (("gaussian", "sgld-oiler"), "did you mean"),
         (("gaussian", "--error", "2"), "expected a share of a standard deviation"),
         (("gaussian", "--json", "nowhere/advice.json"), "cannot be written"),
+        (("gaussian", "--plot", "advice.gif"), "expected a file that ends in .svg or .png"),
+        (
+            ("gaussian", "--set", "target.name=mixture"),
+            "the argument 'gaussian' is given; leave the setting out",
+        ),
     ],
 )
 def test_a_wrong_call_is_refused_in_one_line(call: Call, words: tuple[str, ...], says: str) -> None:

@@ -32,7 +32,7 @@ CLOSE, SHARE = 0.10, 0.25
 """The approximation is trusted where the neglected terms change widths by this share at most; where it makes the chain a
 factor r wider than the target, by r^SHARE besides, which is a part of the reported bias."""
 
-_CONVERGED, _NEARLY, _ROUNDS = 1e-5, 1e-4, 60
+_CONVERGED, _NEARLY, _ROUNDS = 1e-5, 3e-4, 60
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
 
 

@@ -31,7 +31,9 @@ def invariant_third(move: np.ndarray, forcing: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eig(move)
     back = np.linalg.inv(vectors)
     found = through(forcing, back, back, back)
-    found = through(found / (1 - values[:, None, None] * values[:, None] * values), vectors, vectors, vectors)
+    with np.errstate(all="ignore"):
+        found = found / (1 - values[:, None, None] * values[:, None] * values)
+        found = through(found, vectors, vectors, vectors)
     if not np.isfinite(found).all():
         raise NoLawError("its third cumulants are not finite")
     return np.asarray(found.real)
@@ -39,5 +41,5 @@ def invariant_third(move: np.ndarray, forcing: np.ndarray) -> np.ndarray:
 
 def through(tensor: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
     """sum_ijk T_ijk a_xi b_yj c_zk. Shape (x, y, z)."""
-    found = np.tensordot(b, tensor @ c.T, axes=(1, 1))
-    return np.tensordot(a, found, axes=(1, 1))
+    found = b @ (tensor @ c.T)
+    return np.asarray((a @ found.reshape(len(found), -1)).reshape(len(a), *found.shape[1:]))

@@ -36,11 +36,16 @@ _SHARES = tuple(0.9 * 2 ** (-k / 3) for k in range(28))
 
 @dataclass(frozen=True)
 class StepCost:
-    """The steps that a chain needs at one step size: for the error, and to forget its start; with its biases."""
+    """The steps that a chain needs at one step size: for the error, and to forget its start; with its biases.
+
+    `variance` is the largest long-run variance of a mean or a standard deviation, in units of the target's variance: after L steps
+    the Monte Carlo error is (variance/L)^(1/2).
+    """
 
     step: float
     mean_bias: np.ndarray
     sd_bias: np.ndarray
+    variance: float
     steps: float
     burn_in: float
 
@@ -78,7 +83,7 @@ def cost_at(
     steps = math.inf if not (left > 0).all() else float((variances / left**2).max())
     away = max(1.0, abs(start))
     burn_in = chain.forgetting * math.log(away / (FORGOTTEN * error))
-    return StepCost(step, mean, sd, steps, burn_in)
+    return StepCost(step, mean, sd, float(variances.max()), steps, burn_in)
 
 
 def largest_step(
@@ -102,19 +107,22 @@ def largest_step(
     return level.step
 
 
-def cheapest(cost: Callable[[float], StepCost], largest: float) -> StepCost | None:
-    """The cheapest step below the largest one, to two figures; None where every one is too costly to compute."""
+def costs_below(cost: Callable[[float], StepCost], largest: float) -> list[StepCost]:
+    """The costs of steps below the largest one, to two figures, on both sides of the cheapest; none where none is computed."""
     best: StepCost | None = None
+    tried: list[StepCost] = []
     for share in _SHARES:
         try:
             found = cost(below(share * largest))
         except LOST:
             continue
+        if math.isfinite(found.total):
+            tried.append(found)
         if math.isfinite(found.total) and (best is None or found.total < best.total):
             best = found
         elif best is not None and found.total > 2 * best.total:
             break
-    return best
+    return tried
 
 
 def chains_for(steps: float, burn_in: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -19,6 +20,21 @@ _HEAD = ("scheme", "gradient", "friction", "step", "bias", "steps", "chains", "g
 
 
 @dataclass(frozen=True)
+class Tried:
+    """One step size that was compared, by the law near the target's: its largest biases and its cost.
+
+    `variance`/L is the square of the Monte Carlo error of the worst mean or standard deviation after L steps, in the target's;
+    `gradients` are those of single data until bias and one standard error are within the error, burn-in included.
+    """
+
+    step: Annotated[Number, Says(exclusiveMinimum=0)]
+    mean_bias: Size
+    sd_bias: Size
+    variance: Size
+    gradients: Size
+
+
+@dataclass(frozen=True)
 class Plan:
     """A scheme with a gradient estimator, a friction and a step size, and the steps that it needs for the error.
 
@@ -26,7 +42,8 @@ class Plan:
     fewest gradients; `bias` is the largest error there, `mean_bias` and `sd_bias` those of each coordinate, in standard deviations
     of the target (of a standard deviation: relative). `steps` of all chains together, after `burn_in` steps of each of `chains`,
     until bias and one standard error together are within the error for each mean and standard deviation. `gradients_per_step`
-    counts gradients of single data; `gradients` is their number in all. `command` runs the plan.
+    counts gradients of single data; `gradients` is their number in all. `command` runs the plan; `tried` are steps that were
+    compared, in the order of their size.
     """
 
     scheme: Name
@@ -45,6 +62,7 @@ class Plan:
     gradients: Size
     method: Name
     command: Annotated[str, Says("the command line; empty for a target made in Python")]
+    tried: tuple[Tried, ...]
 
     @property
     def label(self) -> str:
@@ -85,6 +103,15 @@ class Advice:
     def best(self) -> Plan | None:
         """The advice; None where there is none to be trusted."""
         return self.plans[0] if self.trusted else None
+
+    def plot(self, path: str | Path) -> None:
+        """Draw the errors and the cost of the cheapest plan of each scheme against the step size, as SVG or PNG.
+
+        Raises `ConfigurationError` for another kind of file, and where there is no plan.
+        """
+        from sgverify.advice.plans.picture import write_picture
+
+        write_picture(self, path)
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""

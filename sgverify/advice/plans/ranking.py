@@ -18,11 +18,11 @@ from sgverify.advice.plans.costs import (
     LOST,
     StepCost,
     chains_for,
-    cheapest,
     cost_at,
+    costs_below,
     largest_step,
 )
-from sgverify.advice.plans.model import Advice, Plan
+from sgverify.advice.plans.model import Advice, Plan, Tried
 from sgverify.advice.plans.other_modes import other_mode
 from sgverify.advice.size.laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import below
@@ -72,6 +72,11 @@ def advise(
         target.target() if isinstance(target, LogDensity) else target if isinstance(target, Target) else None
     )
     tables: dict[str, Any] = dict(overrides)
+    twice = sorted({"target", "target.name", "target__name"} & set(tables))
+    if twice:
+        raise ConfigurationError(
+            f"{twice[0]}={tables[twice[0]]!r}: expected one target, and {getattr(target, 'name', target)!r} is given; leave it out"
+        )
     if isinstance(target, str):
         tables["target.name"] = target
     elif isinstance(target, Mapping):
@@ -208,9 +213,10 @@ class _Comparison:
         def cost(step: float, law: Callable[[float], StationaryMoments]) -> StepCost:
             return cost_at(step, law(step), target, self.error, start)
 
-        best = cheapest(lambda step: cost(step, near), largest)
-        if best is None:
+        tried = costs_below(lambda step: cost(step, near), largest)
+        if not tried:
             raise UserError("every step is too costly")
+        best = min(tried, key=lambda found: found.total)
         for _ in range(_ROUNDS):
             step = below(best.step)
             final = cost(step, laws.at)
@@ -219,7 +225,9 @@ class _Comparison:
             best = replace(best, step=best.step * _SHRINK)
         else:
             raise UserError(f"no step keeps within {self.error:g} of a standard deviation")
-        return self._made(subject, kind, batch, friction, final, largest, laws.method), laws.distrust(step)
+        return self._made(subject, kind, batch, friction, final, tried, largest, laws.method), laws.distrust(
+            step
+        )
 
     def _laws(self, subject: Subject) -> ExactLaws | ClosureLaws | None:
         for laws in laws_of(subject):
@@ -242,6 +250,7 @@ class _Comparison:
         batch: int | None,
         friction: float | None,
         found: StepCost,
+        others: Sequence[StepCost],
         largest: float,
         method: str,
     ) -> Plan:
@@ -265,6 +274,7 @@ class _Comparison:
             gradients=per_step * (steps + chains * burn_in),
             method=method,
             command="",
+            tried=tuple(_tried(cost, per_step) for cost in sorted(others, key=lambda cost: cost.step)),
         )
         return replace(plan, command=self._command(subject, plan))
 
@@ -277,6 +287,18 @@ class _Comparison:
         tables |= {"chains": plan.chains, "steps": plan.run_steps, "burn_in": plan.burn_in}
         given = [part for item in settings_of(load_configuration(tables)) for part in ("--set", item)]
         return str(Command("sample", subject.reference, tuple(given)))
+
+
+def _tried(cost: StepCost, gradients_per_step: float) -> Tried:
+    """A step that was compared; its gradients with the burn-in of as many chains as its own length asks for."""
+    whole = math.ceil(cost.steps) + chains_for(cost.steps, cost.burn_in) * math.ceil(cost.burn_in)
+    return Tried(
+        step=cost.step,
+        mean_bias=float(np.abs(cost.mean_bias).max()),
+        sd_bias=float(np.abs(cost.sd_bias).max()),
+        variance=cost.variance,
+        gradients=gradients_per_step * whole,
+    )
 
 
 def _first_step(subject: Subject, target: StationaryMoments) -> float:
