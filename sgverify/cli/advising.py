@@ -67,7 +67,9 @@ def advise(
         with output.quiet_pipe():
             click.echo(str(advice))
     if plot_path and advice.plans:
-        advice.plot(plot_path)
+        from sgverify.advice.plans.picture import write_picture
+
+        write_picture(advice, plot_path)
         click.echo(f"plot: {plot_path}", err=True)
     elif plot_path:
         click.echo("no plot: there is no plan to draw", err=True)

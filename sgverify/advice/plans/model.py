@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from textwrap import fill
 from typing import Annotated, Any
 
@@ -103,15 +102,6 @@ class Advice:
     def best(self) -> Plan | None:
         """The advice; None where there is none to be trusted."""
         return self.plans[0] if self.trusted else None
-
-    def plot(self, path: str | Path) -> None:
-        """Draw the errors and the cost of the cheapest plan of each scheme against the step size, as SVG or PNG.
-
-        Raises `ConfigurationError` for another kind of file, and where there is no plan.
-        """
-        from sgverify.advice.plans.picture import write_picture
-
-        write_picture(self, path)
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""

@@ -20,7 +20,9 @@ MOST = 6
 SIZE = (7.2, 7.6)
 WIDTH = 108
 
-OF_SD, OF_MEAN, OF_CHANCE = "solid", (0, (1, 1.3)), (0, (5, 3))
+OF_SD: Any = "solid"
+OF_MEAN: Any = (0, (1, 1.3))
+OF_CHANCE: Any = (0, (5, 3))
 """Lines of the bias of a standard deviation, of a mean, and of the Monte Carlo error."""
 
 LOWEST = 1e-4
