@@ -292,8 +292,8 @@ class _Run:
             from sgverify.evidence import decode_evidence
             from sgverify.report import counts
 
-            found = counts(decode_evidence(item) for item, _ in self._found)
-            terminalreporter.write_line(f"{len(self._found)} pieces of evidence: {_listed(found)}")
+            answers = [decode_evidence(item) for item, _ in self._answers()]
+            terminalreporter.write_line(f"{len(answers)} pieces of evidence: {_listed(counts(answers))}")
         if self._tallies:
             held = [tally for tally in self._tallies if tally.get("pass")]
             nothing = [tally for tally in self._tallies if not tally.get("pass")]

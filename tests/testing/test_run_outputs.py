@@ -109,6 +109,15 @@ def test_the_page_of_a_run_with_failures(suite: Path, run: Run) -> None:
     )
 
 
+def test_a_question_that_two_tests_ask_counts_once(suite: Path, run: Run) -> None:
+    again = SUITE[SUITE.index("@parametrize") :].replace("test_conforms", "test_again")
+    (suite / "test_mine.py").write_text(SUITE + "\n\n" + again)
+    result = run("--sgverify-report", "page")
+    result.assert_outcomes(passed=2, failed=2, skipped=4)
+    result.stdout.fnmatch_lines(["4 pieces of evidence: 1 pass, 1 fail, 2 not-applicable"])
+    assert len(read_evidence(suite / "page" / "report.json").evidence) == 4
+
+
 def test_a_run_without_evidence_has_a_page_that_says_so(suite: Path, run: Run) -> None:
     assert run("--sgverify-report", "page", "--collect-only", "-q").ret == 0
     assert list((suite / "page").iterdir()) == []
