@@ -57,7 +57,7 @@ def run_report(
     for number, item in lost.items():
         click.echo(f"not in the report: {titles[number]}: {item.reason}", err=True)
     if interrupted:
-        click.echo("interrupted: the report holds what was settled so far", err=True)
+        click.echo("interrupted: the report holds what was answered so far", err=True)
         return 130
     if lost:
         return max(item.code for item in lost.values())

@@ -52,12 +52,12 @@ class Crash:
             f"the traceback is in {self.file}" if self.file else "no file could be written for its traceback"
         )
         if self.starved:
-            return f"memory ran out ({self.exception}, {self.place}): nothing was settled; give it more, or ask for less; {kept}"
+            return f"memory ran out, nothing was answered; {self.exception}, {self.place}: give it more, or ask for less; {kept}"
         if not self.ours:
-            return f"stopped by {self.exception}, raised at {self.place}: nothing was settled; {kept}"
+            return f"stopped by an exception, nothing was answered; {self.exception}, raised at {self.place}; {kept}"
         return (
-            f"stopped by an error inside sgverify, {self.exception} ({self.place}): nothing was settled, for or against the "
-            f"scheme; please report it: {kept}"
+            f"an error inside sgverify, nothing was answered; for or against the scheme: {self.exception} ({self.place}); please "
+            f"report it: {kept}"
         )
 
     @property

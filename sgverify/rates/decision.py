@@ -165,16 +165,15 @@ def decide_terms(
 
     if verdict == "violates":
         worst = deciding[0]
-        reason = (
-            f"{worst.term.label} carries {worst.share} of {what} {at(worst)}; at most {margin:.0%} is allowed"
-        )
+        reason = f"{worst.term.label} carries {worst.share}, allowed {margin:.0%}; of {what} {at(worst)}"
     elif verdict == "conforms":
-        carried = [f"{trial.term.label} carries {trial.share}" for trial in trials]
+        first, *others = (f"{trial.term.label} carries {trial.share}" for trial in trials)
+        carried = [f"{first}, allowed {margin:.0%}", *others]
         if len({trial.dropped for trial in trials}) == 1:
-            reason = f"{', '.join(carried)} of {what} {at(trials[0])}; at most {margin:.0%} is allowed"
+            reason = f"{'; '.join(carried)}; of {what} {at(trials[0])}"
         else:
-            placed = ", ".join(f"{text} {at(trial)}" for text, trial in zip(carried, trials, strict=True))
-            reason = f"{placed} of {what}; at most {margin:.0%} is allowed"
+            placed = (f"{text}, {at(trial)}" for text, trial in zip(carried, trials, strict=True))
+            reason = f"{'; '.join(placed)}; of {what}"
         if dropped:
             unjudged = ", ".join(f"{x:.3g}" for x in abscissae[:dropped])
             reason += f"; not judged at {name}={unjudged}, where the expansion does not hold yet"

@@ -115,8 +115,8 @@ def decide_length_mse(
     return replace(
         decision,
         verdict="inconclusive",
-        reason=f"the variance of {what} is being timed: bias^2/variance is only {lowest:.2g} at one length; raise "
-        f"schedule.scale ({wanted} scale), not the lengths",
+        reason=f"the variance outweighs the squared bias; that of {what} is being timed: bias^2/variance is only {lowest:.2g} at "
+        f"one length; raise schedule.scale ({wanted} scale), not the lengths",
         more=None,
     )
 

@@ -170,8 +170,8 @@ def explain(
         if not trial.fits:
             return (
                 "inconclusive",
-                f"{trial.term.label} and the predicted terms do not describe {what} (p = {trial.p_value:.1g}), even "
-                f"without the {trial.dropped} points of largest error: the expansion does not hold yet at {at}",
+                f"the expansion does not hold yet; at {at} {trial.term.label} and the predicted terms do not describe {what} "
+                f"(p = {trial.p_value:.1g}), even without the {trial.dropped} points of largest error",
                 None,
             )
     seen = [trial.rises for trial in trials]
@@ -180,8 +180,8 @@ def explain(
         if max(bounds) < margin * control and not any(trial.dropped for trial in trials):
             return (
                 "conforms",
-                f"{what} is within the sampling noise at {at}; slower terms carry less than {max(bounds) / control:.1%} of the "
-                f"first-order error of an Euler control, which is at least {control:.3g}",
+                f"the error is within the sampling noise; {what} at {at}: slower terms carry less than {max(bounds) / control:.1%} "
+                f"of the first-order error of an Euler control, which is at least {control:.3g}",
                 None,
             )
     more = max(_wanted(trial, margin) for trial in trials)
@@ -192,7 +192,7 @@ def explain(
         rises = "is too uncertain" if all(seen) else "is within the sampling noise"
         return (
             "inconclusive",
-            f"{what} {rises} at {at}: {many} as many chains would show whether it has slower terms",
+            f"the error {rises}; {what} at {at}: {many} as many chains would show whether it has slower terms",
             more,
         )
     near = next(trial for trial in trials if trial.verdict(margin) != "conforms")
@@ -203,7 +203,7 @@ def explain(
     )
     return (
         "inconclusive",
-        f"{near.term.label} carries {near.share} of {what} at {at}, about the {margin:.0%} allowed: {doubt}",
+        f"{near.term.label} carries {near.share}, allowed {margin:.0%}; of {what} at {at}: {doubt}",
         None,
     )
 

@@ -16,7 +16,7 @@ MEANINGS = {
     "pass": "at least as fast as predicted",
     "fail": "slower than predicted",
     "refuted": "the claim as printed fails for the scheme and setting shown; its corrected card judges the scheme",
-    "undecided": "not settled by what was computed",
+    "undecided": "not answered by what was computed",
     "not-applicable": "a hypothesis of the claim does not hold",
 }
 LARGEST_DENOMINATOR = 99
@@ -118,6 +118,18 @@ def kind_text(evidence: Evidence) -> str:
 def predicts_limit(evidence: Evidence) -> bool:
     """Is the prediction that errors tend to 0, at whatever rate? It is stored as an exponent below 0."""
     return evidence.check == "consistency" and evidence.predicted.exponent == 0
+
+
+def meets(evidence: Evidence) -> bool:
+    """Is the rate that was found as fast as an upper bound asks? A failure that meets it failed by something else."""
+    found, predicted = evidence.found.exponent, evidence.predicted.exponent
+    if found is None or predicted is None or predicts_limit(evidence):
+        return False
+    if found == predicted:
+        return logarithm_text(evidence, "found") == logarithm_text(evidence, "predicted")
+    return evidence.predicted.kind == "upper" and (
+        found < predicted if variable(evidence) == "L" else found > predicted
+    )
 
 
 def predicted_text(evidence: Evidence) -> str:

@@ -14,6 +14,7 @@ from sgverify.report.wording import (
     found_text,
     kind_text,
     logarithm_text,
+    meets,
     method_text,
     predicts_limit,
     predicts_rate,
@@ -102,10 +103,14 @@ def said(evidence: Evidence) -> str:
     """The finding: `found 2, required >= 2`, or the reason where no exponent decides."""
     found = evidence.found.exponent
     undecided = evidence.outcome in ("undecided", "not-applicable")
-    if undecided or not predicts_rate(evidence) or (found is None and not vanishes(evidence)):
+    # What decides a sampled rate is the share of slower terms; the slope of its points is none of them.
+    sampled = evidence.method == "monte-carlo"
+    if sampled or undecided or not predicts_rate(evidence) or (found is None and not vanishes(evidence)):
         return evidence.reason
     asked = "printed" if evidence.outcome == "refuted" else "required"
     name = variable(evidence)
+    if evidence.outcome in ("fail", "refuted") and meets(evidence):
+        return evidence.reason
     least = exponent_text(evidence.predicted.exponent)
     sharp = evidence.predicted.kind == "sharp"
     if name == ORDER:

@@ -88,7 +88,7 @@ def broken_check(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     [
         (ZeroDivisionError("somewhere deep"), "ZeroDivisionError: somewhere deep"),
         (RecursionError("maximum recursion depth exceeded"), "RecursionError"),
-        (MemoryError(), "memory ran out (MemoryError"),
+        (MemoryError(), "memory ran out, nothing was answered; MemoryError"),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "memory ran out"),
         (NotAffineError("nobody caught this"), "nobody caught this"),
         (SystemExit(0), "SystemExit: 0"),

@@ -68,13 +68,13 @@ def judge_derivatives(generator: Generator, name: str) -> Judgement:
                 return Judgement(
                     "violates",
                     False,
-                    f"the drift of {coordinate} in `{name}` has the derivative {generator.text(partial)} by {by}, which is "
-                    f"unbounded; that |F| <= C (1 + |x|^{generator.degree}) holds",
+                    f"a derivative of the drift is unbounded; that of {coordinate} in `{name}` by {by} is "
+                    f"{generator.text(partial)}; that |F| <= C (1 + |x|^{generator.degree}) holds",
                 )
     return Judgement(
         "conforms",
         False,
-        f"the drift of `{name}` is affine: its first derivatives are constant, all others 0",
+        f"the drift is affine; of `{name}`, its first derivatives are constant, all others 0",
     )
 
 
@@ -117,13 +117,15 @@ def judge_series(generator: Generator, law: list[Form], phi: Form) -> Judgement:
             return Judgement(
                 "violates",
                 False,
-                f"at t^{i} the law of X_t has {generator.text(found)}, and L^{i} phi/{i}! is {generator.text(series)}",
+                f"law and series differ at t^{i}; the law of X_t has {generator.text(found)}, and L^{i} phi/{i}! is "
+                f"{generator.text(series)}",
             )
         term = generator(term)
     return Judgement(
         "conforms",
         False,
-        f"E phi(X_t) and sum t^i/i! L^i phi agree in every term to t^{len(law) - 1}, and the series converges for every t",
+        f"law and series agree to t^{len(law) - 1}; E phi(X_t) and sum t^i/i! L^i phi in every term, and the series converges for "
+        "every t",
     )
 
 
@@ -153,12 +155,12 @@ def check_poisson_bound(question: Question) -> Evidence:
         why = f"psi is known where it is a polynomial that is computed: of an affine dynamics on a Gaussian target; {reason}"
         return question.unanswered(why, "not-applicable")
     except NotExpandableError as reason:
-        why = f"no V falls along the drift of `{subject.scheme.dynamics.name}`: {reason}"
+        why = f"no V falls along the drift; of `{subject.scheme.dynamics.name}`: {reason}"
         return question.evidence(Judgement("violates", False, why))
     certificate = _certificate(generator, lyapunov, psi)
     if average != subject.truth:
         why = (
-            f"L psi = phi - phi_bar has no polynomial solution: it asks for phi_bar = {float(average):.6g}, and the average of "
+            f"L psi = phi - phi_bar has no polynomial solution; it asks for phi_bar = {float(average):.6g}, and the average of "
             f"{subject.observable} under exp(-U/T) is {float(subject.truth):.6g}"
         )
         judgement = Judgement("violates", False, why)
@@ -174,20 +176,21 @@ def _along_the_chain(subject: Subject, degree: int, certificate: dict[str, Any])
         return Judgement(
             "inconclusive",
             False,
-            f"(18) and (19) hold; (17), sup_l E V^p < inf, is settled for steps of one size, and schedule.kind={kind!r}",
+            "(18) and (19) hold, (17) is not answered; (17), sup_l E V^p < inf, is for steps of one size, and "
+            f"schedule.kind={kind!r}",
         )
     if subject.noise.multiplicative:
         return Judgement(
             "inconclusive",
             False,
-            f"(18) and (19) hold; (17) asks for moments of degree {2 * degree} of a chain whose minibatches have Hessians of "
-            "their own, where contraction of the mean is not enough; gradient.kind=full settles it",
+            f"(18) and (19) hold, (17) is not answered; it asks for moments of degree {2 * degree} of a chain whose minibatches "
+            "have Hessians of their own, where contraction of the mean is not enough; gradient.kind=full answers it",
         )
     try:
         step = subject.scale
         subject.step_sizes.check([step], "schedule.step")
     except InstabilityError as error:
-        return Judgement("violates", False, f"sup_l E V^p is infinite: {error}")
+        return Judgement("violates", False, f"sup_l E V^p is infinite; {error}")
     # X_l = M X_(l-1) + c + z_l, with z_l independent of X_(l-1) and all its moments finite: M contracts, so moments are bounded.
     certificate["(17)"] = f"one step of size {step:g} contracts, and its draws have all moments"
     return Judgement(

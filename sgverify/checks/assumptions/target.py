@@ -56,7 +56,7 @@ def judge_powers(alpha: Fraction, order: int) -> Judgement:
     if alpha <= 0:
         return Judgement("violates", False, f"l^{-alpha} does not decrease")
     if alpha > 1:
-        return Judgement("violates", False, f"sum l^-{alpha} is finite: the exponent is above 1")
+        return Judgement("violates", False, f"sum l^-{alpha} is finite; the exponent is above 1")
     power = min(order * alpha, 1 - alpha)
     falls = f"like L^-{power}" if power else "like 1/log L"
     if (order + 1) * alpha == 1:
@@ -64,7 +64,7 @@ def judge_powers(alpha: Fraction, order: int) -> Judgement:
     return Judgement(
         "conforms",
         False,
-        f"l^-{alpha} decreases, its sum diverges, and sum h^{order + 1}/sum h falls {falls}",
+        f"the steps meet the conditions; l^-{alpha} decreases, its sum diverges, and sum h^{order + 1}/sum h falls {falls}",
     )
 
 
@@ -98,17 +98,17 @@ def check_noise_growth(question: Question) -> Evidence:
         judgement = Judgement("conforms", False, "full gradients have no noise")
     elif not gradient.estimator.draws_data:
         judgement = Judgement(
-            "conforms", False, "additive noise has the same covariance everywhere: delta = 0"
+            "conforms", False, "delta = 0; additive noise has the same covariance everywhere"
         )
     elif gradient.estimator.fresh and subject.target.quadratic and gradient.clip is None:
         judgement = Judgement(
             "conforms",
             False,
-            f"every datum has an affine gradient g_i with N |g_i(x)| <= C |x| + Phi', so that the variance of a mean of "
-            f"n = {batch} is at most ((1 + e) C^2 |x|^2 + (1 + 1/e) Phi'^2)/n for every e > 0: delta is just above 1/(2 n)",
+            f"delta is just above 1/(2 n); every datum has an affine gradient g_i with N |g_i(x)| <= C |x| + Phi', so that the "
+            f"variance of a mean of n = {batch} is at most ((1 + e) C^2 |x|^2 + (1 + 1/e) Phi'^2)/n for every e > 0",
         )
     else:
-        why = f"decided for fresh minibatches of data whose energies are quadratic, not for gradient.kind={kind!r} on this target"
+        why = f"decided for quadratic energies; of fresh minibatches of data, not for gradient.kind={kind!r} on this target"
         return question.unanswered(why, "not-applicable")
     return question.evidence(method="proof", judgement=judgement)
 
@@ -117,13 +117,13 @@ def judge_lipschitz(gradients: Sequence[Form]) -> Judgement | str:
     """Judge by: a polynomial is Lipschitz if and only if it is affine; the constant is the largest row sum of |A|."""
     degree = _degree(gradients)
     if degree > 1:
-        why = f"grad U is a polynomial of degree {degree}, whose derivative is unbounded"
+        why = f"the derivative of grad U is unbounded; a polynomial of degree {degree}"
         return Judgement("violates", False, why)
     rows = [sum((abs(c) for m, c in form.items() if any(m)), fmpq(0)) for form in gradients]
     return Judgement(
         "conforms",
         False,
-        f"grad U of the whole energy is affine, with the constant {float(max(rows)):.6g} at most",
+        f"Lipschitz constant at most {float(max(rows)):.6g}; grad U of the whole energy is affine",
     )
 
 
@@ -143,12 +143,12 @@ def judge_dissipative(gradients: Sequence[Form]) -> Judgement | str:
         degree = max((m[i] for m in form), default=0)
         leading = sum((c for m, c in form.items() if m[i] == degree), fmpq(0))
         if degree % 2 == 0 or leading <= 0:
-            why = f"along coordinate {i} <x, grad U> ends in {leading} x^{degree + 1}, which outgrows no a |x|^2 on both sides"
+            why = f"<x, grad U> outgrows no a |x|^2; along coordinate {i} it ends in {leading} x^{degree + 1}, on both sides"
             return Judgement("violates", False, why)
     return Judgement(
         "conforms",
         False,
-        "<x, grad U> has an even leading power of at least 2, with a positive factor, in each coordinate",
+        "<x, grad U> grows like |x|^2 or faster; its leading power is even, with a positive factor, in each coordinate",
     )
 
 

@@ -46,8 +46,8 @@ def check_swap_balance(question: Question) -> Evidence:
         "noise": "normal, of the variance that the rule is told; that of a minibatch is normal only as its size grows",
     }
     faults = [
-        f"under {name} the flow between two states and its reverse differ by the factor exp({value.str(4, radius=False)}): "
-        f"F = {_choice(subject).correction:g} does not balance"
+        f"flow and reverse flow differ by exp({value.str(4, radius=False)}); under {name}: F = {_choice(subject).correction:g} "
+        "does not balance"
         for name, value in flows.items()
         if not value.overlaps(arb(0))
     ][:1]
@@ -59,8 +59,8 @@ def check_swap_balance(question: Question) -> Evidence:
         judgement = Judgement(
             "conforms",
             False,
-            f"at {len(flows)} pairs of energies and noises the flows balance; the running code swaps with the rule's chance, "
-            "changes the joint density as S says, and estimates energies and their variance on minibatches of their own",
+            f"flows balance at {len(flows)} pairs of energies and noise; the running code swaps with the rule's chance, changes "
+            "the joint density as S says, and estimates energies and their variance on minibatches of their own",
         )
     return question.evidence(judgement, certificate=certificate)
 
@@ -104,14 +104,14 @@ def energy_faults(subject: CompositeSubject) -> list[str]:
     off = float((E.mean(1) - U[:, 0]).abs().max())
     if not off <= bound:
         found.append(
-            f"over all data the energies that a swap compares average to something else than U: {float(E.mean(1)[0]):.9g} for "
-            f"{float(U[0, 0]):.9g}"
+            f"energies average to {float(E.mean(1)[0]):.5g}, required U = {float(U[0, 0]):.5g}; those that a swap compares, "
+            f"over all data: {float(E.mean(1)[0]):.9g} for {float(U[0, 0]):.9g}"
         )
     if hooks.controls is not None:
         there = hooks.energies.at(start[0], hooks.controls, 1)[..., 0]
         left = float((there - driven.energy(start[0])).abs().max())
         if not left <= 2 * bound:
-            found.append(f"at the control itself energies keep noise: they are off by up to {left:.3g}")
+            found.append(f"energies keep noise at the control itself; they are off by up to {left:.3g}")
     if hooks.energies.exact:
         return found
     return found + _variance_faults(subject)
@@ -133,7 +133,7 @@ def stream_faults(subject: CompositeSubject) -> list[str]:
     # Dvoretzky, Kiefer and Wolfowitz with Massart's constant.
     if not apart <= math.sqrt(math.log(2 / LEVEL) / (2 * ordered.size)):
         found.append(
-            f"the numbers that decide on swaps are not uniform: their distribution is off by {apart:.3g}"
+            f"the numbers that decide swaps are not uniform; their distribution is off by {apart:.3g}"
         )
     if len(np.unique(u.numpy().reshape(UNIFORMS, -1), axis=1).T) < driven.replicas * CHAINS:
         found.append("two chains decide on their swaps by the same random numbers")
@@ -189,7 +189,7 @@ def _variance_faults(subject: CompositeSubject) -> list[str]:
     if bool(((found - owed).abs() <= bound).all()):
         return []
     return [
-        "the variance that is measured is not that of the difference of the energies in use: "
+        f"measured variance {float(found[0]):.4g}, required {float(owed[0]):.4g}; that of the difference of the energies in use: "
         f"{float(found[0]):.9g} for {float(owed[0]):.9g}"
     ]
 

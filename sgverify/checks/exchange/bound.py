@@ -46,8 +46,8 @@ def check_exchange_bound(question: Question) -> Evidence:
     )
     if question.claim.vacuous:
         reason = (
-            f"says nothing: {long}, and at a fixed k its second term stays as large as the distance from which the chains start: "
-            "no two laws are further apart"
+            f"the bound says nothing; {long}, and at a fixed k its second term stays as large as the distance from which the "
+            "chains start: no two laws are further apart"
         )
         judgement = Judgement("not-applicable" if min(powers.values()) < 0 else "inconclusive", False, reason)
         found = min(powers.values())

@@ -82,12 +82,12 @@ def check_exchange_rate(question: Question) -> Evidence:
         laws, late = line.distances(gaps.fine[SHOWN]) if gaps.fine else ([], (0.0, 0.0))
         noisy = noisy_gaps(subject, line) if gaps.fine else None
     except (OutOfReachError, ConfigurationError) as error:
-        return question.unanswered(f"no grid on the line: {error}")
+        return question.unanswered(f"no grid on the line; {error}")
     judgement = _judgement(identity, gaps, late)
     if judgement is not None and judgement.verdict == "conforms" and noisy is not None:
         judgement = noisy.judged(judgement)
     if judgement is None:
-        reason = f"the gaps of {GRIDS[1]} cells differ by {gaps.refinement:.2g} of their size: the grids are too coarse"
+        reason = f"the grids are too coarse; the gaps of {GRIDS[1]} cells differ by {gaps.refinement:.2g} of their size"
         return question.unanswered(reason)
     return question.answered(
         judgement,
@@ -232,7 +232,7 @@ def _judgement(identity: str, gaps: Gaps, late: tuple[float, float]) -> Judgemen
         return Judgement("violates", False, f"equation (2) leaves {identity}/2 of the carre du champ")
     if gaps.unbalanced > ROUNDING:
         reason = (
-            f"swaps do not balance the joint Gibbs law: flows differ by {gaps.unbalanced:.3g} of the largest"
+            f"swaps do not balance the joint Gibbs law; flows differ by {gaps.unbalanced:.3g} of the largest"
         )
         return Judgement("violates", False, reason)
     if gaps.form > ROUNDING:
@@ -242,14 +242,14 @@ def _judgement(identity: str, gaps: Gaps, late: tuple[float, float]) -> Judgemen
     first, *others = gaps.fine
     rises = all(b >= a * (1 - gaps.refinement) for a, b in pairwise(gaps.fine))
     if not rises:
-        return Judgement("violates", False, f"the spectral gap falls with the swapping rate: {gaps.fine}")
+        return Judgement("violates", False, f"the spectral gap falls with the swapping rate; {gaps.fine}")
     if min(late) <= 0:
         return Judgement("violates", False, "W2 to the joint Gibbs law does not fall at late times")
     gain = others[-1] / first
     told = (
-        f"swaps raise the spectral gap from {first:.4g} to {others[-1]:.4g}, {gain:.3g} times"
+        f"swaps raise the spectral gap {gain:.3g} times; from {first:.4g} to {others[-1]:.4g}"
         if gain > 1 + max(GAIN, gaps.refinement)
-        else f"swaps leave the spectral gap at {first:.4g}, as far as the grids tell: the slowest function gains nothing"
+        else f"swaps leave the spectral gap at {first:.4g}; as far as the grids tell, the slowest function gains nothing"
     )
     return Judgement(
         "conforms",

@@ -75,7 +75,7 @@ def check_exchange_run(question: Question) -> Evidence:
             break
     else:
         reason = (
-            f"the chains diverge within {STEPS} steps, of size {subject.step:.3g} and of {plan.h:.3g} alike"
+            f"the chains diverge within {STEPS} steps; of size {subject.step:.3g} and of {plan.h:.3g} alike"
         )
         return question.unanswered(reason)
     faults += [*redone_faults(found, plan), *_stream_faults(found, subject)]
@@ -98,8 +98,8 @@ def check_exchange_run(question: Question) -> Evidence:
         judgement = Judgement(
             "conforms",
             False,
-            f"{STEPS} steps of {len(plan.temperatures)} replicas in {chains} chains, with {swaps} swaps, are those of the "
-            "configuration in plain numbers, and the minibatches of energies are drawn apart from those of gradients",
+            f"{STEPS} steps and {swaps} swaps are as configured; of {len(plan.temperatures)} replicas in {chains} chains, redone "
+            "in plain numbers; the minibatches of energies are drawn apart from those of gradients",
         )
     return question.evidence(judgement, certificate=certificate)
 

@@ -25,9 +25,10 @@ def check_best_coefficient(question: Question) -> Evidence:
     """Var L~ at c* = -Cov/Var is (1 - rho^2) Var L(B | theta) and the least over c, exactly, over all minibatches of small data."""
     found = least_variance()
     reason = (
-        f"Var L~ is not (1 - rho^2) Var L(B | theta), or not the least: {'; '.join(found.defects)}"
+        f"Var L~ at c* is not as claimed; not (1 - rho^2) Var L(B | theta), or not the least: {'; '.join(found.defects)}"
         if found.defects
-        else "Var L~ at c* is (1 - rho^2) Var L(B | theta) and less than at c* - 1 and c* + 1, between which it is a parabola"
+        else "Var L~ at c* is the least over c; it is (1 - rho^2) Var L(B | theta), and less than at c* - 1 and c* + 1, between "
+        "which Var L~ is a parabola"
     )
     return question.answered(
         Judgement("violates" if found.defects else "conforms", not found.defects, reason),
@@ -71,11 +72,11 @@ def check_swap_rate(question: Question) -> Evidence:
     if not balanced:
         reason = "swaps with normal noise do not balance the joint Gibbs law at F = 2"
     elif rises or above:
-        reason = f"the loss of the chance does not lie between 0 and sigma~/sqrt(2 pi), or does not grow: (u, sigma~) = {above[:3]}"
+        reason = f"the loss leaves its bounds or does not grow; the chance loses 0 to sigma~/sqrt(2 pi): (u, sigma~) = {above[:3]}"
     else:
         reason = (
-            f"the chance of a swap is less than without noise by the order (sigma~^2)^{least:g} at log S = {worst}, at most "
-            "sigma~/sqrt(2 pi), and falls with sigma~ at every log S"
+            f"noise lowers the chance of a swap; by the order (sigma~^2)^{least:g} at log S = {worst}, at most sigma~/sqrt(2 pi), "
+            "and the chance falls with sigma~ at every log S"
         )
     return question.answered(
         Judgement("conforms" if holds else "violates", Fraction(least) == prediction.exponent, reason),
@@ -104,11 +105,14 @@ def check_swap_bound(question: Question) -> Evidence:
         )
         holds = all(ratio <= 1 for ratio in ratios.values()) and not unbalanced_terms(F)
     if holds:
-        reason = "E min(1, S) is at most the bound wherever it is computed, and by E min(1, S) <= E S^lambda everywhere"
+        reason = (
+            "E min(1, S) <= the bound; wherever it is computed, and by E min(1, S) <= E S^lambda everywhere"
+        )
     elif printed and unbounded:
-        reason = "at u = -sigma^2/2 E min(1, S) is more than exp(sigma^2/8)/2 times the bound: no constant holds for every sigma"
+        reason = "no constant times the bound holds; at u = -sigma^2/2 E min(1, S) is more than exp(sigma^2/8)/2 times the bound"
     else:
-        reason = f"E min(1, S) is {ratios[worst].str(4, radius=False)} times the bound at u/sigma^2, sigma = {worst[0]}, {worst[1]}"
+        times = ratios[worst].str(4, radius=False)
+        reason = f"E min(1, S) is {times} times the bound; at u/sigma^2, sigma = {worst[0]}, {worst[1]}"
     return question.answered(
         Judgement("conforms" if holds else "violates", False, reason),
         certificate={

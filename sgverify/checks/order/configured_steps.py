@@ -47,11 +47,11 @@ def explained(
     if apart:
         largest = apart[0]
         there = f"at h={largest.step:g} {told[largest.step]}: " if told and largest.step in told else ""
-        why = f"{judgement.reason}, but as h -> 0 alone, not at the configured steps: {there}{largest}"
+        why = f"as h -> 0 alone, not at the configured steps; {judgement.reason}; {there}{largest}"
     elif far := departures(subject):
-        why = f"{judgement.reason}, but as h -> 0 alone: {far[0]}"
+        why = f"as h -> 0 alone, not at larger steps; {judgement.reason}; {far[0]}"
     elif not subject.affine and isinstance(subject.order, LocalOrder) and subject.order.unseen:
-        why = f"{judgement.reason}, but as h -> 0 alone: {', '.join(subject.order.limits)}"
+        why = f"as h -> 0 alone, not at larger steps; {judgement.reason}; {', '.join(subject.order.limits)}"
     else:
         return judgement
     return replace(judgement, verdict="inconclusive", sharp=False, reason=why)

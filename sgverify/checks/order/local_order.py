@@ -64,7 +64,7 @@ def check_local_order(question: Question) -> Evidence:
 def _without_series(question: Question, why: NotExpandableError) -> Evidence:
     """Evidence for a scheme without a power series: its local order measured by quadrature at a generic state."""
     subject = question.subject
-    reason = f"the step has no power series in sqrt(h): it uses {why}"
+    reason = f"the step has no power series in sqrt(h); it uses {why}"
     if question.claim.id == STATED:
         found = order_of_memory(question)
         if found is not None:
@@ -99,7 +99,7 @@ def _judge(
         return Judgement(
             "inconclusive",
             False,
-            f"{what}{averaged}; {wanted}, but powers beyond h^{order.examined + 1} were not examined",
+            f"powers beyond h^{order.examined + 1} were not examined; {what}{averaged}; {wanted}",
         )
     if found < predicted:
         return Judgement(
@@ -108,10 +108,10 @@ def _judge(
             f"{what}, {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved, base)}",
         )
     if not proved.reaches(dim):
-        missed = f"but not for target.dim={dim}"
-        return Judgement("inconclusive", False, f"{what}, proved {proved}, {missed}: {proved.why_not}")
+        reason = f"not proved for target.dim={dim}; {what}, proved {proved}: {proved.why_not}"
+        return Judgement("inconclusive", False, reason)
     if not proved.every and proved.why_not is not None:
-        reason = f"{what}, proved {proved}, but not in every dimension: {proved.why_not}"
+        reason = f"not proved in every dimension; {what}, proved {proved}: {proved.why_not}"
         return Judgement("inconclusive", False, reason)
     sharp = found == predicted and order.given_minibatch is not None
     # A stated order holds for every temperature and friction; a defect in another region is not about the configured values.
@@ -135,13 +135,13 @@ def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgemen
         far = departures(subject, every=True)
         if not far:
             return replace(judgement, reason=judgement.reason + told_of_steps(subject))
-        reason = f"{judgement.reason}, but as h -> 0 alone: {far[0]}"
+        reason = f"as h -> 0 alone, not at larger steps; {judgement.reason}; {far[0]}"
         return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
-    shown = f": {apart[0]}" if apart else ""
+    shown = f"; {apart[0]}" if apart else ""
     if turns:
         numbers = ", ".join(f"{h:.6g}" for h in turns)
         shown += f"; at h={numbers} a root touches 0, and the step becomes another function of h"
-    reason = f"{judgement.reason}, but as h -> 0 alone{shown}"
+    reason = f"as h -> 0 alone, not at larger steps; {judgement.reason}{shown}"
     return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
 
 

@@ -39,7 +39,7 @@ def check_stationarity(question: Question) -> Evidence:
     dynamics = subject.scheme.dynamics
     density = stated_density(question.claim, dynamics)
     if density is None:
-        reason = f"the dynamics `{dynamics.name}` states no density; write @dynamics(..., density=f)"
+        reason = f"the dynamics states no density; of `{dynamics.name}`: write @dynamics(..., density=f)"
         return question.unanswered(reason, "not-applicable", method="proof")
     try:
         values = dict(question.claim.values)
@@ -48,7 +48,7 @@ def check_stationarity(question: Question) -> Evidence:
         ]
         curl = find_curl(dynamics, density, CURL_DIMENSION, values) if found[0].zero else None
     except NotExpandableError as error:
-        reason = f"Fokker-Planck of `{dynamics.name}` cannot be read: it uses {error}"
+        reason = f"Fokker-Planck cannot be read; `{dynamics.name}` uses {error}"
         return question.unanswered(reason, method="proof")
     return question.evidence(
         method="proof",
@@ -85,7 +85,7 @@ def _judge(found: list[Residual]) -> Judgement:
     first = found[0]
     wrong = [residual for residual in found if not residual.zero]
     if not all(residual.decided for residual in wrong):
-        reason = f"what is left of Fokker-Planck, {wrong[0].text}, is not told from 0 at any point"
+        reason = f"what is left of Fokker-Planck is not told from 0; {wrong[0].text}, at any point"
         return Judgement("inconclusive", False, reason)
     at = "".join(f" at {name} = {value}" for name, value in first.fixed.items())
     grows = (
@@ -100,15 +100,19 @@ def _judge(found: list[Residual]) -> Judgement:
         return Judgement(
             "violates",
             False,
-            f"`{first.dynamics}` does not leave {_rho(shown)} invariant{at} {where}: L* rho / rho = {shown.text}{grows}",
+            f"the density is not invariant; `{first.dynamics}` does not leave {_rho(shown)} invariant{at} {where}: L* rho / rho = "
+            f"{shown.text}{grows}",
         )
     if grows:
-        return Judgement("violates", False, f"{_rho(first)} solves Fokker-Planck{at}{grows}")
+        return Judgement(
+            "violates", False, f"what solves Fokker-Planck is no density; {_rho(first)} solves it{at}{grows}"
+        )
     dimensions = dimensions_text([residual.dim for residual in found])
     return Judgement(
         "conforms",
         True,
-        f"`{first.dynamics}` leaves {_rho(first)} invariant{at} in {dimensions}: L* rho = 0 for every smooth U",
+        f"the density is invariant for every smooth U; `{first.dynamics}` leaves {_rho(first)} invariant{at} in {dimensions}: "
+        "L* rho = 0",
     )
 
 

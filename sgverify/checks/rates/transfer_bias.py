@@ -56,8 +56,8 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     certificate = _certificate(subject, leading, biases, agreement)
     if agreement and not agreement["agree"]:
         reason = (
-            f"{what} has two values that disagree: {leading.constant:.10g} h^{leading.order} by its expansion at h = 0, and "
-            f"{agreement['extrapolated']:.10g} h^{leading.order} by grids"
+            f"expansion and grids disagree; {what} has two values: {leading.constant:.10g} h^{leading.order} by its expansion at "
+            f"h = 0, and {agreement['extrapolated']:.10g} h^{leading.order} by grids"
         )
         judgement, found = Judgement("inconclusive", False, reason), None
     else:
@@ -71,7 +71,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     if judgement.verdict == "conforms" and not any(bias.value is not None for bias in biases):
         # No grid finds an invariant law at the requested steps, and the limit h -> 0 does not answer for those steps.
         why = next((bias.note for bias in biases if bias.note), "no grid has a value")
-        reason = f"{judgement.reason}, but nothing is known at the configured steps: {why}"
+        reason = f"nothing is known at the configured steps; {judgement.reason}, and of these steps: {why}"
         judgement = Judgement("inconclusive", False, reason)
     judgement = explained(subject, judgement, [])
     if escaping:
@@ -112,7 +112,8 @@ def _before_escape(question: Question, judgement: Judgement, bias: GridBias) -> 
     leak = f" ({bias.escape.leak:.1g} of the mass per step)" if bias.escape.leak else ""
     law = f"the law is that before escape: at h={bias.step:.3g} a state beyond {edges} goes to infinity{leak}"
     if judgement.verdict == "conforms" and not question.claim.escaping:
-        reason = f"{judgement.reason}, but {question.claim.id} assumes an ergodic chain; {law}"
+        assumed = f"but {question.claim.id} assumes an ergodic chain"
+        reason = f"the chain escapes, and is not ergodic; {judgement.reason}, {assumed}; {law}"
         return Judgement("inconclusive", False, reason)
     return replace(judgement, reason=f"{judgement.reason}; {law}")
 
@@ -129,15 +130,15 @@ def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judge
         return Judgement(
             "inconclusive",
             False,
-            f"{what} has the coefficient {doubtful.value:.3g} +- {doubtful.error_bound:.1g} of h^{doubtful.order}, which is not "
-            "told from 0 and not proved to be 0",
+            f"the coefficient of h^{doubtful.order} is not told from 0; {what} has {doubtful.value:.3g} +- "
+            f"{doubtful.error_bound:.1g}, which is not proved to be 0",
         ), None
     if term is None and leading.proved_order < predicted:
         return Judgement(
             "inconclusive",
             False,
-            f"{what} is of order h^{leading.proved_order} at least, and h^{predicted} is predicted: not all coefficients up to "
-            "that power were computed",
+            f"order h^{leading.proved_order} at least, required h^{predicted}; of {what} not all coefficients up to that power "
+            "were computed",
         ), None
     if term is None:
         last = leading.terms[-1].order

@@ -61,8 +61,8 @@ def accepts_and_rejects(subject: TorchSubject) -> bool:
 def message(subject: TorchSubject) -> str:
     """The sentence about the properties of a step with rejections that can and cannot be judged."""
     return (
-        "the step accepts and rejects: for some draws it stays where it is. It has no local order of its own, for what it does at "
-        "a rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target "
+        "for some draws theta stays where it is; a step that accepts and rejects has no local order of its own, for what it does "
+        "at a rejection is no power series in h; what can be judged of it is that its law is invariant, on the configured target "
         "alone, whose energy its ratio has to be; leave `order` out, or sample by the scheme that proposes and judge that"
     )
 
@@ -85,7 +85,7 @@ def judge_invariance(subject: TorchSubject) -> tuple[Judgement, list[dict[str, o
     own = configured_design(subject)
     if own is None:
         return Judgement(
-            "inconclusive", False, f"{message(subject)}; the configured target is not Gaussian"
+            "inconclusive", False, f"the configured target is not Gaussian; {message(subject)}"
         ), []
     setting = own.setting(subject.scheme.dynamics)
     found: list[dict[str, object]] = []
@@ -106,23 +106,24 @@ def judge_invariance(subject: TorchSubject) -> tuple[Judgement, list[dict[str, o
         return Judgement(
             "violates",
             False,
-            f"the step accepts and rejects, and does not leave its law invariant: at h={h:.3g}, {setting.text}, one step from "
-            f"that law changes {name} by {change:.3g}, give or take {bound_of:.1g}, in natural units; its ratio is wrong",
+            f"one step changes {name} by {change:.3g}, required 0; at h={h:.3g}, {setting.text}, one step from that law changes "
+            f"{name} by {change:.3g}, give or take {bound_of:.1g}, in natural units; for some draws theta stays where it is: where "
+            "the step accepts and rejects, its ratio is wrong, or what it does with the other variables at a rejection",
         ), found
     still = _still(rows, SIZES[1] / setting.rate)
     if still:
-        reason = f"the step accepts and rejects, and {', '.join(still)} hardly ever moves: what stays leaves every law invariant"
+        reason = f"{', '.join(still)} hardly ever moves; what stays leaves every law invariant, and the step accepts and rejects"
         return Judgement("inconclusive", False, reason), found
     if resolved > RESOLVED:
-        reason = f"{message(subject)}; its law is known to {resolved:.2g} alone, and {RESOLVED:g} is needed"
+        reason = f"the law is known to {resolved:.2g} only; {RESOLVED:g} is needed; {message(subject)}"
         return Judgement("inconclusive", False, reason), found
     steps = ", ".join(f"{size / setting.rate:.3g}" for size in SIZES)
     return Judgement(
         "conforms",
         False,
-        f"the step accepts and rejects, and is judged by its invariance: from the stationary law at {setting.text} one step of h = "
-        f"{steps} changes no moment that was tried by more than {resolved:.1g}; other targets, temperatures and dimensions are "
-        "not judged",
+        f"the law is invariant at {len(SIZES)} step sizes; a step that accepts and rejects is judged by its invariance: from the "
+        f"stationary law at {setting.text} one step of h = {steps} changes no moment that was tried by more than {resolved:.1g}; "
+        "other targets, temperatures and dimensions are not judged",
     ), found
 
 

@@ -121,13 +121,18 @@ def _judge(
     """The judgement on the exponent for h -> 0, and on the configured steps by the same powers of h."""
     if fitted.outlier is not None:
         h, value, due = fitted.outlier
-        reason = f"no powers of h explain {what}: it is {value:.6g} at h={h:.6g}, where those through smaller steps give {due:.6g}"
+        reason = (
+            f"no powers of h explain the bias; {what} is {value:.6g} at h={h:.6g}, where those through smaller steps give "
+            f"{due:.6g}"
+        )
         return Judgement("inconclusive", False, reason)
     rate = fitted.rate
     judgement = judge_step_rate(rate, predicted, what)
     if rate.exponent is None:
         seen = f"no power of h is seen in {what} through h^{len(fitted.powers.coefficients) - 1}"
-        judgement = Judgement("conforms", False, f"{seen}, and none of its values is told from 0")
+        judgement = Judgement(
+            "conforms", False, f"the bias is not told from 0; {seen}, and none of its values is"
+        )
     if judgement.verdict == "conforms" and below is not points:
         first = fit_steps(*_columns(points), scale).outlier
         assert first is not None
@@ -150,14 +155,15 @@ def _configured_steps(
     announced = largest * worst.step**predicted
     if abs(worst.value) - worst.error > JUMP * announced:
         reason = (
-            f"{what} is {worst.value:.6g} at the configured h={worst.step:.6g}, where steps of {below[0].step:.3g} and less "
-            f"announce {announced:.2g}"
+            f"the bias is {worst.value:.3g}, smaller steps announce {announced:.2g}; {what} is {worst.value:.6g} at the configured "
+            f"h={worst.step:.6g}, where steps of {below[0].step:.3g} and less announce {announced:.2g}"
         )
         return Judgement("violates", False, reason)
     h, value, due = outlier
     reason = (
-        f"{what} is {value:.6g} at the configured h={h:.6g}, where powers of h through the smaller steps give {due:.6g}: the code "
-        f"does something else at one of these steps; as h -> 0, from {below[0].step:.3g} on, it is as predicted"
+        f"the bias is {value:.3g}, powers of h give {due:.3g}; {what} is {value:.6g} at the configured h={h:.6g}, where powers of "
+        f"h through the smaller steps give {due:.6g}: the code does something else at one of these steps; as h -> 0, from "
+        f"{below[0].step:.3g} on, it is as predicted"
     )
     return Judgement("inconclusive", False, reason)
 
@@ -185,12 +191,14 @@ def _known(
         return Judgement(
             "inconclusive",
             False,
-            f"draws of {size:g} standard deviations and more do not enter a step as smaller ones do: {what} is known to "
+            f"large draws do not enter as small ones do; those of {size:g} standard deviations and more: {what} is known to "
             f"{hidden:.1g}, and in no power of h is more seen",
         )
     if hidden > KNOWN * scale:
         return Judgement(
-            "inconclusive", False, f"{what} is known to {hidden:.1g} only: a step is not linear in its draws"
+            "inconclusive",
+            False,
+            f"the bias is known to {hidden:.1g} only; {what}: a step is not linear in its draws",
         )
     return judgement
 
@@ -343,7 +351,7 @@ def _by_its_defect(question: Question, reader: _Reader) -> Evidence:
     )
     reason = (
         tried.finding
-        or f"the posterior's means and covariances are those of the chain to h^{prediction.exponent}"
+        or f"means and covariances are right to h^{prediction.exponent}; those of the posterior are those of the chain"
     )
     verdict = tried.verdict
     if verdict == "conforms" and tried.bend is not None and tried.bend >= FAR:

@@ -104,7 +104,7 @@ def _judge(
     if wrong:
         design, tried = _nearest(subject, own, wrong[0])
         return Judgement(
-            "violates", False, f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}"
+            "violates", False, f"{tried.finding}; at {tried.setting.text}; alone: {_command(subject, design)}"
         )
     # Imprecise integrals over many coordinates or draws are ignored if settings with fewer of them are judged.
     few_judged = any(
@@ -119,7 +119,7 @@ def _judge(
         return Judgement(
             "inconclusive",
             False,
-            f"at {tried.setting.text}: {tried.finding}; alone: {_command(subject, design)}",
+            f"{tried.finding}; at {tried.setting.text}; alone: {_command(subject, design)}",
         )
     return Judgement("conforms", False, _tried(subject, found, passed_over))
 
@@ -165,9 +165,10 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     share = max(max(t.steps) * t.setting.rate for t in tried)
     reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
     bent = [t for t in tried if not t.affine]
-    flow = f"one step to h^{subject.predicted_order + 1} and " if not bent and subject.held_to_flow else ""
+    flow = f"one step to h^{subject.predicted_order + 1}, " if not bent and subject.held_to_flow else ""
     text = (
-        f"{flow}the stationary law to h^{subject.predicted_order}, in every coordinate and pair; tried on Gaussian targets at "
+        f"{len(found)} settings: the law is right to h^{subject.predicted_order}; {flow}the stationary law in every coordinate and "
+        f"pair; tried on Gaussian targets at "
         f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {share:.3g} of the fastest "
         f"time), states out to {max(REACH):g} spreads "
         f"({', '.join(reach)}), draws out to {max(RARE):g}; nothing is said beyond"

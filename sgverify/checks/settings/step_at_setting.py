@@ -114,16 +114,16 @@ def try_setting(
                 return Tried(setting, "violates", text, shown, None, value, due)
     if len(parts) < 1 + flow or all(part.kind != "law" for part in parts):
         radius = maps[-1].radius
-        text = f"the chain contracts at no step size down to {steps[-1]:.3g}: spectral radius {radius:.6g}"
+        text = f"the chain contracts at no step size tried; down to {steps[-1]:.3g}, spectral radius {radius:.6g}"
         return Tried(setting, "inconclusive", text, shown)
     for part, found in judged:
         if found.verdict == "open":
             off, h = part.bounds[found.index], part.steps[found.index]
-            text = f"roundings and quadrature are off by as much as {off:.2g} spreads at h={h:.3g}"
+            text = f"values are known to {off:.2g} spreads only; by roundings and quadrature, at h={h:.3g}"
             return Tried(setting, "inconclusive", text, shown, blurred=setting.dim > 1)
     cut = next((found for found in maps if found.cut), None)
     if cut is not None:
-        text = f"draws of {cut.noise_bend:g} standard deviations and more do not enter it as smaller ones do"
+        text = f"large draws do not enter as small ones do; those of {cut.noise_bend:g} standard deviations and more"
         return Tried(setting, "inconclusive", text, shown)
     return Tried(setting, "conforms", "", shown)
 
@@ -160,21 +160,21 @@ class _Part:
             offset, unit = 0.0, spreads[i] * spreads[j]
             what = f"variance of {names[i]}" if i == j else f"covariance of {names[i]} and {names[j]}"
         if self.kind == "law":
-            return self._said(f"the stationary {what}", offset, unit, error, due, h, slow)
+            return self._said(what, f"the stationary {what}", offset, unit, error, due, h, slow)
         if k >= n**2 and kind == "second":
             unit = spreads[i] / spreads[j]
             what = f"change of the mean of {names[i]} after one step with {names[j]} at its start"
-            return self._said(f"the {what}", 0.0, unit, error, due, h, slow)
-        return self._said(
-            f"the {what} that one step from the target's mean gives", offset, unit, error, due, h, slow
-        )
+            return self._said(f"d {names[i]}/d {names[j]}", f"the {what}", 0.0, unit, error, due, h, slow)
+        given = f"the {what} that one step from the target's mean gives"
+        return self._said(what, given, offset, unit, error, due, h, slow)
 
     @staticmethod
     def _said(
-        what: str, offset: float, unit: float, error: float, due: float, h: float, slow: str
+        short: str, what: str, offset: float, unit: float, error: float, due: float, h: float, slow: str
     ) -> tuple[str, float, float]:
         value, right = offset + unit * (due + error), offset + unit * due
-        return f"{what} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}", value, right
+        text = f"{short} {value:.4g}, required {right:.4g}; {what} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}"
+        return text, value, right
 
 
 def _above(rows: StepRows, first: float) -> list[OneStepMap]:
@@ -274,7 +274,7 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
     where = next(found.where for found in bent if found.bend == bend)
     if setting.memory:
         kept = ", ".join(setting.memory)
-        text = f"one step is not affine at {where}, {bend:g} spreads from the mean, and the law of its memory ({kept}) is not known"
+        text = f"the law of the memory ({kept}) is not known; one step is not affine at {where}, {bend:g} spreads from the mean"
         return Tried(setting, "inconclusive", text, (first,), bend, affine=False)
     steps = [first * DEFECT_FALL**-k for k in range(DEFECT_RUNGS)]
     fine = False
@@ -309,15 +309,16 @@ def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]
     if judged is not None:
         change = errors[judged.index, judged.entry]
         text = (
-            f"{at}; from the stationary law, one step of size {steps[judged.index]:.3g} changes E {names[judged.entry]} by "
-            f"{change:.3g}, in spreads: that falls like h^{_half(judged.slope)}, where a chain of order {order} "
-            f"changes it by h^{order + 1}, so that the chain's law is another one"
+            f"E {names[judged.entry]} changes by h^{_half(judged.slope)}, required h^{order + 1}; {at}; from the stationary law, "
+            f"one step of size {steps[judged.index]:.3g} changes E {names[judged.entry]} by {change:.3g}, in spreads: that falls "
+            f"like h^{_half(judged.slope)}, where a chain of order {order} changes it by h^{order + 1}, so that the chain's law is "
+            "another one"
         )
         return Tried(setting, "violates", text, tuple(steps), bend, affine=False)
     if left <= RESOLVED:
         text = f"{at}; from the stationary law one step changes no moment that was tried by more than {left:.1e} h rate"
         return Tried(setting, "conforms", text, tuple(steps), bend, affine=False)
-    text = f"{at}; what one step changes of the stationary law is known to {left:.2g} h rate only"
+    text = f"the change of the law is known to {left:.2g} h rate only; in one step, from the stationary law; {at}"
     return Tried(setting, "inconclusive", text, tuple(steps), bend, affine=False, blurred=setting.dim >= MANY)
 
 

@@ -97,13 +97,13 @@ def check_switches(question: Question) -> Evidence:
         judgement = Judgement(
             "inconclusive",
             False,
-            f"the code is another one from some value on: {told}; what is judged elsewhere says nothing of it",
+            f"{told}; the code is another one from there on, and what is judged elsewhere says nothing of it",
         )
     else:
         judgement = Judgement(
             "conforms",
             False,
-            f"no switch is seen over {ranges}{_receding(found)}; nothing is said beyond",
+            f"{len(looked)} numbers varied: no switch is seen; {ranges}{_receding(found)}; nothing is said beyond",
         )
     return question.evidence(
         method="quadrature",

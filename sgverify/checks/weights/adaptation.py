@@ -280,7 +280,8 @@ def check_adaptation(question: Question) -> Evidence:
         judgement = Judgement(
             "conforms",
             False,
-            f"at every edge of {partition.bins} regions gradients and weights undo one another, weights stand still at the exact "
-            f"fixed point, and {STEPS} steps of {CHAINS} chains at 2 step sizes are those of the rules in plain numbers",
+            f"{STEPS} steps of the weights follow their rules; of {CHAINS} chains at 2 step sizes, redone in plain numbers; at "
+            f"every edge of {partition.bins} regions gradients and weights undo one another, and weights stand still at the exact "
+            "fixed point",
         )
     return question.evidence(judgement, certificate=certificate)

@@ -68,7 +68,7 @@ def check_fixed_point(question: Question) -> Evidence:
             verdict = Judgement(
                 "conforms",
                 True,
-                f"the mean field of the rules that run vanishes at {name} theta*, of {len(star)} regions",
+                f"the mean field vanishes at theta*; that of the rules that run, at {name} theta* of {len(star)} regions",
             )
     return question.answered(
         verdict,
@@ -86,7 +86,7 @@ def check_weight_stability(question: Question) -> Evidence:
     except SgverifyError as error:
         return question.unanswered(str(error))
     if len(star) > _LARGEST:
-        return question.unanswered(f"{len(star)} regions: more than {_LARGEST} take too long")
+        return question.unanswered(f"more than {_LARGEST} regions take too long; there are {len(star)}")
     certificate: dict[str, Any] = {}
     if weighing.zeta == 1:
         verdict = _straight(weighing, certificate)
@@ -124,14 +124,14 @@ def _printed(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgemen
         return Judgement("conforms", True, "zeta = 1: theta* is the cumulated mass")
     if off > 4 * share:
         return _judged(
-            f"theta*(i)^zeta Z is up to {text(1 + off, 3)} times the cumulated mass, though no p_i, i >= 2, is more than "
+            f"theta*^zeta Z is {text(1 + off, 3)} times the cumulated mass; at its largest, though no p_i, i >= 2, is more than "
             f"{text(share, 2)} of it: 1 + o(1) leaves out what adds up over the regions"
         )
     return Judgement(
         "inconclusive",
         False,
-        f"(37) speaks of a limit in which every p_i/(p_1 + ... + p_i), i >= 2, tends to 0; here one is {text(share, 3)}, and "
-        f"theta*(i)^zeta Z is within {text(off, 3)} of the cumulated mass",
+        f"the limit of (37) is not reached here; every p_i/(p_1 + ... + p_i), i >= 2, tends to 0 there, and one is "
+        f"{text(share, 3)}; theta*(i)^zeta Z is within {text(off, 3)} of the cumulated mass",
     )
 
 
@@ -152,7 +152,10 @@ def _bent_otherwise(weighing: WeightedSampler, star: Sequence[arb]) -> str:
         wanted = arb((energy + number(weighing.zeta) * tau * psi)[1])
         ran = adaptation.multiplier(here, below, arb(widths[i - 1]))
         if not abs(ran - wanted) < _SLACK * (1 + abs(wanted)):
-            return f"in region {i} the gradient is multiplied by {text(ran)}, and d(U + zeta tau log Psi)/dU is {text(wanted)}"
+            return (
+                f"gradient times {text(ran, 4)}, required {text(wanted, 4)}; in region {i} it is multiplied by {text(ran)}, and "
+                f"d(U + zeta tau log Psi)/dU is {text(wanted)}"
+            )
     return ""
 
 
@@ -160,7 +163,7 @@ def _wrong(moving: list[int], field: Sequence[arb], bent: str) -> str:
     if not moving:
         return bent
     i = max(moving, key=lambda place: float(abs(field[place - 1])))
-    return f"theta does not rest where the masses put it: h_{i}(theta*) = {text(field[i - 1], 3)}, not 0"
+    return f"h_{i}(theta*) = {text(field[i - 1], 3)}, required 0; theta does not rest where the masses put it"
 
 
 def _straight(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgement:
@@ -181,7 +184,9 @@ def _straight(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgeme
     certificate["h(theta) Z(theta) = theta* - theta"] = f"in fractions, at {_EXACT_POINTS} theta"
     certificate["phi"] = "inf 1/Z(theta), at least the least theta(i)"
     return Judgement(
-        "conforms", True, "at zeta = 1 the mean field is (theta* - theta)/Z(theta) for every theta"
+        "conforms",
+        True,
+        "the mean field points straight to theta*; at zeta = 1 it is (theta* - theta)/Z(theta) for every theta",
     )
 
 
@@ -189,29 +194,35 @@ def _local(claim: Claim, decay: tuple[float, bool], symmetric: float, slack: flo
     slowest, stable = decay
     if slowest >= 0:
         return _judged(
-            f"theta* is not stable: the derivative of h has an eigenvalue of real part {slowest:.4g}"
+            f"theta* is not stable; the derivative of h has an eigenvalue of real part {slowest:.4g}"
         )
     if not stable:
         return Judgement(
-            "inconclusive", False, f"a real part of {slowest:.1e} is not told from 0 by Lyapunov's equation"
+            "inconclusive",
+            False,
+            f"a real part of {slowest:.1e} is not told from 0; by Lyapunov's equation, of an eigenvalue of dh at theta*",
         )
     if claim.corrects is not None:
         return Judgement(
-            "conforms", True, f"every eigenvalue of dh at theta* has a real part of at most {slowest:.4g}"
+            "conforms",
+            True,
+            f"theta* is stable; every eigenvalue of dh there has a real part of at most {slowest:.4g}",
         )
     if symmetric + slack < 0:
         return Judgement(
             "conforms",
             False,
-            f"near theta* <h, theta - theta*> <= {symmetric + slack:.4g} |theta - theta*|^2",
+            f"theta* is stable; near it <h, theta - theta*> <= {symmetric + slack:.4g} |theta - theta*|^2",
         )
     if symmetric - slack > 0:
         return _judged(
-            f"<h, theta - theta*> is {symmetric:.4g} |theta - theta*|^2 along a direction from theta*, however near; theta* is "
-            f"stable all the same, its eigenvalues have real parts of at most {slowest:.4g}"
+            f"the inequality fails however near theta*; <h, theta - theta*> is {symmetric:.4g} |theta - theta*|^2 along a "
+            f"direction from theta*; theta* is stable all the same, its eigenvalues have real parts of at most {slowest:.4g}"
         )
     return Judgement(
-        "inconclusive", False, f"the symmetric part of dh has an eigenvalue of {symmetric:.1e} +- {slack:.1e}"
+        "inconclusive",
+        False,
+        f"an eigenvalue is not told from 0; of the symmetric part of dh, {symmetric:.1e} +- {slack:.1e}",
     )
 
 

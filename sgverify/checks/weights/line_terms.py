@@ -66,7 +66,7 @@ def with_terms(verdict: Judgement, terms: Mapping[str, BoundTerm]) -> Judgement:
     if verdict.verdict != "conforms":
         return verdict
     unanswered = [
-        f"that in {name} is not settled: {term.told}" for name, term in terms.items() if not term.bounded
+        f"that in {name} is not answered: {term.told}" for name, term in terms.items() if not term.bounded
     ]
     if unanswered:
         return Judgement("inconclusive", False, f"{verdict.reason}; {'; '.join(unanswered)}")

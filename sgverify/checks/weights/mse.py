@@ -92,11 +92,11 @@ def _judgement(ratios: np.ndarray, off: float, limit: float) -> Judgement:
         return Judgement(
             "conforms",
             False,
-            f"for two regions E|theta_k - theta*|^2/omega_k is {told}, towards {limit:.4g}",
+            f"E|theta_k - theta*|^2/omega_k tends to {limit:.4g}; for two regions it is {told}",
         )
     if ratios[-1] > 2 * ratios[0]:
-        return Judgement("violates", False, f"E|theta_k - theta*|^2/omega_k grows: {told}")
-    return Judgement("inconclusive", False, f"E|theta_k - theta*|^2/omega_k has not settled: {told}")
+        return Judgement("violates", False, f"E|theta_k - theta*|^2/omega_k grows; {told}")
+    return Judgement("inconclusive", False, f"E|theta_k - theta*|^2/omega_k has not converged; {told}")
 
 
 def _spread(terms: LineTerms) -> BoundTerm:

@@ -112,8 +112,8 @@ def test_the_assumption_holds_on_the_model_of_the_paper(name: str) -> None:
 @pytest.mark.parametrize(
     ("given", "settings", "said"),
     [
-        (leap, BARE, "no V falls along the drift of `newton`"),
-        (leap, PLANE, "no V falls along the drift of `newton`"),
+        (leap, BARE, "no V falls along the drift; of `newton`"),
+        (leap, PLANE, "no V falls along the drift; of `newton`"),
         (frictionless, BARE, "sup_l E V^p is infinite"),
         (warm_euler, BARE, "it asks for phi_bar = 0.916667"),
         ("sgld-euler", {**BARE, "schedule": {"kind": "horizon", "scale": 0.7}}, "sup_l E V^p is infinite"),

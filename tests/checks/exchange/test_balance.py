@@ -116,7 +116,7 @@ def test_a_planted_bug_is_refuted_by_its_own_reason(name: str) -> None:
     reasons = {
         "swap-branches-inverted": "another chance than min",
         "swap-momentum-not-rescaled": "joint density of theta, p",
-        "swap-variance-after-refresh": "variance that is measured",
+        "swap-variance-after-refresh": "measured variance",
         "swap-uniform-once": "two steps decide",
     }
     with planted(find_mutant(name)) as subject:

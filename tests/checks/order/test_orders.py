@@ -153,7 +153,7 @@ def test_what_holds_in_the_dimensions_tried_alone_is_no_proof() -> None:
         return theta - h * grad(theta) * (dot(z, z) / dim) + sqrt(2 * T * h) * noise()
 
     found = local(sized)
-    assert found.verdict == "inconclusive" and "but not in every dimension" in found.reason
+    assert found.verdict == "inconclusive" and "not proved in every dimension" in found.reason
 
 
 def test_a_letter_without_a_series_proves_nothing_and_breaks_nothing() -> None:

@@ -99,7 +99,7 @@ def test_what_is_not_settled_says_so() -> None:
     (limit,) = the("awsgld/lemma-5", well())
     assert limit.verdict == "inconclusive" and "limit" in limit.reason
     (steep,) = the("awsgld/theorem-2", subject("partition.zeta=20"))
-    assert steep.verdict == "inconclusive" and "that in omega is not settled" in steep.reason
+    assert steep.verdict == "inconclusive" and "that in omega is not answered" in steep.reason
     scheme = AdaptivelyWeighted("awsghmc", find_scheme("sghmc-euler"))
     about = CompositeSubject(scheme.scheme, load_configuration(None, WELL), "awsghmc", composite=scheme)
     for claim in ("awsgld/theorem-1", "awsgld/theorem-2"):
@@ -148,7 +148,7 @@ def test_an_error_that_stays_is_not_of_the_order_of_a_term(
 ) -> None:
     moved(what)(monkeypatch)
     (found,) = the(claim, subject("partition.bins=3"))
-    assert found.verdict == "inconclusive" and "is not settled" in found.reason
+    assert found.verdict == "inconclusive" and "is not answered" in found.reason
 
 
 def test_noise_of_the_size_of_its_root_is_not_of_the_order_of_its_variance(

@@ -134,7 +134,7 @@ class _Run:
 
 def sampled_consistency(question: Question) -> Evidence:
     """Inconclusive evidence on consistency: it is a limit L -> infinity, which no sample of finite length shows or refutes."""
-    reason = "consistency is about L to infinity, and samples end at a finite length"
+    reason = "samples end at a finite length; consistency is about L to infinity"
     return question.unanswered(reason, method="monte-carlo")
 
 
@@ -147,7 +147,9 @@ def sampled_error(question: Question) -> Evidence:
     kind, alpha, prediction = question.schedule.kind, question.alpha, question.prediction
     what = f"the {_name(quantity)} of {subject.observable} at {schedule_text(kind, alpha)}"
     if kind == "fixed":
-        reason = f"{what} need not fall with L, so that no sample can contradict it; choose schedule.kind=horizon or power"
+        reason = (
+            f"no sample can contradict it; {what} need not fall with L: choose schedule.kind=horizon or power"
+        )
         return question.unanswered(reason, method="monte-carlo")
     order = int(question.facts["K"])
     try:
@@ -205,7 +207,7 @@ def _settle(
             sample, lengths = _sample(subject, run, found)
             if len(lengths) < FEWEST:
                 stop = "; ".join(str(row) for row in found.diverged if row) or "give more in sweep.lengths"
-                reason = f"a rate needs {FEWEST} lengths at which no chain diverges, and there are {len(lengths)}: {stop}"
+                reason = f"too few lengths without divergence; a rate needs {FEWEST}, and there are {len(lengths)}: {stop}"
                 decision = Decision("inconclusive", reason)
                 break
             decision = _decide(subject, run, sample, lengths, quantity, order, what)
@@ -253,8 +255,9 @@ def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: i
     )
     if not looks:
         raise NoRun(
-            f"{CHAINS} chains of the lengths {', '.join(map(str, lengths))} take {cost_text(subject, CHAINS * per_chain)}, and a "
-            f"default run has {SHARE * most_steps(subject):.0e}; give chains to run them all the same, or shorter sweep.lengths"
+            f"{CHAINS * per_chain:.1e} steps, a default run has {SHARE * most_steps(subject):.0e}; {CHAINS} chains of the lengths "
+            f"{', '.join(map(str, lengths))} take {cost_text(subject, CHAINS * per_chain)}; give chains to run them all the same, "
+            "or shorter sweep.lengths"
         )
     # The bound of an Euler control takes one more share of the level.
     return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen + 1)
@@ -365,7 +368,7 @@ def _unless_it_vanishes(decision: Decision, what: str) -> Decision:
     unbounded = any(None in piece for term in terms for piece in term["interval"])
     if decision.verdict != "violates" or not unbounded:
         return decision
-    reason = f"{what} may vanish at the first length kept, so that no part of it can be told; give longer sweep.lengths"
+    reason = f"the error may vanish at the first length; of {what} no part can be told then: give longer sweep.lengths"
     return replace(decision, verdict="inconclusive", reason=reason)
 
 

@@ -190,12 +190,12 @@ def plan_sweep(subject: Subject) -> SweepPlan:
             break
     if not tried:
         named, last = ", ".join(f"{h:.3g}" for h in diverged), list(diverged.values())[-1]
-        raise NoSweep(f"chains diverged at every step that was tried, h = {named}; at the last, {last}")
+        raise NoSweep(f"chains diverged at every step tried; h = {named}; at the last, {last}")
     pilot = tried[-1]
     if not given and c.schedule.step is None and not subject.affine and len(tried) == 1 and not diverged:
         pilot = _larger(subject, pilot, truth)
     if pilot.why:
-        raise NoSweep(f"chains at h={pilot.step:.3g} have not forgotten their start: {pilot.why}")
+        raise NoSweep(f"the start is not forgotten; chains at h={pilot.step:.3g}: {pilot.why}")
     steps = [h for h in given if h not in diverged] or [pilot.step / 2**k for k in range(POINTS)]
     coupled = all(a == 2 * b for a, b in pairwise(steps))
     chosen = not given and c.schedule.step is None
@@ -258,8 +258,8 @@ def _refuse_costly_pilot(subject: Subject) -> None:
     steps = 2 * CHAINS * sum(LENGTHS)
     if steps > most_steps(subject) and subject.configuration.chains == Configuration().chains:
         raise NoSweep(
-            f"the pilot run alone would take {cost_text(subject, steps)}, as a step visits many data; take gradient.kind='iid' "
-            "or a smaller gradient.batch, or give chains to run them all the same"
+            f"the pilot run costs too much; alone it would take {cost_text(subject, steps)}, as a step visits many data; take "
+            "gradient.kind='iid' or a smaller gradient.batch, or give chains to run them all the same"
         )
 
 
@@ -278,9 +278,9 @@ def _with_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
         return _with_budget(subject, replace(plan, steps=plan.steps[:-1], shares=plan.shares[:-1]))
     if least * work > most_work:
         raise NoSweep(
-            f"{least} chains that forget their start would take {cost_text(subject, least * work)}, more than the "
-            f"{most_work:.0e} of a default run: they relax in {plan.pilot.time / plan.steps[-1]:.3g} of the smallest steps; give "
-            "chains, or larger sweep.steps"
+            f"forgetting the start costs too much; {least} chains that do would take {cost_text(subject, least * work)}, more than "
+            f"the {most_work:.0e} of a default run: they relax in {plan.pilot.time / plan.steps[-1]:.3g} of the smallest steps; "
+            "give chains, or larger sweep.steps"
         )
     chains = most
     # Few chains take nearly as long as many: the first look may take half of the work.

@@ -57,14 +57,14 @@ def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decis
                 break
             if len(sweep.steps) < FEWEST:
                 why = "; ".join(str(why) for why in sweep.diverged.values()) or "give more in sweep.steps"
-                reason = f"a rate needs {FEWEST} steps at which no chain diverges, and there are {len(sweep.steps)}: {why}"
+                reason = f"too few steps without divergence; a rate needs {FEWEST}, and there are {len(sweep.steps)}: {why}"
                 return sweep, Decision("inconclusive", reason)
             decision = _beside_control(subject, sweep, order, _decide(subject, sweep, order))
             decision = with_resolution(subject, decision, float(sweep.sample.covariance[0, 0]))
             if decision.verdict != "inconclusive":
                 apart = sweep.disagreement()
                 if apart:
-                    reason = f"the chains have not forgotten their start: {apart}"
+                    reason = f"the start is not forgotten; {apart}"
                     decision = replace(decision, verdict="inconclusive", reason=reason)
                 return sweep, decision
             if expansion_fails(decision):
