@@ -66,3 +66,30 @@ def test_no_two_public_classes_share_a_name() -> None:
         name for text in SOURCES.values() for name in re.findall(r"^class ([A-Za-z]\w*)", text, re.MULTILINE)
     )
     assert [name for name, count in classes.items() if count > 1] == []
+
+
+SPOKEN = ("checks", "rates", "verdict", "report", "evidence", "advice", "exact/answers")
+"""The rooms whose texts are the sentences of findings."""
+
+
+def sentences(source: str) -> Iterator[str]:
+    """The texts of a module but for its docstrings."""
+    tree = ast.parse(source)
+    remarks = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in remarks:
+            yield node.value
+
+
+def test_no_sentence_of_a_finding_holds_a_retired_word() -> None:
+    retired = re.compile(r"\b(warmth|felt|(?:un)?settled|rungs?)\b")
+    rooms = tuple(f"sgverify/{room}/" for room in SPOKEN)
+    spoken = {
+        file: [text for text in sentences(source) if retired.search(text)]
+        for file, source in SOURCES.items()
+        if file.startswith(rooms)
+    }
+    assert len(spoken) > 100
+    assert {file: found for file, found in spoken.items() if found} == {}
+    cards = [*(ROOT / "sgverify" / "papers").rglob("*.toml"), *(ROOT / "sgverify" / "report").rglob("*.html")]
+    assert [card.name for card in cards if re.search(r"\brungs?\b", card.read_text(encoding="utf-8"))] == []

@@ -12,7 +12,7 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.report.wording import exponent_text
-from sgverify.verdict.findings import WIDEST, findings_of, folded, gradient_of, said, shortened
+from sgverify.verdict.findings import WIDEST, clauses, findings_of, folded, gradient_of, said, shortened
 from sgverify.verdict.untested import Untried
 
 if TYPE_CHECKING:
@@ -45,25 +45,24 @@ class ClosingBlock:
     def lines(self, width: int = WIDEST) -> list[str]:
         """The lines of the block: one for each row, and of the lines that are left the most to the first rows."""
         indent = " " * (len(self.outcome) + 2)
-        rows = [(indent, f"{self.outcome}  {self.scheme}: {'; '.join(self._found())}", True)]
+        rows = [("found", indent, f"{self.outcome}  {self.scheme}: {'; '.join(self._found())}")]
         rows += [
-            (" " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}", label != "")
-            for label, text in self._rows(width)
+            (label, " " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}") for label, text in self._rows(width)
         ]
         left = MOST_LINES - len(rows)
         lines: list[str] = []
-        for hanging, text, long in rows:
+        for label, hanging, text in rows:
             parts = wrap(
                 text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
             )
-            more = min(left, len(parts) - 1) if long else 0
+            more = min(left, len(parts) - 1) if label else 0
             left -= more
             lines += parts[:more]
-            lines.append(
-                shortened(
-                    text if not more else hanging + " ".join(" ".join(parts[more:]).split()), width
-                ).rstrip()
+            rest = text if not more else hanging + " ".join(" ".join(parts[more:]).split())
+            listed = (
+                few(rest, width) if label in ("settings", "paper", "not tested") else clauses(rest, width)
             )
+            lines.append((listed or shortened(rest, width)).rstrip())
         return lines
 
     def _found(self) -> Iterator[str]:
@@ -156,9 +155,10 @@ class ClosingBlock:
         told.append(
             f"T = {c.temperature:g}" + (f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters))
         )
+        told.append(f"gradients {' and '.join(self._gradients())}")
+        # The step size comes last: the rows on how large the bias is name it too, where this row has no room.
         if c.schedule.kind == "fixed":
             told.append(f"h = {subject.step:.3g}{'' if c.schedule.step else ' (default)'}")
-        told.append(f"gradients {' and '.join(self._gradients())}")
         return ", ".join(told)
 
     def _gradients(self) -> Iterator[str]:
@@ -167,6 +167,23 @@ class ClosingBlock:
                 item.configuration["gradient"] for item in self.evidence if gradient_of(item) == kind
             )
             yield f"{kind} (batch {table['batch']})" if kind not in ("full", "additive") else kind
+
+
+def few(text: str, width: int) -> str:
+    """The items of a list that fit in `width` columns, and the number of the others; "" where not even one fits.
+
+    >>> few("paper  2 claims fail: remark-7, theorem-2, theorem-3", 45)
+    'paper  2 claims fail: remark-7, and 2 more'
+    """
+    if len(text) <= width:
+        return text
+    for mark in ("; ", ", "):
+        items = text.split(mark)
+        for kept in range(len(items) - 1, 0, -1):
+            shown = f"{mark.join(items[:kept])}{mark}and {len(items) - kept} more"
+            if len(shown) <= width:
+                return shown
+    return ""
 
 
 def _not_found(crash: Crash) -> str:

@@ -71,16 +71,14 @@ class Finding:
         label = f"{inside} {item.check}".strip()
         head = f"  {symbol(item)} {item.outcome.replace('not-applicable', 'n/a'):<{_OUTCOME}}{label:<{_LABEL}}{kinds} "
         text = said(item)
-        # As many names of claims are shown as leave room for the finding, or at least for its first clause.
+        # As many names of claims are shown as leave room for the finding; its first clause has room before names and method.
         tails = [f"  [{method_text(item)}]{_claims(self.evidence, few)}" for few in range(FEW, -1, -1)]
         fits = [(text, tail) for tail in tails[:-1] if len(head + text + tail) <= width]
         for mark in ";:":
-            parts = [(clauses(text, width - len(head + tail), mark), tail) for tail in tails[-2:]]
+            parts = [(clauses(text, width - len(head + tail), mark), tail) for tail in (*tails[-2:], "")]
             fits += [(part, tail) for part, tail in parts if part]
-        part, tail = fits[0] if fits else ("", tails[-2])
+        part, tail = fits[0] if fits else ("", tails[-2] if width - len(head + tails[-2]) >= _LEAST else "")
         left = width - len(head + tail)
-        if left < _LEAST:
-            tail, left = "", width - len(head)
         return (head + (part or shortened(text, left)).ljust(left) + tail).rstrip()
 
 

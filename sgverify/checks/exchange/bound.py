@@ -71,9 +71,7 @@ def check_exchange_bound(question: Question) -> Evidence:
     )
     predicted = question.prediction.exponent
     if below is None or below != above:
-        reason = (
-            "the first swap settles no power of eta: its bounds from below and above fall at different ones"
-        )
+        reason = "the first swap determines no power of eta; its bounds from below and above fall at different ones"
         return question.answered(Judgement("inconclusive", False, reason), certificate=certificate)
     low, high = (getattr(steps[-1], side) / steps[-1].eta ** float(below) for side in ("below", "above"))
     told = (
