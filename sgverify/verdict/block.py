@@ -155,7 +155,7 @@ class ClosingBlock:
         told.append(
             f"T = {c.temperature:g}" + (f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters))
         )
-        told.append(f"gradients {' and '.join(self._gradients())}")
+        told.append(f"gradients {', '.join(self._gradients())}")
         # The step size comes last: the rows on how large the bias is name it too, where this row has no room.
         if c.schedule.kind == "fixed":
             told.append(f"h = {subject.step:.3g}{'' if c.schedule.step else ' (default)'}")
