@@ -80,7 +80,7 @@ class ClosingBlock:
         open_ = [item for item in self.evidence if item.outcome == "undecided"]
         if open_:
             many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
-            yield f"{many}{open_[0].check}: {open_[0].reason}"
+            yield f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
         order = self._of("local-order")
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
@@ -155,7 +155,7 @@ class ClosingBlock:
         told.append(
             f"T = {c.temperature:g}" + (f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters))
         )
-        told.append(f"gradients {', '.join(self._gradients())}")
+        told.append(f"gradients {' and '.join(self._gradients())}")
         # The step size comes last: the rows on how large the bias is name it too, where this row has no room.
         if c.schedule.kind == "fixed":
             told.append(f"h = {subject.step:.3g}{'' if c.schedule.step else ' (default)'}")
@@ -173,14 +173,14 @@ def few(text: str, width: int) -> str:
     """The items of a list that fit in `width` columns, and the number of the others; "" where not even one fits.
 
     >>> few("paper  2 claims fail: remark-7, theorem-2, theorem-3", 45)
-    'paper  2 claims fail: remark-7, and 2 more'
+    'paper  2 claims fail: remark-7, 2 more'
     """
     if len(text) <= width:
         return text
     for mark in ("; ", ", "):
         items = text.split(mark)
         for kept in range(len(items) - 1, 0, -1):
-            shown = f"{mark.join(items[:kept])}{mark}and {len(items) - kept} more"
+            shown = f"{mark.join(items[:kept])}{mark}{len(items) - kept} more"
             if len(shown) <= width:
                 return shown
     return ""

@@ -73,5 +73,5 @@ def test_a_list_that_does_not_fit_says_how_many_are_left_out() -> None:
         "  not tested  rates beyond Gaussians (--set target.name=double-well); float32; assumed: ergodicity"
     )
     assert few(text, 200) == text
-    assert few(text, 80).endswith("(--set target.name=double-well); and 2 more")
+    assert few(text, 80).endswith("(--set target.name=double-well); 2 more")
     assert few(text, 30) == ""
