@@ -140,7 +140,7 @@ class ClosingBlock:
         refuted = dict.fromkeys(item.claim for item in self.evidence if item.outcome == "refuted")
         if refuted and self.outcome != "FAIL":
             names = ", ".join(claim.rpartition("/")[2] for claim in refuted)
-            yield "paper", f"{len(refuted)} printed claims fail here, their corrections judge: {names}"
+            yield "paper", f"refuted as printed (their corrections judge): {names}"
         if self.untested:
             yield "not tested", "; ".join(map(str, self.untested))
 

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.advice.plans.model import Advice, Plan, Tried
+    from sgverify.advice.plans.model import Advice, Plan, TriedStep
     from sgverify.advice.plans.ranking import advise
 
-__all__ = ["Advice", "Plan", "Tried", "advise"]
+__all__ = ["Advice", "Plan", "TriedStep", "advise"]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "sgverify.advice.plans.model": ("Advice", "Plan", "Tried"),
+        "sgverify.advice.plans.model": ("Advice", "Plan", "TriedStep"),
         "sgverify.advice.plans.ranking": ("advise",),
     },
 )

@@ -19,7 +19,7 @@ _HEAD = ("scheme", "gradient", "friction", "step", "bias", "steps", "chains", "g
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedStep:
     """One step size that was compared, by the law near the target's: its largest biases and its cost.
 
     `variance`/L is the square of the Monte Carlo error of the worst mean or standard deviation after L steps, in the target's;
@@ -61,7 +61,7 @@ class Plan:
     gradients: Size
     method: Name
     command: Annotated[str, Says("the command line; empty for a target made in Python")]
-    tried: tuple[Tried, ...]
+    tried: tuple[TriedStep, ...]
 
     @property
     def label(self) -> str:

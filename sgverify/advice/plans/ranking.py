@@ -22,7 +22,7 @@ from sgverify.advice.plans.costs import (
     costs_below,
     largest_step,
 )
-from sgverify.advice.plans.model import Advice, Plan, Tried
+from sgverify.advice.plans.model import Advice, Plan, TriedStep
 from sgverify.advice.plans.other_modes import other_mode
 from sgverify.advice.size.laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import below
@@ -289,10 +289,10 @@ class _Comparison:
         return str(Command("sample", subject.reference, tuple(given)))
 
 
-def _tried(cost: StepCost, gradients_per_step: float) -> Tried:
+def _tried(cost: StepCost, gradients_per_step: float) -> TriedStep:
     """A step that was compared; its gradients with the burn-in of as many chains as its own length asks for."""
     whole = math.ceil(cost.steps) + chains_for(cost.steps, cost.burn_in) * math.ceil(cost.burn_in)
-    return Tried(
+    return TriedStep(
         step=cost.step,
         mean_bias=float(np.abs(cost.mean_bias).max()),
         sd_bias=float(np.abs(cost.sd_bias).max()),
