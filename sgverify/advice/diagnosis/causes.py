@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sgverify.advice.diagnosis.model import Cause, Edit
+from sgverify.advice.diagnosis.model import Cause
 from sgverify.advice.diagnosis.wrong_terms.consistency import wrong_generator
 from sgverify.advice.diagnosis.wrong_terms.draws import uses_of_one_draw
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
@@ -26,11 +26,14 @@ THROUGH = 4
 """The power of sqrt(h) through which moments are read: h^2, where noise that is multiplied by h has its variance."""
 
 
-def named_cause(subject: Subject, evidence: Sequence[Evidence], edit: Edit | None = None) -> Cause:
-    """The cause of the failures in `evidence`; `edit` is one under which they are mended, where one was found."""
+def named_cause(subject: Subject, evidence: Sequence[Evidence]) -> Cause:
+    """The cause of the failures in `evidence`."""
     found = _measured(subject) if subject.black_box else _proved(subject)
-    if found is not None:
-        return found
+    return found or leading_cause(subject, evidence)
+
+
+def leading_cause(subject: Subject, evidence: Sequence[Evidence]) -> Cause:
+    """No named cause, with the leading wrong term as far as it is known."""
     return Cause("not-named", _leading(subject, evidence))
 
 
@@ -136,4 +139,4 @@ def _leading(subject: Subject, evidence: Sequence[Evidence]) -> str:
     return failing.reason if failing is not None else "nothing fails"
 
 
-__all__ = ["named_cause", "required_order"]
+__all__ = ["leading_cause", "named_cause", "required_order"]

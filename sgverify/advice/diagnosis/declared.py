@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import floor
 from pathlib import Path
 
 from sgverify.advice.diagnosis.model import Edit
 from sgverify.advice.diagnosis.source import own_lines
-from sgverify.advice.diagnosis.trial import OutOfTimeError, passes
+from sgverify.advice.diagnosis.trial import passes
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
-from sgverify.exact.series.dimensions import Proved
 from sgverify.schemes import Scheme
 
 
@@ -80,13 +79,17 @@ def _decorators(tree: ast.AST, scheme: Scheme) -> list[ast.Call]:
     ]
 
 
-def lower_claim(subject: Subject, failed: Sequence[Evidence], in_time: Callable[[], None]) -> Edit | None:
-    """The edit that claims the order which a consistent method has, where the checks that failed pass then; else None."""
+def lower_claim(subject: Subject, failed: Sequence[Evidence]) -> tuple[Edit, Scheme] | None:
+    """The edit that claims the order which a consistent method has, and the scheme with that claim; else None.
+
+    The checks that failed pass then.
+    """
     claimed, proof = subject.scheme.order, subject.proved_order
     if isinstance(proof, NotExpandableError) or claimed is None or not 1 <= proof.order.order < claimed:
         return None
     reached = floor(proof.order.order)
-    if not _holds(subject, proof, reached, failed, in_time):
+    lowered = replace(subject.scheme, order=reached)
+    if passes(subject, lowered, proof, failed) is None:
         return None
     was, now = f"order={claimed}", f"order={reached}"
     file, line, before, after = None, None, was, now
@@ -97,16 +100,8 @@ def lower_claim(subject: Subject, failed: Sequence[Evidence], in_time: Callable[
             assert declared is not None
             file = declared.file
             line, before, after = declared.edited(value, str(reached))
-    return Edit(was, now, before, after, f"order {reached}", file, line, claim=True)
-
-
-def _holds(
-    subject: Subject, proof: Proved, reached: int, failed: Sequence[Evidence], in_time: Callable[[], None]
-) -> bool:
-    try:
-        return passes(subject, replace(subject.scheme, order=reached), proof, failed, in_time) is not None
-    except OutOfTimeError:
-        return False
+    edit = Edit(was, now, before, after, f"order {reached}", file, line, claim=True)
+    return edit, lowered
 
 
 __all__ = ["Declared", "declaration_of", "lower_claim"]

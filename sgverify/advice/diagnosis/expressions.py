@@ -221,6 +221,14 @@ class Expressions:
             node, parent = parent, self.parents.get(parent)
         return node
 
+    def term_around(self, start: int, end: int) -> str | None:
+        """The text of the smallest term around these characters."""
+        around = [term for term in self.terms if term.start <= start and end <= term.end]
+        if not around:
+            return None
+        term = min(around, key=lambda term: term.end - term.start)
+        return self.text[term.start : term.end]
+
     def shown(self, start: int, end: int) -> ast.expr | None:
         """The expression that shows a change of these characters: a whole term, with the function that it is an argument of."""
         covering = [node for node in self.nodes if _covers(self.span(node), start, end)]

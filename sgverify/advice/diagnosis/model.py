@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
+
+from sgverify.schemes import Scheme
 
 CauseName = Literal[
     "diffusion-scaled",
@@ -87,16 +89,16 @@ class Edit:
 class Diagnosis:
     """Cause and mend of a failure; `edit` is None where no edit was found under which everything passes.
 
-    `seconds` is processor time. `alternatives` counts the other edits, as simple as `edit`, under which the proof passes;
-    `tried` all edits that were tried; `stopped` says that the time ended before every edit was.
+    `seconds` is processor time. `tried` counts the edits that were tried; `stopped` says that the time ended before every edit was. `mended` is the scheme that the
+    edit makes.
     """
 
     cause: Cause
     edit: Edit | None = None
     seconds: float = 0.0
-    alternatives: int = 0
     tried: int = 0
     stopped: bool = False
+    mended: Scheme | None = field(default=None, repr=False, compare=False)
 
 
 __all__ = ["CAUSES", "Cause", "CauseName", "Diagnosis", "Edit"]

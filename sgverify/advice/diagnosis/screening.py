@@ -9,7 +9,7 @@ proved afterwards, so that nothing rests on this comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -23,6 +23,7 @@ from sgverify.exact.numbers.quadrature import normal_quadrature
 from sgverify.exact.series.probe import (
     PolynomialPotential,
     generic_potential,
+    generic_root,
     generic_state,
     increment_moments,
 )
@@ -76,6 +77,20 @@ class Difference:
         return bool(fine <= max(ROUNDED, coarse * SLOWER * 0.25**self.level))
 
     @property
+    def leading(self) -> np.ndarray:
+        """The coefficient of h, extrapolated from both step sizes: changes of different terms of a step add up in it."""
+        coarse, fine = self.values / (LARGEST * np.array([[1.0], [0.25]]))
+        found: np.ndarray = (4 * fine - coarse) / 3
+        return found
+
+    @property
+    def second(self) -> np.ndarray:
+        """The coefficient of h^2 where that of h vanishes, extrapolated in the same way."""
+        coarse, fine = self.values / (LARGEST * np.array([[1.0], [0.25]])) ** 2
+        found: np.ndarray = (4 * fine - coarse) / 3
+        return found
+
+    @property
     def key(self) -> tuple[float, ...]:
         """The same for two definitions of one law, up to rounding."""
         return tuple(np.round(self.values[0] / (1e3 * ROUNDED)).tolist())
@@ -93,6 +108,9 @@ class Screen:
         draws = scheme.draws * self._steps + scheme.starts.draws
         counted = scheme.asks_for_dimension or "scalar" in scheme.shapes.values()
         self.dim = max(2, wrong) if counted else 2 if 2 * draws <= MOST_AXES else 1
+        riemannian = scheme.dynamics.riemannian
+        self._root = generic_root(self.dim) if riemannian else []
+        self._metric = _Metric(self._root, self.dim) if riemannian else None
         self._grids: dict[tuple[NoiseLaw, ...], _Grid] = {}
         self._laws: tuple[NoiseLaw, ...] = (*scheme.starts.laws, *scheme.laws * self._steps)
         self._potential = generic_potential(self.dim)
@@ -123,6 +141,7 @@ class Screen:
             state=self._point,
             parameters=PARAMETERS,
             derivative_of_potential=lambda index: self._potential.derivative(index, coordinates),
+            derivative_of_root=lambda member, index: self._root[member].derivative(index, coordinates),
         )
         total = np.zeros((2, FUNCTIONS))
         for index, row in moments.items():
@@ -158,7 +177,7 @@ class Screen:
         shapes = scheme.dynamics.shapes
         state = state_of(shapes, self.dim, lambda name, i: _scalar(float(self._point[name, i])))
         carrier = Carrier(number=lambda value: _scalar(np.asarray(value, dtype=float)))
-        bound = bind(scheme, carrier, PARAMETERS, dim=self.dim)
+        bound = bind(scheme, carrier, PARAMETERS, dim=self.dim, metric=self._metric)
         given: dict[str, Any] = {"h": self._h, "grad": self._gradient, "draw": run.draw}
         before = bound.start(state, **given) if scheme.memory else state
         after = before
@@ -259,6 +278,56 @@ class _Gradient(FullGradientIngredient):
                 total = total + vector.entries[j] * _scalar(_value(self._second[i, j], points))
             rows.append(total)
         return EntrywiseVector(rows)
+
+
+class _Metric:
+    """The metric ingredient G^-1 = B B^T with polynomial entries of B, on arrays of places."""
+
+    def __init__(self, root: Sequence[PolynomialPotential], dim: int) -> None:
+        self._dim = dim
+        units = [tuple(int(j == i) for j in range(dim)) for i in range(dim)]
+        self._entries = [[_coefficients(root[i * dim + j], (0,) * dim) for j in range(dim)] for i in range(dim)]
+        self._derivatives = [
+            [[_coefficients(root[i * dim + j], unit) for unit in units] for j in range(dim)] for i in range(dim)
+        ]
+
+    def _at(self, place: EntrywiseVector) -> list[list[Scalar]]:
+        points = _arrays(place)
+        return [[_scalar(_value(entry, points)) for entry in row] for row in self._entries]
+
+    def root(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
+        return EntrywiseVector([_sum(b * v for b, v in zip(row, vector.entries, strict=True)) for row in self._at(place)])
+
+    def transposed(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
+        columns = zip(*self._at(place), strict=True)
+        return EntrywiseVector([_sum(b * v for b, v in zip(column, vector.entries, strict=True)) for column in columns])
+
+    def inverse(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
+        return self.root(place, self.transposed(place, vector))
+
+    def _derivative(self, place: EntrywiseVector) -> list[list[list[Scalar]]]:
+        """[i][j][k] = d_k B_ij."""
+        points = _arrays(place)
+        return [[[_scalar(_value(c, points)) for c in entry] for entry in row] for row in self._derivatives]
+
+    def root_divergence(self, place: EntrywiseVector) -> EntrywiseVector:
+        """sum_j d_j B_ji."""
+        n, d = range(self._dim), self._derivative(place)
+        return EntrywiseVector([_sum(d[j][i][j] for j in n) for i in n])
+
+    def divergence(self, place: EntrywiseVector) -> EntrywiseVector:
+        """sum_j d_j (B B^T)_ij."""
+        n, b, d = range(self._dim), self._at(place), self._derivative(place)
+        return EntrywiseVector(
+            [_sum(d[i][k][j] * b[j][k] + b[i][k] * d[j][k][j] for j in n for k in n) for i in n]
+        )
+
+
+def _sum(values: Iterable[Scalar]) -> Any:
+    total: Any = 0
+    for value in values:
+        total = total + value
+    return total
 
 
 def _scalar(value: Any) -> Scalar:

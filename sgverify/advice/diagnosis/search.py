@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import ast
-import re
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
-from typing import Any
 
 from sgverify.advice.diagnosis.candidates import candidates
 from sgverify.advice.diagnosis.causes import required_order
 from sgverify.advice.diagnosis.declared import declaration_of
 from sgverify.advice.diagnosis.expressions import Expressions
-from sgverify.advice.diagnosis.model import Edit
-from sgverify.advice.diagnosis.rules import NUMBERS, SIMPLE, Candidate
+from sgverify.advice.diagnosis.guidance import Guidance
+from sgverify.advice.diagnosis.model import Cause, Edit
+from sgverify.advice.diagnosis.pairs import Tried, pairs
+from sgverify.advice.diagnosis.plainness import plainness
+from sgverify.advice.diagnosis.rules import RARE, USUAL, Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
 from sgverify.advice.diagnosis.trial import (
-    OutOfTimeError,
     Passed,
     may_have_order,
     moves_early,
@@ -30,7 +28,7 @@ from sgverify.advice.diagnosis.trial import (
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.evidence import Evidence
-from sgverify.exact.series.dimensions import Proved
+from sgverify.exact.rings.time_limit import OutOfTimeError, check_time
 from sgverify.schemes import Scheme
 
 
@@ -47,141 +45,160 @@ class Mend:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The outcome of a search: the first mend, how many other edits as simple pass the proof, how many were tried.
+    """The outcome of a search: the first mend, and how many edits were tried.
 
     `stopped`: the time ended before every edit was tried.
     """
 
     mend: Mend | None
-    alternatives: int
     tried: int
     stopped: bool
 
 
-def search(subject: Subject, failed: Sequence[Evidence], seconds: float) -> SearchResult:
+def search(subject: Subject, failed: Sequence[Evidence], cause: Cause) -> SearchResult:
     """The simplest edit under which the proof of the scheme's order and the checks that failed pass.
 
-    The search ends after `seconds` of processor time.
+    Of equally simple edits those come first that `cause` speaks for. The search ends with the time of the context `limited`.
     """
-    return _Search(subject, failed, seconds).found()
+    return _Search(subject, failed, cause).found()
+
+
+Edits = list[tuple[Text, Candidate]]
 
 
 @dataclass(frozen=True)
-class _Proved:
-    text: Text
-    candidate: Candidate
-    scheme: Scheme
-    proof: Proved
+class _Screened:
+    """Edits under which the step has one and the same law, as far as floats show; `difference` is None where nothing was run."""
+
+    edits: Edits
     difference: Difference | None
+
+    @property
+    def nearness(self) -> float:
+        """The distance of the step from exp(hL): of equally simple edits the one with the smallest error is taken."""
+        return self.difference.size if self.difference is not None else 0.0
+
+    def plainest_first(self) -> Edits:
+        """The edits, by how plain the edited text is."""
+        return sorted(self.edits, key=lambda edit: (_plainness(*edit), edit[1].length))
+
+
+def _plainness(text: Text, candidate: Candidate) -> int:
+    edited = candidate.applied(text.text)
+    return len(edited) if text.word else plainness(edited, text.clock) + 2 * len(candidate.changes)
 
 
 class _Search:
-    def __init__(self, subject: Subject, failed: Sequence[Evidence], seconds: float) -> None:
-        self._subject = subject
-        self._failed = failed
+    def __init__(self, subject: Subject, failed: Sequence[Evidence], cause: Cause) -> None:
+        self._subject, self._failed, self._cause = subject, failed, cause
         self._order = required_order(subject)
-        self._end = time.process_time() + seconds
-        # The wrong scheme's own proof tells how long one takes, until one has run to its end.
-        self._longest = max((item.seconds for item in failed if item.method == "proof"), default=0.0)
         self._screen = Screen(subject.scheme, self._order, wrong_dimension(subject))
         self._early = moves_early(subject)
-        before = self._screen.difference(subject.scheme)
-        # A metric, or a dynamics of positive states: no edit is dropped by floats then.
-        self._by_floats = before is not None
-        self._known = {before.key} if before is not None and not before.passes else set()
+        self._before = self._screen.difference(subject.scheme)
+        self._wrong: set[tuple[float, ...]] = set()
+        if self._before is not None and not self._before.passes:
+            self._wrong.add(self._before.key)
+        self._measured: list[Tried] = []
+        self._idle: Edits = []
         self._tried = 0
-        self._idle: list[tuple[Text, Candidate]] = []
 
     def found(self) -> SearchResult:
         """The outcome."""
-        alternatives, stopped = 0, False
         mend = None
         try:
-            for level in self._levels():
-                passing = sorted(self._proved(level), key=_nearness)
-                for place, item in enumerate(passing):
-                    passed = passes(self._subject, item.scheme, item.proof, self._failed, self._in_time)
-                    if passed is not None:
-                        mend = Mend(item.text, item.candidate, item.scheme, passed, self._subject.scheme)
-                        alternatives = len(passing) - place - 1
-                        break
-                if mend is not None:
-                    break
+            mend = next((mend for level in self._levels() for mend in self._mends(level)), None)
         except OutOfTimeError:
-            stopped = True
-        return SearchResult(mend, alternatives, self._tried, stopped)
+            return SearchResult(None, self._tried, True)
+        return SearchResult(mend, self._tried, False)
 
-    def _in_time(self, needed: float = 0.0) -> None:
-        """Raise `OutOfTimeError` where less processor time is left than is needed."""
-        if time.process_time() + needed > self._end:
-            raise OutOfTimeError
-
-    def _levels(self) -> Iterator[list[tuple[Text, Candidate]]]:
-        """The edits in groups of one cost: those of one place, and the same mistake in two places."""
-        single = [
-            (text, candidate) for text in texts_of(self._subject.scheme) for candidate in candidates(text)
-        ]
-        single.sort(key=lambda item: (item[1].cost, item[1].length))
-        yield [item for item in single if item[1].cost == SIMPLE]
-        levels: dict[int, list[tuple[Text, Candidate]]] = {}
-        for text, candidate in chain(single, _twice(single)):
-            self._in_time()
-            if candidate.cost > SIMPLE:
-                levels.setdefault(candidate.cost, []).append((text, candidate))
-        for cost in sorted(levels):
-            yield sorted(levels[cost], key=lambda item: item[1].length)
+    def _levels(self) -> Iterator[Edits]:
+        """The edits in groups of one cost, those that the cause speaks for first; then two edits that are right together alone."""
+        single: dict[tuple[int, bool], Edits] = {}
+        for text in texts_of(self._subject.scheme):
+            guidance = Guidance(self._cause.name, None if text.word else Expressions(text.text))
+            for candidate in candidates(text):
+                check_time()
+                key = (candidate.cost, not guidance.speaks_for(candidate))
+                single.setdefault(key, []).append((text, candidate))
+        costs = sorted({cost for cost, _ in single})
+        for cost in costs:
+            for key in ((cost, False), (cost, True)):
+                yield single.get(key, [])
+            if cost == USUAL:
+                yield [(text, both) for text, both in self._pairs() if both.rule[0] != "two"]
+            if cost == RARE:
+                yield self._pairs()
         yield self._idle
 
-    def _proved(self, level: Iterable[tuple[Text, Candidate]]) -> Iterator[_Proved]:
+    def _pairs(self) -> Edits:
+        return pairs(self._before, self._measured) if self._before is not None else []
+
+    def _mends(self, level: Edits) -> Iterator[Mend]:
+        """The edits of a level that are right, those nearest to exp(hL) first."""
+        for screened in sorted(self._screened(level), key=lambda item: item.nearness):
+            for text, candidate in screened.plainest_first():
+                check_time()
+                passed = self._passed(text, candidate)
+                if passed is not None:
+                    yield Mend(text, candidate, *passed, self._subject.scheme)
+            if screened.difference is not None:
+                self._wrong.add(screened.difference.key)
+
+    def _screened(self, level: Edits) -> list[_Screened]:
+        """The edits of a level that floats do not refuse, those of one law together."""
+        found: dict[tuple[float, ...] | int, _Screened] = {}
+        memory = self._subject.scheme.memory.keys()
         for text, candidate in level:
-            self._in_time()
+            check_time()
             edited = candidate.applied(text.text)
             try:
                 sketch = text.sketch(edited)
-            except (SgverifyError, SyntaxError):
+            except (SgverifyError, SyntaxError, ValueError):
                 continue
             self._tried += 1
-            difference = self._screen.difference(sketch) if self._by_floats else None
-            key: tuple[float, ...] | None = None
-            if self._by_floats:
+            difference = None
+            if self._before is not None:
+                difference = self._screen.difference(sketch)
                 if difference is None:
                     continue
-                key = difference.key
-                if key in self._known:
+                if len(candidate.changes) == 1:
+                    self._measured.append(Tried(text, candidate, difference))
+                if difference.key in self._wrong:
                     continue
                 if not difference.passes:
-                    self._known.add(key)
+                    self._wrong.add(difference.key)
                     continue
-            memory = self._subject.scheme.memory.keys()
             if not text.word and level is not self._idle and _used(text.text) - _used(edited) - memory:
                 # It leaves out an ingredient or a line that the user wrote: a mend only where there is no other. What a memory
                 # kept too long is not read by a right step.
                 self._idle.append((text, candidate))
                 continue
-            try:
-                made = text.made(edited)
-            except DefinitionError:
-                continue
-            if not may_have_order(self._subject, made, self._order):
-                continue
-            if not self._early and self._is_hidden(text, candidate):
-                continue
-            self._in_time(self._longest)
-            started = time.process_time()
-            proof = proved(self._subject, made, self._order)
-            self._longest = max(self._longest, time.process_time() - started)
-            if proof is not None:
-                if key is not None:
-                    self._known.add(key)
-                yield _Proved(text, candidate, made, proof, difference)
+            key = difference.key if difference is not None else len(found)
+            found.setdefault(key, _Screened([], difference)).edits.append((text, candidate))
+        return list(found.values())
+
+    def _passed(self, text: Text, candidate: Candidate) -> tuple[Scheme, Passed] | None:
+        """The scheme of an edit with what holds of it, where proof and checks pass."""
+        try:
+            made = text.made(candidate.applied(text.text))
+        except DefinitionError:
+            return None
+        if not may_have_order(self._subject, made, self._order) or self._is_hidden(text, candidate):
+            return None
+        proof = proved(self._subject, made, self._order)
+        passed = None if proof is None else passes(self._subject, made, proof, self._failed)
+        return None if passed is None else (made, passed)
 
     def _is_hidden(self, text: Text, candidate: Candidate) -> bool:
         """Whether the proof passes as well with twice the expression that an edit writes.
 
         Then the edit moves a wrong term to a power of h that the proof does not see: sqrt(2 h) (2 h - s) z has the variance
-        2 h + O(h^2) for s^2 = 1, and so has sqrt(2 h) (4 h - s) z. What is right, the proof determines with its number.
+        2 h + O(h^2) for s^2 = 1, and so has sqrt(2 h) (4 h - s) z. What is right, the proof determines with its number. A term
+        that forgot its step size is given it without more ado.
         """
         if text.word or candidate.rule[0] in ("without summand", "order"):
+            return False
+        if self._early and candidate.rule == ("times", text.clock):
             return False
         edited = candidate.applied(text.text)
         read = Expressions(edited)
@@ -198,39 +215,6 @@ class _Search:
             if may_have_order(self._subject, made, self._order):
                 return True
         return False
-
-
-def _nearness(item: _Proved) -> float:
-    """The distance of the step from exp(hL): of equally simple edits the one with the smallest error is taken."""
-    return item.difference.size if item.difference is not None else 0.0
-
-
-def _twice(single: Sequence[tuple[Text, Candidate]]) -> Iterator[tuple[Text, Candidate]]:
-    """The same edit in two places of a text where the same stands, up to the names of variables."""
-    groups: dict[tuple[Any, ...], list[tuple[Text, Candidate]]] = {}
-    read: dict[int, Expressions] = {}
-    for text, candidate in single:
-        if not text.word:
-            if id(text) not in read:
-                read[id(text)] = Expressions(text.text)
-            known = read[id(text)]
-            (change,) = candidate.changes
-            node = known.shown(change.start, change.end)
-            surroundings = (
-                "" if node is None else re.sub(r"[a-zA-Z_]\w*(?![\w(])", _anonymous, known.of(node))
-            )
-            groups.setdefault((id(text), candidate.rule, surroundings), []).append((text, candidate))
-    for members in groups.values():
-        for (text, one), (_, other) in combinations(members, 2):
-            (a,), (b,) = one.changes, other.changes
-            if a.end <= b.start or b.end <= a.start:
-                changes = (*one.changes, *other.changes)
-                yield text, Candidate(changes, one.cost + 1, one.rule)
-
-
-def _anonymous(found: re.Match[str]) -> str:
-    name = found.group()
-    return name if name in NUMBERS else "_"
 
 
 def _used(text: str) -> set[str]:

@@ -13,12 +13,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.readings.formula import define, formula, text_of
+from sgverify.exact.readings.formula import MATHEMATICS, define, formula, text_of
 from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.definition import mathematics
 from sgverify.schemes.scheme import make_scheme
@@ -83,7 +84,7 @@ def _of_function(scheme: Scheme) -> Text:
     function = scheme.function
 
     def sketch(text: str) -> Scheme:
-        return replace(scheme, function=compiled(function, text))
+        return replace(scheme, function=sketched(function, text))
 
     return _text_of(
         function,
@@ -107,7 +108,7 @@ def _of_formula(scheme: Scheme) -> Text:
         printed,
         "h",
         (*scheme.state, *scheme.declaration.ingredients),
-        lambda text: replace(scheme, function=define(text, name)),
+        lambda text: replace(scheme, function=_sketched_formula(text, name)),
         lambda text: _made(scheme, define(text, name)),
     )
 
@@ -116,7 +117,7 @@ def _of_letter(scheme: Scheme, word: Word, symbol: str) -> Text:
     letter = word.alphabet.letters[symbol]
 
     def sketch(text: str) -> Scheme:
-        edited = replace(letter, function=compiled(letter.function, text))
+        edited = replace(letter, function=sketched(letter.function, text))
         return _over(scheme, _with_letter(word, symbol, edited))
 
     def made(text: str) -> Scheme:
@@ -208,6 +209,24 @@ def _spelling(function: FunctionType) -> Callable[[str], str | None]:
     return known
 
 
+def sketched(function: Callable[..., Any], text: str) -> FunctionType:
+    """What `compiled` makes, by one pass of Python's own compiler: an edit is run in floats a thousand times in a search."""
+    assert isinstance(function, FunctionType)
+    free = function.__code__.co_freevars
+    place = text.find("def ")
+    inside = text[place:].replace("\n", "\n ")
+    flags = function.__code__.co_flags & FUTURE_ANNOTATIONS
+    outer = f"def enclosing({', '.join(free)}):\n {inside}"
+    code = compile(outer, "<edited>", "exec", flags=flags, dont_inherit=True)
+    return _function(function, _named(_named(code, "enclosing"), function.__name__))
+
+
+def _sketched_formula(text: str, name: str) -> Any:
+    namespace: dict[str, Any] = {"__builtins__": {}, "Fraction": Fraction, **MATHEMATICS}
+    exec(compile(text, "<edited>", "exec"), namespace)
+    return namespace[name]
+
+
 def compiled(function: Callable[..., Any], text: str) -> FunctionType:
     """The function of an edited text, among the names that `function` sees; raises `DefinitionError` for no Python."""
     assert isinstance(function, FunctionType)
@@ -225,7 +244,12 @@ def compiled(function: Callable[..., Any], text: str) -> FunctionType:
         code = compile(ast.fix_missing_locations(module), "<edited>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise DefinitionError(f"the edited text is no Python: {error}; in\n{text}") from None
-    inner = _named(_named(code, "enclosing"), node.name)
+    return _function(function, _named(_named(code, "enclosing"), node.name))
+
+
+def _function(function: FunctionType, inner: CodeType) -> FunctionType:
+    """`function` with other code, among the same names; raises `DefinitionError` where the code encloses others."""
+    free = function.__code__.co_freevars
     if inner.co_freevars != free:
         raise DefinitionError(f"the edit encloses {inner.co_freevars}, the function {free}")
     made = FunctionType(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,6 +12,7 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.claims import find_claim
 from sgverify.errors import NotExpandableError, UserError
 from sgverify.evidence import Evidence
+from sgverify.exact.rings.time_limit import check_time
 from sgverify.exact.series.dimensions import Proved, prove_order
 from sgverify.exact.series.local_order import compare_through
 from sgverify.schemes import Scheme
@@ -28,10 +29,6 @@ ALWAYS = (
 
 FEW_LENGTHS = [10, 100, 1000]
 """The lengths at which the questions of rates in L are illustrated."""
-
-
-class OutOfTimeError(Exception):
-    """The time of a search has ended."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +89,8 @@ def proved(subject: Subject, scheme: Scheme, order: int) -> Proved | None:
     return found if reached and (found.every or found.why_not is None) else None
 
 
-def passes(
-    subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evidence], in_time: Callable[[], None]
-) -> Passed | None:
-    """What holds of the edited scheme where every check that failed without samples passes now; else None.
-
-    `in_time` is called before each check, and raises where no time is left.
-    """
+def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evidence]) -> Passed | None:
+    """What holds of the edited scheme where every check that failed without samples passes now; else None."""
     configuration = subject.configuration
     if configuration.sweep.lengths is None:
         # Verdicts of the exact engines come from expansions; the points that illustrate them cost most of the time.
@@ -112,7 +104,7 @@ def passes(
     asked = {**dict.fromkeys(ALWAYS, 0.0), **seconds}
     try:
         for claim, check in sorted(asked, key=asked.__getitem__):
-            in_time()
+            check_time()
             found = judge_pair(edited, find_claim(claim), check)
             outcomes = {item.outcome for item in found}
             if "fail" in outcomes:

@@ -66,6 +66,21 @@ def generic_potential(dim: int) -> PolynomialPotential:
     return PolynomialPotential(dim, terms)
 
 
+def generic_root(dim: int) -> list[PolynomialPotential]:
+    """The entries B_11, B_12, ... of the root of a metric: quadratic polynomials near the identity, no two alike."""
+    entries = []
+    for member in range(dim * dim):
+        terms: dict[Index, Fraction] = {}
+        for size in range(3):
+            for number, index in enumerate(multi_indices(dim, size)):
+                terms[index] = Fraction((3 * number + 2 * size + 5 * member) % 7 - 3 or 2, 2 ** (size + 4))
+        if member % (dim + 1) == 0:
+            origin = (0,) * dim
+            terms[origin] = 1 + terms.get(origin, Fraction(0))
+        entries.append(PolynomialPotential(dim, terms))
+    return entries
+
+
 def generic_state(shapes: Mapping[str, str], dim: int) -> dict[tuple[str, int], Fraction]:
     """Coordinates between -1 and 1 that float64 holds, no two alike in size."""
     keys = coordinate_keys(shapes, dim)
@@ -80,15 +95,17 @@ def increment_moments(
     state: Mapping[tuple[str, int], Any],
     parameters: Mapping[str, Any],
     derivative_of_potential: Callable[[Index], Any],
+    derivative_of_root: Callable[[int, Index], Any] | None = None,
 ) -> dict[Index, list[Any]]:
     """{a: [m_0, ..., m_highest]} with E (X_h - x)^a = sum_k m_k h^k + O(h^(highest + 1)) for X the diffusion from x.
 
     m_k is L^k/k! applied to (y - x)^a at y = x, that is a! times the coefficient of d^a in it. `state` gives x by
-    variable and coordinate, `derivative_of_potential(a)` is d^a U at x: exact numbers give exact moments. An index a
-    that is not among the keys has the moment 0 to this order.
+    variable and coordinate, `derivative_of_potential(a)` is d^a U at x, and `derivative_of_root(i n + j, a)` is d^a B_ij of a
+    metric's root there in n dimensions: exact numbers give exact moments. An index a that is not among the keys has the
+    moment 0 to this order.
     """
     ring, powers = _powers(dynamics, dim, highest)
-    known = ValuesAt(ring, state, parameters, derivative_of_potential)
+    known = ValuesAt(ring, state, parameters, derivative_of_potential, derivative_of_root)
     found: dict[Index, list[Any]] = {}
     for k, operator in enumerate(powers):
         for index, coefficient in operator.items():
@@ -123,10 +140,12 @@ class ValuesAt:
         state: Mapping[tuple[str, int], Any],
         parameters: Mapping[str, Any],
         derivative_of_potential: Callable[[Index], Any],
+        derivative_of_root: Callable[[int, Index], Any] | None = None,
     ) -> None:
         self._even: dict[int, Any] = {}
         self._plain: dict[int, Any] = {ring.position(*key): value for key, value in state.items()}
         self._jets, self._derivative_of_potential, self._ring = ring.jets, derivative_of_potential, ring
+        self._derivative_of_root = derivative_of_root
         for name in ring.parameters:
             self._even[ring.position("root", name)] = parameters[name]
 
@@ -145,7 +164,11 @@ class ValuesAt:
         if position in self._even and n % 2 == 0:
             return self._even[position] ** (n // 2)
         if position not in self._plain and position in self._jets:
-            self._plain[position] = self._derivative_of_potential(self._jets[position][2])
+            family, member, index = self._jets[position]
+            if family == "B" and self._derivative_of_root is not None:
+                self._plain[position] = self._derivative_of_root(member, index)
+            elif family == "U":
+                self._plain[position] = self._derivative_of_potential(index)
         if position not in self._plain:
             raise NotExpandableError(f"{self._ring.label(position)[0]}, which stands for no number here")
         return self._plain[position] ** n
