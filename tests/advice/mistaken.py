@@ -52,7 +52,7 @@ def by_h(theta, *, h, grad, noise, T):
     return theta - h*grad(theta) + h*sqrt(2*T)*noise()
 
 
-@scheme(langevin, order=1)
+@scheme(langevin, order=2)
 def forgetful(theta, *, h, grad, noise, T):
     kick = sqrt(2*T*h)*noise()
     far = theta - grad(theta) + kick

@@ -50,7 +50,7 @@ def line_of(text: str) -> int:
         ("climbing", "return theta + factor", "theta + factor*h*grad(theta)", "theta - factor*h*grad(theta)"),
         # 2*h for 2 would move the wrong summand where the proof does not see it.
         ("sided", "(2 - sign)", "sign", "sign**2"),
-        ("by_h", "h*sqrt(2*T)*noise()", "sqrt(2*T)", "sqrt(2*T/h)"),
+        ("by_h", "h*sqrt(2*T)*noise()", "h*sqrt(2*T)", "sqrt(2*h*T)"),
         ("forgetful", "far = ", "grad(theta)", "h*grad(theta)"),
         ("stale", "h*kept", "kept", "slope"),
         # In the two dimensions of a comparison dot(p, p)/2 is the same.

@@ -25,6 +25,13 @@ class Declared:
     lines: tuple[str, ...]
     call: ast.Call
 
+    def letters_or_shares(self, shares: bool) -> ast.expr | None:
+        """The word of a call of `word`, or its coefficients where these are one text; else None."""
+        if not shares:
+            return self.call.args[0]
+        given = next((item.value for item in self.call.keywords if item.arg == "coefficients"), None)
+        return given if isinstance(given, ast.Constant) and isinstance(given.value, str) else None
+
     def edited(self, node: ast.expr | ast.keyword, new: str) -> tuple[int, str, str]:
         """The line of a part of the call, as it stands and with `new` in the place of that part."""
         assert node.end_col_offset is not None

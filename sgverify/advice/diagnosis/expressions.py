@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -61,6 +62,11 @@ class Expressions:
         """The characters of a node, without brackets around it."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         return self._place(node.lineno, node.col_offset), self._place(node.end_lineno, node.end_col_offset)
+
+    def end_of_argument(self, node: ast.arg) -> int:
+        """The character behind an argument of the signature."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self._place(node.end_lineno, node.end_col_offset)
 
     def _place(self, line: int, column: int) -> int:
         # Columns of the parser count bytes of UTF-8.
@@ -139,7 +145,13 @@ class Expressions:
         if not is_product(parent):
             return False
         # A sum in brackets is a value of its own; a product in brackets is one of the factors' own.
-        return nested or not is_sum(node)
+        return nested or not (is_sum(node) or self._in_brackets(node))
+
+    def _in_brackets(self, node: ast.expr) -> bool:
+        """Whether a negative term stands in brackets, as in h*(-grad(theta))."""
+        start, end = self.span(node)
+        negative = isinstance(node, ast.UnaryOp) or (is_product(node) and self.text[start] == "-")
+        return negative and self.text[:start].endswith("(") and self.text[end:].startswith(")")
 
     def _inside_sum(self, node: ast.expr) -> bool:
         return is_sum(self.parents.get(node))
@@ -152,6 +164,8 @@ class Expressions:
     def _factors(self, node: ast.expr, start: int, end: int, over: bool) -> Iterator[Factor]:
         """The factors of a product that stands, with its brackets, from `start` to `end`."""
         own_start, own_end = self.span(node)
+        while self.text[end - 1].isspace():
+            end -= 1
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner, _ = self.span(node.operand)
             bracket = self.text.rfind("-", own_start, inner) + 1
@@ -165,8 +179,6 @@ class Expressions:
                 first += 1
             yield from self._factors(node.right, first, own_end, over != right)
         else:
-            while self.text[end - 1].isspace():
-                end -= 1
             yield Factor(node, start, end, over)
             if is_product(node) and not over:
                 yield from self._factors(node, own_start, own_end, False)
@@ -210,6 +222,41 @@ class Expressions:
         """The names that are assigned before a place, in order."""
         return list(dict.fromkeys(name for name, _, end in self.bindings if end <= place))
 
+    def statement_of(self, node: ast.AST) -> ast.stmt:
+        """The statement in which an expression stands."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    def arguments_of_state(self, count: int) -> set[str]:
+        """The arguments on which the first `count` returned values depend, through the names that are assigned on the way."""
+        last = self.definition.body[-1]
+        if not isinstance(last, ast.Return) or last.value is None:
+            return set()
+        values = last.value.elts if isinstance(last.value, ast.Tuple) else [last.value]
+        wanted = {name for value in values[:count] for name in _names(value)}
+        for statement in reversed(self.definition.body):
+            if isinstance(statement, ast.Assign):
+                targets = {name for target in statement.targets for name in _names(target)}
+                if targets & wanted:
+                    wanted = (wanted - targets) | _names(statement.value)
+        return wanted
+
+    def at_the_end(self, word: str, place: int) -> Iterator[str]:
+        """A text with gradients at the state that the step returns: grad(theta + h/2*p) for grad(theta), say.
+
+        `place` stands in the returned values, of which the first ones are not named.
+        """
+        last = self.definition.body[-1]
+        if not isinstance(last, ast.Return) or not isinstance(last.value, ast.Tuple):
+            return
+        names = [argument.arg for argument in self.definition.args.args]
+        for name, value in zip(names, last.value.elts, strict=False):
+            if not isinstance(value, ast.Name) and self.span(value)[1] <= place:
+                new = re.sub(rf"grad\({name}\)", lambda _, value=value: f"grad({self.of(value)})", word)  # type: ignore[misc]
+                if new != word:
+                    yield new
+
     def factor_at(self, start: int, end: int) -> ast.expr | None:
         """The smallest expression around these characters that is no part of a power."""
         covering = [node for node in self.nodes if _covers(self.span(node), start, end)]
@@ -222,11 +269,11 @@ class Expressions:
         return node
 
     def term_around(self, start: int, end: int) -> str | None:
-        """The text of the smallest term around these characters."""
+        """The text of the largest term around these characters: a summand of what is computed."""
         around = [term for term in self.terms if term.start <= start and end <= term.end]
         if not around:
             return None
-        term = min(around, key=lambda term: term.end - term.start)
+        term = max(around, key=lambda term: term.end - term.start)
         return self.text[term.start : term.end]
 
     def shown(self, start: int, end: int) -> ast.expr | None:
@@ -245,6 +292,10 @@ class Expressions:
             else:
                 break
         return node if isinstance(node, ast.expr) else None
+
+
+def _names(node: ast.expr) -> set[str]:
+    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
 
 
 def is_product(node: ast.AST | None) -> bool:

@@ -89,8 +89,8 @@ class Edit:
 class Diagnosis:
     """Cause and mend of a failure; `edit` is None where no edit was found under which everything passes.
 
-    `seconds` is processor time. `tried` counts the edits that were tried; `stopped` says that the time ended before every edit was. `mended` is the scheme that the
-    edit makes.
+    `seconds` is processor time. `tried` counts the edits that were tried; `stopped` says that the time ended before every edit
+    was. `mended` is the scheme that the edit makes.
     """
 
     cause: Cause

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import combinations
 
 from sgverify.advice.diagnosis.expressions import called
 from sgverify.advice.diagnosis.rules import (
@@ -14,6 +15,7 @@ from sgverify.advice.diagnosis.rules import (
     Rules,
     bracketed,
 )
+from sgverify.advice.diagnosis.source import Replacement
 
 
 class Names(Rules):
@@ -22,6 +24,9 @@ class Names(Rules):
     def all(self) -> Iterator[Candidate]:
         """All of them."""
         yield from self.names()
+        yield from self.everywhere_in_a_term()
+        yield from self.draws()
+        yield from self.anew()
         yield from self.literals()
         yield from self.functions()
 
@@ -46,10 +51,66 @@ class Names(Rules):
                         yield self.change(start, end, other, SIMPLE, ("name", node.id, other))
                 if node.id in draws:
                     yield self.change(start, end, "noise()", USUAL, ("new draw", node.id))
+                for vector in self.text.vectors if "grad" in self.text.names else ():
+                    new = f"grad({vector})"
+                    yield self.change(start, end, new, USUAL, ("gradient", node.id, new))
             elif called(node) == "noise":
                 for other in self.read.in_scope(start):
                     if other in draws:
                         yield self.change(start, end, other, USUAL, ("old draw", other))
+
+    def everywhere_in_a_term(self) -> Iterator[Candidate]:
+        """Another name wherever one stands in a call, as both vectors of dot(p, p)."""
+        for node in self.read.nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            names = [item for arg in node.args for item in ast.walk(arg) if isinstance(item, ast.Name)]
+            for name in dict.fromkeys(item.id for item in names):
+                places = [self.read.span(item) for item in names if item.id == name]
+                if len(places) < 2:
+                    continue
+                start, _ = self.read.span(node)
+                for other in dict.fromkeys([*self.read.in_scope(start), *self.text.names]):
+                    if other != name and other not in ("grad", "noise", "metric"):
+                        changes = tuple(Replacement(a, b, other) for a, b in places)
+                        yield Candidate(changes, SIMPLE, ("name", name, other))
+
+    def draws(self) -> Iterator[Candidate]:
+        """A draw of another law, and one draw for two that are drawn apart."""
+        calls = [node for node in self.read.nodes if _is_draw(node)]
+        for node in calls:
+            start, end = self.read.span(node)
+            for law in ("noise()", "noise.three_point()"):
+                if self.read.of(node) != law:
+                    yield self.change(start, end, law, SIMPLE, ("law", law))
+        known = {*self.text.names, *(name for name, _, _ in self.read.bindings)}
+        name = next(word for word in ("z", "draw", "one_draw", "the_draw") if word not in known)
+        for one, other in combinations(calls, 2):
+            if self.read.of(one) != self.read.of(other):
+                continue
+            (a, b), (c, d) = self.read.span(one), self.read.span(other)
+            place = self.read.span(self.read.statement_of(one))[0]
+            margin = self.read.text[self.read.text.rfind("\n", 0, place) + 1 : place]
+            first = Replacement(place, place, f"{name} = {self.read.of(one)}\n{margin}")
+            yield Candidate((first, Replacement(a, b, name), Replacement(c, d, name)), USUAL, ("one draw",))
+
+    def anew(self) -> Iterator[Candidate]:
+        """The expression of a name in its place: a draw or a gradient is taken anew, and not kept from before."""
+        for node in self.read.nodes:
+            if not isinstance(node, ast.Name):
+                continue
+            start, end = self.read.span(node)
+            before = [
+                (value, stop) for name, value, stop in self.read.bindings if name == node.id and stop <= start
+            ]
+            if not before:
+                continue
+            value = before[-1][0]
+            if any(_is_draw(item) or called(item) == "grad" for item in ast.walk(value)):
+                word = bracketed(value, self.read.of(value))
+                yield self.change(start, end, word, USUAL, ("anew", node.id))
+                for new in self.read.at_the_end(word, start):
+                    yield self.change(start, end, new, RARE, ("anew", node.id))
 
     def literals(self) -> Iterator[Candidate]:
         """Another number, or an ingredient, in the place of a number."""
@@ -59,7 +120,8 @@ class Names(Rules):
                 for other in self.numbers:
                     yield self.change(start, end, other, USUAL, ("literal", str(node.value), other))
                 for number in ("1", "2", "3", "4"):
-                    yield self.change(start, end, number, USUAL, ("literal", str(node.value), number))
+                    cost = SIMPLE if number in ("1", "2") else USUAL
+                    yield self.change(start, end, number, cost, ("literal", str(node.value), number))
 
     def functions(self) -> Iterator[Candidate]:
         """Another function of the same arguments, an argument without its function, and a function of a bare argument."""
@@ -79,6 +141,10 @@ class Names(Rules):
                 a, b = self.read.span(node.func)
                 for other in heads:
                     yield self.change(a, b, other, USUAL, ("function", head, other))
+                if metric and (head == "grad" or _is_draw(node)):
+                    for asked in ("root", "transposed", "inverse"):
+                        new = f"metric.{asked}(theta, {self.read.of(node)})"
+                        yield self.change(start, end, new, USUAL, ("metric", asked))
                 if node.args and head not in ("sqrt", "exp", "expm1"):
                     last = node.args[-1]
                     yield self.change(
@@ -91,3 +157,11 @@ class Names(Rules):
                     for asked in ("root", "transposed", "inverse"):
                         new = f"metric.{asked}(theta, {node.id})"
                         yield self.change(start, end, new, USUAL, ("metric", asked))
+
+
+def _is_draw(node: ast.AST) -> bool:
+    """Whether a node is a call such as noise() or noise.scalar()."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    return isinstance(function, ast.Name) and function.id == "noise"

@@ -2,7 +2,8 @@
 
 The difference E exp(xi . D) - sum_k h^k m_k(xi) of a step from exp(hL) has the leading coefficient c h, a vector over the xi. Two
 edits of different terms of a step change c by amounts that add up: with the coefficients c of the wrong step, and a and b of
-the steps with one edit each, both together leave a + b - c. The pairs with a + b = c are found by a search tree and not by trying all pairs.
+the steps with one edit each, both together leave a + b - c.
+The pairs with a + b = c are found by a search tree and not by trying all pairs.
 Where c = 0, the same holds of the coefficients of h^2 among the edits that leave c = 0.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -50,9 +52,7 @@ def pairs(wrong: Difference, tried: Sequence[Tried]) -> list[tuple[Text, Candida
     return both[:MOST]
 
 
-def _summing(
-    coefficients: np.ndarray, wrong: np.ndarray, places: Sequence[int]
-) -> Iterator[tuple[int, int]]:
+def _summing(coefficients: np.ndarray, wrong: np.ndarray, places: Sequence[int]) -> Iterator[tuple[int, int]]:
     """The pairs i < j among `places` with coefficients[i] + coefficients[j] = wrong."""
     if len(places) < 2:
         return
@@ -73,8 +73,10 @@ def _joined(one: Tried, other: Tried) -> tuple[Text, Candidate] | None:
     """Both edits as one; None where they touch one another or belong to different texts."""
     if one.text is not other.text:
         return None
-    changes = sorted((*one.candidate.changes, *other.candidate.changes), key=lambda change: (change.start, change.end))
-    if any(a.end >= b.start for a, b in zip(changes, changes[1:], strict=False)):
+    changes = sorted(
+        (*one.candidate.changes, *other.candidate.changes), key=lambda change: (change.start, change.end)
+    )
+    if any(a.end >= b.start for a, b in pairwise(changes)):
         return None
     alike = one.candidate.rule == other.candidate.rule
     cost = one.candidate.cost + other.candidate.cost - alike

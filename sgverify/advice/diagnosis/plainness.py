@@ -6,8 +6,8 @@ import ast
 
 from sgverify.advice.diagnosis.expressions import is_product, is_sum
 
-DIVISION_BY_STEP, NUMBERS_IN_PRODUCT, NOTHING = 3, 2, 6
-"""What a text is worse by: dividing by the step size; a second number in a product, as 2*h/4; x - x or x/x."""
+DIVISION_BY_STEP, NUMBERS_IN_PRODUCT = 3, 2
+"""What a text is worse by: dividing by the step size; a second number in a product, as 2*h/4."""
 
 
 def plainness(text: str, clock: str) -> int:
@@ -21,11 +21,19 @@ def plainness(text: str, clock: str) -> int:
                 total += 1
             if is_product(node):
                 total += _of_product(node, clock)
-            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.Div):
-                total += NOTHING * (ast.dump(node.left) == ast.dump(node.right))
-            if is_sum(node) and isinstance(node, ast.BinOp):
-                total += NOTHING * all(isinstance(side, ast.Constant) for side in (node.left, node.right))
     return total
+
+
+def empties(text: str) -> int:
+    """How often a text has x - x, x/x, or a sum or difference of two numbers: what nobody writes by intention."""
+    found = 0
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Sub | ast.Div):
+                found += ast.dump(node.left) == ast.dump(node.right)
+            elif is_sum(node):
+                found += all(isinstance(side, ast.Constant) for side in (node.left, node.right))
+    return found
 
 
 def _of_product(node: ast.AST, clock: str) -> int:
@@ -45,4 +53,4 @@ def _has_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant)
 
 
-__all__ = ["plainness"]
+__all__ = ["empties", "plainness"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations, takewhile
 
 from sgverify.advice.diagnosis.expressions import Factor, Term, called, is_product, is_sum
 from sgverify.advice.diagnosis.rules import (
@@ -27,6 +28,8 @@ class Products(Rules):
         for term in self.read.terms:
             yield from self.scaled(term)
             yield from self.shortened(term)
+            yield from self.inverted(term)
+            yield from self.numbered(term)
             yield from self.roots(term)
             yield from self.exponentials(term)
         for term in self.read.brackets:
@@ -57,7 +60,8 @@ class Products(Rules):
             cost = RARE if timed and name == self.clock else SIMPLE
             at, new = (behind, f"*{name}") if behind is not None else (place, f"{name}*")
             yield self.insert(at, new, cost, ("times", name))
-            yield self.insert(term.end, f"/{name}", USUAL, ("over", name))
+            cost = USUAL if name == self.clock else SIMPLE
+            yield self.insert(term.end, f"/{name}", cost, ("over", name))
         if not timed:
             yield self.insert(place, f"{self.clock}/2*", USUAL, ("times", f"{self.clock}/2"))
         for name in [*self.numbers, "2"]:
@@ -67,6 +71,54 @@ class Products(Rules):
                 yield self.insert(term.end, f"/{root}", RARE, ("over", root))
         for other in self._factors_elsewhere(term):
             yield self.insert(place, f"{other}*", RARE, ("times", other))
+
+    def inverted(self, term: Term) -> Iterator[Candidate]:
+        """A factor that divides and not multiplies, or the other way round: dim*x for x/dim, T/h for T*h."""
+        for factor in term.factors:
+            if len(term.factors) < 2 or isinstance(factor.node, ast.Constant) or is_product(factor.node):
+                continue
+            word = self.word(factor)
+            if isinstance(factor.node, ast.Name) and word in self.numbers:
+                new = self._sided(term, factor)
+                if new is not None:
+                    yield self.change(term.start, term.end, new, USUAL, ("inverted", word))
+
+    def _sided(self, term: Term, moved: Factor) -> str | None:
+        """The term with a factor on the other side of the division bar; None for a term with products in brackets."""
+        if any(is_product(factor.node) for factor in term.factors):
+            return None
+        above = [self.word(f) for f in term.factors if f.over == (f is moved)]
+        below = [self.word(f) for f in term.factors if f.over != (f is moved)]
+        numbers = [word for word in above if word.isdigit()]
+        top = "*".join([*numbers, *(word for word in above if not word.isdigit())]) or "1"
+        return top + "".join(f"/{word}" for word in below)
+
+    def numbered(self, term: Term) -> Iterator[Candidate]:
+        """A term with another number: without its numbers, with the step size or half of it alone, over a number of the text."""
+        if any(is_product(factor.node) for factor in term.factors):
+            return
+        numbers = [f for f in term.factors if isinstance(f.node, ast.Constant)]
+        others = [f for f in term.factors if f not in numbers]
+        if numbers and others and not others[0].over:
+            plain = self._joined(others, {})
+            yield self.change(term.start, term.end, plain, USUAL, ("without numbers",))
+            for f in others:
+                if self.is_clock(f) and not f.over:
+                    halved = self._joined(others, {f: f"{self.clock}/2"})
+                    yield self.change(term.start, term.end, halved, USUAL, ("share", f"{self.clock}/2"))
+        for value in self._literals:
+            yield self.insert(term.end, f"/{value}", RARE, ("over", value))
+            yield self.insert(term.start, f"{value}*", RARE, ("times", value))
+
+    def _joined(self, factors: Sequence[Factor], new: Mapping[Factor, str]) -> str:
+        text = "".join(("/" if f.over else "*") + new.get(f, self.word(f)) for f in factors)
+        return text[1:]
+
+    @cached_property
+    def _literals(self) -> list[str]:
+        """The whole numbers of the text beyond those that are tried everywhere."""
+        values = (node.value for node in self.read.nodes if isinstance(node, ast.Constant))
+        return [str(value) for value in sorted({v for v in values if type(v) is int and v > 4})]
 
     def scaled_sum(self, term: Term) -> Iterator[Candidate]:
         """A sum times an ingredient, or times a composite factor of another term."""
@@ -86,6 +138,7 @@ class Products(Rules):
             word = self.word(factor)
             if factor.over:
                 sign = self.read.text.rfind("/", 0, factor.start)
+                sign = len(self.read.text[:sign].rstrip())
                 yield self.change(sign, factor.end, "", SIMPLE, ("without", f"/{word}"))
             elif not rest:
                 continue
@@ -101,7 +154,8 @@ class Products(Rules):
             else:
                 before = self.read.text[: factor.start].rstrip()
                 if before.endswith("*"):
-                    yield self.change(len(before) - 1, factor.end, "", SIMPLE, ("without", word))
+                    end = len(before[:-1].rstrip())
+                    yield self.change(end, factor.end, "", SIMPLE, ("without", word))
                 else:
                     following = self.behind(factor)
                     if self.read.text[following : following + 1] == "*":
@@ -112,6 +166,7 @@ class Products(Rules):
     def roots(self, term: Term) -> Iterator[Candidate]:
         """Factors moved into a root and out of it, roots taken and left out, powers changed."""
         sqrt = self.spelled("sqrt")
+        yield from self._root_of_product(term)
         for factor in term.factors:
             node = factor.node
             if called(node) == "sqrt" and isinstance(node, ast.Call) and len(node.args) == 1:
@@ -132,6 +187,19 @@ class Products(Rules):
             elif isinstance(node, ast.Name | ast.BinOp) or called(node) in ("sqrt", "exp"):
                 word = f"({self.inner(factor)})" if isinstance(node, ast.BinOp) else self.word(factor)
                 yield self.put(factor, f"{word}**2", USUAL, ("square of", word))
+
+    def _root_of_product(self, term: Term) -> Iterator[Candidate]:
+        """sqrt(2*T*h)*noise() for 2*T*h*noise(): the numbers and parameters of a term under a root."""
+        sqrt = self.spelled("sqrt")
+        leading = list(takewhile(self._is_number, term.factors))
+        if sqrt is None or len(leading) < 2 or len(leading) == len(term.factors):
+            return
+        start, end = leading[0].start, leading[-1].end
+        yield self.change(start, end, f"{sqrt}({self.read.text[start:end]})", USUAL, ("root of", "numbers"))
+
+    def _is_number(self, factor: Factor) -> bool:
+        name = isinstance(factor.node, ast.Name) and factor.node.id in self.numbers
+        return name or isinstance(factor.node, ast.Constant)
 
     def _moved(self, term: Term, root: Factor, node: ast.Call) -> Iterator[Candidate]:
         """The other factors of a term, one or several, moved into its root; and a factor of the radicand moved out."""

@@ -50,7 +50,7 @@ class Rules:
 
     def __init__(self, text: Text, read: Expressions) -> None:
         self.text, self.read = text, read
-        self.numbers = [name for name in text.names if name in NUMBERS]
+        self.numbers = [name for name in text.names if name in NUMBERS] + [*text.offered]
         self.clock = text.clock
 
     def spelled(self, name: str) -> str | None:

@@ -33,8 +33,14 @@ from sgverify.schemes.definition.binding import Carrier, bind
 from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.schemes.definition.noise import NoiseLaw
 
-PARAMETERS = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
-"""T and D differ from 1 and from one another: at T = 1 whole classes of bugs are invisible."""
+SETTINGS = (
+    (Fraction(1), {"T": Fraction(73, 97), "D": Fraction(131, 103)}),
+    (Fraction(-7, 8), {"T": Fraction(139, 107), "D": Fraction(61, 89)}),
+)
+"""The factor of the generic state, T and D of two settings on both sides of 0 and of 1.
+
+At T = 1 whole classes of bugs are invisible, on one side of it or of 0 those with a sign. None is a number that an edit writes.
+"""
 
 LARGEST = 2.0**-8
 """The larger step size; the potential's time scale is 1. The smaller one is a quarter of it."""
@@ -48,8 +54,11 @@ ROUNDED = 1e-13
 MOST_AXES = 4
 """The most axes of a quadrature: with more draws a definition that asks for no dimension is run in dimension 1."""
 
-FUNCTIONS = 8
+VECTORS = 6
 """The number of vectors xi, more than there are ways in which a difference could vanish by chance."""
+
+FUNCTIONS = VECTORS * len(SETTINGS)
+"""The differences of one step: those of every vector in every setting."""
 
 HIGHEST = 2
 """The highest order that floats resolve at these step sizes; proofs examine higher ones."""
@@ -59,7 +68,7 @@ HIGHEST = 2
 class Difference:
     """E exp(xi . D) less its series, at h and h/4, for each xi; `level` is the power of h at which it should vanish.
 
-    `values` has the shape (2, FUNCTIONS).
+    `values` has the shape (2, FUNCTIONS), with as many functions for each of the `SETTINGS`.
     """
 
     values: np.ndarray
@@ -115,9 +124,13 @@ class Screen:
         self._laws: tuple[NoiseLaw, ...] = (*scheme.starts.laws, *scheme.laws * self._steps)
         self._potential = generic_potential(self.dim)
         self._point = generic_state(scheme.dynamics.shapes, self.dim)
-        self._h = LARGEST * np.array([[1.0], [0.25]])
+        # Rows are the settings, each at both step sizes.
+        self._h = np.tile(LARGEST * np.array([[1.0], [0.25]]), (len(SETTINGS), 1))
         generator = np.random.default_rng(1)
-        self._xi = generator.uniform(-1.0, 1.0, (FUNCTIONS, len(self._point)))
+        self._xi = generator.uniform(-1.0, 1.0, (VECTORS, len(self._point)))
+        self._parameters = {
+            name: _scalar(_rows([float(setting[name]) for _, setting in SETTINGS])) for name in SETTINGS[0][1]
+        }
         self._gradient = _Gradient(self._potential)
 
     @property
@@ -132,22 +145,26 @@ class Screen:
 
     @cached_property
     def _series(self) -> np.ndarray:
-        """sum_k (n h)^k m_k(xi) through h^K, shape (2, FUNCTIONS)."""
-        coordinates = [self._point["theta", i] for i in range(self.dim)]
+        """sum_k (n h)^k m_k(xi) through h^K, shape (2 settings, VECTORS)."""
+        return np.vstack([self._series_at(*setting) for setting in SETTINGS])
+
+    def _series_at(self, side: Fraction, parameters: Mapping[str, Fraction]) -> np.ndarray:
+        state = {key: side * value for key, value in self._point.items()}
+        coordinates = [state["theta", i] for i in range(self.dim)]
         moments = increment_moments(
             self._scheme.dynamics,
             self.dim,
             self._order,
-            state=self._point,
-            parameters=PARAMETERS,
+            state=state,
+            parameters=parameters,
             derivative_of_potential=lambda index: self._potential.derivative(index, coordinates),
             derivative_of_root=lambda member, index: self._root[member].derivative(index, coordinates),
         )
-        total = np.zeros((2, FUNCTIONS))
+        total = np.zeros((2, VECTORS))
         for index, row in moments.items():
             weight = np.prod(self._xi ** np.array(index), axis=1) / math.prod(map(math.factorial, index))
             for k, value in enumerate(row):
-                total += float(value) * (self._steps * self._h) ** k * weight
+                total += float(value) * (self._steps * self._h[:2]) ** k * weight
         return total
 
     def difference(self, scheme: Scheme) -> Difference | None:
@@ -164,7 +181,8 @@ class Screen:
                     moved = self._moved(scheme, run)
                     if moved is not None and tuple(run.asked) == laws:
                         values = self._transform(moved, grid) - self._series
-                        return Difference(values, self.level) if np.isfinite(values).all() else None
+                        by_step = np.hstack([values[2 * k : 2 * k + 2] for k in range(len(SETTINGS))])
+                        return Difference(by_step, self.level) if np.isfinite(values).all() else None
             except Exception:
                 # An edit may be any error of Python; it is no candidate then.
                 return None
@@ -175,10 +193,13 @@ class Screen:
 
     def _moved(self, scheme: Scheme, run: _Run) -> list[Any] | None:
         shapes = scheme.dynamics.shapes
-        state = state_of(shapes, self.dim, lambda name, i: _scalar(float(self._point[name, i])))
-        carrier = Carrier(number=lambda value: _scalar(np.asarray(value, dtype=float)))
-        bound = bind(scheme, carrier, PARAMETERS, dim=self.dim, metric=self._metric)
-        given: dict[str, Any] = {"h": self._h, "grad": self._gradient, "draw": run.draw}
+        state = state_of(
+            shapes,
+            self.dim,
+            lambda name, i: _scalar(_rows([float(side * self._point[name, i]) for side, _ in SETTINGS])),
+        )
+        bound = bind(scheme, Carrier(), self._parameters, dim=self.dim, metric=self._metric)
+        given: dict[str, Any] = {"h": _scalar(self._h), "grad": self._gradient, "draw": run.draw}
         before = bound.start(state, **given) if scheme.memory else state
         after = before
         for _ in range(self._steps):
@@ -193,7 +214,7 @@ class Screen:
         return [(end - start).value for end, start in zip(ends, starts, strict=True)]
 
     def _transform(self, moved: list[Any], grid: _Grid) -> np.ndarray:
-        shape = (2, len(grid.weights))
+        shape = (len(self._h), len(grid.weights))
         increments = np.array([np.broadcast_to(value, shape) for value in moved])
         exponents = np.tensordot(self._xi, increments, 1)
         averages: np.ndarray = np.exp(exponents) @ grid.weights
@@ -286,9 +307,12 @@ class _Metric:
     def __init__(self, root: Sequence[PolynomialPotential], dim: int) -> None:
         self._dim = dim
         units = [tuple(int(j == i) for j in range(dim)) for i in range(dim)]
-        self._entries = [[_coefficients(root[i * dim + j], (0,) * dim) for j in range(dim)] for i in range(dim)]
+        self._entries = [
+            [_coefficients(root[i * dim + j], (0,) * dim) for j in range(dim)] for i in range(dim)
+        ]
         self._derivatives = [
-            [[_coefficients(root[i * dim + j], unit) for unit in units] for j in range(dim)] for i in range(dim)
+            [[_coefficients(root[i * dim + j], unit) for unit in units] for j in range(dim)]
+            for i in range(dim)
         ]
 
     def _at(self, place: EntrywiseVector) -> list[list[Scalar]]:
@@ -296,11 +320,15 @@ class _Metric:
         return [[_scalar(_value(entry, points)) for entry in row] for row in self._entries]
 
     def root(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        return EntrywiseVector([_sum(b * v for b, v in zip(row, vector.entries, strict=True)) for row in self._at(place)])
+        return EntrywiseVector(
+            [_sum(b * v for b, v in zip(row, vector.entries, strict=True)) for row in self._at(place)]
+        )
 
     def transposed(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         columns = zip(*self._at(place), strict=True)
-        return EntrywiseVector([_sum(b * v for b, v in zip(column, vector.entries, strict=True)) for column in columns])
+        return EntrywiseVector(
+            [_sum(b * v for b, v in zip(column, vector.entries, strict=True)) for column in columns]
+        )
 
     def inverse(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         return self.root(place, self.transposed(place, vector))
@@ -328,6 +356,11 @@ def _sum(values: Iterable[Scalar]) -> Any:
     for value in values:
         total = total + value
     return total
+
+
+def _rows(values: Sequence[float]) -> np.ndarray:
+    """One number for each setting as a column, at both of its step sizes."""
+    return np.repeat(np.array(values), 2)[:, None]
 
 
 def _scalar(value: Any) -> Scalar:

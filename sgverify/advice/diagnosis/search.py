@@ -13,7 +13,7 @@ from sgverify.advice.diagnosis.expressions import Expressions
 from sgverify.advice.diagnosis.guidance import Guidance
 from sgverify.advice.diagnosis.model import Cause, Edit
 from sgverify.advice.diagnosis.pairs import Tried, pairs
-from sgverify.advice.diagnosis.plainness import plainness
+from sgverify.advice.diagnosis.plainness import empties, plainness
 from sgverify.advice.diagnosis.rules import RARE, USUAL, Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
@@ -100,35 +100,57 @@ class _Search:
             self._wrong.add(self._before.key)
         self._measured: list[Tried] = []
         self._idle: Edits = []
+        self._odd: Edits = []
         self._tried = 0
 
     def found(self) -> SearchResult:
         """The outcome."""
+        levels = self._levels()
         mend = None
         try:
-            mend = next((mend for level in self._levels() for mend in self._mends(level)), None)
+            mend = next((mend for level in levels for mend in self._mends(level)), None)
+            if mend is not None:
+                mend = self._plainer(mend, next(levels, []))
         except OutOfTimeError:
-            return SearchResult(None, self._tried, True)
+            return SearchResult(mend, self._tried, mend is None)
         return SearchResult(mend, self._tried, False)
+
+    def _plainer(self, mend: Mend, level: Edits) -> Mend:
+        """An edit of the next level that makes the same law in plainer words, or the same one."""
+        scale = _plainness(mend.text, mend.candidate)
+        plainer = [edit for edit in level if not edit[0].word and _plainness(*edit) < scale]
+        difference = self._screen.difference(mend.scheme) if plainer else None
+        for screened in self._screened(plainer):
+            if (
+                difference is not None
+                and screened.difference is not None
+                and screened.difference.key == difference.key
+            ):
+                for text, candidate in screened.plainest_first():
+                    passed = self._passed(text, candidate)
+                    if passed is not None:
+                        return Mend(text, candidate, *passed, self._subject.scheme)
+        return mend
 
     def _levels(self) -> Iterator[Edits]:
         """The edits in groups of one cost, those that the cause speaks for first; then two edits that are right together alone."""
-        single: dict[tuple[int, bool], Edits] = {}
+        single: dict[int, Edits] = {}
         for text in texts_of(self._subject.scheme):
             guidance = Guidance(self._cause.name, None if text.word else Expressions(text.text))
             for candidate in candidates(text):
                 check_time()
-                key = (candidate.cost, not guidance.speaks_for(candidate))
-                single.setdefault(key, []).append((text, candidate))
-        costs = sorted({cost for cost, _ in single})
-        for cost in costs:
-            for key in ((cost, False), (cost, True)):
-                yield single.get(key, [])
-            if cost == USUAL:
+                level = candidate.cost + (not guidance.speaks_for(candidate))
+                single.setdefault(level, []).append((text, candidate))
+        for level in range(min(single, default=0), max(single, default=0) + 1):
+            yield single.get(level, [])
+            if level > USUAL:
+                yield self._idle
+                self._idle = []
+            if level == USUAL:
                 yield [(text, both) for text, both in self._pairs() if both.rule[0] != "two"]
-            if cost == RARE:
-                yield self._pairs()
         yield self._idle
+        yield self._pairs()
+        yield self._odd
 
     def _pairs(self) -> Edits:
         return pairs(self._before, self._measured) if self._before is not None else []
@@ -138,16 +160,13 @@ class _Search:
         for screened in sorted(self._screened(level), key=lambda item: item.nearness):
             for text, candidate in screened.plainest_first():
                 check_time()
-                passed = self._passed(text, candidate)
+                passed = self._passed(text, candidate, level is self._odd)
                 if passed is not None:
                     yield Mend(text, candidate, *passed, self._subject.scheme)
-            if screened.difference is not None:
-                self._wrong.add(screened.difference.key)
 
     def _screened(self, level: Edits) -> list[_Screened]:
         """The edits of a level that floats do not refuse, those of one law together."""
         found: dict[tuple[float, ...] | int, _Screened] = {}
-        memory = self._subject.scheme.memory.keys()
         for text, candidate in level:
             check_time()
             edited = candidate.applied(text.text)
@@ -161,30 +180,52 @@ class _Search:
                 difference = self._screen.difference(sketch)
                 if difference is None:
                     continue
-                if len(candidate.changes) == 1:
+                if len(candidate.changes) == 1 and candidate.cost <= RARE:
                     self._measured.append(Tried(text, candidate, difference))
                 if difference.key in self._wrong:
                     continue
                 if not difference.passes:
                     self._wrong.add(difference.key)
                     continue
-            if not text.word and level is not self._idle and _used(text.text) - _used(edited) - memory:
-                # It leaves out an ingredient or a line that the user wrote: a mend only where there is no other. What a memory
-                # kept too long is not read by a right step.
+            if not text.word and level is not self._odd and empties(edited) > empties(text.text):
+                self._odd.append((text, candidate))
+                continue
+            late = level is self._idle or level is self._odd
+            if not text.word and not late and self._left_out(text.text, edited):
                 self._idle.append((text, candidate))
                 continue
             key = difference.key if difference is not None else len(found)
             found.setdefault(key, _Screened([], difference)).edits.append((text, candidate))
         return list(found.values())
 
-    def _passed(self, text: Text, candidate: Candidate) -> tuple[Scheme, Passed] | None:
-        """The scheme of an edit with what holds of it, where proof and checks pass."""
+    def _left_out(self, text: str, edited: str) -> bool:
+        """Whether an edit leaves out an ingredient, a line or a memory that the user wrote: others come before it.
+
+        A memory that is kept too long is what a right step does not read.
+        """
+        scheme = self._subject.scheme
+        kept = self._cause.name in ("gradient-at-old-point", "old-value")
+        unneeded = set(scheme.memory) if kept else set()
+        if _used(text) - _used(edited) - unneeded:
+            return True
+        count = len(scheme.dynamics.state)
+        before, after = (Expressions(item).arguments_of_state(count) for item in (text, edited))
+        return bool((before - after) & set(scheme.memory) - unneeded)
+
+    def _passed(self, text: Text, candidate: Candidate, late: bool = False) -> tuple[Scheme, Passed] | None:
+        """The scheme of an edit with what holds of it, where proof and checks pass; `late`: nothing else is right."""
         try:
             made = text.made(candidate.applied(text.text))
         except DefinitionError:
             return None
-        if not may_have_order(self._subject, made, self._order) or self._is_hidden(text, candidate):
+        if not may_have_order(self._subject, made, self._order):
             return None
+        if self._is_hidden(text, candidate):
+            if self._early and candidate.rule == ("times", text.clock) and not late:
+                # A term that forgot its step size is given it where nothing else is right.
+                self._odd.append((text, candidate))
+            if not (self._early and candidate.rule == ("times", text.clock) and late):
+                return None
         proof = proved(self._subject, made, self._order)
         passed = None if proof is None else passes(self._subject, made, proof, self._failed)
         return None if passed is None else (made, passed)
@@ -193,12 +234,9 @@ class _Search:
         """Whether the proof passes as well with twice the expression that an edit writes.
 
         Then the edit moves a wrong term to a power of h that the proof does not see: sqrt(2 h) (2 h - s) z has the variance
-        2 h + O(h^2) for s^2 = 1, and so has sqrt(2 h) (4 h - s) z. What is right, the proof determines with its number. A term
-        that forgot its step size is given it without more ado.
+        2 h + O(h^2) for s^2 = 1, and so has sqrt(2 h) (4 h - s) z. What is right, the proof determines with its number.
         """
         if text.word or candidate.rule[0] in ("without summand", "order"):
-            return False
-        if self._early and candidate.rule == ("times", text.clock):
             return False
         edited = candidate.applied(text.text)
         read = Expressions(edited)
@@ -234,7 +272,11 @@ def shown(mend: Mend) -> Edit:
         return _of_word(mend, edited, achieves)
     read = Expressions(text.text)
     pieces = []
+    # A statement that is put in front of another one, and a name that the signature asks for, are named behind the expressions.
+    further = [c for c in changes if c.start == c.end and ("\n" in c.new or c.new.startswith(", "))]
     for change in sorted(changes, key=lambda change: change.start):
+        if change in further:
+            continue
         node = read.shown(change.start, change.end)
         start, end = read.span(node) if node is not None else _line(text.text, change.start, change.end)
         inside = [c for c in changes if start <= c.start and c.end <= end]
@@ -250,7 +292,8 @@ def shown(mend: Mend) -> Edit:
     after = edited.split("\n")[first : last + 1 + grown]
     return Edit(
         was=" and ".join(text.text[start:end] for start, end, _ in pieces),
-        now=" and ".join(now for _, _, now in pieces),
+        now=" and ".join(now for _, _, now in pieces)
+        + "".join(", with " + part.new.strip(", \n") for part in further),
         before="\n".join(f"{text.margin}{line}" for line in before),
         after="\n".join(f"{text.margin}{line}" for line in after),
         achieves=achieves,
@@ -260,11 +303,12 @@ def shown(mend: Mend) -> Edit:
 
 
 def _of_word(mend: Mend, edited: str, achieves: str) -> Edit:
-    word, declared = mend.text.text, declaration_of(mend.wrong)
-    if declared is None:
-        return Edit(word, edited, word, edited, achieves)
-    line, before, after = declared.edited(declared.call.args[0], f'"{edited}"')
-    return Edit(word, edited, before, after, achieves, declared.file, line)
+    was, declared = mend.text.text, declaration_of(mend.wrong)
+    node = None if declared is None else declared.letters_or_shares(mend.text.shares)
+    if declared is None or node is None:
+        return Edit(was, edited, was, edited, achieves)
+    line, before, after = declared.edited(node, f'"{edited}"')
+    return Edit(was, edited, before, after, achieves, declared.file, line)
 
 
 def _line(text: str, start: int, end: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import ast
 import inspect
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -19,9 +20,11 @@ from types import CodeType, FunctionType, MappingProxyType
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.readings.formula import MATHEMATICS, define, formula, text_of
-from sgverify.schemes import Alphabet, Scheme
+from sgverify.exact.readings.formula import MATHEMATICS, define, formula, terms_of, text_of
+from sgverify.schemes import Alphabet, Dynamics, Scheme
 from sgverify.schemes.definition import mathematics
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.definition.declaration import read_signature
 from sgverify.schemes.scheme import make_scheme
 from sgverify.schemes.splittings import Letter, Word, compose
 
@@ -49,11 +52,13 @@ def replaced(text: str, changes: Sequence[Replacement]) -> str:
 
 @dataclass(frozen=True)
 class Text:
-    """A text that an edit may change: the source of one function, or the letters of a word.
+    """A text that an edit may change: the source of one function, the letters of a `word`, or its coefficients (`shares`).
 
     `line` is that of the first line of `text` in `file`, and `margin` the blanks that its lines have there before them. `clock`
-    is the name of the time, h of a step and t of a letter. `sketch(text)` is the scheme of an edited text without the checks of
-    its definition, for one cheap run; `made(text)` is the scheme proved well-formed, and raises `DefinitionError` where it is not.
+    is the name of the time, h of a step and t of a letter; `vectors` are the vectors of the state, `due` the summands of the
+    dynamics' drift and noise, such as "h*p", and `offered` the numbers of the dynamics that the text does not ask for yet.
+    `sketch(text)` is the scheme of an edited text without the checks of its definition, for one cheap run; `made(text)` is the
+    scheme proved well-formed, and raises `DefinitionError` where it is not.
     """
 
     text: str
@@ -66,13 +71,17 @@ class Text:
     line: int | None = None
     margin: str = ""
     word: bool = False
+    shares: bool = False
+    vectors: tuple[str, ...] = ()
+    due: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
 
 
 def texts_of(scheme: Scheme) -> Iterator[Text]:
     """The texts of a scheme in which an edit is sought: those of its own file, or its printed formula."""
     word = scheme.word
     if word is not None:
-        yield _letters_of_word(scheme, word)
+        yield _letters_of_word(scheme, word) if _shares_equally(word) else _shares_of_word(scheme, word)
         for symbol, letter in word.alphabet.letters.items():
             if own_lines(letter.function) is not None:
                 yield _of_letter(scheme, word, symbol)
@@ -83,16 +92,24 @@ def texts_of(scheme: Scheme) -> Iterator[Text]:
 def _of_function(scheme: Scheme) -> Text:
     function = scheme.function
 
-    def sketch(text: str) -> Scheme:
-        return replace(scheme, function=sketched(function, text))
-
     return _text_of(
         function,
         "h",
         (*scheme.state, *scheme.declaration.ingredients),
-        sketch,
+        lambda text: _sketch(scheme, sketched(function, text)),
         lambda text: _made(scheme, compiled(function, text)),
+        scheme.dynamics,
     )
+
+
+def _sketch(scheme: Scheme, function: Any) -> Scheme:
+    """The scheme with another step function, whose signature is read again where it asks for more."""
+    names = function.__code__.co_varnames[
+        : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
+    ]
+    known = {*scheme.state, *scheme.declaration.ingredients}
+    declared = scheme.declaration if known.issuperset(names) else read_signature(function, "step")
+    return replace(scheme, function=function, declaration=declared)
 
 
 def _made(scheme: Scheme, function: Callable[..., Any]) -> Scheme:
@@ -108,16 +125,29 @@ def _of_formula(scheme: Scheme) -> Text:
         printed,
         "h",
         (*scheme.state, *scheme.declaration.ingredients),
-        lambda text: replace(scheme, function=_sketched_formula(text, name)),
+        lambda text: _sketch(scheme, _sketched_formula(text, name)),
         lambda text: _made(scheme, define(text, name)),
+        **_of_dynamics(scheme.dynamics, "h", scheme.declaration.ingredients),
     )
+
+
+def _of_dynamics(dynamics: Dynamics, clock: str, known: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """What the dynamics says about a text that knows these ingredients."""
+    numbers = (*dynamics.parameters, "dim")
+    used = {*dynamics.declaration.ingredients}
+    return {
+        "vectors": tuple(name for name, shape in dynamics.shapes.items() if shape == VECTOR),
+        "due": tuple(terms_of(dynamics, clock)),
+        "offered": tuple(name for name in numbers if name in used and name not in known),
+    }
 
 
 def _of_letter(scheme: Scheme, word: Word, symbol: str) -> Text:
     letter = word.alphabet.letters[symbol]
 
     def sketch(text: str) -> Scheme:
-        edited = replace(letter, function=sketched(letter.function, text))
+        function = sketched(letter.function, text)
+        edited = replace(letter, function=function, declaration=read_signature(function, "letter"))
         return _over(scheme, _with_letter(word, symbol, edited))
 
     def made(text: str) -> Scheme:
@@ -127,7 +157,7 @@ def _of_letter(scheme: Scheme, word: Word, symbol: str) -> Text:
         return _spelled(scheme, alphabet, word.text, list(word.shares))
 
     names = (*letter.declaration.state, *letter.declaration.ingredients)
-    return _text_of(letter.function, "t", names, sketch, made)
+    return _text_of(letter.function, "t", names, sketch, made, scheme.dynamics)
 
 
 def _letters_of_word(scheme: Scheme, word: Word) -> Text:
@@ -137,7 +167,23 @@ def _letters_of_word(scheme: Scheme, word: Word) -> Text:
     return Text(word.text, "h", tuple(word.alphabet.letters), made, made, word=True)
 
 
-def _spelled(scheme: Scheme, alphabet: Alphabet, text: str, shares: list[Any] | None) -> Scheme:
+def _shares_equally(word: Word) -> bool:
+    """Whether the occurrences of each letter share the step equally, as in a word without coefficients."""
+    counts = Counter(word.text)
+    return all(share * counts[symbol] == 1 for symbol, share in zip(word.text, word.shares, strict=True))
+
+
+def _shares_of_word(scheme: Scheme, word: Word) -> Text:
+    """The coefficients of a word as one text with commas; its letters stay."""
+
+    def made(text: str) -> Scheme:
+        return _spelled(scheme, word.alphabet, word.text, text)
+
+    shares = ",".join(map(str, word.shares))
+    return Text(shares, "h", tuple(word.text), made, made, word=True, shares=True)
+
+
+def _spelled(scheme: Scheme, alphabet: Alphabet, text: str, shares: list[Any] | str | None) -> Scheme:
     made = alphabet.word(text, order=scheme.order, coefficients=shares, name=scheme.name)
     return replace(made, invariant_order=scheme.invariant_order)
 
@@ -158,6 +204,7 @@ def _text_of(
     names: tuple[str, ...],
     sketch: Callable[[str], Scheme],
     made: Callable[[str], Scheme],
+    dynamics: Dynamics,
 ) -> Text:
     found = own_lines(function)
     assert found is not None
@@ -175,6 +222,7 @@ def _text_of(
         file if Path(file).is_file() else None,
         first,
         margin,
+        **_of_dynamics(dynamics, clock, names),
     )
 
 

@@ -6,7 +6,7 @@ import ast
 import keyword
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from sgverify.schemes.definition.abstract_value import METRIC
 from sgverify.schemes.definition.binding import Carrier, bind
 from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, sqrt
 from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.constants import constants, linear
 from sgverify.schemes.numbers.text import read_number
 from sgverify.schemes.scheme import Scheme, make_scheme
@@ -60,6 +61,43 @@ def formula(scheme: Scheme) -> str:
         lines.append(f"    {names[node]} = {shown}")
     lines.append(f"    return {', '.join(text(value, names)[0] for value in run.returned)}")
     return "\n".join(lines)
+
+
+def terms_of(dynamics: Dynamics, clock: str = "h") -> list[str]:
+    """A dynamics' drift times `clock` and its noise as texts: "h*p", "-h*grad(theta)", "sqrt(2*D*T*h)*noise()".
+
+    The drift of a variable is given by summands and, where it has several, as a whole. A diffusion that is a matrix is left out.
+    """
+    given = {item: name(item) for item in dynamics.parameters}
+    drift, diffusion = dynamics.coefficients(
+        tuple(name(item) for item in dynamics.state),
+        grad=partial(call, name("grad")),
+        dim=name("dim"),
+        metric=_Metric(),
+        **given,
+    )
+    found = []
+    for value in drift:
+        summands = [(negative, text(part, {})[0]) for negative, part in _summands(value)]
+        found += [f"{'-' * negative}{clock}*{printed}" for negative, printed in summands]
+        if len(summands) > 1:
+            found.append(f"{clock}*({text(value, {})[0]})")
+    for value in diffusion:
+        if isinstance(value, Expression) and "metric." not in text(value, {})[0]:
+            found.append(f"sqrt(2*{text(value, {})[0]}*{clock})*noise()")
+    return found
+
+
+def _summands(value: Any, negative: bool = False) -> Iterator[tuple[bool, Expression]]:
+    if not isinstance(value, Expression):
+        return
+    if value.operation == "neg":
+        yield from _summands(value.parts[0], not negative)
+    elif value.operation in ("+", "-"):
+        yield from _summands(value.parts[0], negative)
+        yield from _summands(value.parts[1], negative != (value.operation == "-"))
+    else:
+        yield negative, value
 
 
 def plant(scheme: Scheme, was: str, now: str, *, name: str | None = None) -> Scheme:

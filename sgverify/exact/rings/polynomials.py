@@ -11,6 +11,8 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
+from sgverify.exact.rings.time_limit import check_time
+
 Polynomial = fmpq_mpoly
 """An element of Q[x_1, ..., x_n]; `==` and `bool` compare with the exact zero."""
 
@@ -67,6 +69,7 @@ def remainder(value: Polynomial, position: int, relation: Sequence[Polynomial]) 
     for n in range(len(parts) - 1, size - 1, -1):
         for i, below in enumerate(relation):
             if below:
+                check_time(len(parts[n]) * len(below))
                 parts[n - size + i] = parts[n - size + i] + parts[n] * below
     generator = value.context().gen(position)
     total: Polynomial = value.context().constant(0)

@@ -13,6 +13,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, factors, to_fraction
 from sgverify.exact.rings.ring import SLOTS, Ring
 from sgverify.exact.rings.roots import LIMIT, UNSEEN, WHERE, manifest_sign, reciprocal
+from sgverify.exact.rings.time_limit import check_time
 from sgverify.schemes import dot, exp, expm1, sqrt
 from sgverify.schemes.definition.arithmetic import LiftedArithmetic
 from sgverify.schemes.numbers.rounded import literal
@@ -110,6 +111,7 @@ class TruncatedSeries(LiftedArithmetic):
                 if k + m >= cap:
                     order = min(order, cap)
                 elif k + m < order:
+                    check_time(len(a) * len(b))
                     product = a * b
                     terms[k + m] = terms[k + m] + product if k + m in terms else product
         return TruncatedSeries(self.ring, terms, order)

@@ -17,6 +17,7 @@ from sgverify.exact.rings.polynomials import Polynomial, parts_in, print_operato
 from sgverify.exact.rings.power_series import TruncatedSeries
 from sgverify.exact.rings.ring import Index, Ring
 from sgverify.exact.rings.roots import DIM
+from sgverify.exact.rings.time_limit import check_time
 from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.schemes import Dynamics
 
@@ -163,6 +164,7 @@ def compose_symbols(left: Polynomial, right: Polynomial, ring: Ring) -> Polynomi
         for a, b in pairs:
             n = 0
             while a and b:
+                check_time()
                 following.append((a, b))
                 if not int(a.degrees()[position]):
                     break
@@ -172,6 +174,7 @@ def compose_symbols(left: Polynomial, right: Polynomial, ring: Ring) -> Polynomi
         pairs = following
     total = ring.zero
     for a, b in pairs:
+        check_time(len(a) * len(b))
         total = total + a * b
     return total
 

@@ -11,6 +11,7 @@ from sgverify.exact.numbers.entrywise import coordinates_of
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in
 from sgverify.exact.rings.power_series import TruncatedSeries
 from sgverify.exact.rings.ring import Ring
+from sgverify.exact.rings.time_limit import check_time
 from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.operators import Operator, operator_of
 from sgverify.schemes import NoiseLaw, Scheme
@@ -89,6 +90,7 @@ def expect(value: Polynomial, ring: Ring, laws: Sequence[NoiseLaw], first: int =
     for position, draw in ring.draws.items():
         if draw >= first and degrees[position]:
             total = ring.zero
+            check_time()
             for n, factor in enumerate(coefficients_in(value, position)):
                 moment = laws[draw].moment(n) if factor else 0
                 if moment:
@@ -125,6 +127,7 @@ def exponentials(g: list[Polynomial], found: list[Polynomial], ring: Ring) -> Po
     total = ring.zero if n else ring.one
     for k in range(1, n + 1):
         if g[k]:
+            check_time(len(g[k]) * len(found[n - k]))
             total = total + g[k] * found[n - k] * ring.constant(Fraction(k, n))
     return total
 

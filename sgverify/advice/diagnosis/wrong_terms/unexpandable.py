@@ -32,6 +32,11 @@ def without_series(scheme: Scheme, why: NotExpandableError) -> Cause | None:
     return None
 
 
+def is_kept_for_ever(scheme: Scheme) -> bool:
+    """Whether a step returns a part of its memory as it took it."""
+    return any(_is_kept(scheme, name) for name in scheme.memory)
+
+
 def _is_kept(scheme: Scheme, name: str) -> bool:
     """Whether a step returns a memory as it took it, read on symbols that nothing else stands for."""
     ring = ring_of(
@@ -58,4 +63,4 @@ def _is_kept(scheme: Scheme, name: str) -> bool:
     return isinstance(entry, TruncatedSeries) and entry.terms == memory[place].entries[0].terms
 
 
-__all__ = ["without_series"]
+__all__ = ["is_kept_for_ever", "without_series"]

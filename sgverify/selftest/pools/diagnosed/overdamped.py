@@ -1,7 +1,7 @@
 """Mistakes in overdamped Langevin steps."""
 
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt
-from sgverify.selftest.mutants.correct import heun, prior_then_likelihood
+from sgverify.selftest.mutants.correct import heun
 from sgverify.selftest.pools.diagnosed.bug import Bug
 
 EULER = find_scheme("sgld-euler")
@@ -211,7 +211,7 @@ BUGS = (
     Bug(prior_alone, EULER, "data-scaling"),
     Bug(likelihood_alone, EULER, "prior-scaled"),
     Bug(likelihood_halved, EULER, "data-scaling"),
-    Bug(prior_five_times, prior_then_likelihood, "prior-scaled"),
+    Bug(prior_five_times, EULER, "prior-scaled"),
     Bug(momentum_without_weight, gradient_smoothed, "drift-scaled"),
     Bug(gradient_kept_for_ever, EULER, "gradient-at-old-point"),
     Bug(heun_guess_without_step, heun, "gradient-of-wrong-argument"),

@@ -211,7 +211,9 @@ def _alphabet(name, **letters):
 
 exact = _alphabet("underdamped-letters")
 BAOAB = exact.word("BAOAB", order=2)
-over_temperature = _alphabet("letters-kicked-over-temperature", B=kick_over_temperature).word("BAOAB", order=2)
+over_temperature = _alphabet("letters-kicked-over-temperature", B=kick_over_temperature).word(
+    "BAOAB", order=2
+)
 without_friction = _alphabet("letters-decaying-without-friction", O=decay_without_friction).word(
     "BAOAB", order=2
 )
