@@ -186,7 +186,7 @@ _PARTS = (
     ),
     Part(
         "diagnoses",
-        ("diagnoses/diagnoses.json", "diagnoses/diagnoses.md"),
+        ("diagnoses/diagnoses.json", "diagnoses/diagnoses.md", "diagnoses/first_sight.json"),
         "planted bugs in definitions and torch code, and wrong definitions of sgverify.selftest.pools",
         5,
         _make_diagnoses,

@@ -1,6 +1,6 @@
 """Wrong schemes as users write them, each beside the line that has to be edited."""
 
-from sgverify import Alphabet, exp, scheme, sqrt
+from sgverify import Alphabet, exp, expm1, scheme, sqrt
 from sgverify.schemes import dot, kinetic, langevin, thermostat
 
 # fmt: off
@@ -52,13 +52,6 @@ def by_h(theta, *, h, grad, noise, T):
     return theta - h*grad(theta) + h*sqrt(2*T)*noise()
 
 
-@scheme(langevin, order=2)
-def forgetful(theta, *, h, grad, noise, T):
-    kick = sqrt(2*T*h)*noise()
-    far = theta - grad(theta) + kick
-    return theta - h/2*(grad(theta) + grad(far)) + kick
-
-
 def begun(theta, p, *, grad):
     return grad(theta)
 
@@ -71,7 +64,62 @@ def stale(theta, p, kept, *, h, grad, noise, D, T):
     return middle + h/2*p, p, slope
 
 
+longer = Alphabet("longer", kinetic, A=drift, B=friction, O=kick).word("ABOBA", order=2, coefficients="1/3,1/2,1,1/2,2/3")
+
+
+@scheme(langevin, order=1)
+def tempered(theta, *, h, grad, noise, T):
+    return theta - h*grad(theta) + sqrt(2*h)*noise()
+
+
+@scheme(kinetic, order=1)
+def frictionless(theta, p, *, h, grad, noise, D, T):
+    p = p - h*grad(theta) - h*D*p + sqrt(2*T*h)*noise()
+    return theta + h*p, p
+
+
+@scheme(kinetic, order=1)
+def friction_of_two(theta, p, *, h, grad, noise, T):
+    p = p - h*grad(theta) - h*2*p + sqrt(4*T*h)*noise()
+    return theta + h*p, p
+
+
+@scheme(langevin, order=1)
+def own_gradient(theta, *, h, grad, noise, T):
+    return theta - h*theta + sqrt(2*T*h)*noise()
+
+
+@scheme(langevin, order=1)
+def noisy_place(theta, *, h, grad, noise, T):
+    return theta - h*grad(theta + noise()) + sqrt(2*T*h)*noise()
+
+
+@scheme(kinetic, order=2)
+def unmoved(theta, p, *, h, grad, noise, D, T):
+    p = p - h/2*grad(theta)
+    middle = theta
+    p = exp(-D*h)*p + sqrt(-T*expm1(-2*D*h))*noise()
+    theta = middle
+    return theta, p - h/2*grad(theta)
+
+
+def kept(theta, *, grad):
+    return grad(theta)
+
+
+@scheme(langevin, order=1, memory={"g": kept})
+def squared(theta, g, *, h, grad, noise, T):
+    g = 9*g**2/10 + grad(theta)/10
+    return theta - h*g + sqrt(2*T*h)*noise(), g
+
+
 @scheme(thermostat, order=1)
 def summed(theta, p, xi, *, h, grad, noise, dim, D, T):
     p = p - h*xi*p - h*grad(theta) + sqrt(2*D*T*h)*noise()
     return theta + h*p, p, xi + h*(dot(p, p) - T)
+
+
+@scheme(thermostat, order=1)
+def halved_energy(theta, p, xi, *, h, grad, noise, D, T):
+    p = p - h*xi*p - h*grad(theta) + sqrt(2*D*T*h)*noise()
+    return theta + h*p, p, xi + h*(dot(p, p)/2 - T)

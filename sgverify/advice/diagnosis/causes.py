@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from sgverify.advice.diagnosis.model import Cause
 from sgverify.advice.diagnosis.wrong_terms.consistency import wrong_generator
-from sgverify.advice.diagnosis.wrong_terms.draws import uses_of_one_draw
+from sgverify.advice.diagnosis.wrong_terms.draws import uses_of_one_draw, wrong_law
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.advice.diagnosis.wrong_terms.second_order import made_of_whole_steps, wrong_second_order
 from sgverify.advice.diagnosis.wrong_terms.splitting import wrong_word
@@ -84,6 +84,9 @@ def _of_definition(subject: Subject) -> Cause | None:
                 found = wrong_second_order(moments)
                 if found is not None:
                     return found
+            law = wrong_law(subject.scheme, order.dim, order.order)
+            if law is not None:
+                return law
             if all(made_of_whole_steps(moments) for moments in moments_of(subject.scheme, dim, THROUGH)):
                 return _of_claim(order, required)
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import floor
@@ -12,9 +13,11 @@ from sgverify.advice.diagnosis.model import Edit
 from sgverify.advice.diagnosis.source import own_lines
 from sgverify.advice.diagnosis.trial import passes
 from sgverify.checks.subject.subject import Subject
-from sgverify.errors import NotExpandableError
+from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme
+from sgverify.schemes.compositions import read_coefficients
+from sgverify.schemes.splittings import Word
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,12 @@ def declaration_of(scheme: Scheme) -> Declared | None:
             tree = ast.parse(text)
         except SyntaxError:
             continue
-        calls = _words(tree, word.text) if word is not None else _decorators(tree, scheme)
+        calls = _words(tree, word) if word is not None else _decorators(tree, scheme)
         found += [Declared(file, tuple(text.split("\n")), call) for call in calls]
     return found[0] if len(found) == 1 else None
 
 
-def _words(tree: ast.AST, text: str) -> list[ast.Call]:
+def _words(tree: ast.AST, word: Word) -> list[ast.Call]:
     return [
         node
         for node in ast.walk(tree)
@@ -71,8 +74,23 @@ def _words(tree: ast.AST, text: str) -> list[ast.Call]:
         and node.func.attr == "word"
         and node.args
         and isinstance(node.args[0], ast.Constant)
-        and node.args[0].value == text
+        and node.args[0].value == word.text
+        and _has_shares(node, word)
     ]
+
+
+def _has_shares(call: ast.Call, word: Word) -> bool:
+    """Whether the coefficients of a call of `word` may be the word's."""
+    given = next((item.value for item in call.keywords if item.arg == "coefficients"), None)
+    if given is None:
+        counts = Counter(word.text)
+        return all(share * counts[letter] == 1 for letter, share in zip(word.text, word.shares, strict=True))
+    if not (isinstance(given, ast.Constant) and isinstance(given.value, str)):
+        return True
+    try:
+        return read_coefficients(word.text, given.value) == word.shares
+    except DefinitionError:
+        return False
 
 
 def _decorators(tree: ast.AST, scheme: Scheme) -> list[ast.Call]:

@@ -29,10 +29,9 @@ def empties(text: str) -> int:
     found = 0
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.BinOp):
-            if isinstance(node.op, ast.Sub | ast.Div):
-                found += ast.dump(node.left) == ast.dump(node.right)
-            elif is_sum(node):
-                found += all(isinstance(side, ast.Constant) for side in (node.left, node.right))
+            alike = isinstance(node.op, ast.Sub | ast.Div) and ast.dump(node.left) == ast.dump(node.right)
+            numbers = is_sum(node) and all(isinstance(side, ast.Constant) for side in (node.left, node.right))
+            found += alike or numbers
     return found
 
 

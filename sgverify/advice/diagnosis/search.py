@@ -118,9 +118,10 @@ class _Search:
     def _plainer(self, mend: Mend, level: Edits) -> Mend:
         """An edit of the next level that makes the same law in plainer words, or the same one."""
         scale = _plainness(mend.text, mend.candidate)
-        plainer = [edit for edit in level if not edit[0].word and _plainness(*edit) < scale]
+        others = [*level, *self._idle]
+        plainer = [edit for edit in others if not edit[0].word and _plainness(*edit) < scale]
         difference = self._screen.difference(mend.scheme) if plainer else None
-        for screened in self._screened(plainer):
+        for screened in self._screened(plainer, late=True):
             if (
                 difference is not None
                 and screened.difference is not None
@@ -157,15 +158,16 @@ class _Search:
 
     def _mends(self, level: Edits) -> Iterator[Mend]:
         """The edits of a level that are right, those nearest to exp(hL) first."""
-        for screened in sorted(self._screened(level), key=lambda item: item.nearness):
+        late = level is self._idle or level is self._odd
+        for screened in sorted(self._screened(level, late), key=lambda item: item.nearness):
             for text, candidate in screened.plainest_first():
                 check_time()
                 passed = self._passed(text, candidate, level is self._odd)
                 if passed is not None:
                     yield Mend(text, candidate, *passed, self._subject.scheme)
 
-    def _screened(self, level: Edits) -> list[_Screened]:
-        """The edits of a level that floats do not refuse, those of one law together."""
+    def _screened(self, level: Edits, late: bool = False) -> list[_Screened]:
+        """The edits of a level that floats do not refuse, those of one law together; `late`: those that leave something out too."""
         found: dict[tuple[float, ...] | int, _Screened] = {}
         for text, candidate in level:
             check_time()
@@ -190,7 +192,6 @@ class _Search:
             if not text.word and level is not self._odd and empties(edited) > empties(text.text):
                 self._odd.append((text, candidate))
                 continue
-            late = level is self._idle or level is self._odd
             if not text.word and not late and self._left_out(text.text, edited):
                 self._idle.append((text, candidate))
                 continue

@@ -127,19 +127,20 @@ def _of_formula(scheme: Scheme) -> Text:
         (*scheme.state, *scheme.declaration.ingredients),
         lambda text: _sketch(scheme, _sketched_formula(text, name)),
         lambda text: _made(scheme, define(text, name)),
-        **_of_dynamics(scheme.dynamics, "h", scheme.declaration.ingredients),
+        vectors=_vectors(scheme.dynamics),
+        due=tuple(terms_of(scheme.dynamics)),
+        offered=_offered(scheme.dynamics, scheme.declaration.ingredients),
     )
 
 
-def _of_dynamics(dynamics: Dynamics, clock: str, known: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """What the dynamics says about a text that knows these ingredients."""
-    numbers = (*dynamics.parameters, "dim")
-    used = {*dynamics.declaration.ingredients}
-    return {
-        "vectors": tuple(name for name, shape in dynamics.shapes.items() if shape == VECTOR),
-        "due": tuple(terms_of(dynamics, clock)),
-        "offered": tuple(name for name in numbers if name in used and name not in known),
-    }
+def _vectors(dynamics: Dynamics) -> tuple[str, ...]:
+    return tuple(name for name, shape in dynamics.shapes.items() if shape == VECTOR)
+
+
+def _offered(dynamics: Dynamics, known: Sequence[str]) -> tuple[str, ...]:
+    """The numbers of the dynamics that are not known."""
+    used = (*dynamics.parameters, *(name for name in dynamics.declaration.ingredients if name == "dim"))
+    return tuple(name for name in used if name not in known)
 
 
 def _of_letter(scheme: Scheme, word: Word, symbol: str) -> Text:
@@ -222,7 +223,9 @@ def _text_of(
         file if Path(file).is_file() else None,
         first,
         margin,
-        **_of_dynamics(dynamics, clock, names),
+        vectors=_vectors(dynamics),
+        due=tuple(terms_of(dynamics, clock)),
+        offered=_offered(dynamics, names),
     )
 
 

@@ -310,6 +310,11 @@ def _of_feedback(group: DriftGroup, stands: str, moments: StepMoments) -> Cause:
     apart = group.found[k] - group.expected[k]
     energy = [m for m in apart.monoms() if any(m[j] for j in range(len(ring.coordinates)))]
     if not energy:
+        held, due_held = (_without_state(side[k], ring) for side in (group.found, group.expected))
+        ratio = quotient(held, due_held, ring)
+        if ratio is not None and ratio.depends_on("T") and ratio.at_one("T").is_one:
+            why = f"the energy is held against a number that is wrong by {ratio.text}, which is nothing at T = 1"
+            return Cause(temperature_cause(held, ring), f"{stands}: {why}{on}")
         return Cause("thermostat-wrong", f"{stands}{on}")
     own, due = (_with_state(side, ring) for side in (group.found[k], group.expected[k]))
     ratio = quotient(own, due, ring)
@@ -336,6 +341,10 @@ def _with_state(value: Polynomial, ring: Ring) -> Polynomial:
     terms = {m: c for m, c in value.to_dict().items() if any(m[:size])}
     found: Polynomial = value.context().from_dict(terms)
     return found
+
+
+def _without_state(value: Polynomial, ring: Ring) -> Polynomial:
+    return value - _with_state(value, ring)
 
 
 def _sign_only(group: DriftGroup) -> CauseName:

@@ -6,9 +6,12 @@ A noise that is right when every use of a draw has its own draw, and wrong as it
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
+from sgverify.advice.diagnosis.model import Cause
 from sgverify.errors import NotExpandableError, UserError
 from sgverify.exact.readings.formula import define, formula
 from sgverify.exact.series import local_order
@@ -25,6 +28,29 @@ def uses_of_one_draw(scheme: Scheme, dim: int) -> int:
         except NotExpandableError:
             continue
     return 0
+
+
+def wrong_law(scheme: Scheme, dim: int, order: Fraction) -> Cause | None:
+    """The cause where a step with normal draws in the place of others would have a higher order: their law has other moments."""
+    laws = dict.fromkeys(law for law in scheme.laws if not law.normal)
+    if not laws or scheme.memory:
+        return None
+    text = re.sub(r"noise\.(two_point|three_point|uniform)\(\)", "noise()", formula(scheme))
+    name = text.split("(", 1)[0].removeprefix("def ")
+    try:
+        normal = make_scheme(define(text, name), scheme.dynamics, order=scheme.order)
+        reached = local_order(normal, dim).order
+    except (NotExpandableError, UserError):
+        return None
+    if reached <= order:
+        return None
+    law = next(iter(laws))
+    found = ", ".join(f"E z^{n} = {law.moment(n)}" for n in (2, 3, 4) if law.moment(n))
+    return Cause(
+        "noise-law",
+        f"the draws have another law than the order needs: noise.{law.name}() has {found}, where normal draws, for which the step "
+        f"has order {reached}, have E z^2 = 1, E z^4 = 3",
+    )
 
 
 def _independent(scheme: Scheme) -> Iterator[tuple[int, Scheme]]:
@@ -107,4 +133,4 @@ class _Replaced(ast.NodeTransformer):
         return node
 
 
-__all__ = ["uses_of_one_draw"]
+__all__ = ["uses_of_one_draw", "wrong_law"]
