@@ -11,7 +11,7 @@ import pytest
 
 from sgverify.errors import UserError
 from sgverify.schemes.loading import load_scheme
-from sgverify.testing.references import reference_of, references_of
+from sgverify.testing.references import loadable, reference_of, references_of
 from sgverify.testing.regressions import Regressions
 
 MINE = """
@@ -80,3 +80,9 @@ def test_a_part_of_a_package_is_named_by_its_module(tmp_path: Path, monkeypatch:
     assert load_scheme("package_of_schemes.made:euler") is made.euler
     for name in ("package_of_schemes", "package_of_schemes.constant", "package_of_schemes.made"):
         sys.modules.pop(name, None)
+
+
+def test_what_a_command_line_can_load() -> None:
+    for reference in ("sghmc-aboba", "resgld", "mine.py:heun", "package.module:heun"):
+        assert loadable(reference)
+    assert not loadable("nameless")

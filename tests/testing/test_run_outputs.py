@@ -118,6 +118,20 @@ def test_a_question_that_two_tests_ask_counts_once(suite: Path, run: Run) -> Non
     assert len(read_evidence(suite / "page" / "report.json").evidence) == 4
 
 
+def test_a_run_that_is_stopped_leaves_what_it_found(suite: Path, run: Run) -> None:
+    (suite / "test_mine.py").write_text(SUITE + "\n\ndef test_stopped():\n    raise KeyboardInterrupt\n")
+    result = run("--sgverify-report", "page")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["report written to page/index.html"])
+    assert len(read_evidence(suite / "page" / "report.json").evidence) == 4
+    # The first failure ends the run; the baseline keeps the rows of what was not asked.
+    (suite / "test_mine.py").write_text(SUITE.replace("[right, wrong]", "[wrong, right]"))
+    run("--sgverify-write-baseline", "known.json", "-x")
+    assert len(BaselineFile.read("known.json").baseline.violations) == 1
+    run("--sgverify-write-baseline", "known.json", "-k", "right")
+    assert len(BaselineFile.read("known.json").baseline.violations) == 1
+
+
 def test_a_run_without_evidence_has_a_page_that_says_so(suite: Path, run: Run) -> None:
     assert run("--sgverify-report", "page", "--collect-only", "-q").ret == 0
     assert list((suite / "page").iterdir()) == []
