@@ -67,19 +67,19 @@ def heun(theta, *, h, grad, noise, T):
     return theta - h/2*(grad(theta) + grad(guess)) + kick
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(configuration=configurations(scheme=heun, dims=[1, 2], kinds=["full", "iid"]))
 def test_the_order_holds_everywhere(configuration):
     assert sgverify.verify(heun, configuration, checks=["local-order"]).passed
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(one=schemes(), temperature=temperatures(low=2.0, high=3.0))
 def test_the_catalogue_keeps_its_order(one, temperature):
     assert sgverify.verify(one, checks=["sgverify/stated-order"], temperature=temperature).outcome != "fail"
 
 
-@settings(max_examples=3, deadline=None)
+@settings(max_examples=2, deadline=None)
 @given(schedule=schedules(kinds=["power"], alphas=exponents(low=0.3)), target=targets(data=True))
 def test_parts_make_a_configuration(schedule, target):
     found = sgverify.rate(heun, quantity="local-order", schedule=schedule.model_dump(exclude_unset=True),
@@ -145,7 +145,7 @@ DRAWN: list[tuple[SearchStrategy[float], float, float]] = [
 ]
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(st.data())
 def test_what_is_drawn_lies_within_the_documented_bounds(data: st.DataObject) -> None:
     for strategy, low, high in DRAWN:
