@@ -51,7 +51,8 @@ def gradient_defect(subject: Subject) -> str | None:
             if len(wrong) == len(states(subject)):
                 theta, found, value = wrong[0]
                 return (
-                    f"the values of the log {part} have the slope {-value:.8g} at theta={theta.tolist()[:COORDINATES]} along "
+                    f"slope of the log {part} {-value:.4g}, autograd {-found:.4g}; the values of the log {part} have the slope "
+                    f"{-value:.8g} at theta={theta.tolist()[:COORDINATES]} along "
                     f"{(direction / spread).tolist()[:COORDINATES]} standard deviations, and autograd says {-found:.8g}"
                 )
     return None

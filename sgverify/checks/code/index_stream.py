@@ -49,7 +49,8 @@ def additive_defect(subject: Subject, unit: float) -> str | None:
     if np.abs(stacked - columns @ solved).max() > allowed:
         return "the noise of the gradients is no linear function of the normal numbers that are drawn for it"
     if np.abs(solved[0] - np.tile(full, evaluations)).max() > allowed:
-        return f"the noise of the gradients has the mean {(solved[0] - np.tile(full, evaluations))[:3].tolist()}, expected 0"
+        off = (solved[0] - np.tile(full, evaluations))[:3]
+        return f"the noise has the mean {float(off[np.argmax(np.abs(off))]):.4g}, required 0; that of the gradients, {off.tolist()}"
     shares = solved[1:]
     expected = np.kron(np.eye(evaluations), covariance)
     found = shares.T @ shares
@@ -57,8 +58,9 @@ def additive_defect(subject: Subject, unit: float) -> str | None:
     if off.max() > 4 * allowed * (1 + np.abs(shares).max()) * count:
         i, j = np.unravel_index(np.argmax(off), off.shape)
         return (
-            f"the noise of evaluation {i // dim + 1}, coordinate {i % dim}, and that of evaluation {j // dim + 1}, coordinate "
-            f"{j % dim}, have the covariance {found[i, j]:.10g}, and the configuration asks for {expected[i, j]:.10g}"
+            f"covariance of noise {found[i, j]:.4g}, required {expected[i, j]:.4g}; that of evaluation {i // dim + 1}, "
+            f"coordinate {i % dim}, and of evaluation {j // dim + 1}, coordinate {j % dim}, is {found[i, j]:.10g}, and the "
+            f"configuration asks for {expected[i, j]:.10g}"
         )
     return None
 
@@ -93,11 +95,11 @@ def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None,
     drawn = _draw(subject, seed, size, expected)
     facts: dict[str, Any] = {"certain": True, "draws": drawn.size, "data": size}
     if drawn.min() < 0 or drawn.max() >= size:
-        return f"indices run from {drawn.min()} to {drawn.max()}, and the data from 0 to {size - 1}", facts
+        return f"indices {drawn.min()} to {drawn.max()}, required 0 to {size - 1}; of the data", facts
     if not estimator.replaced:
         ordered = np.sort(drawn, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
-            return f"a minibatch of kind {gradient.kind} holds a datum twice", facts
+            return f"a minibatch holds a datum twice; of kind {gradient.kind}", facts
     if estimator.exchangeable:
         wrong = _block_defect(subject, seed, size)
         if wrong or size == gradient.batch:
@@ -122,7 +124,7 @@ def index_stream(subject: Subject, seed: int, level: float) -> tuple[str | None,
         low, high = int(edges[worst]), int(edges[worst + 1]) - 1
         which = f"datum {low}" if low == high else f"the data {low} to {high}"
         return (
-            f"{which} of 0 to {size - 1} is drawn {met[worst]} times in {drawn.size}, where "
+            f"{which} of 0 to {size - 1} is drawn {met[worst]} times; in {drawn.size} draws, where "
             f"{drawn.size * (high - low + 1) / size:.4g} are expected: less likely than {chance:.1g} by chance"
         ), facts
     return None, facts
@@ -156,10 +158,10 @@ def _block_defect(subject: Subject, seed: int, size: int) -> str | None:
     for epoch in range(2):
         there = drawn[epoch * sweeps * blocks :][:blocks]
         if (np.sort(there.reshape(size, -1), axis=0) != np.arange(size)[:, None]).any():
-            return f"epoch {epoch + 1} of {gradient.kind} does not use every one of the {size} data once"
+            return f"an epoch does not use every datum once; epoch {epoch + 1} of {gradient.kind}, of {size} data"
         back = drawn[epoch * sweeps * blocks + blocks :][:blocks]
         if sweeps == 2 and (np.sort(back[::-1], axis=1) != np.sort(there, axis=1)).any():
-            return f"the sweep back of epoch {epoch + 1} is not the sweep there in reverse"
+            return f"the sweep back is not the sweep in reverse; of epoch {epoch + 1}"
     return None
 
 

@@ -141,15 +141,16 @@ def chance_faults(subject: CompositeSubject) -> list[str]:
             worst = float((chance - expected).abs().max())
             if not worst <= 1e-12:
                 found.append(
-                    f"a swap at energy differences of {_few(E[low] - E[high])} and a variance of {float(V[0, 0]):.3g} is made "
+                    f"the log of the chance is off by {worst:.3g}; a swap at energy differences of {_few(E[low] - E[high])} "
+                    f"and a variance of {float(V[0, 0]):.3g} is made "
                     f"with another chance than min(1, S): its logarithm is off by up to {worst:.3g}"
                 )
             flow = (chance - gaps[:, None] * (E[low] - E[high]))[:, 0::2] - chance[:, 1::2]
             unbalanced = float(flow.abs().max())
             if size == 0 and not unbalanced <= 1e-12:
                 found.append(
-                    "with exact energies the flow between two states and its reverse under exp(-U1/T1 - U2/T2) differ by the "
-                    f"factor exp({unbalanced:.3g})"
+                    f"flow and reverse flow differ by exp({unbalanced:.3g}); between two states, with exact energies, under "
+                    "exp(-U1/T1 - U2/T2)"
                 )
     return found
 
@@ -194,21 +195,21 @@ def law_faults(subject: CompositeSubject) -> list[str]:
             worst = float((gained - owed).abs().max())
             if not worst <= eps * (scale + 1):
                 found.append(
-                    f"an accepted swap changes the logarithm of the joint density of {', '.join(subject.scheme.state)} by up to "
-                    f"{worst:.3g} more than log S"
+                    f"log density after a swap off by {worst:.3g}; an accepted swap changes the logarithm of the joint density of "
+                    f"{', '.join(subject.scheme.state)} by up to that more than log S"
                 )
                 break
             if hooks.controls is not None and turn == 0:
                 apart = (hooks.controls.at - after[0]).abs().max()
                 if float(apart) != 0:
                     found.append(
-                        "a swap leaves the control variate behind: the noise of the energies has another law after it"
+                        "a swap leaves the control variate behind; the noise of the energies has another law after it"
                     )
             state = after
         else:
             worst = max(float((a - b).abs().max()) for a, b in zip(state, before, strict=True))
             if not worst <= eps * max(1.0, max(float(x.abs().max()) for x in before)):
-                found.append(f"two swaps in turn do not give the state back: it is off by up to {worst:.3g}")
+                found.append(f"two swaps in turn do not give the state back; it is off by up to {worst:.3g}")
     return found
 
 

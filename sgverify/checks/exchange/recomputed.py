@@ -64,11 +64,11 @@ def _start_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterato
     apart = np.abs(theta - told).max(axis=(1, 2))
     for replica in np.flatnonzero(apart > rounding)[:1]:
         yield (
-            f"replica {replica} starts at theta[0] = {theta[replica, 0, 0]:.6g}; expected {told[replica, 0, 0]:.6g}"
+            f"start {theta[replica, 0, 0]:.6g}, required {told[replica, 0, 0]:.6g}; replica {replica} starts at this theta[0]"
         )
     first = 0.0 if plan.exact else np.inf
     if not (transcript.first_variance == first).all():
-        yield f"before anything is measured the variances are {transcript.first_variance.flat[0]:.4g}; expected {first}"
+        yield f"first variances {transcript.first_variance.flat[0]:.4g}, required {first}; before anything is measured"
     if (transcript.first_controls is not None) != plan.controlled:
         yield (
             "there is a control variate where none is meant"
@@ -92,7 +92,7 @@ def _step_faults(
     due = not plan.exact and step.number % plan.period == 0
     if (step.spread_on is not None) != due:
         how = "measured" if step.spread_on is not None else "not measured"
-        yield "period", f"variances were {how} at step {step.number}; they are due every {plan.period} steps"
+        yield "period", f"variances were {how} at step {step.number}; due every {plan.period} steps"
         return
     if due:
         found = _measured(step, theta, controls, variance, plan)
@@ -101,8 +101,9 @@ def _step_faults(
             k, c = np.argwhere(~near)[0]
             yield (
                 "variance",
-                f"the variance of the difference of replicas {k + 1} and {k + 2} was {step.variance[k, c]:.9g} after step "
-                f"{step.number}; (1 - gamma) what it was + gamma what was measured is {found.variance[k, c]:.9g}",
+                f"variance {step.variance[k, c]:.6g}, required {found.variance[k, c]:.6g}; the variance of the difference of "
+                f"replicas {k + 1} and {k + 2} was {step.variance[k, c]:.9g} after step {step.number}, and (1 - gamma) what it "
+                f"was + gamma what was measured is {found.variance[k, c]:.9g}",
             )
             return
         # From here on the run's own variance is used, since it decides on the run's swaps.
@@ -110,7 +111,7 @@ def _step_faults(
     elif not (step.variance[:-1] == variance[:-1]).all():
         yield (
             "variance moved",
-            f"the variances of pairs changed at step {step.number}, where none was measured",
+            f"variances changed without a measurement; those of pairs, at step {step.number}",
         )
         return
     source = np.repeat(np.arange(len(plan.temperatures))[:, None], theta.shape[1], axis=1)
@@ -123,7 +124,7 @@ def _step_faults(
         yield "every", f"a swap was tried at step {step.number}; expected one every {plan.table.every} steps"
     yield from _moved_faults(step, source, plan)
     if not (step.recorded["walker"] == np.take_along_axis(walkers, source, 0)).all():
-        yield "walker", f"after step {step.number} replicas are not where their swaps have brought them"
+        yield "walker", f"replicas are not where their swaps brought them; after step {step.number}"
     if controls is None or step.controls is None:
         return
     wanted = tuple(np.take_along_axis(part, source[..., None], 0) for part in controls)
@@ -157,8 +158,9 @@ def _motion_faults(
             if not apart <= bound or recorded.count != len(recorded.given):
                 yield (
                     "motion",
-                    f"step {step.number} of replica {k + 1} took {name} = {float(old[k].flat[0]):.6g} to "
-                    f"{float(found[k].flat[0]):.9g}; the scheme at T = {T:.6g} and h = {h[k]:.6g} takes it to "
+                    f"{name} {float(found[k].flat[0]):.6g}, required {float(np.asarray(due).flat[0]):.6g}; step {step.number} of "
+                    f"replica {k + 1} took {name} = {float(old[k].flat[0]):.6g} to {float(found[k].flat[0]):.9g}; the "
+                    f"scheme at T = {T:.6g} and h = {h[k]:.6g} takes it to "
                     f"{float(np.asarray(due).flat[0]):.9g}",
                 )
                 return
@@ -282,7 +284,7 @@ def _swap_faults(
         ], source
     if not np.abs(found - energy).max() <= rough:
         k, c = np.unravel_index(int(np.argmax(np.abs(found - energy))), energy.shape)
-        text = f"replica {k + 1} compared the energy {found[k, c]:.9g} after step {step.number}; expected {energy[k, c]:.9g}"
+        text = f"energy {found[k, c]:.9g}, required {energy[k, c]:.9g}; compared by replica {k + 1} after step {step.number}"
         return [("energy", text)], source
     low = np.arange((step.number // plan.table.every) % min(2, R - 1), R - 1, 2)
     exponent = np.full(energy.shape, np.nan)
@@ -307,13 +309,14 @@ def _swap_faults(
     )
     if not np.array_equal(np.isnan(chance), np.isnan(said)):
         tried = [k + 1 for k in range(R) if not np.isnan(said[k]).all()]
-        text = f"after step {step.number} replicas {tried} were tried with the ones above; expected {(low + 1).tolist()}"
+        text = f"pairs from {tried} tried, required {(low + 1).tolist()}; replicas with the ones above, after step {step.number}"
         return [("pairs", text)], source
     if not np.nan_to_num(np.abs(chance - said)).max() <= slack:
         k, c = np.unravel_index(int(np.nanargmax(np.abs(chance - said))), chance.shape)
         text = (
-            f"replicas {k + 1} and {k + 2} were to swap with the chance {said[k, c]:.9g} after step {step.number}; expected "
-            f"{chance[k, c]:.9g} at T = {float(T[k, 0]):.6g} and {float(T[k + 1, 0]):.6g}"
+            f"chance {said[k, c]:.6g}, required {chance[k, c]:.6g}; replicas {k + 1} and {k + 2} were to swap with the chance "
+            f"{said[k, c]:.9g} after step {step.number}; expected {chance[k, c]:.9g} at T = {float(T[k, 0]):.6g} and "
+            f"{float(T[k + 1, 0]):.6g}"
         )
         return [("chance", text)], source
     accepted = np.zeros(energy.shape, dtype=bool)
@@ -327,7 +330,7 @@ def _swap_faults(
         return [
             (
                 "decision",
-                f"the swaps after step {step.number} are not those of its chances and uniform numbers",
+                f"swaps are not those of chance and uniform number; after step {step.number}",
             )
         ], source
     return [], source
@@ -346,7 +349,7 @@ def _moved_faults(step: ExchangeStep, source: np.ndarray, plan: ExchangePlan) ->
             if name == "p":
                 wanted = wanted * np.sqrt(T[:, None] / T[source])[..., None]
         if not np.abs(found - wanted).max() <= 8 * EPS * np.abs(wanted).max():
-            yield "state", f"after the swaps of step {step.number} {name} is not where it is meant to be"
+            yield "state", f"{name} is not where its swaps bring it; after step {step.number}"
 
 
 def _fresh(plan: ExchangePlan, theta: np.ndarray, coefficient: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -372,7 +375,7 @@ def _control_faults(
             yield (
                 name,
                 (
-                    f"the {name} of replica {k + 1} is {a[k, c, i]:.9g} after step {number}; expected {b[k, c, i]:.9g}"
+                    f"{name} {a[k, c, i]:.6g}, required {b[k, c, i]:.6g}; of replica {k + 1} after step {number}"
                 ),
             )
 

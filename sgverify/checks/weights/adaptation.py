@@ -165,7 +165,8 @@ def _gradient_defects(
         if not _near(np.where(sure[..., None], call.given, wanted), wanted, 10 * size):
             place = _worst(np.where(sure[..., None], call.given, wanted), wanted)
             yield (
-                f"a gradient of step {number}, on {_data(call.chosen)} at the energy {energy[place[:2]]:.6g}, was "
+                f"a gradient is {call.given[place]:.5g}, required {wanted[place]:.5g}; that of step {number}, on "
+                f"{_data(call.chosen)} at the energy {energy[place[:2]]:.6g}, was "
                 f"{call.given[place]:.8g}, and the multiplier times the plain estimate {call.plain[place]:.8g} is "
                 f"{wanted[place]:.8g}"
             )
@@ -176,7 +177,7 @@ def _weight_defects(written: list[AdaptationStep], adaptation: Adaptation) -> It
     """Sentences about weights that do not follow from the chain's own energy, or a draw's weight that differs from the rule."""
     before = np.full_like(written[0].weights, adaptation.start)
     if before.dtype != np.float64:
-        yield f"the weights are kept in {before.dtype}, and single steps are lost in it; expected float64"
+        yield f"weights in {before.dtype}, required float64; single steps are lost in it"
     for step in written:
         number, weights, energies, logs = step.number, step.weights, step.energies, step.logs
         for place in np.ndindex(energies.shape):
@@ -191,14 +192,15 @@ def _weight_defects(written: list[AdaptationStep], adaptation: Adaptation) -> It
             if not _near(weights[place], np.array(wanted), CLOSE):
                 i = _worst(weights[place], np.array(wanted))[0]
                 yield (
-                    f"theta({i + 1}) after step {number} is {weights[place][i]:.10g} in a chain, and its energy {energy:.6g} makes "
-                    f"it {wanted[i]:.10g}"
+                    f"theta({i + 1}) is {weights[place][i]:.5g}, required {wanted[i]:.5g}; after step {number} it is "
+                    f"{weights[place][i]:.10g} in a chain, and its energy {energy:.6g} makes it {wanted[i]:.10g}"
                 )
                 return
             counts = log_weight_of(adaptation, wanted, energy)
             if not abs(logs[place] - counts) <= CLOSE * (1 + abs(energy) + abs(counts)):
                 yield (
-                    f"a draw of the energy {energy:.6g} counted exp({logs[place]:.10g}) after step {number}, and its weights "
+                    f"log weight {logs[place]:.5g}, required {counts:.5g}; a draw of the energy {energy:.6g} counted "
+                    f"exp({logs[place]:.10g}) after step {number}, and its weights "
                     f"at that step make it exp({counts:.10g})"
                 )
                 return
@@ -223,7 +225,8 @@ def _average_defects(
     if not float(np.abs(found - wanted).max()) <= 1e-10 * float(np.abs(values).max()):
         place = _worst(found, wanted)
         yield (
-            f"the average of theta[0] over {STEPS} draws of a chain at {rows[place[0]].schedule} is {found[place]:.10g}, and "
+            f"an average is {found[place]:.5g}, required {wanted[place]:.5g}; that of theta[0] over {STEPS} draws of "
+            f"a chain at {rows[place[0]].schedule} is {found[place]:.10g}, and "
             f"sum h w f/sum h w of its states is {wanted[place]:.10g}"
         )
 

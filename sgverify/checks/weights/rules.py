@@ -117,8 +117,9 @@ def stream_defects(
                 continue
             if all(np.array_equal(np.sort(a, axis=0), np.sort(b, axis=0)) for a, b in pairs):
                 when = {0: "of the same step", 1: "a step earlier", -1: "a step later"}[lag]
-                yield f"weights adapt by energies of the minibatches of {name}" + (
-                    f", {when}" if other is of_gradients else ""
+                yield (
+                    f"energies are not drawn anew; weights adapt by energies of the minibatches of {name}"
+                    + (f", {when}" if other is of_gradients else "")
                 )
                 return
 
@@ -161,7 +162,8 @@ def _region_defects(adaptation: Adaptation) -> Iterator[str]:
         wanted = 1 + sum(Fraction(energy) > edge for edge in inner)
         if region != wanted:
             yield (
-                f"the energy {energy!r} was put into region {region}, and lies in region {wanted}: regions hold u_(i-1) < U <= u_i"
+                f"region {region} of an energy, required {wanted}; the energy {energy!r} was put there, and regions hold "
+                "u_(i-1) < U <= u_i"
             )
             return
 
@@ -189,7 +191,8 @@ def _law_defects(adaptation: Adaptation) -> Iterator[str]:
     if not worst <= CLOSE * size:
         place = int(np.argmax(np.abs(np.diff(left))))
         yield (
-            "the law that the multiplied gradient leaves invariant, times the weights of draws, is not exp(-U/T): they differ by "
+            "gradients and weights do not undo one another; the law that the multiplied gradient leaves invariant, times the "
+            "weights of draws, is not exp(-U/T): they differ by "
             f"{worst:.3g} in the log between energies {ends[0]:.4g} and {ends[-1]:.4g}, most from {ends[place]:.4g} to "
             f"{ends[place + 1]:.4g}"
         )
@@ -199,7 +202,8 @@ def _law_defects(adaptation: Adaptation) -> Iterator[str]:
     apart = float(np.abs(plain - smooth).max())
     if not apart <= CLOSE * size:
         yield (
-            f"theta(J)^zeta and Psi_theta(U)^zeta differ by {apart:.3g} in the log at the upper ends of regions, where they are one"
+            f"theta(J) and Psi_theta(U) differ by {apart:.3g}; their powers zeta, in the log at the upper ends of regions, where "
+            "they are one"
         )
 
 
@@ -223,7 +227,7 @@ def _still_defects(adaptation: Adaptation) -> Iterator[str]:
     if not float(np.abs(mean).max()) <= CLOSE * scale + rounding:
         place = int(np.argmax(np.abs(mean)))
         yield (
-            f"at the exact fixed point the weights go on moving: theta({place + 1}) by {mean[place]:.3g} omega a step on average, "
+            f"weights move on at the exact fixed point; theta({place + 1}) by {mean[place]:.3g} omega a step on average, "
             f"where its single moves are about {scale:.3g} omega"
         )
 
@@ -232,13 +236,16 @@ def _step_defects(adaptation: Adaptation) -> Iterator[str]:
     """Sentences if omega_k does not fall, or if k^alpha omega_k does not tend to A from below within the relative B/k^alpha."""
     omegas = [float(adaptation.omega(k)) for k in NUMBERS]
     if any(not 0 < b < a for a, b in pairwise(omegas)):
-        yield f"step sizes do not fall: omega = {omegas[0]:.4g} at step 1 and {omegas[-1]:.4g} at step {NUMBERS[-1]}"
+        yield f"step sizes do not fall; omega = {omegas[0]:.4g} at step 1 and {omegas[-1]:.4g} at step {NUMBERS[-1]}"
         return
     for k, omega in zip(NUMBERS, omegas, strict=True):
         reached = float(k) ** adaptation.alpha * omega / adaptation.scale
         wanted = 1 / (1 + adaptation.offset * float(k) ** -adaptation.alpha)
         if not abs(reached - wanted) <= CLOSE:
-            yield f"omega at step {k} is {omega:.10g}: k^alpha omega_k/A is {reached:.10g}, and {wanted:.10g} was expected"
+            yield (
+                f"k^alpha omega_k/A is {reached:.5g}, required {wanted:.5g}; omega at step {k} is {omega:.10g}, and so "
+                f"{reached:.10g} where {wanted:.10g} is due"
+            )
             return
 
 
