@@ -270,10 +270,10 @@ class Expressions:
 
     def term_around(self, start: int, end: int) -> str | None:
         """The text of the largest term around these characters: a summand of what is computed."""
-        around = [term for term in self.terms if term.start <= start and end <= term.end]
-        if not around:
+        holding = [term for term in self.terms if term.start <= start and end <= term.end]
+        if not holding:
             return None
-        term = max(around, key=lambda term: term.end - term.start)
+        term = max(holding, key=lambda term: term.end - term.start)
         return self.text[term.start : term.end]
 
     def shown(self, start: int, end: int) -> ast.expr | None:

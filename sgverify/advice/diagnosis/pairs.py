@@ -28,7 +28,7 @@ MOST = 400
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedEdit:
     """An edit in one place and the difference of its step."""
 
     text: Text
@@ -36,7 +36,7 @@ class Tried:
     difference: Difference
 
 
-def pairs(wrong: Difference, tried: Sequence[Tried]) -> list[tuple[Text, Candidate]]:
+def pairs(wrong: Difference, tried: Sequence[TriedEdit]) -> list[tuple[Text, Candidate]]:
     """The edits in two places of one text whose changes add up to the defect, those of one rule first."""
     found: dict[tuple[int, int], None] = {}
     first = wrong.leading
@@ -69,7 +69,7 @@ def _summing(coefficients: np.ndarray, wrong: np.ndarray, places: Sequence[int])
                 yield int(i), int(kept[k])
 
 
-def _joined(one: Tried, other: Tried) -> tuple[Text, Candidate] | None:
+def _joined(one: TriedEdit, other: TriedEdit) -> tuple[Text, Candidate] | None:
     """Both edits as one; None where they touch one another or belong to different texts."""
     if one.text is not other.text:
         return None
@@ -84,4 +84,4 @@ def _joined(one: Tried, other: Tried) -> tuple[Text, Candidate] | None:
     return one.text, Candidate(tuple(changes), cost, rule)
 
 
-__all__ = ["Tried", "pairs"]
+__all__ = ["TriedEdit", "pairs"]

@@ -12,7 +12,7 @@ from sgverify.advice.diagnosis.declared import declaration_of
 from sgverify.advice.diagnosis.expressions import Expressions
 from sgverify.advice.diagnosis.guidance import Guidance
 from sgverify.advice.diagnosis.model import Cause, Edit
-from sgverify.advice.diagnosis.pairs import Tried, pairs
+from sgverify.advice.diagnosis.pairs import TriedEdit, pairs
 from sgverify.advice.diagnosis.plainness import empties, plainness
 from sgverify.advice.diagnosis.rules import RARE, USUAL, Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
@@ -98,7 +98,7 @@ class _Search:
         self._wrong: set[tuple[float, ...]] = set()
         if self._before is not None and not self._before.passes:
             self._wrong.add(self._before.key)
-        self._measured: list[Tried] = []
+        self._measured: list[TriedEdit] = []
         self._idle: Edits = []
         self._odd: Edits = []
         self._tried = 0
@@ -183,7 +183,7 @@ class _Search:
                 if difference is None:
                     continue
                 if len(candidate.changes) == 1 and candidate.cost <= RARE:
-                    self._measured.append(Tried(text, candidate, difference))
+                    self._measured.append(TriedEdit(text, candidate, difference))
                 if difference.key in self._wrong:
                     continue
                 if not difference.passes:
