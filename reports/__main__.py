@@ -29,7 +29,9 @@ def main(arguments: list[str] | None = None) -> None:
         help="of experiments and of pages; by default that of the committed ones",
     )
     parser.add_argument("--workers", type=int, metavar="N", help="processes; by default one per processor")
-    parser.add_argument("--data", type=Path, metavar="FOLDER", help="the data of the part `posteriors`")
+    parser.add_argument(
+        "--data", type=Path, metavar="FOLDER", help="the data of the parts `posteriors` and `advised`"
+    )
     given = parser.parse_args(arguments)
     unknown = [name for name in given.part if name not in PARTS]
     if unknown:

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from reports import diagnoses, false_alarms, picture, pools, posteriors, slow_tests, suites, transcripts
+from reports import (
+    advised,
+    diagnoses,
+    false_alarms,
+    picture,
+    pools,
+    posteriors,
+    slow_tests,
+    suites,
+    transcripts,
+)
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path("reports")
@@ -108,12 +118,20 @@ def _make_slow_tests(choice: Choice) -> None:
 
 
 def _make_posteriors(choice: Choice) -> None:
+    posteriors.main([_data("posteriors", choice)])
+
+
+def _make_advised(choice: Choice) -> None:
+    advised.main([_data("advised", choice)], choice.effort or "default")
+
+
+def _data(part: str, choice: Choice) -> str:
     if choice.data is None:
         raise SystemExit(
-            "posteriors: the data are not in the repository; expected --data FOLDER with the files that "
+            f"{part}: the data are not in the repository; expected --data FOLDER with the files that "
             "reports/posteriors.py names"
         )
-    posteriors.main([str(choice.data)])
+    return str(choice.data)
 
 
 def _make_transcripts(choice: Choice) -> None:
@@ -227,8 +245,19 @@ _PARTS = (
         _make_posteriors,
         posteriors.render,
     ),
+    Part(
+        "advised",
+        ("posteriors/advised.json", "posteriors/advised.md"),
+        "what `sgverify advise` predicts on the same data, in --data FOLDER; left out without",
+        15,
+        _make_advised,
+        advised.render,
+    ),
 )
 PARTS = {part.name: part for part in _PARTS}
+
+OF_DATA = ("posteriors", "advised")
+"""The parts that read data which the repository does not hold."""
 
 KEPT = ("transcripts/before.txt",)
 """The files that no part makes: what an earlier version printed."""
@@ -238,7 +267,7 @@ def make(names: list[str], choice: Choice) -> None:
     """Make the parts of these names, or all that can be made, in the order of `PARTS`."""
     os.chdir(ROOT)
     for name, part in PARTS.items():
-        if name in names or (not names and (name != "posteriors" or choice.data is not None)):
+        if name in names or (not names and (name not in OF_DATA or choice.data is not None)):
             print(f"{name}: about {part.minutes:g} minutes of processor time", flush=True)
             part.make(choice)
 

@@ -23,7 +23,9 @@ from torch import Tensor
 
 import sgverify
 import sgverify.errors
+from sgverify.advice.closure.gaussian_closure import GaussianClosure
 from sgverify.checks import make_subject
+from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
 from sgverify.evidence import json_text
@@ -174,16 +176,19 @@ POSTERIORS: dict[str, Callable[[dict[str, Any]], Posterior]] = {
 
 
 MOST_STEPS, FEWEST_TIMES, TIMES = 20_000, 20, 40
-"""A run is this many times as long as the coordinate that is told takes to forget; it is not made where that is too long."""
+"""A run is this many times as long as its slowest direction takes to forget; it is not made where that is too long."""
+
+SETTLED = 5
+"""A run that is shorter, in times of forgetting, has hardly left its start in every direction."""
 
 
-def relaxation(sampling: Sampling, place: int) -> float:
-    """Steps in which a coordinate forgets, by the dynamics' own rates for its spread."""
-    c, target = sampling.subject.configuration, sampling.subject.target
-    stiffness = 1 / float(target.spread_float64(1.0)[place] ** 2)
-    kinetic = "p" in sampling.subject.scheme.dynamics.state
-    rate = min(float(c.friction) / 2, stiffness / float(c.friction)) if kinetic else stiffness
-    return 1 / (rate * sampling.ensemble.rows[0].at(1))
+def forgetting(subject: Subject, step: float) -> float | None:
+    """Steps in which the slowest direction forgets, 1/(1 - spectral radius) of the predicted chain; None where there is none."""
+    try:
+        chain = GaussianClosure(subject).law(step).chain
+    except sgverify.errors.InstabilityError:
+        return None
+    return None if chain is None else chain.forgetting
 
 
 def rows_of(name: str, posterior: Posterior, reference: dict[str, Any]) -> list[dict[str, Any]]:
@@ -213,19 +218,19 @@ def run(
     told = Sampling.of(scheme, load_configuration(settings), target=posterior.density, energy=False)
     bias = told.step_bias
     place = 0 if bias is None else bias.coordinate
-    slow = relaxation(told, place)
+    slow = forgetting(told.subject, told.ensemble.rows[0].at(1))
     row: dict[str, Any] = {
         "posterior": name,
         "scheme": scheme,
         "batch": posterior.batch,
         "asked": asked,
         "step": told.ensemble.rows[0].at(1),
-        "relaxation": slow,
+        "forgets": slow,
         "told": None,
         "distrust": None if bias is None else bias.distrust,
         "measured": None,
     }
-    if bias is None or math.isnan(bias.found):
+    if bias is None or math.isnan(bias.found) or slow is None:
         return row, None
     known = posterior.names[place]
     row |= {
@@ -288,6 +293,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         reference = row.get("reference_sd")
         ratio = "-" if not reference else f"{row['true_sd'] / reference:.3f}"
         remark = row.get("distrust") or (f"not run: {row['not_run']}" if row.get("not_run") else "")
+        if row["measured"] is not None and row["steps"] < SETTLED * (row["forgets"] or 0):
+            remark = f"not equilibrated: {row['steps']:,} steps, and the slowest direction forgets in {row['forgets']:,.0f}"
         if row.get("distrust"):
             told, remark = f"({told})" if row["told"] else "-", f"said not to be trusted here: {remark}"
         step = f"{row['step']:.3g} ({row['asked']})"

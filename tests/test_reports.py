@@ -11,6 +11,7 @@ import pytest
 
 from reports import slow_tests
 from reports.__main__ import main
+from reports.advised import agreement
 from reports.parts import KEPT, PARTS
 from sgverify.checks.verify_and_rate import replay
 from sgverify.evidence import Evidence, decode_errata, read_evidence
@@ -77,7 +78,7 @@ def rendered(name: str, folder: Path) -> None:
         )
 
 
-QUICK = ("diagnoses", "pools", "false-alarms", "posteriors")
+QUICK = ("diagnoses", "pools", "false-alarms", "posteriors", "advised")
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -90,6 +91,20 @@ def test_pages_are_those_of_the_stored_numbers(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", sorted(set(PARTS) - set(QUICK)))
 def test_the_large_pages_are_those_of_the_stored_numbers(name: str, tmp_path: Path) -> None:
     rendered(name, tmp_path)
+
+
+def test_a_bias_that_is_not_as_predicted_is_named() -> None:
+    row = {
+        "predicted_sd": [0.10, 0.01, 0.10],
+        "found_sd": [0.13, 0.02, 0.13],
+        "error_of_sd": [0.001, 0.001, 0.01],
+        "predicted_mean": [0.0, 0.2, 0.0],
+        "found_mean": [0.1, 0.21, 0.05],
+        "error_of_mean": [0.01, 0.01, 0.01],
+    }
+    said = agreement(row)
+    assert [text.partition(":")[0] for text in said] == ["sd[0]", "sd[2]", "mean[0]"]
+    assert "not decided" in said[1] and "not decided" not in said[0]
 
 
 def pieces(suite: str) -> list[Evidence]:
