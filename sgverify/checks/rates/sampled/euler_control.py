@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
-from sgverify.checks.rates.sampled.plan import NoSweep, plan_sweep
-from sgverify.checks.rates.sampled.reference import truth_of
+from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
+from sgverify.checks.rates.sampled.plan import NoSweep
 from sgverify.checks.rates.sampled.sweep import looks_at
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
@@ -183,9 +183,11 @@ def _sampled(item: Subject, level: float) -> Control:
         control = None
         apart = sweep.disagreement()
         if apart:
-            why = f"the chains of its control {item.reference} have not forgotten their start: {apart}"
+            why = f"of its control {item.reference}: {apart}"
             return Control(item.reference, np.nan, np.nan, 0.0, "chains", level, why)
-        for sample, steps in _without_the_largest(sweep.sample, sweep.steps):
+        # An error of the reference average, or of a Gaussian control's, shifts all points by the same amount.
+        shared = sweep.sample.shifted(sweep.error)
+        for sample, steps in _without_the_largest(shared, sweep.steps):
             # Bonferroni: two signs of the coefficient, all looks, and all subsets of the steps share the level.
             tail = level / (2 * len(plan.looks) * max(1, len(plan.steps) - TERMS))
             control = _fitted(item, sample, steps, tail, level)
@@ -213,14 +215,12 @@ def _fitted(
     h = np.asarray(steps)
     # Columns of size 1 at the largest step keep the normal equations well conditioned.
     columns = np.stack([(h / h[0]) ** power for power in range(1, TERMS + 2)], axis=1)
-    # An error of the reference average shifts all points by the same amount.
-    moved = sample.shifted(truth_of(item)[1])
-    fit = fit_terms(moved, columns[:, :TERMS])
+    fit = fit_terms(sample, columns[:, :TERMS])
     if fit.p_value < LACK_OF_FIT:
         return None
     # Omitted powers of h bias the first coefficient: a second fit has one more term, at most as large as the whole error.
-    whole = max(abs(float(sample.values[0])), float(moved.covariance[0, 0]) ** 0.5)
-    guard = fit_terms(moved, columns, shrink=[*[None] * TERMS, whole])
+    whole = max(abs(float(sample.values[0])), float(sample.covariance[0, 0]) ** 0.5)
+    guard = fit_terms(sample, columns, shrink=[*[None] * TERMS, whole])
     (value, bound, error), (other, least, _) = (_first(item, tail, steps[0]) for item in (fit, guard))
     bound = min(bound, least) if value * other > 0 else 0.0
     why = ""

@@ -7,129 +7,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Any
 
 from sgverify.checks.question import Question
 from sgverify.checks.rates.finite_time import schedule_text
 from sgverify.checks.rates.sampled.euler_control import control_of, first_order_error, with_control
+from sgverify.checks.rates.sampled.forgetting import FEWEST, NoRun
+from sgverify.checks.rates.sampled.gaussian_control import corrected
+from sgverify.checks.rates.sampled.length_plan import SHIFTS, LengthRun, plan_run
 from sgverify.checks.rates.sampled.method import (
+    DISAGREEMENT,
     SampledAverages,
     cost_text,
     decided,
     expansion_fails,
-    most_steps,
     run_chains,
     run_seed,
     share_of,
 )
-from sgverify.checks.rates.sampled.pilot import affine_time
-from sgverify.checks.rates.sampled.plan import NoSweep, first_step, plan_sweep
 from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
 from sgverify.checks.subject.biased_gradient import as_theorem_2_allows
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
-from sgverify.configuration import Configuration
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, Sample, decide_length_bias, decide_length_mse
-from sgverify.samplers import Row, horizon, power
-
-FORGOTTEN = 5
-"""The number of relaxation times tau that the shortest length must cover. From then on the start contributes tau/(L h) times
-its offset to an average, as the first term of the theorems says, up to a relative error of e^-5."""
-
-FEWEST = 4
-"""The fewest lengths for a decision."""
-
-DOUBLED = 2**7
-"""The longest of eight doubling lengths, in units of the first."""
-
-
-class NoRun(Exception):
-    """Raised if no chains can show a rate in L; the message gives the reason."""
-
-
-def check_forgotten(
-    subject: Subject, kind: str, alpha: Fraction, scale: float, lengths: Sequence[int]
-) -> None:
-    """Raise `NoRun` if chains do not forget their start within some length: a transient is no rate."""
-    tau = relaxation_time(subject, scale * lengths[-1] ** -float(alpha))
-    least = _shortest(kind, alpha, scale, tau)
-    if len(lengths) >= FEWEST and lengths[0] < least:
-        raise NoRun(
-            f"the chains do not forget their start within L={lengths[0]}: they relax in {tau:.3g} units of time, and the "
-            f"lengths must cover {FORGOTTEN} times that; give sweep.lengths from {least} on, or a larger schedule.scale"
-        )
-
-
-def shortest_length(
-    subject: Subject, kind: str, alpha: Fraction, scale: float, wanted: int, *, of_the_first: bool
-) -> int:
-    """The first of the doubling lengths: `wanted`, or the shortest in which chains forget their start. Raises `NoRun`.
-
-    With `of_the_first`, `scale` is the step size h = C L^-alpha at the first length; otherwise `scale` is C.
-    """
-    least, power = wanted, float(alpha)
-    while True:
-        C = scale * least**power if of_the_first else scale
-        tau = relaxation_time(subject, C * (DOUBLED * least) ** -power)
-        needed = _shortest(kind, alpha, C, tau)
-        if needed <= least:
-            return least
-        least = max(least + 1, math.ceil(FORGOTTEN * tau / scale)) if of_the_first else needed
-
-
-def _shortest(kind: str, alpha: Fraction, scale: float, tau: float) -> int:
-    """The least L whose steps cover `FORGOTTEN` relaxation times tau: L h, or about C L^(1 - alpha)/(1 - alpha)."""
-    span = scale / (1 - float(alpha) if kind == "power" else 1.0)
-    return math.ceil((FORGOTTEN * tau / span) ** (1 / (1 - float(alpha))))
-
-
-def relaxation_time(subject: Subject, step: float) -> float:
-    """The relaxation time of the chain at one step size: from the spectral radius of an affine step, else from a pilot run."""
-    if subject.affine:
-        return affine_time(subject, step)
-    try:
-        return plan_sweep(subject).pilot.time
-    except NoSweep as why:
-        raise NoRun(str(why)) from None
-
-
-SHORTEST, POINTS = 100, 8
-"""The first sampled length if `sweep.lengths` is open and chains forget their start within it, and the number of doubling
-lengths if a default run can afford them."""
-
-LOOKS = 4
-"""The most looks at the growing sample; every look doubles the chains."""
-
-CHAINS = 1024
-"""The chains of the first look if the configuration leaves `chains` open."""
-
-SHARE = 1 / 4
-"""The part of the steps of a default run that one schedule may take before a further look, since `verify` follows several."""
-
-SHIFTS = 3
-"""The most halvings of an open scale, each because the expansion does not hold along the schedule."""
-
-
-@dataclass(frozen=True)
-class _Run:
-    """A planned run: the schedule, its rows (one per length), and the number of chains after each look.
-
-    `shifts` counts the scales that were replaced by smaller ones. `decisions` is the largest number of decisions that share
-    the level: a smaller scale continues at the look at which the larger one was abandoned, so that each shift adds at most
-    one decision.
-    """
-
-    kind: str
-    alpha: Fraction
-    scale: float
-    lengths: tuple[int, ...]
-    rows: tuple[Row, ...]
-    looks: tuple[int, ...]
-    shifts: int
-    decisions: int
 
 
 def sampled_consistency(question: Question) -> Evidence:
@@ -187,7 +91,7 @@ def sampled_error(question: Question) -> Evidence:
 
 def _settle(
     subject: Subject, quantity: str, kind: str, alpha: Fraction, order: int, what: str
-) -> tuple[_Run, SampledAverages, Decision]:
+) -> tuple[LengthRun, SampledAverages, Decision]:
     """The run, its averages and the decision: samples grow until one decides.
 
     The scale is halved while the expansion does not hold along the schedule.
@@ -196,7 +100,7 @@ def _settle(
     look = 0
     for shifts in range(SHIFTS + 1 if open_scale else 1):
         try:
-            run = _plan(subject, quantity, kind, alpha, shifts)
+            run = plan_run(subject, quantity, kind, alpha, shifts)
         except NoRun:
             # At the smaller scale the chains do not forget their start within the lengths: keep the last decision.
             if not shifts:
@@ -204,7 +108,7 @@ def _settle(
             break
         for found in _looks_at(subject, run, look):
             look = run.looks.index(found.chains)
-            sample, lengths = _sample(subject, run, found)
+            sample, lengths = _sample(subject, run, found, quantity)
             if len(lengths) < FEWEST:
                 stop = "; ".join(str(row) for row in found.diverged if row) or "give more in sweep.lengths"
                 reason = f"too few lengths without divergence; a rate needs {FEWEST}, and there are {len(lengths)}: {stop}"
@@ -216,7 +120,12 @@ def _settle(
                 decision = with_resolution(subject, decision, float(sample.covariance[0, 0]))
             fits = not expansion_fails(decision)
             if decision.verdict != "inconclusive":
-                return run, found, decision
+                apart = _no_control(found)
+                return (
+                    run,
+                    found,
+                    replace(decision, verdict="inconclusive", reason=apart) if apart else decision,
+                )
             if not fits or decision.more is None:
                 break
         if len(lengths) >= FEWEST and fits:
@@ -224,55 +133,7 @@ def _settle(
     return run, found, decision
 
 
-def _plan(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: int) -> _Run:
-    """The configured run with its scale halved `shifts` times. Raises `NoRun`."""
-    c = subject.configuration
-    scale = c.schedule.scale or first_step(subject) / 2**shifts
-    # bias^2/variance grows with the scale and not with L: the first length gets the largest safe step.
-    largest = quantity == "mse" and c.schedule.scale is None and kind == "horizon"
-    if c.sweep.lengths:
-        lengths = tuple(sorted(set(c.sweep.lengths)))
-        if len(lengths) < FEWEST:
-            raise NoRun(f"sweep.lengths={list(lengths)}: a rate from samples needs at least {FEWEST} lengths")
-        scale *= float(lengths[0]) ** float(alpha) if largest else 1.0
-        check_forgotten(subject, kind, alpha, scale, lengths)
-    else:
-        first = shortest_length(subject, kind, alpha, scale, SHORTEST, of_the_first=largest)
-        lengths = _open_lengths(subject, first, kind)
-        scale *= float(first) ** float(alpha) if largest else 1.0
-    rows = (
-        horizon(scale, float(alpha), lengths) if kind == "horizon" else power([scale], float(alpha), lengths)
-    )
-    if subject.affine and kind == "horizon":
-        steps = [row.schedule.at(1) for row in rows]
-        subject.check_stable(sorted(set(steps), reverse=True), "schedule.scale*L^-alpha")
-    per_chain = sum(row.lengths[-1] for row in rows)
-    chosen = SHIFTS if c.schedule.scale is None else 0
-    if c.chains != Configuration().chains:
-        return _Run(kind, alpha, scale, lengths, rows, (c.chains,), shifts, 2 + chosen)
-    looks = tuple(
-        n for n in (CHAINS * 2**k for k in range(LOOKS)) if n * per_chain <= SHARE * most_steps(subject)
-    )
-    if not looks:
-        raise NoRun(
-            f"{CHAINS * per_chain:.1e} steps, a default run has {SHARE * most_steps(subject):.0e}; {CHAINS} chains of the lengths "
-            f"{', '.join(map(str, lengths))} take {cost_text(subject, CHAINS * per_chain)}; give chains to run them all the same, "
-            "or shorter sweep.lengths"
-        )
-    # The bound of an Euler control takes one more share of the level.
-    return _Run(kind, alpha, scale, lengths, rows, looks, shifts, len(looks) + chosen + 1)
-
-
-def _open_lengths(subject: Subject, first: int, kind: str) -> tuple[int, ...]:
-    """Doubling lengths from `first` on: as many as a default run can afford, but enough for a rate."""
-    for count in range(POINTS, FEWEST - 1, -1):
-        lengths = tuple(first * 2**k for k in range(count))
-        if CHAINS * (lengths[-1] if kind == "power" else sum(lengths)) <= SHARE * most_steps(subject):
-            break
-    return lengths
-
-
-def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[SampledAverages]:
+def _looks_at(subject: Subject, run: LengthRun, first: int = 0) -> Iterator[SampledAverages]:
     """The averages after each look, from look `first` on.
 
     Bias and mean square error share them, as do all claims about the same schedule.
@@ -284,14 +145,22 @@ def _looks_at(subject: Subject, run: _Run, first: int = 0) -> Iterator[SampledAv
         if look < first:
             continue
         if look not in known:
-            (made,) = run_chains(
-                subject,
-                run.rows,
-                seed=run_seed(subject, *stage),
-                first=done,
-                count=chains - done,
-                progress=(done / run.looks[-1], chains / run.looks[-1]),
+            beside = () if run.control is None else (run.control.subject,)
+            made, *others = (
+                run_chains(
+                    item,
+                    run.rows,
+                    seed=run_seed(subject, *stage),
+                    first=done,
+                    count=chains - done,
+                    progress=(done / run.looks[-1], chains / run.looks[-1]),
+                )[0]
+                for item in (subject, *beside)
             )
+            if run.control is not None:
+                known_averages = [value for value, _ in _expected(subject, run)]
+                by_row = [known_averages] if run.kind == "power" else [[value] for value in known_averages]
+                made = corrected(made, others[0], by_row)
             known[look] = known[look - 1].joined(made) if look > first else made
         done = chains
         yield known[look]
@@ -303,25 +172,59 @@ def _known(subject: Subject, *stage: Any) -> dict[int, SampledAverages]:
     return {}
 
 
-def _errors(subject: Subject, run: _Run, found: SampledAverages) -> list[tuple[int, Any, Any]]:
-    """(length, errors of the single chains, how they diverged or None), from the shortest to the longest."""
-    truth = truth_of(subject)[0]
+@cached_per_subject
+def _expected(subject: Subject, run: LengthRun) -> list[tuple[float, float]]:
+    """The exact averages of the control by length, with the bounds of their errors; empty without a control."""
+    if run.control is None:
+        return []
+    return run.control.averages(run.kind, run.alpha, run.scale, run.lengths)
+
+
+def _no_control(found: SampledAverages) -> str:
+    """A sentence where the control's averages differ from their exact expectations; "" where they do not."""
+    if found.taken is None:
+        return ""
+    means = found.taken.mean(-1)
+    errors = found.taken.std(-1, ddof=1) / found.chains**0.5
+    bound = NormalDist().inv_cdf(1 - DISAGREEMENT / (2 * means.size))
+    if not (abs(means) > bound * errors).any():
+        return ""
+    return "the control is none; chains on a Gaussian target do not average what their exact law says"
+
+
+def _errors(
+    subject: Subject, run: LengthRun, found: SampledAverages, quantity: str
+) -> list[tuple[int, Any, Any]]:
+    """(length, errors of the single chains, how they diverged or None), from the shortest to the longest.
+
+    A control takes noise away from biases; a mean square error is about that noise.
+    """
+    truth, values = truth_of(subject)[0], found.values
+    if quantity == "mse" and found.taken is not None:
+        values = values + found.taken
     if run.kind == "power":
-        return [(n, found.values[0, k] - truth, found.diverged[0]) for k, n in enumerate(run.lengths)]
-    return [(n, found.values[i, 0] - truth, found.diverged[i]) for i, n in enumerate(run.lengths)]
+        return [(n, values[0, k] - truth, found.diverged[0]) for k, n in enumerate(run.lengths)]
+    return [(n, values[i, 0] - truth, found.diverged[i]) for i, n in enumerate(run.lengths)]
 
 
-def _sample(subject: Subject, run: _Run, found: SampledAverages) -> tuple[Sample, list[int]]:
-    kept = [(length, errors) for length, errors, diverged in _errors(subject, run, found) if diverged is None]
+def _sample(
+    subject: Subject, run: LengthRun, found: SampledAverages, quantity: str
+) -> tuple[Sample, list[int]]:
+    kept = [
+        (length, errors)
+        for length, errors, diverged in _errors(subject, run, found, quantity)
+        if diverged is None
+    ]
     if len(kept) < 2:
         return Sample.of([], standard_errors=[]), []
     sample = Sample.of_chains([errors for _, errors in kept], coupled=run.kind == "power")
-    return sample.shifted(truth_of(subject)[1]), [length for length, _ in kept]
+    bound = max((bound for _, bound in _expected(subject, run)), default=0.0)
+    return sample.shifted(truth_of(subject)[1] + bound), [length for length, _ in kept]
 
 
 def _decide(
     subject: Subject,
-    run: _Run,
+    run: LengthRun,
     sample: Sample,
     lengths: Sequence[int],
     quantity: str,
@@ -372,9 +275,9 @@ def _unless_it_vanishes(decision: Decision, what: str) -> Decision:
     return replace(decision, verdict="inconclusive", reason=reason)
 
 
-def _points(subject: Subject, run: _Run, found: SampledAverages, quantity: str) -> list[Point]:
+def _points(subject: Subject, run: LengthRun, found: SampledAverages, quantity: str) -> list[Point]:
     points, reference = [], reference_of(subject)
-    for length, errors, diverged in _errors(subject, run, found):
+    for length, errors, diverged in _errors(subject, run, found, quantity):
         step = run.scale * float(length) ** -float(run.alpha)
         if diverged is not None:
             points.append(Point(step=step, length=length, kind="sampled", diverged=True, note=str(diverged)))

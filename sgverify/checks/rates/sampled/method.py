@@ -32,6 +32,9 @@ SPEED = 1e7
 OWN_STEP, OWN_DATUM = 8.0, 0.6
 """The cost of a step on a user's own torch code, and of each datum that its gradient visits, in steps at `SPEED`, as measured."""
 
+DATUM = 0.3
+"""The same of each datum of a target of the catalogue whose potential is not quadratic."""
+
 OWN_WORK = 10.0
 """How much longer than other default runs one on a user's own torch code may take: minutes."""
 
@@ -41,17 +44,23 @@ WIDEST = 4096
 
 @dataclass(frozen=True)
 class SampledAverages:
-    """Sampled averages of one observable, shape (rows, K, chains), K averages per row, and how rows diverged (or None)."""
+    """Sampled averages of one observable, shape (rows, K, chains), K averages per row, and how rows diverged (or None).
+
+    `taken`, of the same shape, is the noise of a control that was taken away from them, of expectation 0; None without a control.
+    """
 
     values: np.ndarray
     diverged: tuple[Divergence | None, ...]
     chains: int
+    taken: np.ndarray | None = None
 
     def joined(self, other: SampledAverages) -> SampledAverages:
         """These chains followed by other chains of the same rows; a row that diverged in either sample has diverged."""
         diverged = tuple(a or b for a, b in zip(self.diverged, other.diverged, strict=True))
         values = np.concatenate([self.values, other.values], axis=-1)
-        return SampledAverages(values, diverged, self.chains + other.chains)
+        both = [part.taken for part in (self, other) if part.taken is not None]
+        taken = np.concatenate(both, axis=-1) if len(both) == 2 else None
+        return SampledAverages(values, diverged, self.chains + other.chains, taken)
 
 
 def run_seed(subject: Subject, *stage: Any) -> int:
@@ -121,6 +130,15 @@ def step_cost(subject: Subject) -> float:
     return OWN_STEP + OWN_DATUM * data * evaluations(subject.scheme, minibatches=table.estimator.draws_data)
 
 
+def work_of_step(subject: Subject) -> float:
+    """The work of one step, in steps at `SPEED`, where each datum of a potential that is not quadratic counts."""
+    target, table = subject.target, subject.configuration.gradient
+    if isinstance(target.prior, OwnPotential) or target.quadratic:
+        return step_cost(subject)
+    data = table.batch if table.estimator.draws_data else target.size or 0
+    return 1.0 + DATUM * data * evaluations(subject.scheme, minibatches=table.estimator.draws_data)
+
+
 def most_steps(subject: Subject) -> float:
     """The largest total number of steps before a further look of a default run."""
     cost = step_cost(subject)
@@ -129,7 +147,7 @@ def most_steps(subject: Subject) -> float:
 
 def cost_text(subject: Subject, steps: float) -> str:
     """The cost of `steps`, the total number of steps over all chains, in a sentence with a time."""
-    speed = SPEED / step_cost(subject)
+    speed = SPEED / work_of_step(subject)
     seconds = steps / speed
     unit, size = next((u for u in _UNITS if seconds < 100 * u[1]), _UNITS[-1])
     return f"{steps:.1e} steps in all, about {max(1.0, seconds / size):.0f} {unit} at {speed:.0e} a second"

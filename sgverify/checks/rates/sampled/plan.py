@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import cost_text, most_steps
+from sgverify.checks.rates.sampled.gaussian_control import GaussianControl
+from sgverify.checks.rates.sampled.method import cost_text, most_steps, work_of_step
 from sgverify.checks.rates.sampled.pilot import CHAINS, LENGTHS, Pilot, run_pilot
 from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.subject.caching import cached_per_subject
@@ -76,6 +77,9 @@ LOOKS = 5
 FIRST_WORK = 2.5e7
 """The steps of the first look, over all chains and rows, if chains relax fast: enough to outweigh the overhead of a run."""
 
+CONTROLLED_CHAINS, CONTROLLED_WORK = 256, 7.5e7
+"""The chains of the first look beside a Gaussian control, and the work of all looks, in steps at `SPEED`: seconds."""
+
 SHIFTS = 4
 """The most halvings of all steps of a default sweep, each because the expansion does not hold at the largest step."""
 
@@ -114,7 +118,7 @@ class SweepPlan:
 
     `chosen`: the steps are defaults and may be halved; `shifts` counts the halvings so far. `shares`: the averaging time of
     each step in units of `time`, for independent rows (empty: 1 each). `planned`: for a later sweep, the number of looks of
-    the first one, whose division of the level it keeps.
+    the first one, whose division of the level it keeps. `control`: the chains whose known averages take noise away.
     """
 
     steps: tuple[float, ...]
@@ -128,6 +132,7 @@ class SweepPlan:
     shifts: int = 0
     shares: tuple[float, ...] = ()
     planned: int = 0
+    control: GaussianControl | None = None
 
     @property
     def decisions(self) -> int:
@@ -151,8 +156,18 @@ class SweepPlan:
         return made
 
 
+def check_crossed(subject: Subject) -> None:
+    """Raise `NoSweep` where chains of any length show one of several modes."""
+    barrier = subject.target.barrier_float64(subject.configuration.temperature)
+    if barrier > UNCROSSED:
+        raise NoSweep(
+            f"the modes of target.name={subject.configuration.target.name!r} are apart by a barrier of {barrier:.3g} T, "
+            "which chains of any length do not cross, so that averages show one mode; raise temperature, or lower target.size"
+        )
+
+
 @cached_per_subject
-def plan_sweep(subject: Subject) -> SweepPlan:
+def plan_by_pilot(subject: Subject) -> SweepPlan:
     """Choose steps, times and looks, by a pilot run.
 
     Configured `sweep.steps` are used unchanged. Otherwise the first step is the configured step, or the default step halved
@@ -161,12 +176,7 @@ def plan_sweep(subject: Subject) -> SweepPlan:
     and configured `chains` are those of a single look. Raises `NoSweep`.
     """
     c = subject.configuration
-    barrier = subject.target.barrier_float64(c.temperature)
-    if barrier > UNCROSSED:
-        raise NoSweep(
-            f"the modes of target.name={c.target.name!r} are apart by a barrier of {barrier:.3g} T, "
-            "which chains of any length do not cross, so that averages show one mode; raise temperature, or lower target.size"
-        )
+    check_crossed(subject)
     if subject.target.rugged and not c.sweep.steps:
         raise NoSweep(
             f"target.name={c.target.name!r} has modes between which chains of moderate length hardly move, so no rate is looked "
@@ -202,7 +212,7 @@ def plan_sweep(subject: Subject) -> SweepPlan:
     burn_in = c.burn_in * steps[0] if c.burn_in else FORGOTTEN * pilot.time
     shares = () if coupled or c.steps != Configuration().steps else shares_of(subject, steps)
     plan = SweepPlan(tuple(steps), coupled, chosen, pilot, burn_in, 0.0, (), diverged, shares=shares)
-    return _with_budget(subject, plan)
+    return with_budget(subject, plan)
 
 
 def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
@@ -216,7 +226,7 @@ def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
         planned=plan.planned or len(plan.looks),
     )
     try:
-        return _with_budget(subject, halved)
+        return with_budget(subject, halved)
     except NoSweep:
         return None
 
@@ -263,9 +273,11 @@ def _refuse_costly_pilot(subject: Subject) -> None:
         )
 
 
-def _with_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
+def with_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
     """The plan with its averaging time and its looks."""
     c, default, most_work = subject.configuration, Configuration(), most_steps(subject)
+    if plan.control is not None:
+        return _with_controlled_budget(subject, plan)
     per_time = sum(1 / step for step in plan.steps) + (MOST / plan.steps[0] if plan.coupled else 0.0)
     least, most = (c.chains, c.chains) if c.chains != default.chains else FIRST_LOOK
     time = max(AVERAGED * plan.burn_in, min(FIRST_WORK, most_work / 8) / (most * per_time) - plan.burn_in)
@@ -275,7 +287,7 @@ def _with_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
         return replace(plan, time=time, looks=(c.chains,))
     work = (time + plan.burn_in) * per_time
     if least * work > most_work and plan.chosen and len(plan.steps) == POINTS:
-        return _with_budget(subject, replace(plan, steps=plan.steps[:-1], shares=plan.shares[:-1]))
+        return with_budget(subject, replace(plan, steps=plan.steps[:-1], shares=plan.shares[:-1]))
     if least * work > most_work:
         raise NoSweep(
             f"forgetting the start costs too much; {least} chains that do would take {cost_text(subject, least * work)}, more than "
@@ -288,3 +300,24 @@ def _with_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
         chains //= 2
     looks = tuple(n for n in (chains * 2**k for k in range(LOOKS)) if n * work <= most_work)
     return replace(plan, time=time, looks=looks)
+
+
+def _with_controlled_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
+    """The plan with its looks, which keep to `CONTROLLED_WORK`; given chains are run."""
+    assert plan.control is not None
+    chains = subject.configuration.chains
+    if chains != Configuration().chains:
+        return replace(plan, looks=(chains,))
+    rows = plan.rows()
+    steps = sum(row.lengths[-1] for row in rows) + (MOST * rows[0].lengths[-1] if plan.coupled else 0)
+    cost = work_of_step(subject) + 1
+    looks = tuple(
+        n for n in (CONTROLLED_CHAINS * 2**k for k in range(LOOKS)) if n * steps * cost <= CONTROLLED_WORK
+    )
+    if not looks:
+        raise NoSweep(
+            f"forgetting the start costs too much; {CONTROLLED_CHAINS} chains that do would take "
+            f"{cost_text(subject, CONTROLLED_CHAINS * steps)}: they relax in "
+            f"{plan.pilot.time / plan.steps[-1]:.3g} of the smallest steps; give chains to run them all the same"
+        )
+    return replace(plan, looks=looks)

@@ -90,7 +90,7 @@ def _reference(subject: Subject) -> tuple[Reference, WeightedDraws | None]:
     temperature, used = subject.configuration.temperature, []
 
     def estimate(terms: Mapping[Exponents, Fraction]) -> tuple[float, float]:
-        found, draws = precise_average(_draws_of(subject.target, float(temperature)), terms)
+        found, draws = precise_average(draws_of(subject.target, float(temperature)), terms)
         used.append(draws)
         return found.value, found.standard_error
 
@@ -101,7 +101,7 @@ def _reference(subject: Subject) -> tuple[Reference, WeightedDraws | None]:
 _DRAWS: WeakKeyDictionary[Target, dict[float, WeightedDraws]] = WeakKeyDictionary()
 
 
-def _draws_of(target: Target, temperature: float) -> WeightedDraws:
+def draws_of(target: Target, temperature: float) -> WeightedDraws:
     """The first weighted draws of a target, which schemes and test functions share."""
     from sgverify.samplers.importance import draw_weighted
 
@@ -111,4 +111,4 @@ def _draws_of(target: Target, temperature: float) -> WeightedDraws:
     return known[temperature]
 
 
-__all__ = ["reference_certificate", "reference_of", "truth_of", "with_resolution"]
+__all__ = ["draws_of", "reference_certificate", "reference_of", "truth_of", "with_resolution"]

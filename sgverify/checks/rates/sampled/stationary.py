@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from sgverify.checks.question import Question
+from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
 from sgverify.checks.rates.sampled.euler_control import control_of, with_control
 from sgverify.checks.rates.sampled.method import decided, expansion_fails, share_of
-from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, plan_sweep, shifted
-from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
+from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, shifted
+from sgverify.checks.rates.sampled.reference import reference_of, with_resolution
 from sgverify.checks.rates.sampled.sweep import Sweep, looks_at
 from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, Point
@@ -64,8 +65,7 @@ def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decis
             if decision.verdict != "inconclusive":
                 apart = sweep.disagreement()
                 if apart:
-                    reason = f"the start is not forgotten; {apart}"
-                    decision = replace(decision, verdict="inconclusive", reason=reason)
+                    decision = replace(decision, verdict="inconclusive", reason=apart)
                 return sweep, decision
             if expansion_fails(decision):
                 moved = shifted(subject, plan)
@@ -90,8 +90,8 @@ def _beside_control(subject: Subject, sweep: Sweep, order: int, decision: Decisi
 
 
 def _decide(subject: Subject, sweep: Sweep, order: int, control: float | None = None) -> Decision:
-    # An error of the reference average shifts all points by the same amount.
-    sample = sweep.sample.shifted(truth_of(subject)[1])
+    # An error of the reference average, or of a control's expectation, shifts all points by the same amount.
+    sample = sweep.sample.shifted(sweep.error)
     return decided(
         lambda: decide_order(
             sweep.steps,
@@ -146,10 +146,22 @@ def _certificate(subject: Subject, sweep: Sweep, decision: Decision) -> dict[str
         "coupling": "one Brownian path for all steps" if plan.coupled else "none",
         "kept_points": decision.kept,
         **({"shares_of_averaging_time": list(plan.shares)} if plan.shares else {}),
+        **({"gaussian_control": _control(sweep)} if plan.control is not None else {}),
         "relaxation": {"time": plan.pilot.time, "how": plan.pilot.how},
         "burn_in": plan.rows()[0].lengths[0] * plan.steps[0],
         "averaged_time": (plan.rows()[0].lengths[2] - plan.rows()[0].lengths[0]) * plan.steps[0],
         "steps_per_chain": {
             f"h={step:.6g}": row.lengths[2] for step, row in zip(plan.steps, plan.rows(), strict=True)
         },
+    }
+
+
+def _control(sweep: Sweep) -> dict[str, Any]:
+    """The exact bias of the Gaussian control by step size, and the part of the chains' variance that it leaves."""
+    control = sweep.plan.control
+    assert control is not None
+    return {
+        "exact_bias": {f"h={step:.6g}": control.bias(step).value for step in sweep.steps},
+        "error_bound": max((control.average(step)[1] for step in sweep.steps), default=0.0),
+        "variance_left": dict(zip((f"h={step:.6g}" for step in sweep.steps), sweep.noise_left, strict=True)),
     }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from sgverify.checks.rates.sampled.gaussian_control import corrected
 from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains, run_seed
 from sgverify.checks.rates.sampled.plan import SweepPlan, extra_chains
 from sgverify.checks.rates.sampled.reference import truth_of
@@ -23,7 +24,9 @@ from sgverify.samplers import Divergence, Row
 class Sweep:
     """The errors `estimate - truth` of single chains: `halves`, shape (rows, 2, chains), for the rows that did not diverge.
 
-    `level`, shape (chains,), holds the errors of extra chains at the largest step; it is empty if there are none.
+    `level`, shape (chains,), holds the errors of extra chains at the largest step; it is empty if there are none. `taken`, shape
+    (rows, chains), is the noise of a control that was taken away from the averages over both halves; None without a control.
+    `reference_error` is the error of the reference average as a test counts it.
     """
 
     plan: SweepPlan
@@ -32,6 +35,8 @@ class Sweep:
     level: np.ndarray
     diverged: dict[float, Divergence]
     look: int
+    taken: np.ndarray | None = None
+    reference_error: float = 0.0
 
     @property
     def errors(self) -> np.ndarray:
@@ -60,17 +65,45 @@ class Sweep:
         return Sample.of(values, covariance=own - total * np.outer(gain, gain), chains=self.chains)
 
     def disagreement(self) -> str:
-        """A sentence about a row whose two halves disagree, so that the burn-in left a transient; "" if there is none.
+        """A sentence about a row whose averages are not those of a stationary chain; "" if there is none.
 
-        Each row's mean difference is tested as normal over chains, at the level `DISAGREEMENT` over all rows.
+        Each row's mean difference between the two halves, of which a burn-in may have left a transient, is tested as normal over
+        chains, at the level `DISAGREEMENT` over all rows; so is the mean of a control less its exact expectation.
         """
         gaps = self.halves[:, 0] - self.halves[:, 1]
         means, errors = gaps.mean(-1), gaps.std(-1, ddof=1) / math.sqrt(self.chains)
         bound = NormalDist().inv_cdf(1 - DISAGREEMENT / (2 * max(1, len(means))))
         for step, mean, error in zip(self.steps, means, errors, strict=True):
             if abs(mean) > bound * error:
-                return f"at h={step:.3g} the halves of the run differ by {mean:.3g} +- {error:.2g}"
+                return (
+                    f"the start is not forgotten; at h={step:.3g} the halves of the run differ by {mean:.3g} +- "
+                    f"{error:.2g}"
+                )
+        if self.taken is None:
+            return ""
+        means, errors = self.taken.mean(-1), self.taken.std(-1, ddof=1) / math.sqrt(self.chains)
+        for step, mean, error in zip(self.steps, means, errors, strict=True):
+            if abs(mean) > bound * error:
+                return (
+                    f"the control is none; at h={step:.3g} chains on a Gaussian target average {mean:.3g} +- {error:.2g} more "
+                    "than by their exact law"
+                )
         return ""
+
+    @property
+    def error(self) -> float:
+        """The size of the error that all points share, as a test counts it: of the reference average and of a control's."""
+        control = self.plan.control
+        bound = 0.0 if control is None else max((control.average(h)[1] for h in self.steps), default=0.0)
+        return self.reference_error + bound
+
+    @property
+    def noise_left(self) -> list[float]:
+        """The part of the variance of single chains' averages that a control leaves, by step; empty without a control."""
+        if self.taken is None:
+            return []
+        plain = (self.errors + self.taken).var(-1, ddof=1)
+        return [float(value) for value in self.errors.var(-1, ddof=1) / plain]
 
 
 def looks_at(subject: Subject, plan: SweepPlan, *stage: Any, first: int = 0) -> Iterator[Sweep]:
@@ -91,8 +124,9 @@ def looks_at(subject: Subject, plan: SweepPlan, *stage: Any, first: int = 0) -> 
                     extra = extra_chains(subject, plan.steps, _errors(made[0], rows))
                 times = extra if number else 1
                 if times:
-                    (more,) = run_chains(
+                    more = _run(
                         subject,
+                        plan,
                         rows[:1] if number else rows,
                         seed=run_seed(subject, *stage, part),
                         first=times * done,
@@ -107,10 +141,28 @@ def looks_at(subject: Subject, plan: SweepPlan, *stage: Any, first: int = 0) -> 
         yield _sweep(subject, plan, rows, known[look], look)
 
 
+def _run(subject: Subject, plan: SweepPlan, rows: list[Row], **given: Any) -> SampledAverages:
+    """The averages of chains, less what the chains of the Gaussian control add to their expectation, if there is one.
+
+    Such chains start at the target's centre; the expectation of the control is that of its invariant law, so that both share
+    what is left of the start, and only the difference counts.
+    """
+    control = plan.control
+    if control is None:
+        return run_chains(subject, rows, **given)[0]
+    found, beside = (run_chains(item, rows, start=0.0, **given)[0] for item in (subject, control.subject))
+    steps = [row.at(1) for row in rows]
+    return corrected(
+        found,
+        beside,
+        [[control.average(step)[0]] * len(row.lengths) for step, row in zip(steps, rows, strict=True)],
+    )
+
+
 def _sweep(
     subject: Subject, plan: SweepPlan, rows: list[Row], found: list[SampledAverages], look: int
 ) -> Sweep:
-    truth, diverged = truth_of(subject)[0], dict(plan.diverged)
+    (truth, error), diverged = truth_of(subject), dict(plan.diverged)
     kept = []
     for i, step in enumerate(plan.steps):
         why = next((part.diverged[i] for part in found if i < len(part.diverged) and part.diverged[i]), None)
@@ -120,7 +172,10 @@ def _sweep(
             diverged[step] = why
     halves = _halves(found[0], rows)[kept] - truth
     level = _halves(found[1], rows[:1])[0].mean(0) - truth if len(found) > 1 and 0 in kept else np.empty(0)
-    return Sweep(plan, tuple(plan.steps[i] for i in kept), halves, level, diverged, look)
+    taken = None
+    if found[0].taken is not None:
+        taken = _halves(replace(found[0], values=found[0].taken), rows)[kept].mean(1)
+    return Sweep(plan, tuple(plan.steps[i] for i in kept), halves, level, diverged, look, taken, error)
 
 
 @cached_per_subject

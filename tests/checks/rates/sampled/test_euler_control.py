@@ -12,7 +12,7 @@ from scipy.linalg import solve_discrete_lyapunov
 from sgverify.checks import make_subject, rate
 from sgverify.checks.rates.sampled import euler_control as controls
 from sgverify.checks.rates.sampled import plan as plans
-from sgverify.checks.rates.sampled.plan import plan_sweep
+from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
 from sgverify.checks.rates.sampled.stationary import _settle
 from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration

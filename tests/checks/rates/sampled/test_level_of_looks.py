@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sgverify.checks import make_subject
 from sgverify.checks.rates.sampled import euler_control as controls
-from sgverify.checks.rates.sampled import lengths as sampled_forgetting
+from sgverify.checks.rates.sampled import forgetting as sampled_forgetting
+from sgverify.checks.rates.sampled import length_plan, stationary
 from sgverify.checks.rates.sampled import lengths as sampled_lengths
 from sgverify.checks.rates.sampled import plan as plans
-from sgverify.checks.rates.sampled import stationary
 from sgverify.checks.rates.sampled import sweep as sweeps
 from sgverify.checks.rates.sampled.method import SampledAverages, share_of
 from sgverify.configuration import load_configuration
@@ -27,8 +29,8 @@ def moved_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(plans, "FIRST_WORK", 1e4)
     monkeypatch.setattr(plans, "FIRST_LOOK", (16, 16))
     monkeypatch.setattr(plans, "LOOKS", 3)
-    monkeypatch.setattr(sampled_lengths, "CHAINS", 16)
-    monkeypatch.setattr(sampled_lengths, "LOOKS", 3)
+    monkeypatch.setattr(length_plan, "CHAINS", 16)
+    monkeypatch.setattr(length_plan, "LOOKS", 3)
     monkeypatch.setattr(sweeps, "run_chains", noise_alone)
     monkeypatch.setattr(sampled_lengths, "run_chains", noise_alone)
     return int(request.param)
@@ -48,7 +50,7 @@ def test_a_sweep_makes_no_more_decisions_than_share_its_level(
     moved_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject = make_subject("sgld-euler", load_configuration(GAUSSIAN))
-    plan = plans.plan_sweep(subject)
+    plan = plans.plan_by_pilot(subject)
     made: list[tuple[float, int, int]] = []
 
     def decide(subject, sweep, order, control=None):
@@ -132,7 +134,7 @@ def test_every_try_at_a_control_has_its_share_on_both_sides(monkeypatch: pytest.
 
 def test_a_control_that_has_not_forgotten_its_start_settles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     control, tails = control_in(monkeypatch, 1.0)
-    assert not tails and control.bound == 0 and "have not forgotten their start" in control.why
+    assert not tails and control.bound == 0 and "the start is not forgotten" in control.why
 
 
 @pytest.mark.parametrize("coupled", [False, True])
@@ -144,13 +146,10 @@ def test_an_error_in_common_leaves_the_degrees_of_freedom(coupled: bool) -> None
     assert np.allclose(shifted.covariance - sample.covariance, 0.01)
 
 
-def test_rows_of_their_own_are_not_taken_for_coupled_where_the_reference_has_an_error(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_of_their_own_are_not_taken_for_coupled_where_the_reference_has_an_error() -> None:
     given = {**GAUSSIAN, "sweep": {"steps": [0.3, 0.2, 0.1, 0.05]}, "chains": 64, "steps": 20}
     subject = make_subject("sgld-euler", load_configuration(given))
-    (sweep,) = sweeps.looks_at(subject, plans.plan_sweep(subject), "test")
-    monkeypatch.setattr(stationary, "truth_of", lambda subject: (1.0, 1e-3))
-    decision = stationary._decide(subject, sweep, 1)
+    (sweep,) = sweeps.looks_at(subject, plans.plan_by_pilot(subject), "test")
+    decision = stationary._decide(subject, replace(sweep, reference_error=1e-3), 1)
     assert decision.certificate["coupled"] is False and decision.certificate["chains"] == 64
     assert decision.certificate["level"] < share_of(subject).rate

@@ -65,9 +65,9 @@ def test_independent_steps_share_the_work_to_the_benefit_of_the_decision() -> No
 def test_a_plan_of_independent_steps_takes_the_shares() -> None:
     steps = [0.9, 0.6, 0.4, 0.25, 0.15]
     settings = {"target": {"name": "gaussian"}, "sweep": {"steps": steps}}
-    plan = plans.plan_sweep(make_subject("sghmc-aboba", load_configuration(settings)))
+    plan = plans.plan_by_pilot(make_subject("sghmc-aboba", load_configuration(settings)))
     assert not plan.coupled and plan.shares == shares_of(subject_of("sghmc-aboba"), steps)
     times = [(row.lengths[2] - row.lengths[0]) * step for row, step in zip(plan.rows(), steps, strict=True)]
     assert times == pytest.approx([plan.time * share for share in plan.shares], rel=0.05)
-    fixed = plans.plan_sweep(make_subject("sghmc-aboba", load_configuration({**settings, "steps": 300})))
+    fixed = plans.plan_by_pilot(make_subject("sghmc-aboba", load_configuration({**settings, "steps": 300})))
     assert fixed.shares == ()

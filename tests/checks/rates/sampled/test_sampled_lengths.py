@@ -9,8 +9,7 @@ import pytest
 
 from sgverify.checks import judge, make_subject, rate, verify
 from sgverify.checks.progress import Interrupted, listening
-from sgverify.checks.rates.sampled import lengths as sampled_lengths
-from sgverify.checks.rates.sampled import method
+from sgverify.checks.rates.sampled import length_plan, method
 from sgverify.checks.rates.sampled.lengths import _unless_it_vanishes
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
@@ -88,8 +87,8 @@ def test_open_lengths_are_those_that_forget_the_start_or_their_cost_is_told(
     dear = rate("sghmc-aboba", quantity="bias", method="monte-carlo", friction=0.01)
     assert dear.verdict == "inconclusive" and not dear.points
     assert "steps in all, about" in dear.reason and "give chains to run them all the same" in dear.reason
-    monkeypatch.setattr(sampled_lengths, "CHAINS", 16)
-    monkeypatch.setattr(sampled_lengths, "most_steps", lambda subject: 4 * 16 * 15 * 2000)
+    monkeypatch.setattr(length_plan, "CHAINS", 16)
+    monkeypatch.setattr(length_plan, "most_steps", lambda subject: 4 * 16 * 15 * 2000)
     found = rate("sghmc-aboba", quantity="bias", method="monte-carlo")
     lengths = [point.length for point in found.points]
     assert len(lengths) == 4 and lengths[0] > 100 and lengths == [lengths[0] * 2**k for k in range(4)]

@@ -82,7 +82,7 @@ def test_a_scheme_of_the_first_order_is_not_of_the_second() -> None:
     """Held to K = 2, explicit Euler is refuted by its h^1; ABOBA is not."""
     for name, step, verdict in (("sghmc-euler-explicit", 0.25, "violates"), ("sghmc-aboba", 1.0, "conforms")):
         subject = broadly(name, step)
-        (sweep,) = sweeps.looks_at(subject, plans.plan_sweep(subject), STAGE)
+        (sweep,) = sweeps.looks_at(subject, plans.plan_by_pilot(subject), STAGE)
         decision = _decide(subject, sweep, 2)
         assert decision.verdict == verdict, decision.reason
         assert verdict == "conforms" or decision.reason.startswith("h^1 carries")
@@ -144,7 +144,7 @@ def test_looks_join_what_one_run_of_all_chains_gives(monkeypatch: pytest.MonkeyP
     subject = make_subject(
         "sghmc-aboba", load_configuration({**GAUSSIAN, "steps": 30, "schedule": {"step": 0.5}})
     )
-    plan = plans.plan_sweep(subject)
+    plan = plans.plan_by_pilot(subject)
     grown = plans.replace(plan, looks=(64, 128))
     *_, last = sweeps.looks_at(subject, grown, "x")
     subject.memory.clear()
@@ -161,7 +161,7 @@ def test_chains_at_the_largest_step_join_by_least_squares() -> None:
     halves = random.normal(size=(4, 2, 60)) + 3 * random.normal(size=(1, 1, 60))
     level = random.normal(size=500) + 0.3
     subject = make_subject("sgld-euler", load_configuration({**SHORT, "schedule": {"step": 0.25}}))
-    plan = plans.plan_sweep(subject)
+    plan = plans.plan_by_pilot(subject)
     sample = sweeps.Sweep(plan, plan.steps[:4], halves, level, {}, 0).sample
     own = Sample.of_chains(halves.mean(1), coupled=True)
     design = np.vstack([np.eye(4), np.eye(4)[:1]])
