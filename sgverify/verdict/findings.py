@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sgverify.checks.registry import CHECKS, Matter
+from sgverify.claims import claims
 from sgverify.evidence import Evidence
 from sgverify.report.wording import (
     OF_THE_LAW,
@@ -117,6 +118,9 @@ def said(evidence: Evidence) -> str:
         return f"found {found_text(evidence)}, {asked} to tend to 0"
     rate = rate_text(evidence.predicted.exponent, name) + logarithm_text(evidence, "predicted")
     text = found_text(evidence)
+    card = claims().get(evidence.claim)
+    if card is not None and card.escaping and evidence.outcome == "pass":
+        return f"found {text}, {asked} {rate}, before escape"
     if evidence.outcome == "pass" and text in (rate, f"{rate} at most"):
         return f"found {text}, as {asked}"
     # A rate that fails an upper bound is slower than it; one that passes as a bound is at least as fast.

@@ -116,6 +116,11 @@ def test_a_finding_names_what_was_found_and_what_is_required(item: Evidence, exp
     assert said(replace(item, predicted=Predicted(exponent), found=found)) == expected
 
 
+def test_the_rate_of_a_law_before_escape_says_so() -> None:
+    item = replace(evidence("stationary-bias"), claim="sgverify/quasi-stationary")
+    assert said(item) == "found h^1, required h^1, before escape"
+
+
 def test_a_line_shows_whole_clauses() -> None:
     text = "12 calls: equal arguments gave equal bits; U(x; t) is not read; no argument was written to"
     assert clauses(text, 100) == text

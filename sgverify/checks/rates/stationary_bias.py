@@ -152,7 +152,8 @@ def check_stationary_bias(question: Question) -> Evidence:
     named = evidence.certificate.get("law") == QUASI_STATIONARY
     law = "" if named else f"; the law is that before escape: {escape}"
     ergodic = claim_for("stationary-bias", "fixed").id
-    return replace(evidence, reason=f"{evidence.reason}{law}; {ergodic} assumes an ergodic chain")
+    before = "the law before escape has the rate; " if evidence.verdict == "conforms" else ""
+    return replace(evidence, reason=f"{before}{evidence.reason}{law}; {ergodic} assumes an ergodic chain")
 
 
 def _answered(question: Question) -> Evidence:
