@@ -150,6 +150,19 @@ def test_data_that_move_theta_before_they_are_asked_again_are_followed(kind: str
     np.testing.assert_allclose(other.sd / target.sd - 1, one.sd / target.sd - 1, rtol=0.02)
 
 
+@pytest.mark.parametrize("dim", [14, 32])
+def test_calls_on_one_minibatch_share_their_noise_in_many_coordinates(dim: int) -> None:
+    # BAOAB evaluates two gradients on one minibatch, ABOBA one: to first order in h both are widened by the same noise.
+    given = {"target.name": "linear-regression", "target.size": 60, "target.dim": dim, "gradient.kind": "iid"}
+    h, shares = 5e-4, []
+    for scheme in ("sghmc-baoab", "sghmc-aboba"):
+        subject = make_subject(scheme, load_configuration(**given, **{"friction": 4.0, "schedule.step": h}))
+        laws = ClosureLaws(subject)
+        shares.append(laws.at(h).sd / laws.target.sd - 1)
+    assert shares[1].min() > 1e-3
+    np.testing.assert_allclose(shares[0], shares[1], rtol=0.05)
+
+
 def test_a_line_beyond_gaussians_is_told_by_grids() -> None:
     answer = found("sgld-euler", **{"target.name": "double-well", "schedule.step": 0.01})
     assert answer.method == "grid" and answer.monte_carlo is not None and answer.power is not None

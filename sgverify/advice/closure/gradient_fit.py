@@ -29,6 +29,10 @@ _DEGREE, _MOST_OF_DEGREE = 5, 12
 """The degree of the cubature, and the dimension up to which it is used; beyond, 2 d points of degree 3."""
 
 
+_MOST_OF_PAIRS = 30
+"""The dimension up to which the covariances between the entries of data's Hessians are held: d^4 numbers."""
+
+
 class NoLawError(InstabilityError):
     """Raised if there is no Gaussian law; the message says why."""
 
@@ -61,8 +65,8 @@ class GradientFit:
     """The averages over N(mean, covariance); n-th derivatives of U have n axes of length d.
 
     `gradient` g, `hessian` A, `third` C; `noise` V of the estimate, `minibatch` its linear fit where data are drawn. `bent` is the
-    covariance of what is not linear in the gradient. `third` and `minibatch` are None beyond `MOST_OF_DEGREE` coordinates, where
-    the points of the average do not determine them, or the tensors are too large.
+    covariance of what is not linear in the gradient. `third` is None beyond `_MOST_OF_DEGREE` coordinates, where the points of the
+    average do not determine it, `minibatch` beyond `_MOST_OF_PAIRS`.
     """
 
     mean: np.ndarray
@@ -103,8 +107,9 @@ class GradientEstimate:
         root = _root(covariance)
         away = nodes @ root.T
         slopes = nodes @ np.linalg.inv(root)
-        small = len(mean) <= _MOST_OF_DEGREE
-        linear = weights[:, None] * np.column_stack([np.ones(len(nodes)), slopes]) if small else None
+        linear = None
+        if len(mean) <= _MOST_OF_PAIRS:
+            linear = weights[:, None] * np.column_stack([np.ones(len(nodes)), slopes])
         gradients, noises, minibatch = self._averaged(mean + away, linear)
         if not np.isfinite(gradients).all():
             raise NoLawError("the gradient is not finite within the spread")
@@ -113,7 +118,7 @@ class GradientEstimate:
         hessian, noise = (rows + rows.T) / 2, np.einsum("k,kij->ij", weights, noises)
         left = gradients - gradient - away @ hessian
         bent, third = (weights * left.T) @ left, None
-        if small:
+        if len(mean) <= _MOST_OF_DEGREE:
             third = np.einsum("k,ka,kb,kc->abc", weights, left, slopes, slopes, optimize=True)
             # The rest has the mean 0, so that the identity in z z^T - I adds nothing; what is not symmetric is an error.
             third = sum(third.transpose(order) for order in _ORDERS) / len(_ORDERS)

@@ -131,17 +131,17 @@ class OneStep:
         ]
 
     def _sharing(self, k: int) -> list[int]:
-        """The earlier calls on the minibatch of the k-th, where data are drawn."""
+        """The earlier calls on the minibatch of the k-th; noise that is added to each gradient has a minibatch for each call."""
         calls = self._read.calls
-        alike = [l for l in range(k) if calls[l].minibatch == calls[k].minibatch and calls[l].vector is None]
-        return [] if self._fits[k].minibatch is None else alike
+        return [l for l in range(k) if calls[l].minibatch == calls[k].minibatch and calls[l].vector is None]
 
     def _drawn_before(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """What the data of a minibatch add on average where they have moved theta before: a mean, (d,), and a form."""
         place, noise = self._places[k], self._fits[k].minibatch
         mean, form = np.zeros(self._dim), np.zeros_like(place)
         for l in self._sharing(k):
-            assert noise is not None
+            if noise is None:
+                continue
             moved = place[:, self._noise(l)]
             mean += np.einsum("icj,cj->i", noise.slope, moved)
             form += np.einsum("icjm,cj->im", noise.growth, moved) @ self._places[l]
@@ -152,15 +152,22 @@ class OneStep:
         fit, at = self._fits[k], self._noise(k)
         self._sources[at, at] = fit.noise
         for l in self._sharing(k):
-            other, own = self._fits[l], self._between(self._places[k], self._places[k])
-            s, theirs = (self._between(self._places[j], self._places[l]) for j in (k, l))
-            assert fit.minibatch is not None and other.minibatch is not None
-            shared = (fit.minibatch.between(s) + other.minibatch.between(s)) / 2
-            # What is not linear in a datum's gradient is of second order in y, so that it is shared as the squared correlation.
-            left = fit.noise - fit.minibatch.between(own) + other.noise - other.minibatch.between(theirs)
-            alike = np.mean(np.diag(s) ** 2 / (np.diag(own) * np.diag(theirs)))
-            self._sources[at, self._noise(l)] = shared + alike * left / 2
-            self._sources[self._noise(l), at] = self._sources[at, self._noise(l)].T
+            shared = self._shared_noise(k, l)
+            self._sources[at, self._noise(l)], self._sources[self._noise(l), at] = shared, shared.T
+
+    def _shared_noise(self, k: int, l: int) -> np.ndarray:
+        """The covariance of the noises of two calls on one minibatch. Shape (d, d)."""
+        one, other = self._fits[k], self._fits[l]
+        if one.minibatch is None or other.minibatch is None:
+            # Without data there is none; in many coordinates it is taken as at one place.
+            return (one.noise + other.noise) / 2
+        s = self._between(self._places[k], self._places[l])
+        own, theirs = (self._between(self._places[j], self._places[j]) for j in (k, l))
+        shared = (one.minibatch.between(s) + other.minibatch.between(s)) / 2
+        # What is not linear in a datum's gradient is of second order in y, so that it is shared as the squared correlation.
+        left = one.noise - one.minibatch.between(own) + other.noise - other.minibatch.between(theirs)
+        alike = np.mean(np.diag(s) ** 2 / (np.diag(own) * np.diag(theirs)))
+        return np.asarray(shared + alike * left / 2)
 
     def _third(self, *forms: np.ndarray) -> np.ndarray:
         """The third cumulant of three forms, without that of the state. Shape (a, b, c)."""
