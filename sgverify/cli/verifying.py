@@ -198,7 +198,7 @@ class Display:
             for item in sorted(results, key=lambda item: item.outcome == "fail"):
                 output.say(explain(item), item.outcome)
         if self._style in (ALL, EXPLAIN):
-            for line in results.size_lines(output.width()):
+            for line in results.details(output.width()):
                 click.echo(line)
         if self._style != QUIET:
             click.echo()

@@ -15,16 +15,19 @@ from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
 from sgverify.evidence.crash import Crash
 from sgverify.evidence.whole_answer import StoredEdit, WholeAnswer
+from sgverify.report.wording import method_text
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import (
     MATTERS,
     WIDEST,
+    Finding,
     findings_of,
     folded,
     gradient_of,
     matter_of,
     place_in_lines,
+    said,
 )
 from sgverify.verdict.lines import Lines, introduced
 
@@ -157,15 +160,13 @@ class Results(Sequence[Evidence]):
             tuple(self._sizes.items()),
         )
 
-    def size_lines(self, width: int = WIDEST) -> list[str]:
-        """How large the bias is, in full: a line for each number."""
-        if not self.how_large:
-            return []
+    def details(self, width: int = WIDEST) -> list[str]:
+        """The lines that the whole text has beyond findings and block: every number on the bias, and all that was not tested."""
         found = [f"  {kind:<{_KIND}}{line}" for kind, size in self.how_large.items() for line in size.lines()]
-        return [
-            "How large is the bias?",
-            *(part for line in found for part in wrap(line, width, subsequent_indent=_HANGING)),
-        ]
+        lines = ["How large is the bias?", *found] if found else []
+        if self.verdict.untested:
+            lines += ["What was not tested?", *(f"  {item}" for item in self.verdict.untested)]
+        return [part for line in lines for part in wrap(line, width, subsequent_indent=_HANGING)]
 
     def text(self, width: int = WIDEST, *, everything: bool = False) -> str:
         """What `sgverify verify` prints: the findings in three groups, and the block; with `everything` as by `--all`."""
@@ -175,7 +176,7 @@ class Results(Sequence[Evidence]):
         told = sorted(self, key=lambda item: place_in_lines(item.check))
         findings = [*lines.tell(told), *lines.end()]
         if everything:
-            findings += self.size_lines(width)
+            findings += self.details(width)
         heading = [] if enquiry is None else [introduced(scheme, enquiry.subject.scheme)]
         return "\n".join([*heading, *findings, "", *self.verdict.lines(width)])
 
@@ -191,14 +192,8 @@ class Results(Sequence[Evidence]):
         for matter, question in MATTERS.items():
             findings = folded(findings_of(item for item in self if matter_of(item) == matter))
             if findings:
-                rows.append(f'<tr><th colspan="2" style="text-align:left">{html.escape(question)}</th></tr>')
-            for finding in findings:
-                line = finding.line(WIDEST, gradients=True).strip()
-                colour = COLOURS[finding.first.outcome]
-                rows.append(
-                    f'<tr><td style="color:{colour}">{finding.first.outcome}</td>'
-                    f'<td style="text-align:left"><code>{html.escape(line)}</code></td></tr>'
-                )
+                rows.append(f'<tr><th colspan="{COLUMNS}" style="text-align:left">{question}</th></tr>')
+            rows += [_table_row(finding) for finding in findings]
         colour = COLOURS[self.outcome]
         block = html.escape(self.verdict.text())
         return (
@@ -252,6 +247,21 @@ class Results(Sequence[Evidence]):
     @property
     def _seconds(self) -> float:
         return round(sum(item.seconds for item in self), 3)
+
+
+COLUMNS = 5
+"""The columns of the table for notebooks: outcome, check, gradients, finding, method."""
+
+
+def _table_row(finding: Finding) -> str:
+    """A row of the table for notebooks."""
+    item = finding.first
+    kinds = ", ".join(dict.fromkeys(map(gradient_of, finding.evidence)))
+    folded_here = f" ({finding.folded} consequences)" if finding.folded else ""
+    texts = [item.outcome, item.check, kinds, said(item) + folded_here, method_text(item)]
+    cells = [f'<td style="text-align:left">{html.escape(text)}</td>' for text in texts]
+    cells[0] = cells[0].replace("left", f"left;color:{COLOURS[item.outcome]}", 1)
+    return f"<tr>{''.join(cells)}</tr>"
 
 
 def _attempted(question: Callable[[], Answer]) -> Answer | Crash:

@@ -54,7 +54,7 @@ def test_minibatches_and_full_gradients_are_both_told() -> None:
     assert quiet is not None and quiet.sd_bias == found("sgld-euler").sd_bias
     assert answer.sd_bias[0] > 20 * quiet.sd_bias[0]
     assert answer.sentence.startswith(
-        "at h = 0.000999: sd of theta 9.9 times the target's (effective T 97.5); 1 % at h <= 4.1e-07"
+        "h = 0.000999: sd 9.9 times the target's (effective T 97.5); 1 % at h <= 4.1e-07"
     )
 
 

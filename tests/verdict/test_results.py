@@ -184,8 +184,10 @@ def test_the_answer_is_stored_beside_the_evidence(right: Results, wrong: Results
 
 def test_how_large_the_bias_is_stands_in_the_full_text(right: Results) -> None:
     size = right.how_large["full"]
-    lines = right.size_lines()
+    lines = right.details()
     assert lines[0] == "How large is the bias?" and max(map(len, lines)) <= 100
     told = " ".join(lines)
     assert f"sd {size.sd_bias[0]:+.2%}" in told and "asymptotic variance" in told and "exactly" in told
     assert lines[1] in right.text(everything=True) and lines[1] not in right.text()
+    untested = lines[lines.index("What was not tested?") + 1 :]
+    assert " ".join(map(str.strip, untested)) == " ".join(map(str, right.verdict.untested))

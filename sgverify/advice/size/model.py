@@ -114,12 +114,12 @@ class HowLarge:
     @property
     def sentence(self) -> str:
         """The largest error, the effective temperature and the largest step for the first level, in at most 100 columns."""
-        start = f"at h = {self.step:.3g}"
+        start = f"h = {self.step:.3g}"
         if self.distrust is not None:
             return f"{start}: how large the bias is cannot be told: a Gaussian approximation is not to be trusted"
         about = "" if self.method != "gaussian approximation" else "about "
         quantity, place = self.worst
-        name = "theta" if len(self.sd_bias) == 1 else f"theta[{place}]"
+        of = "" if len(self.sd_bias) == 1 else f" of theta[{place}]"
         size = abs(self.error)
         if size < NONE:
             said = "no bias of mean and sd of theta"
@@ -127,9 +127,9 @@ class HowLarge:
             how = f"{percent(size)} too {'wide' if self.error > 0 else 'narrow'}"
             if self.error >= 1:
                 how = f"{1 + self.error:.2g} times the target's"
-            said = f"sd of {name} {about}{how}{self._effective(place)}"
+            said = f"sd{of} {about}{how}{self._effective(place)}"
         else:
-            said = f"mean of {name} off by {about}{percent(size)} of its sd"
+            said = f"mean{of} off by {about}{percent(size)} of its sd"
         level = next((self._level(item) for item in self.levels if item.step is not None), "")
         line = f"{start}: {said}; {level}" if level else f"{start}: {said}"
         return line if len(line) <= LINE else f"{start}: {said}"
