@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sgverify.advice.size import HowLarge
 
 MOST_LINES = 8
+ONE_LINE = ("", "paper")
+"""The rows that take no second line: the others say what a user acts on."""
 _LABEL = 12
 
 
@@ -55,7 +57,7 @@ class ClosingBlock:
             parts = wrap(
                 text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
             )
-            more = min(left, len(parts) - 1) if label else 0
+            more = min(left, len(parts) - 1) if label not in ONE_LINE else 0
             left -= more
             lines += parts[:more]
             rest = text if not more else hanging + " ".join(" ".join(parts[more:]).split())
