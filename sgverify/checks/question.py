@@ -186,7 +186,7 @@ class Question:
         try:
             reference = reference_certificate(self.subject)
         except ConfigurationError as error:
-            return self.unanswered(str(error), method="monte-carlo")
+            return self.unanswered(f"no reference average is known; {error}", method="monte-carlo")
         evidence = self.check.sampler(self)
         certificate = {
             **evidence.certificate,

@@ -107,6 +107,8 @@ def found_html(evidence: Evidence) -> Any:
     """The rate found, as a formula; `zero` if the quantity vanishes."""
     if vanishes(evidence):
         return "zero"
+    if evidence.found.exponent is None:
+        return found_text(evidence)
     found = rate_html(evidence.found.exponent, variable(evidence)) + logarithm_text(evidence, "found")
     effective = evidence.method == "monte-carlo" and evidence.found.exponent is not None
     return "effective " + found if effective else found

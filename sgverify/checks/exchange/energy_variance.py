@@ -74,7 +74,7 @@ def check_energy_variance(question: Question) -> Evidence:
             judgement=Judgement(
                 "violates",
                 False,
-                f"the mean of the energy over minibatches is {mean.here} U(theta) + {mean.control} U(control), not U(theta)",
+                f"the mean of the energy is not U(theta); over minibatches it is {mean.here} U(theta) + {mean.control} U(control)",
             ),
             prediction=prediction,
         )
@@ -83,8 +83,7 @@ def check_energy_variance(question: Question) -> Evidence:
             judgement=Judgement(
                 "violates",
                 False,
-                f"the rule leaves {combined.constant} of the part of the noise that does not move with theta: it "
-                "stays at every step size",
+                f"noise stays at every step size; the rule leaves {combined.constant} of the part that does not move with theta",
             ),
             prediction=prediction,
             found=Fraction(0),
@@ -123,7 +122,7 @@ def _judged(question: Question, ladder: Ladder, combined: EnergyShare) -> Eviden
     )
     holds = exponent >= prediction.exponent and by_n <= -1 + CLOSE and bounded and all(v == 0 for v in fresh)
     if not all(v == 0 for v in fresh):
-        said = f"at its control the energy still has the variance {float(fresh[0].mid()):.4g}"
+        said = f"the energy has noise at its control; its variance there is {float(fresh[0].mid()):.4g}"
     return question.answered(
         Judgement("conforms" if holds else "violates", exponent == prediction.exponent, said),
         found=Fraction(exponent).limit_denominator(100),

@@ -70,7 +70,7 @@ def check_swap_rate(question: Question) -> Evidence:
     holds = Fraction(least) >= prediction.exponent and not rises and balanced and not above
     worst = min(orders, key=lambda u: orders[u])
     if not balanced:
-        reason = "swaps with normal noise do not balance the joint Gibbs law at F = 2"
+        reason = "swaps do not balance the joint Gibbs law; with normal noise, at F = 2"
     elif rises or above:
         reason = f"the loss leaves its bounds or does not grow; the chance loses 0 to sigma~/sqrt(2 pi): (u, sigma~) = {above[:3]}"
     else:

@@ -77,7 +77,7 @@ def judge_far_below(
     if last.vanishes or abs(last.value) <= last.error_bound or abs(last.value) < 0.75 * abs(before.value):
         return Judgement("inconclusive", False, why), certificate
     sizes = f"{last.value:.6g} at h={tiny[-1]:.3g} and {before.value:.6g} at twice that"
-    reason = f"{what} does not vanish with h: it is {sizes}; {why}"
+    reason = f"the error does not vanish with h; {what} is {sizes}; {why}"
     return Judgement("violates", False, reason), certificate
 
 

@@ -101,7 +101,7 @@ def _check(question: Question) -> Evidence:
         found = Rate(None)
     if found.exponent is None and any(point.value for point in points):
         # A series that vanishes to the computed orders proves no zero, and the points show a nonzero value.
-        why = f"the {quantity} is 0 to the orders expanded, and not 0 at L = {points[-1].length}"
+        why = f"0 is not proved; the {quantity} is 0 to the orders expanded, and not 0 at L = {points[-1].length}"
         return question.unanswered(why)
     what = _what(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)

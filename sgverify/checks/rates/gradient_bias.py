@@ -200,7 +200,7 @@ def _without_limit(question: Question) -> Evidence:
         Judgement(
             "inconclusive",
             False,
-            f"the limit of the bias is not computed ({why}); E g - grad U is {at} at the posterior mean",
+            f"the limit of the bias is not computed; {why}; E g - grad U is {at} at the posterior mean",
         ),
         certificate=certificate,
     )

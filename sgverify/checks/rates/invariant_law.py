@@ -76,7 +76,7 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
         elif all(point.value == 0 for point in points):
             found = Rate(None)
         else:
-            reason = f"{what} is 0 to the orders expanded, and not 0 at the computed steps"
+            reason = f"0 is not proved; {what} is 0 to the orders expanded, and not 0 at the computed steps"
             return question.unanswered(reason)
         judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
     return question.answered(

@@ -179,7 +179,7 @@ def _answered(question: Question) -> Evidence:
         return _from_vanishing_steps(question, answers, points, why_no_expansion(error))
     if found is None:
         return question.unanswered(
-            f"{what} is 0 to the orders expanded, and not 0 at the computed steps",
+            f"0 is not proved; {what} is 0 to the orders expanded, and not 0 at the computed steps",
         )
     certificate.update(closure_certificate(answers))
     certificate.update(period_certificate(subject, answers, steps))

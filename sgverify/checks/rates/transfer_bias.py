@@ -82,7 +82,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
         points=[_point(bias) for bias in biases],
         certificate=certificate,
     )
-    if found is None or not leading.untold:
+    if not (leading.untold if found is not None else judgement.verdict == "conforms"):
         return evidence
     # Lower coefficients are 0 within their errors, which is no proof: the exponent is bounded below by `proved_order`.
     return replace(evidence, found=replace(evidence.found, low=leading.proved_order))
@@ -145,7 +145,7 @@ def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judge
         return Judgement(
             "conforms",
             False,
-            f"{what} is of order h^{leading.proved_order} at least, as predicted; no coefficient up to h^{last} is told from 0",
+            f"order h^{leading.proved_order} at least, as predicted; of {what} no coefficient up to h^{last} is told from 0",
         ), None
     rate = Rate(term.order, term.value)
     judgement = judge_step_rate(rate, predicted, what)

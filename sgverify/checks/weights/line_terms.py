@@ -69,7 +69,9 @@ def with_terms(verdict: Judgement, terms: Mapping[str, BoundTerm]) -> Judgement:
         f"that in {name} is not answered: {term.told}" for name, term in terms.items() if not term.bounded
     ]
     if unanswered:
-        return Judgement("inconclusive", False, f"{verdict.reason}; {'; '.join(unanswered)}")
+        return Judgement(
+            "inconclusive", False, f"not every term is answered; {verdict.reason}; {'; '.join(unanswered)}"
+        )
     others = "; ".join(f"{term.name} is {term.told}" for term in terms.values())
     return Judgement("conforms", False, f"{verdict.reason}; for x^2/2, as the order falls, {others}")
 
