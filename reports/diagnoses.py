@@ -3,9 +3,12 @@
 Each wrong definition is diagnosed under the configuration of the planted bugs. Its cause is stated beside it; that it is named
 counts only where its name comes out. An edit is the inverse of the bug, or equivalent to it, where the mended step has the same
 expansion as the right one through the power of h after its order, for every smooth potential; an edit of the claim, where the
-right scheme claims the same order. Any other edit makes another scheme, under which proof and exact checks pass as well. Torch
-code has a cause alone. The definitions `unseen` were written before the search for edits was finished, and not diagnosed until
-then: diagnoses/first_sight.json keeps what it did with them at first, and is not made again.
+right scheme claims the same order. Any other edit makes another scheme, under which proof and exact checks pass as well. The
+definitions `unseen` were written before the search for edits was finished, and not diagnosed until then: first_sight.json beside
+the table keeps what it did with them at first, and is not made again.
+
+Torch code and the running code have a cause alone, from the checks that refute them. The causes of the running code were stated
+beside the rules that name them: their number says how far these rules reach, and not how well they would do with other bugs.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from sgverify.advice.diagnosis.causes import named_cause, required_order
+from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.advice.diagnosis.model import Diagnosis
+from sgverify.advice.diagnosis.running_code import READERS
 from sgverify.advice.diagnosis.trial import ALWAYS
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.checks.applicable_claims import judge_pair
@@ -37,14 +41,15 @@ from sgverify.schemes.loading import load_scheme
 from sgverify.selftest.mutants.mutant import CONFIGURATION, Mutant
 from sgverify.selftest.mutants.planting import planted
 from sgverify.selftest.mutants.registry import mutants
-from sgverify.selftest.mutants.true_causes import TRUE_CAUSES
+from sgverify.selftest.mutants.true_causes import true_causes
 from sgverify.selftest.pools.diagnosed.registry import FAMILIES, UNSEEN, bugs
 
-PLANTED, WRITTEN, LAST, TORCH = (
+PLANTED, WRITTEN, LAST, TORCH, RUNNING = (
     "planted in definitions",
     "new definitions",
     "definitions unseen before",
     "torch code",
+    "running code",
 )
 FOLDER = Path(__file__).parent
 
@@ -67,12 +72,16 @@ class Row:
 
 def rows() -> Iterator[Row]:
     """The diagnoses of all wrong definitions, and of the torch code with planted bugs."""
+    causes, failing = true_causes(), _failing_checks()
+    groups: dict[str, list[Row]] = {PLANTED: [], TORCH: [], RUNNING: []}
     for mutant in mutants().values():
-        if mutant.name in TRUE_CAUSES:
-            group = PLANTED if mutant.in_definition else TORCH
-            with planted(mutant) as subject:
-                found = _row(group, mutant.family, TRUE_CAUSES[mutant.name], subject, _right(mutant))
-                yield replace(found, name=mutant.name)
+        group = PLANTED if mutant.in_definition else TORCH if mutant.family == TORCH else RUNNING
+        asked = ALWAYS if mutant.in_definition else failing[mutant.name]
+        with planted(mutant) as subject:
+            found = _row(group, mutant.family, causes[mutant.name], subject, _right(mutant), asked)
+            groups[group].append(replace(found, name=mutant.name))
+    for rows_of_group in groups.values():
+        yield from rows_of_group
     for group, families in ((WRITTEN, FAMILIES), (LAST, UNSEEN)):
         for family in families:
             yield from written(group, family)
@@ -83,15 +92,31 @@ def written(group: str, family: str) -> Iterator[Row]:
     with TemporaryDirectory() as folder:
         for bug in bugs(family, Path(folder)):
             subject = make_subject(bug.wrong, load_configuration(CONFIGURATION))
-            yield _row(group, family, bug.cause, subject, bug.right)
+            yield _row(group, family, bug.cause, subject, bug.right, ALWAYS)
+
+
+def _failing_checks() -> dict[str, list[tuple[str, str]]]:
+    """The claims and checks of the running code that refute each planted bug, by the kill matrix: they are asked again."""
+    stored = json.loads((FOLDER / "power" / "kill_matrix.json").read_text(encoding="utf-8"))
+    return {
+        row["name"]: [(t["claim"], t["check"]) for t in row["trials"] if t["kill"] and t["check"] in READERS]
+        for row in stored["mutants"]
+    }
 
 
 def _right(mutant: Mutant) -> Scheme | None:
     return load_scheme(mutant.scheme) if mutant.in_definition else None
 
 
-def _row(group: str, family: str, cause: str, subject: Subject, right: Scheme | None) -> Row:
-    found = diagnose(subject, _evidence(subject)) or _undiagnosed(subject)
+def _row(
+    group: str,
+    family: str,
+    cause: str,
+    subject: Subject,
+    right: Scheme | None,
+    asked: Sequence[tuple[str, str]],
+) -> Row:
+    found = diagnose(subject, _evidence(subject, asked)) or _undiagnosed(subject)
     edit = found.edit
     same = None
     if found.mended is not None and edit is not None and right is not None:
@@ -115,15 +140,15 @@ def _row(group: str, family: str, cause: str, subject: Subject, right: Scheme | 
 
 
 def _undiagnosed(subject: Subject) -> Diagnosis:
-    """The cause of torch code, or of a definition of which nothing fails exactly: without a search for an edit."""
+    """The cause of torch code, or of a definition, of which nothing fails that was asked: without a search for an edit."""
     started = time.process_time()
-    cause = named_cause(subject, [])
+    cause = leading_cause(subject, []) if subject.composite is not None else named_cause(subject, [])
     return Diagnosis(cause, None, time.process_time() - started)
 
 
-def _evidence(subject: Subject) -> list[Evidence]:
+def _evidence(subject: Subject, asked: Sequence[tuple[str, str]]) -> list[Evidence]:
     found: list[Evidence] = []
-    for claim, check in () if subject.black_box else ALWAYS:
+    for claim, check in asked:
         try:
             found += judge_pair(subject, find_claim(claim), check)
         except UserError:
@@ -183,13 +208,7 @@ def render(folder: Path) -> None:
 def page(found: Sequence[Row]) -> str:
     """The table as Markdown: a summary by group and family first."""
     lines = ["# Diagnoses of wrong definitions", "", str(__doc__).split("\n\n", 1)[1].strip(), ""]
-    unasked = len(mutants()) - sum(row.group in (PLANTED, TORCH) for row in found)
-    lines += [
-        f"Not diagnosed here: {unasked} bugs that are planted in the running code.",
-        "",
-        _first_sight(),
-        "",
-    ]
+    lines += [_first_sight(), ""]
     head = "| group | family | bugs | true cause named | edit proposed | inverse or equivalent | median s | longest s |"
     lines += [head, "|---|---|--:|--:|--:|--:|--:|--:|"]
     for group in dict.fromkeys(row.group for row in found):

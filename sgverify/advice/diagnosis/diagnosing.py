@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from sgverify.advice.diagnosis.causes import leading_cause, named_cause
+from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.declared import lower_claim
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.advice.diagnosis.search import search, shown
+from sgverify.advice.diagnosis.running_code import cause_in_running_code
+from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures
 from sgverify.advice.diagnosis.wrong_terms.unexpandable import is_kept_for_ever
 from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.time_limit import OutOfTimeError, limited
+from sgverify.exact.series import LocalOrder
 from sgverify.user_code import own_code
 
 BUDGET = 2.0
@@ -22,35 +24,52 @@ BUDGET = 2.0
 
 @own_code()
 def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float = BUDGET) -> Diagnosis | None:
-    """Why does the scheme fail, and which edit of its own source mends it? None where nothing in its definition fails.
+    """Why does the scheme fail, and which edit of its own source mends it? None where nothing fails that can be diagnosed.
 
-    `evidence` is what `judge` found of the subject. Only what failed without samples is diagnosed: an exact law or a proved
-    order that is wrong. A memory that is never renewed is diagnosed without evidence, as no check runs such a step. All of it
-    ends after `seconds` of processor time, and the diagnosis says so. Raises what the configuration raises (`UserError`), and
-    nothing else: an edited text that cannot be read, run or proved is no mend.
+    `evidence` is what `judge` found of the subject. A definition is diagnosed where it failed without samples, by an exact law or
+    a proved order that is wrong; a memory that is never renewed is diagnosed without evidence, as no check runs such a step. Where
+    the definition has its order, what fails of the running code has a cause and no edit. All of it ends after `seconds` of
+    processor time, and the diagnosis says so. Raises what the configuration raises (`UserError`), and nothing else: an edited
+    text that cannot be read, run or proved is no mend.
     """
     started = time.process_time()
     part = next((part for part in subject.parts if part.composite is None), None)
     if part is None:
         return None
-    failed = [
-        item
-        for item in failures(evidence)
-        if item.method in SURE and item.scheme in (part.reference, subject.reference)
-    ]
-    if not failed and (part.black_box or not is_kept_for_ever(part.scheme)):
-        return None
-    cause, edit, mended, tried, stopped = leading_cause(part, failed), None, None, 0, False
+    every = [item for item in failures(evidence) if item.scheme in (part.reference, subject.reference)]
+    failed = [item for item in every if item.method in SURE]
+    kept = not part.black_box and is_kept_for_ever(part.scheme)
+    cause, result, edit, mended, stopped = (
+        leading_cause(part, failed),
+        SearchResult(None, 0, False),
+        None,
+        None,
+        False,
+    )
     with limited(seconds):
         try:
-            cause = named_cause(part, failed)
-            if not part.black_box:
-                found = search(part, failed, cause)
-                tried, stopped = found.tried, found.stopped
-                if found.mend is not None:
-                    edit, mended = shown(found.mend), found.mend.scheme
-                elif cause.name == "claimed-order" or not stopped:
+            right = part.black_box or _has_its_order(part)
+            in_code = cause_in_running_code(part, every) if right else None
+            if in_code is None and not failed and not kept:
+                return None
+            cause = in_code or named_cause(part, failed)
+            if part.black_box and in_code is not None:
+                # Its terms say more than that two runs differ; where they name nothing, what failed of the code does.
+                measured = named_cause(part, failed)
+                cause = in_code if measured.name == "not-named" else measured
+            elif in_code is None and not part.black_box:
+                result = search(part, failed, cause)
+                if result.mend is not None:
+                    edit, mended = shown(result.mend), result.mend.scheme
+                elif cause.name == "claimed-order" or not result.stopped:
                     edit, mended = lower_claim(part, failed) or (None, None)
         except OutOfTimeError:
             stopped = True
-    return Diagnosis(cause, edit, time.process_time() - started, tried, stopped, mended)
+    seconds = time.process_time() - started
+    return Diagnosis(cause, edit, seconds, result.tried, stopped or result.stopped, mended)
+
+
+def _has_its_order(part: Subject) -> bool:
+    """Whether the definition is proved to have the order that it is held to."""
+    order = part.order
+    return isinstance(order, LocalOrder) and order.order >= required_order(part)

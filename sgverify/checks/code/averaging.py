@@ -72,9 +72,10 @@ def check_averaging(question: Question) -> Evidence:
                 f"chains diverge at every step size tried; no averages to look at ({run.transcript.diverged})"
             )
             return question.unanswered(reason)
-        wrong = _wrong_steps(run) or _other_states(subject, run)
-        if wrong:
-            return question.evidence(Judgement("violates", False, wrong))
+        for differs, wrong in (("steps", _wrong_steps(run)), ("states", _other_states(subject, run))):
+            if wrong:
+                judgement = Judgement("violates", False, wrong)
+                return question.evidence(judgement, certificate={"differs": differs})
         for row, place, chain in _averages(run):
             values = _values(subject.observable, run.transcript, row, chain)
             exact, bound = average(values, rule_of(run, row), LENGTHS[place], _roundings(subject.observable))
@@ -82,9 +83,8 @@ def check_averaging(question: Question) -> Evidence:
             off = abs(Fraction(found) - exact) if np.isfinite(found) else None
             compared += 1
             if off is None or off > bound:
-                return question.evidence(
-                    Judgement("violates", False, _told(run, row, place, chain, values, found))
-                )
+                judgement = Judgement("violates", False, _told(run, row, place, chain, values, found))
+                return question.evidence(judgement, certificate={"differs": "average"})
             worst = max(worst, float(off / bound) if bound else 0.0)
     reason = (
         f"{compared} averages are those of the chains' states; recomputed in exact fractions, uniform with fixed steps, by h_l "

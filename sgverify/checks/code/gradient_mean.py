@@ -110,25 +110,25 @@ def _deterministic_defect(subject: Subject, certificate: dict[str, Any]) -> str 
     certificate["states"] = [point.tolist() for point in states(subject)]
     if own_code(subject.target) and (wrong := gradient_defect(subject)):
         return wrong
-    for wrong in _full_defects(subject):
+    for wrong in _full_defects(subject, certificate):
         return wrong
     if not gradient.estimator.noisy:
         return None
     if not gradient.estimator.draws_data:
-        return additive_defect(subject, ROUNDINGS * EPSILON[subject.configuration.dtype])
+        return additive_defect(subject, ROUNDINGS * EPSILON[subject.configuration.dtype], certificate)
     certificate["enumerated"] = []
     for problem in problems(subject):
         for hoist in _hoists(subject):
             ensemble = ensemble_of(subject, problem, hoist=hoist)
             for theta in states(subject):
-                found = _enumerated_defect(subject, problem, ensemble, theta)
+                found = _enumerated_defect(subject, problem, ensemble, theta, certificate)
                 if found:
                     return f"{found} (gradients {'hoisted' if hoist else 'by autograd over the data'})"
         count = len(ensemble.chains)
         text = f"{count} equally likely draws of {problem}"
         if text not in certificate["enumerated"]:
             certificate["enumerated"].append(text)
-    return _configured_defect(subject)
+    return _configured_defect(subject, certificate)
 
 
 def _hoists(subject: Subject) -> tuple[bool, ...]:
@@ -138,7 +138,7 @@ def _hoists(subject: Subject) -> tuple[bool, ...]:
     )
 
 
-def _full_defects(subject: Subject) -> Iterator[str]:
+def _full_defects(subject: Subject, certificate: dict[str, Any]) -> Iterator[str]:
     """Sentences about states where autograd and forward differentiation in long double give different full gradients."""
     target = visited(subject)
     gradient = subject.configuration.gradient.model_copy(update={"kind": FULL.name})
@@ -149,10 +149,29 @@ def _full_defects(subject: Subject) -> Iterator[str]:
             (value,) = estimates(ensemble, 1, at_step(subject, theta, gradient))
             off = np.abs(value[0] - parts.full)
             if not np.all(off <= _tolerance(subject, [parts], len(parts.data), 1)):
+                certificate["statistic"] = "full"
+                certificate["means"] = [
+                    _mean_at(
+                        estimates(ensemble, 1, at_step(subject, x, gradient))[0],
+                        parts_at(target, x, gradient),
+                    )
+                    for x in states(subject)
+                ]
+            if not np.all(off <= _tolerance(subject, [parts], len(parts.data), 1)):
                 yield (
                     f"the full gradient is {_short(value[0])}, required {_short(parts.full)}; what runs is {_shown(value[0])} at "
                     f"theta={_shown(theta)}, and grad U (scaled and clipped as configured) is {_shown(parts.full)}"
                 )
+
+
+def _mean_at(values: np.ndarray, parts: GradientParts) -> dict[str, list[Any]]:
+    """The mean of estimates beside the parts of the gradient that it should be: what a cause is read from."""
+    mean = values.astype(EXTENDED).mean(0)
+    return {
+        "mean": mean.astype(float).tolist(),
+        "prior": parts.prior.astype(float).tolist(),
+        "data": parts.data.astype(float).tolist(),
+    }
 
 
 def _tolerance(subject: Subject, parts: list[GradientParts], size: int, batch: int) -> np.ndarray:
@@ -163,7 +182,7 @@ def _tolerance(subject: Subject, parts: list[GradientParts], size: int, batch: i
 
 
 def _enumerated_defect(
-    subject: Subject, problem: EstimatorProblem, ensemble: Any, theta: np.ndarray
+    subject: Subject, problem: EstimatorProblem, ensemble: Any, theta: np.ndarray, certificate: dict[str, Any]
 ) -> str | None:
     where = at_step(subject, theta, problem.gradient)
     values = estimates(ensemble, problem.numbers, where)
@@ -176,6 +195,7 @@ def _enumerated_defect(
             later = number // per_step > problem.decided[0] // per_step
             may = later and estimator.remembers_minibatches
             if not may and np.ptp(values[number], axis=0).any():
+                certificate["statistic"] = "dependence"
                 return (
                     f"minibatch {number + 1} depends on draws of minibatch {problem.decided[0] + 1}; the random numbers of one "
                     "move the estimate of the other"
@@ -194,6 +214,12 @@ def _enumerated_defect(
         mean = found.astype(EXTENDED).mean(0)
         what = f"over all draws of {problem}, minibatch {number + 1} of a run"
         if not np.all(np.abs(mean - full) <= allowed):
+            certificate["statistic"] = "mean"
+            certificate["means"] = [
+                _mean_at(estimates(ensemble, 1, at)[0], parts_at(problem.target, at(0), problem.gradient))
+                for at in (at_step(subject, x, problem.gradient) for x in states(subject))
+                if number == 0
+            ]
             return (
                 f"minibatches have the mean {_short(mean)}, required {_short(full)}; {what}, the mean of the estimates is "
                 f"{_shown(mean)} at theta={_shown(where(step))}, and the full gradient is {_shown(full)}"
@@ -204,8 +230,12 @@ def _enumerated_defect(
         deviations.append((deviation, allowed[:COORDINATES], exact))
         wrong = _moment_defect(deviation, allowed[:COORDINATES], noise)
         if wrong:
+            certificate["statistic"] = "moments"
             return f"{wrong}; {what}"
-    return None if len(deviations) < 2 else _joint_defect(problem, per_step, deviations)
+    joint = None if len(deviations) < 2 else _joint_defect(problem, per_step, deviations)
+    if joint is not None:
+        certificate["statistic"] = "two minibatches"
+    return joint
 
 
 def _moment_defect(deviation: np.ndarray, allowed: np.ndarray, noise: MinibatchNoise) -> str | None:
@@ -262,7 +292,7 @@ def _joint_defect(problem: EstimatorProblem, per_step: int, deviations: list[Any
     return None
 
 
-def _configured_defect(subject: Subject) -> str | None:
+def _configured_defect(subject: Subject, certificate: dict[str, Any]) -> str | None:
     """A sentence about a random minibatch of the configured size whose estimate is not that of its drawn indices."""
     target = visited(subject)
     gradient, size = subject.configuration.gradient, target.size
@@ -295,6 +325,7 @@ def _configured_defect(subject: Subject) -> str | None:
                 expected = base + vectors[drawn[number, :, chain]].sum(0) * size / batch
                 value = values[number][chain]
                 if not np.all(np.abs(value - expected) <= allowed):
+                    certificate["statistic"] = "estimate"
                     return (
                         f"an estimate is {_short(value)}, its definition gives {_short(expected)}; {_shown(value)} and "
                         f"{_shown(expected)} on the data {drawn[number, :, chain][:8].tolist()}{' ...' if batch > 8 else ''} of "

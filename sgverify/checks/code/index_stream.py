@@ -17,7 +17,7 @@ _LARGEST = 60
 """The largest number of normal numbers whose coefficients are solved for."""
 
 
-def additive_defect(subject: Subject, unit: float) -> str | None:
+def additive_defect(subject: Subject, unit: float, certificate: dict[str, Any]) -> str | None:
     """A sentence about wrong additive noise; None if the noise is z A, A^T A the configured covariance, new at each evaluation.
 
     With more chains than normal numbers, a linear system gives the coefficient of each normal number in each estimate. A
@@ -49,6 +49,7 @@ def additive_defect(subject: Subject, unit: float) -> str | None:
     if np.abs(stacked - columns @ solved).max() > allowed:
         return "the noise of the gradients is no linear function of the normal numbers that are drawn for it"
     if np.abs(solved[0] - np.tile(full, evaluations)).max() > allowed:
+        certificate["statistic"] = "mean"
         off = (solved[0] - np.tile(full, evaluations))[:3]
         return f"the noise has the mean {float(off[np.argmax(np.abs(off))]):.4g}, required 0; that of the gradients, {off.tolist()}"
     shares = solved[1:]
@@ -57,6 +58,7 @@ def additive_defect(subject: Subject, unit: float) -> str | None:
     off = np.abs(found - expected)
     if off.max() > 4 * allowed * (1 + np.abs(shares).max()) * count:
         i, j = np.unravel_index(np.argmax(off), off.shape)
+        certificate["statistic"] = "moments"
         return (
             f"covariance of noise {found[i, j]:.4g}, required {expected[i, j]:.4g}; that of evaluation {i // dim + 1}, "
             f"coordinate {i % dim}, and of evaluation {j // dim + 1}, coordinate {j % dim}, is {found[i, j]:.10g}, and the "

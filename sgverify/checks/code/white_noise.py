@@ -88,8 +88,9 @@ def check_white_noise(question: Question) -> Evidence:
     share = share_of(subject).point_null / sum(len(some.batches[0].rows) for some in every) / _TESTS
     wrong = ""
     for some in every:
-        if some is coupled:
-            wrong = wrong or off_the_path(some, unit_of(subject))
+        if some is coupled and not wrong:
+            wrong = off_the_path(some, unit_of(subject))
+            certificate["statistic"] = "path" if wrong else None
         for row in range(len(some.batches[0].rows)):
             wrong = wrong or _wrong_row(subject, some, row, share, certificate)
     certificate["coupled"] = coupled is not None
@@ -144,18 +145,20 @@ def _wrong_row(subject: Subject, runs: Runs, row: int, share: float, certificate
     where = f"with {runs.batches[0].rows[row].schedule}"
     if runs.settings.coupled:
         where += " on a path that another step size shares"
-    for found in (
-        _reused(subject, columns, share),
-        _reused_minibatches(subject, runs, row, share),
-        _strange(columns, runs),
+    for statistic, found in (
+        ("reused", _reused(subject, columns, share, certificate)),
+        ("reused minibatches", _reused_minibatches(subject, runs, row, share)),
+        ("values", _strange(columns, runs)),
     ):
         if found:
+            certificate.setdefault("statistic", statistic)
             return f"the noise is not what was asked for: {found}, {where}"
     for name, item, text in _statistics(subject, runs, row, columns, share):
         known = certificate.setdefault("largest", {}).get(name)
         if known is None or abs(item.value) / item.bound > abs(known[0]) / known[1]:
             certificate["largest"][name] = [item.value, item.bound]
         if item.beyond:
+            certificate["statistic"] = name
             return f"the noise is not white: {text}, {item.value:.3g} where {item.bound:.3g} is the bound, {where}"
     return ""
 
@@ -227,7 +230,7 @@ def _correlations(
             yield f"{of}lag {lag}", found, f"{of}{a} and {apart} are correlated"
 
 
-def _reused(subject: Subject, columns: Columns, share: float) -> str:
+def _reused(subject: Subject, columns: Columns, share: float, certificate: dict[str, Any]) -> str:
     """A sentence about draws of all chains that occur twice, possibly negated; "" if there are none."""
     length, _, chains = columns.values.shape
     for law in sorted(set(columns.laws), key=str):
@@ -239,6 +242,7 @@ def _reused(subject: Subject, columns: Columns, share: float) -> str:
             continue
         for a, _, b, _ in repeated(values.reshape(stretches, chains), chains):
             (one, i), (other, j) = divmod(a, len(names)), divmod(b, len(names))
+            certificate["statistic"] = "one draw" if one == other else "reused"
             return (
                 f"{names[j]} of step {other + 1} is {names[i]} of step {one + 1} in all {chains} chains that differ, "
                 "bit for bit but for its sign"

@@ -31,8 +31,8 @@ STEP_ROUNDING = 1e-9
 """The rounding bound of a step, relative to its largest number: dozens of roundings of 1e-16, and cancelling constants."""
 
 
-def redone_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
-    """One sentence for the first fault of each kind: start, motion, measurement, swap, transported variables, control."""
+def redone_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[tuple[str, str]]:
+    """The first fault of each kind, with its kind: start, motion, measurement, swap, transported variables, control."""
     yield from _start_faults(transcript, plan)
     seen: set[str] = set()
     before = _Before(transcript.start, transcript.first_controls, transcript.first_variance)
@@ -41,7 +41,7 @@ def redone_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterato
         for kind, fault in _step_faults(step, before, walkers, plan):
             if kind not in seen:
                 seen.add(kind)
-                yield fault
+                yield kind, fault
         if seen:
             return
         before = _Before(step.after, step.controls, step.variance)
@@ -57,27 +57,26 @@ class _Before:
     variance: np.ndarray
 
 
-def _start_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[str]:
+def _start_faults(transcript: ExchangeTranscript, plan: ExchangePlan) -> Iterator[tuple[str, str]]:
     theta, told = transcript.start[0], plan.starts[:, None, :]
     # Both sides have one product and one sum in float64: two roundings each, of numbers of these sizes.
     rounding = 4 * EPS * (np.abs(told).max() + np.abs(theta).max())
     apart = np.abs(theta - told).max(axis=(1, 2))
     for replica in np.flatnonzero(apart > rounding)[:1]:
         yield (
-            f"start {theta[replica, 0, 0]:.6g}, required {told[replica, 0, 0]:.6g}; replica {replica} starts at this theta[0]"
+            "start",
+            f"start {theta[replica, 0, 0]:.6g}, required {told[replica, 0, 0]:.6g}; replica {replica} starts at this theta[0]",
         )
     first = 0.0 if plan.exact else np.inf
     if not (transcript.first_variance == first).all():
-        yield f"first variances {transcript.first_variance.flat[0]:.4g}, required {first}; before anything is measured"
+        variance = f"{transcript.first_variance.flat[0]:.4g}, required {first}"
+        yield "variance", f"first variances {variance}; before anything is measured"
     if (transcript.first_controls is not None) != plan.controlled:
-        yield (
-            "there is a control variate where none is meant"
-            if not plan.controlled
-            else "there is no control variate"
-        )
+        none_meant = "there is a control variate where none is meant"
+        yield "control", none_meant if not plan.controlled else "there is no control variate"
     elif transcript.first_controls is not None:
         wanted = _fresh(plan, transcript.start[0], -np.ones((*transcript.start[0].shape[:2], 1)))
-        yield from (fault for _, fault in _control_faults(0, transcript.first_controls, wanted, plan))
+        yield from _control_faults(0, transcript.first_controls, wanted, plan)
 
 
 def _step_faults(
@@ -139,17 +138,7 @@ def _motion_faults(
     """Faults of the scheme's step, recomputed for every replica at its temperature and step size on the run's draws."""
     subject, h = plan.subject, plan.h_at(step.number)
     for k, T in enumerate(plan.temperatures):
-        recorded = _RecordedGradients([(call.theta[k], call.given[k]) for call in step.gradient_calls])
-        wanted = step_in_long_double(
-            subject.scheme,
-            [value[k] for value in state],
-            [drawn[k] for drawn in step.draws],
-            h=float(h[k]),
-            gradient=recorded,
-            parameters={**parameters_of(subject.configuration), "T": float(T)},
-            dim=subject.target.dim,
-            metric=subject.metric,
-        )
+        recorded, wanted = _redone_step(step, state, plan, k, float(T), float(h[k]))
         largest = max((float(np.abs(value).max()) for _, value in recorded.given), default=0.0)
         for name, due, found, old in zip(subject.scheme.state, wanted, step.moved, state, strict=True):
             size = max(1.0, *(float(np.abs(part[k]).max()) for part in (*state, *step.moved)))
@@ -157,13 +146,50 @@ def _motion_faults(
             apart = float(np.abs(found[k] - due).max())
             if not apart <= bound or recorded.count != len(recorded.given):
                 yield (
-                    "motion",
+                    _of_another(step, state, plan, k, bound) or "motion",
                     f"{name} {float(found[k].flat[0]):.6g}, required {float(np.asarray(due).flat[0]):.6g}; step {step.number} of "
                     f"replica {k + 1} took {name} = {float(old[k].flat[0]):.6g} to {float(found[k].flat[0]):.9g}; the "
                     f"scheme at T = {T:.6g} and h = {h[k]:.6g} takes it to "
                     f"{float(np.asarray(due).flat[0]):.9g}",
                 )
                 return
+
+
+def _redone_step(
+    step: ExchangeStep, state: Sequence[np.ndarray], plan: ExchangePlan, k: int, T: float, h: float
+) -> tuple[_RecordedGradients, Sequence[Any]]:
+    """The scheme's step of replica k at a temperature and step size, with the gradients that it asked for."""
+    subject = plan.subject
+    recorded = _RecordedGradients([(call.theta[k], call.given[k]) for call in step.gradient_calls])
+    wanted = step_in_long_double(
+        subject.scheme,
+        [value[k] for value in state],
+        [drawn[k] for drawn in step.draws],
+        h=h,
+        gradient=recorded,
+        parameters={**parameters_of(subject.configuration), "T": T},
+        dim=subject.target.dim,
+        metric=subject.metric,
+    )
+    return recorded, wanted
+
+
+def _of_another(
+    step: ExchangeStep, state: Sequence[np.ndarray], plan: ExchangePlan, k: int, bound: float
+) -> str | None:
+    """Is the step of replica k the one at the "temperature" or the "step size" of another replica? None where it is neither."""
+    h = plan.h_at(step.number)
+    own = float(plan.temperatures[k]), float(h[k])
+    for other in range(len(plan.temperatures)):
+        for kind, at in (
+            ("temperature", (float(plan.temperatures[other]), own[1])),
+            ("step size", (own[0], float(h[other]))),
+        ):
+            _, wanted = _redone_step(step, state, plan, k, *at)
+            gaps = [np.abs(found[k] - due).max() for found, due in zip(step.moved, wanted, strict=True)]
+            if at != own and max(gaps) <= bound:
+                return kind
+    return None
 
 
 class _RecordedGradients(FullGradientIngredient):

@@ -78,7 +78,8 @@ def check_exchange_run(question: Question) -> Evidence:
             f"the chains diverge within {STEPS} steps; of size {subject.step:.3g} and of {plan.h:.3g} alike"
         )
         return question.unanswered(reason)
-    faults += [*redone_faults(found, plan), *_stream_faults(found, subject)]
+    redone = list(redone_faults(found, plan))
+    faults += [*(fault for _, fault in redone), *_stream_faults(found, subject)]
     swaps = sum(
         int((step.recorded["swapped"] > 0).sum()) for step in found.steps if "swapped" in step.recorded
     )
@@ -91,6 +92,7 @@ def check_exchange_run(question: Question) -> Evidence:
         "measured every": None if plan.exact else plan.period,
         "swaps": swaps,
         "defects": faults,
+        "kinds": [kind for kind, _ in redone],
     }
     if faults:
         judgement = Judgement("violates", False, "; ".join(faults[:2]))

@@ -1,9 +1,11 @@
-"""The true cause of each planted bug in a definition or in torch code, by its name in `sgverify.advice.diagnosis.model`.
+"""The true cause of each planted bug, by its name in `sgverify.advice.diagnosis.model`.
 
 They are stated from the reason of each bug, and are what diagnoses are held to.
 """
 
 from __future__ import annotations
+
+from sgverify.selftest.mutants.registry import mutants
 
 _BY_CAUSE: dict[str, str] = {
     "diffusion-scaled": """aboba-noise-without-2 aboba-noise-by-friction sgld-noise-without-2 sghmc-noise-without-friction
@@ -52,6 +54,63 @@ _BY_CAUSE: dict[str, str] = {
 }
 
 TRUE_CAUSES = {name: cause for cause, names in _BY_CAUSE.items() for name in names.split()}
-"""The cause by the name of the bug."""
+"""The cause of bugs in definitions and in torch code, by the name of the bug."""
 
-__all__ = ["TRUE_CAUSES"]
+_IN_RUNNING_CODE: dict[str, str] = {
+    "metric-wrong": """sgrld-root-transposed sgrhmc-root-not-transposed sgrhmc-divergence-of-rows
+        sgrld-divergence-of-transposed""",
+    "minibatch-law": """iid-indices-without-last without-replacement-collision-at-first reshuffle-once-for-all
+        reshuffle-wrong-shuffle symmetric-not-mirrored without-replacement-with-it floyd-without-the-end
+        shuffle-without-the-end minibatches-of-two-steps""",
+    "data-scaling": """minibatch-scale-missing minibatch-mean-for-sum n-over-n-minus-one minibatch-likelihood-sign
+        full-likelihood-sign likelihood-once likelihood-half-detached""",
+    "prior-scaled": """prior-scaled-with-data prior-once-per-datum prior-missing prior-curvature-of-wrong-sign
+        prior-of-wrong-sign""",
+    "drift-scaled": "double-well-half-gradient",
+    "temperature-misplaced": """gradient-over-temperature replica-temperatures-reversed replica-temperatures-all-cold
+        replica-temperatures-square-rooted replica-temperatures-without-base""",
+    "gradient-noise": """minibatch-noise-too-small svrg-snapshot-never-renewed additive-covariance-squared
+        hoisted-mean-of-n-minus-one snapshot-of-a-minibatch additive-noise-once-per-step""",
+    "gradient-biased": """svrg-snapshot-not-copied svrg-change-of-wrong-sign svrg-change-not-scaled additive-noise-of-other-size
+        clipped-by-the-square saga-table-updated-before-use saga-table-updated-for-half-the-minibatch saga-sum-left-behind
+        saga-change-not-scaled saga-duplicates-counted-twice control-variate-of-wrong-sign control-variate-change-not-scaled
+        control-variate-prior-at-the-centre hessian-off-diagonal-lost sum-over-data-misses-last""",
+    "state-kept": "saga-table-emptied-by-a-pause svrg-snapshot-by-steps-of-the-block",
+    "chains-coupled": """noise-shared-by-chains streams-of-batches-the-same streams-of-rows-the-same
+        minibatches-shared-by-chains""",
+    "noise-reused": """noise-of-two-steps noise-of-every-third-step noise-of-every-block-the-first
+        streams-of-kinds-the-same""",
+    "noise-correlated": """noise-with-memory noise-antithetic-in-time path-begun-anew-in-every-block
+        path-divided-by-the-number-of-steps""",
+    "noise-shared": "noise-of-both-halves noise-of-all-coordinates",
+    "noise-law": """box-muller-half-circle box-muller-log-without-2 three-point-table-without-last noise-uniform""",
+    "average-wrong": """uniform-weights-with-decreasing-steps weights-summed-as-counts burn-in-one-short
+        thinning-counts-from-the-first-state burn-in-of-a-row-ignored average-over-one-too-many burn-in-forgotten
+        thinning-forgotten cyclical-explores-into-the-average""",
+    "precision": "float32-sums constants-in-float32 gradient-in-float32 functions-in-float32",
+    "start-wrong": "momentum-drawn-at-temperature-one start-in-other-units",
+    "thermostat-dimension": "thermostat-told-dimension-one",
+    "schedule-wrong": """power-of-other-exponent power-counted-from-zero power-never-falls cyclical-off-by-one
+        cyclical-restarted-every-step cyclical-period-rounded-down fixed-step-halved replica-step-factors-ignored
+        replica-step-factors-reversed""",
+}
+"""The cause of bugs in the running code; those of swaps and of adapted weights follow from their family."""
+
+_OF_FAMILY = {
+    "replica exchange": "swap-rule",
+    "runs of replicas": "swap-rule",
+    "replica exchange rules": "swap-rule",
+    "adaptive weights": "weights-wrong",
+}
+
+
+def true_causes() -> dict[str, str]:
+    """The cause by the name of the bug, of all planted bugs."""
+    stated = {name: cause for cause, names in _IN_RUNNING_CODE.items() for name in names.split()}
+    by_family = {
+        mutant.name: _OF_FAMILY[mutant.family] for mutant in mutants().values() if mutant.family in _OF_FAMILY
+    }
+    return {**TRUE_CAUSES, **by_family, **stated}
+
+
+__all__ = ["TRUE_CAUSES", "true_causes"]
