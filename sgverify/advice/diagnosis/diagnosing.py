@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.declared import lower_claim
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.advice.diagnosis.running_code import cause_in_running_code
+from sgverify.advice.diagnosis.running_code import READERS, cause_in_running_code
 from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures
 from sgverify.advice.diagnosis.wrong_terms.unexpandable import is_kept_for_ever
@@ -57,7 +57,7 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
                 # Its terms say more than that two runs differ; where they name nothing, what failed of the code does.
                 measured = named_cause(part, failed)
                 cause = in_code if measured.name == "not-named" else measured
-            elif in_code is None and not part.black_box:
+            elif in_code is None and not part.black_box and not (right and _of_code_alone(every)):
                 result = search(part, failed, cause)
                 if result.mend is not None:
                     edit, mended = shown(result.mend), result.mend.scheme
@@ -67,6 +67,11 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
             stopped = True
     seconds = time.process_time() - started
     return Diagnosis(cause, edit, seconds, result.tried, stopped or result.stopped, mended)
+
+
+def _of_code_alone(failed: Sequence[Evidence]) -> bool:
+    """Whether only checks of the running code failed: no edit of the definition mends them."""
+    return bool(failed) and all(item.check in READERS for item in failed)
 
 
 def _has_its_order(part: Subject) -> bool:
