@@ -6,8 +6,7 @@ the code that runs a right definition.
 
 `declared`: where a file declares a scheme, and the claim of an order that a method has.
 
-The search for the edit. `source`: the text of a scheme, and the scheme of an edited text. `expressions`: the terms and factors
-of a text. `candidates`: the edits that are tried, by `rules` for `products`, `sums` and `names`. `guidance`: those that the cause
-speaks for. `screening`: which of them may be right, in floats. `pairs`: two that are right together alone. `trial`: which of
-them are right, by proof and exact checks. `plainness`: the plainest of those that make one law. `search`: the simplest one.
+The search for the edit. `source`: the text of a scheme, and the scheme of an edited text. `edits`: the edits of it that are
+tried. `screening`: which of them may be right, in floats. `pairs`: two that are right together alone. `trial`: which of them
+are right, by proof and exact checks. `search`: the simplest one.
 """

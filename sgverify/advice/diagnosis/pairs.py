@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.spatial import cKDTree
 
-from sgverify.advice.diagnosis.rules import Candidate
+from sgverify.advice.diagnosis.edits.rules import Candidate
 from sgverify.advice.diagnosis.screening import Difference
 from sgverify.advice.diagnosis.source import Text
 

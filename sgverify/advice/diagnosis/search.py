@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sgverify.advice.diagnosis.candidates import candidates
 from sgverify.advice.diagnosis.causes import required_order
 from sgverify.advice.diagnosis.declared import declaration_of
-from sgverify.advice.diagnosis.expressions import Expressions
-from sgverify.advice.diagnosis.guidance import Guidance
+from sgverify.advice.diagnosis.edits.candidates import candidates
+from sgverify.advice.diagnosis.edits.expressions import Expressions
+from sgverify.advice.diagnosis.edits.guidance import Guidance
+from sgverify.advice.diagnosis.edits.plainness import empties, plainness
+from sgverify.advice.diagnosis.edits.rules import RARE, USUAL, Candidate
 from sgverify.advice.diagnosis.model import Cause, Edit
 from sgverify.advice.diagnosis.pairs import TriedEdit, pairs
-from sgverify.advice.diagnosis.plainness import empties, plainness
-from sgverify.advice.diagnosis.rules import RARE, USUAL, Candidate
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
 from sgverify.advice.diagnosis.trial import (

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from itertools import combinations
 
-from sgverify.advice.diagnosis.expressions import called
-from sgverify.advice.diagnosis.rules import (
+from sgverify.advice.diagnosis.edits.expressions import called
+from sgverify.advice.diagnosis.edits.rules import (
     RARE,
     SIMPLE,
     USUAL,

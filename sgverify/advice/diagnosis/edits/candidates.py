@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
-from sgverify.advice.diagnosis.expressions import Expressions
-from sgverify.advice.diagnosis.names import Names
-from sgverify.advice.diagnosis.products import Products
-from sgverify.advice.diagnosis.rules import SIMPLE, USUAL, Candidate
+from sgverify.advice.diagnosis.edits.expressions import Expressions
+from sgverify.advice.diagnosis.edits.names import Names
+from sgverify.advice.diagnosis.edits.products import Products
+from sgverify.advice.diagnosis.edits.rules import SIMPLE, USUAL, Candidate
+from sgverify.advice.diagnosis.edits.sums import SumRules
 from sgverify.advice.diagnosis.source import Replacement, Text
-from sgverify.advice.diagnosis.sums import SumRules
 
 
 def candidates(text: Text) -> list[Candidate]:

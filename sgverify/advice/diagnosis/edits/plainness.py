@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from sgverify.advice.diagnosis.expressions import is_product, is_sum
+from sgverify.advice.diagnosis.edits.expressions import is_product, is_sum
 
 DIVISION_BY_STEP, NUMBERS_IN_PRODUCT = 3, 2
 """What a text is worse by: dividing by the step size; a second number in a product, as 2*h/4."""

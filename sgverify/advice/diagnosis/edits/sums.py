@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from sgverify.advice.diagnosis.expressions import called
-from sgverify.advice.diagnosis.rules import (
+from sgverify.advice.diagnosis.edits.expressions import called
+from sgverify.advice.diagnosis.edits.rules import (
     FAR,
     NUMBERS,
     RARE,

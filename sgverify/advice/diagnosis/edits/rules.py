@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from sgverify.advice.diagnosis.expressions import Expressions, Factor, is_product, is_sum
+from sgverify.advice.diagnosis.edits.expressions import Expressions, Factor, is_product, is_sum
 from sgverify.advice.diagnosis.source import Replacement, Text, replaced
 
 NUMBERS = ("T", "D", "h", "t", "dim")

@@ -10,9 +10,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from sgverify.advice.diagnosis.expressions import Expressions, called
+from sgverify.advice.diagnosis.edits.expressions import Expressions, called
+from sgverify.advice.diagnosis.edits.rules import Candidate
 from sgverify.advice.diagnosis.model import CauseName
-from sgverify.advice.diagnosis.rules import Candidate
 
 NOISE, GRADIENT = "noise", "grad"
 

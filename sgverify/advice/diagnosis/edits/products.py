@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations, takewhile
 
-from sgverify.advice.diagnosis.expressions import Factor, Term, called, is_product, is_sum
-from sgverify.advice.diagnosis.rules import (
+from sgverify.advice.diagnosis.edits.expressions import Factor, Term, called, is_product, is_sum
+from sgverify.advice.diagnosis.edits.rules import (
     FAR,
     RARE,
     SIMPLE,
