@@ -35,8 +35,8 @@ MATTERS: dict[Matter, str] = {
 RATES = (*OF_THE_LAW, "bias", "mse", "consistency")
 
 WIDEST = 100
-_OUTCOME, _LABEL, _KINDS, _LEAST = 10, 18, 9, 20
-"""Columns of the outcome, the quantity and the gradients, and the fewest for the finding."""
+_OUTCOME, _LABEL, _KINDS = 10, 18, 9
+"""Columns of the outcome, the quantity and the gradients."""
 
 FEW = 3
 """The most claims whose names a line shows."""
@@ -78,7 +78,7 @@ class Finding:
         for mark in ";:":
             parts = [(clauses(text, width - len(head + tail), mark), tail) for tail in (*tails[-2:], "")]
             fits += [(part, tail) for part, tail in parts if part]
-        part, tail = fits[0] if fits else ("", tails[-2] if width - len(head + tails[-2]) >= _LEAST else "")
+        part, tail = fits[0] if fits else ("", "")
         left = width - len(head + tail)
         return (head + (part or shortened(text, left)).ljust(left) + tail).rstrip()
 
