@@ -130,8 +130,8 @@ class ClosingBlock:
             edit = self.diagnosis.edit
             if edit is not None:
                 yield "mend", f"{edit.file or 'the printed formula'}, {edit.sentence}"
-                for sign, text, part in (("-", edit.before, edit.was), ("+", edit.after, edit.now)):
-                    yield "", f"{sign} {_around(text.strip(), part, width - _LABEL - 4)}"
+                for sign, line, part in edit.lines:
+                    yield "", f"{sign} {_around(line, part, width - _LABEL - 4)}"
         if self.outcome != "FAIL":
             several = len({gradient_of(item) for item in self.evidence}) > 1
             for kind, size in self.sizes:

@@ -122,6 +122,8 @@ def test_two_edits_that_are_right_together_alone_are_found() -> None:
     found = diagnosed("unmoved")
     assert found is not None and found.edit is not None
     assert (found.edit.was, found.edit.now) == ("theta and middle", "theta + h/2*p and middle + h/2*p")
+    assert found.edit.after.split("\n") == ["    middle = theta + h/2*p", "    theta = middle + h/2*p"]
+    assert [sign for sign, _, _ in found.edit.lines] == ["+", "+"]
 
 
 def test_shares_are_edited_in_their_call() -> None:

@@ -63,7 +63,7 @@ class Edit:
     """One change of the user's own source under which proof and exact checks pass.
 
     `file` and `line` are None for a scheme without a file, whose printed formula is edited. `was` and `now` are the changed
-    expression before and after; `before` and `after` are the whole source lines around it; `achieves` says what then holds,
+    expression before and after; `before` and `after` are the whole source lines that differ; `achieves` says what then holds,
     such as "order 1, and 12 exact checks conform". `claim`: the order that is claimed is changed, and not the method.
     """
 
@@ -83,6 +83,19 @@ class Edit:
         if self.claim:
             return f"{place}{self.was} -> {self.now}: the method has {self.achieves}"
         return f"{place}{self.was} -> {self.now} makes it {self.achieves}"
+
+    @property
+    def lines(self) -> list[tuple[str, str, str]]:
+        """The source lines that differ: "-" or "+", the line, and the part of it that changes.
+
+        Of an edit in several lines those that it writes are shown alone, three at most.
+        """
+        found = []
+        for sign, lines, parts in (("-", self.before, self.was), ("+", self.after, self.now)):
+            for line in lines.split("\n"):
+                part = next((part for part in parts.split(" and ") if part in line), "")
+                found.append((sign, line.strip(), part))
+        return found if len(found) <= 2 else [item for item in found if item[0] == "+"][:3]
 
 
 @dataclass(frozen=True)

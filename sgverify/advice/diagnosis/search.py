@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
 from sgverify.advice.diagnosis.causes import required_order
 from sgverify.advice.diagnosis.declared import declaration_of
@@ -286,11 +287,8 @@ def shown(mend: Mend) -> Edit:
             now = now[: c.start - start] + c.new + now[c.end - start :]
         if (start, end, now) not in pieces:
             pieces.append((start, end, now))
-    first = text.text.count("\n", 0, min(c.start for c in changes))
-    last = text.text.count("\n", 0, max(c.end for c in changes))
-    before = text.text.split("\n")[first : last + 1]
-    grown = edited.count("\n") - text.text.count("\n")
-    after = edited.split("\n")[first : last + 1 + grown]
+    first = text.text.count("\n", 0, min(c.start for c in changes if c not in further))
+    before, after = _changed_lines(text.text.split("\n"), edited.split("\n"))
     return Edit(
         was=" and ".join(text.text[start:end] for start, end, _ in pieces),
         now=" and ".join(now for _, _, now in pieces)
@@ -301,6 +299,17 @@ def shown(mend: Mend) -> Edit:
         file=text.file,
         line=None if text.line is None else text.line + first,
     )
+
+
+def _changed_lines(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
+    """The lines of two texts that differ."""
+    old: list[str] = []
+    new: list[str] = []
+    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            old += before[a:b]
+            new += after[c:d]
+    return old, new
 
 
 def _of_word(mend: Mend, edited: str, achieves: str) -> Edit:
