@@ -225,7 +225,9 @@ class GaussianClosure:
     def beside(self, subject: Subject) -> GaussianClosure:
         """The closure of another subject on the same target at the same temperature; what only they determine is taken over."""
         other = GaussianClosure(subject)
-        vars(other).update(_mode=self._mode, _curvature=self._curvature, target_law=self.target_law)
+        vars(other).update(
+            _mode=self._mode, _curvature=self._curvature, target_law=self.target_law, _fourth=self._fourth
+        )
         if subject.configuration.gradient == self.subject.configuration.gradient:
             vars(other).update(estimate=self.estimate, _fit_over_target=self._fit_over_target)
         return other
