@@ -16,6 +16,7 @@ from reports import (
     picture,
     pools,
     posteriors,
+    references,
     slow_tests,
     suites,
     transcripts,
@@ -138,6 +139,10 @@ def _make_transcripts(choice: Choice) -> None:
     transcripts.make(HERE)
 
 
+def _make_references(choice: Choice) -> None:
+    references.main([_data("references", choice)])
+
+
 def _make_diagnoses(choice: Choice) -> None:
     diagnoses.make(HERE)
 
@@ -246,6 +251,14 @@ _PARTS = (
         posteriors.render,
     ),
     Part(
+        "references",
+        ("posteriors/references.json", "posteriors/references.md"),
+        "data and reference answers of posteriordb, in --data FOLDER; left out without",
+        1,
+        _make_references,
+        references.render,
+    ),
+    Part(
         "advised",
         ("posteriors/advised.json", "posteriors/advised.md"),
         "what `sgverify advise` predicts on the same data, in --data FOLDER; left out without",
@@ -256,7 +269,7 @@ _PARTS = (
 )
 PARTS = {part.name: part for part in _PARTS}
 
-OF_DATA = ("posteriors", "advised")
+OF_DATA = ("posteriors", "references", "advised")
 """The parts that read data which the repository does not hold."""
 
 KEPT = ("transcripts/before.txt",)
