@@ -19,6 +19,7 @@ from sgverify.checks.rates.sampled.pilot import Pilot
 from sgverify.checks.rates.sampled.plan import (
     CONTROLLED_CHAINS,
     CONTROLLED_WORK,
+    CONVERGING,
     MODERATE,
     POINTS,
     NoSweep,
@@ -118,16 +119,17 @@ def moderate_step(subject: Subject, control: GaussianControl) -> float:
 
     Raises `NoSweep` where it is at none.
     """
-    step = first_step(subject)
+    default = step = first_step(subject)
 
-    def moderate(h: float, part: float = 1.0) -> bool:
+    def size(h: float) -> float:
         try:
-            return abs(control.bias(h).value) <= part * MODERATE * control.spread
+            return abs(control.bias(h).value) / control.spread
         except (InstabilityError, PrecisionLostError):
-            return False
+            return math.inf
 
     for _ in range(HALVINGS):
-        if moderate(step):
+        # A bias that does not vanish with h is as large at smaller steps.
+        if size(step) <= MODERATE or CONVERGING * size(step) < size(step / 2) < math.inf:
             break
         step /= 2
     else:
@@ -135,13 +137,13 @@ def moderate_step(subject: Subject, control: GaussianControl) -> float:
             f"no step has a moderate bias; that of a Gaussian approximation exceeds {MODERATE:.0%} of the standard deviation of "
             f"{subject.observable} at h={step:.3g} too; give sweep.steps"
         )
-    if step == first_step(subject):
+    if step == default:
         # The default says nothing of the bias.
         for _ in range(DOUBLINGS):
-            if 4 * step > control.limit or not moderate(2 * step, 0.5):
+            if 4 * step > control.limit or size(2 * step) > MODERATE / 2:
                 break
             step *= 2
-    return next((step * larger for larger in LARGER if moderate(step * larger)), step)
+    return next((step * larger for larger in LARGER if size(step * larger) <= MODERATE), step)
 
 
 def _refuse_undecidable(subject: Subject, control: GaussianControl, plan: SweepPlan) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from sgverify.checks import make_subject, rate
-from sgverify.checks.rates.sampled import controlled_plan, gaussian_control, sweep
-from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
+from sgverify.checks.rates.sampled import controlled_plan, gaussian_control, lengths, sweep
+from sgverify.checks.rates.sampled.controlled_plan import moderate_step, plan_sweep
 from sgverify.checks.rates.sampled.gaussian_control import GaussianControl
 from sgverify.checks.rates.sampled.method import run_chains
-from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan
+from sgverify.checks.rates.sampled.plan import MODERATE, NoSweep, SweepPlan
 from sgverify.checks.rates.sampled.sweep import looks_at
 from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
@@ -22,7 +22,7 @@ from sgverify.exact.readings.formula import plant
 from sgverify.samplers import Fixed, Row
 from sgverify.schemes import find_scheme
 
-LOGISTIC = {"name": "logistic-regression", "dim": 2, "size": 400, "data_seed": 3}
+LOGISTIC = {"name": "logistic-regression", "dim": 2, "size": 100, "data_seed": 3}
 BENT = """
 import sgverify
 
@@ -32,8 +32,8 @@ def bent(theta):
     return -x**2/2 - (y - 0.05*x**2)**2
 """
 
-NOISY = {"kind": "iid", "batch": 100}
-FEW = {"sweep": {"steps": [0.004, 0.003, 0.002, 0.001]}, "chains": 100, "steps": 30, "burn_in": 80}
+NOISY = {"kind": "iid", "batch": 25}
+FEW = {"sweep": {"steps": [0.012, 0.009, 0.006, 0.003]}, "chains": 100, "steps": 30, "burn_in": 80}
 """Step sizes and lengths of a short run."""
 
 
@@ -67,7 +67,7 @@ def test_the_gaussian_has_the_mean_covariance_and_gradients_of_the_target() -> N
     # The noise of a minibatch is that at the mean: N^2/n times the covariance of the data's gradients.
     x, y = target.data[:, :-1], target.data[:, -1]  # type: ignore[index]
     gradients = x * (1 / (1 + np.exp(-x @ found.mean_float64())) - y)[:, None]
-    expected = 400**2 / 100 * np.cov(gradients.T, bias=True)
+    expected = 100**2 / 25 * np.cov(gradients.T, bias=True)
     noise = np.array([[float(v) for v in row] for row in control.subject.noise.covariance.tolist()])  # type: ignore[union-attr]
     np.testing.assert_allclose(noise, expected, rtol=1e-3)
 
@@ -115,6 +115,30 @@ def test_a_right_step_conforms_and_wrong_ones_are_refuted(bent: dict[str, Any]) 
         assert wrong.verdict == "violates" and wrong.reason.startswith("h^0 carries"), wrong.reason
 
 
+@pytest.mark.parametrize("kind", ["horizon", pytest.param("power", marks=pytest.mark.power)])
+def test_rates_in_the_length_are_settled_beside_the_control(kind: str, bent: dict[str, Any]) -> None:
+    """The control's averages are exact at every length, from the start that the chains have."""
+    given: dict[str, Any] = {
+        "target": bent["target"],
+        "chains": 255,
+        "schedule": {"kind": kind, "alpha": 0.5, "scale": 3.0 if kind == "horizon" else 1.2},
+        "sweep": {"lengths": [100, 300, 900, 2700] if kind == "horizon" else [400, 1600, 3200, 6400]},
+    }
+    right = rate("sgld-euler", quantity="bias", **given)
+    assert right.verdict == "conforms", right.reason
+    wrong = rate(plant(find_scheme("sgld-euler"), "sqrt(2*T*h)", "sqrt(1.7*T*h)"), quantity="bias", **given)
+    assert wrong.verdict == "violates" and wrong.reason.startswith("a constant carries"), wrong.reason
+
+
+def test_a_variance_that_would_be_timed_is_told_before_chains_run(
+    bent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lengths, "run_chains", None)
+    schedule = {"kind": "horizon", "alpha": 0.5, "scale": 0.5}
+    found = rate("sgld-euler", quantity="mse", target=bent["target"], chains=200, schedule=schedule)
+    assert found.verdict == "inconclusive" and "the variance would be timed" in found.reason, found.reason
+
+
 def test_a_control_that_its_exact_law_does_not_describe_settles_nothing(
     bent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +172,16 @@ def test_what_chains_cannot_decide_is_refused_after_a_pilot(monkeypatch: pytest.
     assert len(work) == 2 and sum(work) < 1e5
 
 
+def test_a_bias_that_does_not_vanish_ends_the_search_for_a_step() -> None:
+    wrong = plant(find_scheme("sgld-euler"), "sqrt(2*T*h)", "sqrt(8*T*h)")
+    subject = make_subject(wrong, load_configuration(target=LOGISTIC, gradient=NOISY))
+    control = gaussian_control.gaussian_control(subject)
+    assert control is not None
+    step = moderate_step(subject, control)
+    assert step > subject.step / 2**6
+    assert control.bias(step / 2).value > 0.75 * control.bias(step).value > 0.75 * MODERATE * control.spread
+
+
 def test_no_control_where_the_chain_is_no_affine_one() -> None:
     for scheme, settings in (
         ("sgnht-euler", {}),
@@ -166,10 +200,44 @@ def test_the_same_minibatches_reach_both_targets() -> None:
     subject = subject_of()
     control = gaussian_control.gaussian_control(subject)
     assert control is not None
-    rows = [Row(Fixed(0.01), (500, 1500))]
+    rows = [Row(Fixed(0.02), (100, 400))]
     one, two = (
         run_chains(item, rows, seed=3, first=0, count=64, start=0.0)[0].values[0, 1]
         for item in (subject, control.subject)
     )
     other = run_chains(replace(control.subject), rows, seed=4, first=0, count=64, start=0.0)[0].values[0, 1]
     assert np.corrcoef(one, two)[0, 1] > 0.95 > 0.5 > abs(np.corrcoef(one, other)[0, 1])
+
+
+WRONG = {
+    "temperature halved": ("sqrt(2*T*h)", "sqrt(T*h)"),
+    "temperature 1.6 times": ("sqrt(2*T*h)", "sqrt(3.2*T*h)"),
+    "drift twice": ("h*grad(theta)", "2*h*grad(theta)"),
+}
+"""Steps whose stationary bias has a term in h^0."""
+
+
+@pytest.mark.power  # half a minute of chains each
+@pytest.mark.parametrize(
+    ("seed", "wrong", "refuted"),
+    [(seed, wrong, seed < 3) for seed, wrong in enumerate([*WRONG, "drift twice"])],
+)
+def test_wrong_steps_on_logistic_data_are_refuted(seed: int, wrong: str, refuted: bool) -> None:
+    """Logistic regressions with minibatches: other dimensions, sizes, batches, temperatures and test functions.
+
+    The last one's h^0 carries about the 15 % that are allowed at its moderate step, as the minibatches' part is so large there: it
+    does not conform.
+    """
+    random = np.random.default_rng(seed)
+    dim, size = int(random.integers(2, 5)), int(random.integers(200, 600))
+    settings: dict[str, Any] = {
+        "target": {"name": "logistic-regression", "dim": dim, "size": size, "data_seed": seed},
+        "gradient": {"kind": str(random.choice(["iid", "without-replacement"])), "batch": int(size // 8)},
+        "temperature": float(random.choice([0.5, 1.0, 2.0])),
+        "test_function": str(random.choice(["theta[0]**2", "theta[1]**2 - theta[0]"])),
+    }
+    right = rate("sgld-euler", quantity="stationary-bias", **settings)
+    assert right.verdict in ("conforms", "inconclusive"), right.reason
+    found = rate(plant(find_scheme("sgld-euler"), *WRONG[wrong]), quantity="stationary-bias", **settings)
+    assert found.verdict == ("violates" if refuted else "inconclusive"), found.reason
+    assert found.reason.startswith("h^0 carries")
