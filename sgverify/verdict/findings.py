@@ -165,14 +165,14 @@ def follows(item: Evidence, cause: Evidence) -> bool:
     """Does one failure follow from another of the same scheme?
 
     Every rate of a scheme fails whose step is not consistent (local order below 1), and the errors of averages fail where the
-    invariant law is wrong. Averages of the running code fail where its draws, gradients or weights do.
+    invariant law under the same gradients is wrong. Averages of the running code fail where its draws, gradients or weights do.
     """
     if (item.outcome, cause.outcome) != ("fail", "fail") or item.scheme != cause.scheme or item is cause:
         return False
     if item.check in RATES:
         if cause.check in ("local-order", "invariant-order", "stationarity"):
             return (cause.found.exponent or 0) < 1
-        return cause.check in OF_THE_LAW and gradient_of(item) in ("full", gradient_of(cause))
+        return cause.check in OF_THE_LAW and gradient_of(item) == gradient_of(cause)
     return item.check == "agreement" and CHECKS[cause.check].matter == "code"
 
 

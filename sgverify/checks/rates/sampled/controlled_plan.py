@@ -55,6 +55,10 @@ A - C has yet to gain of its stationary value falls by e^-2.5 before the average
 are 3 % of the bias that the control lacks, which change no power of h, and 3 % of what is not Gaussian in the target, where a wrong
 order may be 15 % of the bias; what is more shows in the halves of the averages (`Sweep.disagreement`)."""
 
+NEAR = 0.5
+"""The distance of a target's centre from its mean, in standard deviations, from which on the burn-in is longer: by as many
+relaxation times as reduce the distance to this one. 3 % of it are a tenth of a moderate bias."""
+
 PILOT_CHAINS, PILOT = 32, 2.0
 """The chains of the pilot, whose spread tells the noise within 13 %, and its burn-in and average in relaxation times."""
 
@@ -98,7 +102,8 @@ def _planned(subject: Subject, control: GaussianControl) -> SweepPlan:
     pilot = Pilot(
         first, time, "spectral radius of a step on the Gaussian control", bias, 0.0, control.spread, "", 0
     )
-    burn_in = c.burn_in * first if c.burn_in else FORGOTTEN * time
+    forgotten = FORGOTTEN + math.log(max(1.0, control.distance / NEAR))
+    burn_in = c.burn_in * first if c.burn_in else forgotten * time
     plan = SweepPlan(
         steps,
         coupled,
