@@ -68,12 +68,12 @@ class Baselines:
 
 def _new(compared: Compared) -> Iterator[str]:
     """A line for each new violation that follows from no other new one."""
-    from sgverify.verdict.findings import findings_of, folded, said
+    from sgverify.verdict.findings import consequences, findings_of, folded, said
 
     for finding in folded(findings_of(compared.new)):
-        item, many = finding.first, finding.folded
+        item = finding.first
         claims = ", ".join(dict.fromkeys(each.claim for each in finding.evidence))
-        more = f"; {many} {'consequence' if many == 1 else 'consequences'}" if many else ""
+        more = f"; {consequences(finding.folded)}" if finding.folded else ""
         yield f"new: {item.scheme} {item.check} ({claims}): {said(item)}{more}"
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sgverify.advice.diagnosis.model import Diagnosis
     from sgverify.evidence import Evidence
     from sgverify.evidence.baseline import Compared
-    from sgverify.verdict.findings import Finding
     from sgverify.verdict.results import Results
 
 TEXT, GITHUB = "text", "github"
@@ -112,16 +111,19 @@ def annotations_of(results: Results, compared: Compared | None = None) -> list[A
 
 
 def _failures(results: Results, compared: Compared | None) -> Iterator[Annotation]:
-    """One error for each new violation that follows from no other; the first has the cause and the mend."""
-    from sgverify.verdict.findings import findings_of, folded, said
+    """One error for each new violation that follows from no other; the first has cause and mend, where none was known before."""
+    from sgverify.verdict.findings import consequences, findings_of, folded, said
 
     failed = [item for item in results if item.outcome == "fail"] if compared is None else compared.new
+    # A diagnosis is of all failures: beside known ones its cause may be theirs.
+    known = compared is not None and bool(compared.known)
     for number, finding in enumerate(folded(findings_of(failed))):
         item = finding.first
-        lines = [f"{item.scheme}: {item.check}: {said(item)}{_consequences(finding)}"]
+        more = f"; {consequences(finding.folded)}" if finding.folded else ""
+        lines = [f"{item.scheme}: {item.check}: {said(item)}{more}"]
         lines += [item.reason] if item.reason != said(item) else []
         found = _placed("error", item.scheme, f"FAIL {item.check}: {said(item)}", "")
-        diagnosis = results.diagnosis if number == 0 else None
+        diagnosis = results.diagnosis if number == 0 and not known else None
         if diagnosis is not None:
             lines += _cause(diagnosis)
             edit = diagnosis.edit
@@ -138,11 +140,6 @@ def _cause(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"mend: {edit.file or 'the printed formula'}, {edit.sentence}"
         yield f"- {edit.before.strip()}"
         yield f"+ {edit.after.strip()}"
-
-
-def _consequences(finding: Finding) -> str:
-    many = finding.folded
-    return f"; {many} {'consequence' if many == 1 else 'consequences'}" if many else ""
 
 
 def _undecided(results: Results) -> Iterator[Annotation]:

@@ -12,7 +12,16 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.report.wording import exponent_text
-from sgverify.verdict.findings import WIDEST, clauses, findings_of, folded, gradient_of, said, shortened
+from sgverify.verdict.findings import (
+    WIDEST,
+    clauses,
+    consequences,
+    findings_of,
+    folded,
+    gradient_of,
+    said,
+    shortened,
+)
 from sgverify.verdict.untested import Untried
 
 if TYPE_CHECKING:
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
 MOST_LINES = 8
 ONE_LINE = ("", "paper")
 """The rows that take no second line: the others say what a user acts on."""
+WITHOUT_MINIBATCHES = ("full", "additive")
+"""The gradient estimators that draw no data."""
 _LABEL = 12
 
 
@@ -74,7 +85,7 @@ class ClosingBlock:
             yield f"{finding.first.check}: {said(finding.first)}"
             others = len(decisive) - 1
             if finding.folded or others:
-                more = [f"{finding.folded} consequences"] * bool(finding.folded)
+                more = [consequences(finding.folded)] * bool(finding.folded)
                 more += [f"{others} more {'failure' if others == 1 else 'failures'}"] * bool(others)
                 yield " and ".join(more)
         if decisive:
@@ -86,12 +97,18 @@ class ClosingBlock:
         order = self._of("local-order")
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
-            yield f"order {exponent_text(order.found.exponent)} {how}"
+            yield f"order {exponent_text(order.found.exponent)} {how}{self._averaged(order)}"
         constants = [f"{constant} ({kind})" for kind, constant in self._constants().items()]
         if constants:
             yield f"bias of {self._observable} ~ {', '.join(constants)}"
         if not any(item.outcome in ("pass", "undecided") for item in self.evidence):
             yield "nothing that was asked applies to this scheme"
+
+    def _averaged(self, order: Evidence) -> str:
+        """The lower order over random minibatches, where they are judged: the proved one holds each minibatch fixed."""
+        held, averaged = (order.certificate.get(key) for key in ("given_minibatch", "averaged"))
+        judged = any(gradient_of(item) not in WITHOUT_MINIBATCHES for item in self.evidence)
+        return f", {averaged} over random minibatches" if judged and averaged != held else ""
 
     @property
     def _observable(self) -> str:
@@ -168,7 +185,7 @@ class ClosingBlock:
             table = next(
                 item.configuration["gradient"] for item in self.evidence if gradient_of(item) == kind
             )
-            yield f"{kind} (batch {table['batch']})" if kind not in ("full", "additive") else kind
+            yield f"{kind} (batch {table['batch']})" if kind not in WITHOUT_MINIBATCHES else kind
 
 
 def few(text: str, width: int) -> str:

@@ -146,14 +146,14 @@ def findings_of(evidence: Iterable[Evidence]) -> list[Finding]:
 def folded(findings: Sequence[Finding]) -> list[Finding]:
     """The findings with the consequences of each failure folded under it (`follows`)."""
     causes: list[Finding] = []
-    consequences: dict[int, list[Finding]] = {}
+    under: dict[int, list[Finding]] = {}
     for finding in findings:
         cause = cause_of(finding, causes)
         if cause is None:
             causes.append(finding)
         else:
-            consequences.setdefault(id(cause), []).append(finding)
-    return [replace(cause, consequences=tuple(consequences.get(id(cause), ()))) for cause in causes]
+            under.setdefault(id(cause), []).append(finding)
+    return [replace(cause, consequences=tuple(under.get(id(cause), ()))) for cause in causes]
 
 
 def cause_of(finding: Finding, others: Iterable[Finding]) -> Finding | None:
@@ -174,6 +174,11 @@ def follows(item: Evidence, cause: Evidence) -> bool:
             return (cause.found.exponent or 0) < 1
         return cause.check in OF_THE_LAW and gradient_of(item) == gradient_of(cause)
     return item.check == "agreement" and CHECKS[cause.check].matter == "code"
+
+
+def consequences(many: int) -> str:
+    """So many consequences, in words."""
+    return f"{many} consequence{'' if many == 1 else 's'}"
 
 
 def clauses(text: str, width: int, mark: str = ";") -> str:
@@ -213,6 +218,7 @@ __all__ = [
     "MATTERS",
     "Finding",
     "clauses",
+    "consequences",
     "findings_of",
     "folded",
     "follows",

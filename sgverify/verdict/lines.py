@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 
 from sgverify.checks.registry import Matter
 from sgverify.evidence import Evidence
-from sgverify.verdict.findings import MATTERS, WIDEST, Finding, cause_of, findings_of, matter_of
+from sgverify.verdict.findings import (
+    MATTERS,
+    WIDEST,
+    Finding,
+    cause_of,
+    consequences,
+    findings_of,
+    matter_of,
+)
 
 
 @dataclass
@@ -64,8 +72,7 @@ class Lines:
 
     def _left_out(self) -> Iterator[str]:
         if self._folded:
-            many = f"{self._folded} consequences" if self._folded > 1 else "1 consequence"
-            yield f"      {many}; --all shows {'them' if self._folded > 1 else 'it'}"
+            yield f"      {consequences(self._folded)}; --all shows {'them' if self._folded > 1 else 'it'}"
         self._folded = 0
 
 

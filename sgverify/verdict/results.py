@@ -22,6 +22,7 @@ from sgverify.verdict.findings import (
     MATTERS,
     WIDEST,
     Finding,
+    consequences,
     findings_of,
     folded,
     gradient_of,
@@ -257,7 +258,7 @@ def _table_row(finding: Finding) -> str:
     """A row of the table for notebooks."""
     item = finding.first
     kinds = ", ".join(dict.fromkeys(map(gradient_of, finding.evidence)))
-    folded_here = f" ({finding.folded} consequences)" if finding.folded else ""
+    folded_here = f" ({consequences(finding.folded)})" if finding.folded else ""
     texts = [item.outcome, item.check, kinds, said(item) + folded_here, method_text(item)]
     cells = [f'<td style="text-align:left">{html.escape(text)}</td>' for text in texts]
     cells[0] = cells[0].replace("left", f"left;color:{COLOURS[item.outcome]}", 1)

@@ -41,6 +41,7 @@ def test_a_failure_is_an_error_at_the_line_that_the_mend_edits(call: Call) -> No
     plain, answer = call(*asked), call(*asked, "--format", "github")
     # What is printed otherwise is printed too, and the exit code stays.
     assert (answer.code, plain.code) == (1, 1) and answer.out.startswith(plain.out)
+    assert "required >= 2; 1 consequence\n" in plain.out
     ((level, properties, message),) = read(answer.out)
     assert (level, properties["file"], properties["line"]) == ("error", "mine.py", "13")
     assert properties["title"] == "sgverify: FAIL local-order: found 0, required >= 2"
@@ -105,6 +106,20 @@ def test_known_violations_are_notices_and_new_ones_errors(call: Call) -> None:
     Path("mine.py").write_text(Path("mine.py").read_text().replace("sqrt(D*T*t)", "sqrt(2*D*T*t)"))
     gone = read(call(*github_).out)
     assert [level for level, _, _ in gone] == ["notice"] and "no longer occur" in gone[0][1]["title"]
+
+
+def test_a_new_violation_beside_known_ones_has_no_cause_that_may_be_theirs(call: Call) -> None:
+    call(
+        "verify", "mine.py:wrong", "--checks", "stationary-bias", "--quiet", "--write-baseline", "known.json"
+    )
+    answer = call(
+        *("verify", "mine.py:wrong", "--checks", "local-order,stationary-bias", "--quiet"),
+        *("--baseline", "known.json", "--format", "github"),
+    )
+    errors = [(properties, message) for level, properties, message in read(answer.out) if level == "error"]
+    ((properties, message),) = errors
+    assert answer.code == 1 and "local-order" in properties["title"]
+    assert "cause:" not in message and "mend:" not in message
 
 
 def test_json_and_annotations_do_not_share_stdout(call: Call) -> None:

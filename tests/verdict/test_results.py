@@ -60,6 +60,15 @@ def test_a_picture_and_a_file(right: Results, tmp_path: Path) -> None:
         sgverify.verify("sghmc-aboba", checks=["local-order"]).plot()
 
 
+def test_an_order_that_minibatches_lower_is_told_beside_the_proved_one() -> None:
+    for scheme, said in (
+        ("sghmc-aboba", "order 2 proved, 1 over random minibatches"),
+        ("sgld-euler", "order 1 proved"),
+    ):
+        found = sgverify.verify(scheme, checks=["local-order"], gradient={"kind": "iid", "batch": 10})
+        assert found.verdict.lines(200)[0] == f"PASS  {scheme}: {said}"
+
+
 def test_the_block_names_what_was_found_and_what_was_not_tried(right: Results) -> None:
     text = right.verdict.text()
     assert text.startswith("PASS  sghmc-aboba: order 2 proved; bias of theta**2 ~ ")
