@@ -268,12 +268,14 @@ class _Heated:
 
 
 def _exact_widths(subject: Subject) -> _Law | None:
-    if subject.why_no_law is not None or subject.model.size > LARGEST:
-        return None
-    noise = subject.noise
-    if not noise.multiplicative or subject.model.size <= LARGEST_MULTIPLICATIVE:
-        return _Law(subject.model)
-    return None
+    return _Law(subject.model) if exact_law_in_reach(subject) else None
+
+
+def exact_law_in_reach(subject: Subject) -> bool:
+    """Has the chain an exact Gaussian or second-moment law that takes a fraction of a second?"""
+    if subject.why_no_law is not None:
+        return False
+    return subject.model.size <= (LARGEST_MULTIPLICATIVE if subject.noise.multiplicative else LARGEST)
 
 
 def _ruled_widths(subject: Subject) -> _Heated | None:
@@ -321,4 +323,4 @@ def _down(value: float) -> float:
     return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.2g}")
 
 
-__all__ = ["StepBias", "step_bias", "step_bias_below"]
+__all__ = ["StepBias", "exact_law_in_reach", "step_bias", "step_bias_below"]

@@ -16,6 +16,7 @@ from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidenc
 from sgverify.evidence.crash import Crash
 from sgverify.evidence.whole_answer import StoredEdit, WholeAnswer
 from sgverify.report.wording import method_text
+from sgverify.user_code import own_code
 from sgverify.verdict.asking import Enquiry
 from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import (
@@ -31,6 +32,7 @@ from sgverify.verdict.findings import (
     said,
 )
 from sgverify.verdict.lines import Lines, introduced
+from sgverify.verdict.untested import Untried, untested
 
 if TYPE_CHECKING:
     import pandas
@@ -129,6 +131,13 @@ class Results(Sequence[Evidence]):
         }
         return {kind: size for kind, size in found.items() if size is not None}
 
+    @property
+    def _unsized(self) -> tuple[Untried, ...]:
+        """The question how large the bias is, where no method answers it."""
+        if self.outcome == "fail" or self._sizes:
+            return ()
+        return (Untried("how large the bias is: no exact law, grid or Gaussian approximation reaches it"),)
+
     @cached_property
     def answer(self) -> WholeAnswer:
         """The same as plain data: outcome, cause and mend, how large the bias is, what was not tested."""
@@ -150,13 +159,11 @@ class Results(Sequence[Evidence]):
         enquiry = self._enquiry
         if enquiry is None:
             return ClosingBlock(scheme, self._evidence)
-        from sgverify.verdict.untested import untested
-
         return ClosingBlock(
             enquiry.subject.reference,
             self._evidence,
             enquiry.subject,
-            tuple(untested(enquiry, self._evidence)),
+            (*untested(enquiry, self._evidence), *self._unsized),
             self._diagnosed,
             tuple(self._sizes.items()),
         )
@@ -268,7 +275,9 @@ def _table_row(finding: Finding) -> str:
 def _attempted(question: Callable[[], Answer]) -> Answer | Crash:
     """The answer to a question beside the verdict, or the exception that it ended with: the verdict stands without the answer."""
     try:
-        return question()
+        # The user's code may not print on stdout.
+        with own_code():
+            return question()
     except Exception as error:
         if raised_on():
             raise

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence
 from sgverify.report.answer import assumed
+from sgverify.schemes import TorchStep
 from sgverify.verdict.asking import Enquiry
 
 
@@ -42,6 +43,8 @@ def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untrie
             yield Untried("full gradients", "--set gradient.kind=full")
     elif enquiry.without_minibatches:
         yield Untried(f"minibatches: {enquiry.without_minibatches}")
+    if isinstance(subject.scheme, TorchStep) and not subject.scheme.chains:
+        yield Untried("many chains in one tensor", "torch_step(..., chains=True)")
     if subject.target.quadratic:
         yield Untried("rates beyond Gaussians", "--set target.name=double-well")
     if subject.target.dim == 1 and not subject.black_box:

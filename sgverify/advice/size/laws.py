@@ -17,6 +17,7 @@ import numpy as np
 
 from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLaw
 from sgverify.advice.closure.linear_chain import LinearChain
+from sgverify.advice.step_bias import exact_law_in_reach
 from sgverify.checks.rates.engines import ENGINES, transfer_answers
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, OutOfReachError
@@ -29,9 +30,6 @@ from sgverify.schemes import exact
 from sgverify.targets import parse_observable
 
 BITS = 128
-
-LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
-"""The largest numbers of coordinates for an invariant law within milliseconds: with additive noise, and with random Hessians."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +74,9 @@ class ChainLaws(Protocol):
 
 def laws_of(subject: Subject) -> Iterator[ChainLaws]:
     """The methods that apply, from the most to the least reliable."""
-    if subject.why_no_law is None:
-        noise, size = subject.noise, subject.model.size
-        if size <= (LARGEST_MULTIPLICATIVE if noise.multiplicative else LARGEST):
-            yield ExactLaws(subject)
-            return
+    if exact_law_in_reach(subject):
+        yield ExactLaws(subject)
+        return
     on_grid = _on_grid(subject)
     if on_grid is not None:
         yield on_grid

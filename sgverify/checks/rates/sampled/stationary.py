@@ -164,4 +164,8 @@ def _control(sweep: Sweep) -> dict[str, Any]:
         "exact_bias": {f"h={step:.6g}": control.bias(step).value for step in sweep.steps},
         "error_bound": max((control.average(step)[1] for step in sweep.steps), default=0.0),
         "variance_left": dict(zip((f"h={step:.6g}" for step in sweep.steps), sweep.noise_left, strict=True)),
+        # An error of the sampler that is alike on both targets shows from here on; smaller ones are those of the code's own checks.
+        "common_errors_seen_from": dict(
+            zip((f"h={step:.6g}" for step in sweep.steps), sweep.control_resolution, strict=True)
+        ),
     }

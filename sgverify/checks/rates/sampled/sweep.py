@@ -72,23 +72,33 @@ class Sweep:
         """
         gaps = self.halves[:, 0] - self.halves[:, 1]
         means, errors = gaps.mean(-1), gaps.std(-1, ddof=1) / math.sqrt(self.chains)
-        bound = NormalDist().inv_cdf(1 - DISAGREEMENT / (2 * max(1, len(means))))
         for step, mean, error in zip(self.steps, means, errors, strict=True):
-            if abs(mean) > bound * error:
+            if abs(mean) > self._bound * error:
                 return (
                     f"the start is not forgotten; at h={step:.3g} the halves of the run differ by {mean:.3g} +- "
                     f"{error:.2g}"
                 )
         if self.taken is None:
             return ""
-        means, errors = self.taken.mean(-1), self.taken.std(-1, ddof=1) / math.sqrt(self.chains)
-        for step, mean, error in zip(self.steps, means, errors, strict=True):
-            if abs(mean) > bound * error:
+        for step, mean, seen in zip(self.steps, self.taken.mean(-1), self.control_resolution, strict=True):
+            if abs(mean) > seen:
                 return (
-                    f"the control is none; at h={step:.3g} chains on a Gaussian target average {mean:.3g} +- {error:.2g} more "
-                    "than by their exact law"
+                    f"the control is none; at h={step:.3g} chains on a Gaussian target average {mean:.3g} +- "
+                    f"{seen / self._bound:.2g} more than by their exact law"
                 )
         return ""
+
+    @property
+    def _bound(self) -> float:
+        """The standard errors from which on one of the rows disagrees."""
+        return NormalDist().inv_cdf(1 - DISAGREEMENT / (2 * max(1, len(self.steps))))
+
+    @property
+    def control_resolution(self) -> list[float]:
+        """The error of a control's average from which on it disagrees with its exact law, by step; empty without a control."""
+        if self.taken is None:
+            return []
+        return [float(error) * self._bound / math.sqrt(self.chains) for error in self.taken.std(-1, ddof=1)]
 
     @property
     def error(self) -> float:
