@@ -11,7 +11,7 @@ for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 # An exception in a check is an answer for users, and a failure of our own tests: no bug hides behind `inconclusive`.
 os.environ["SGVERIFY_RAISE"] = "1"
 
-# A second process would load everything a second time in each test that calls `verify`.
+# Further processes would load everything again in each test that calls a command with several.
 os.environ["SGVERIFY_WORKERS"] = "1"
 
 import pytest  # noqa: E402

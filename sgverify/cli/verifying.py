@@ -13,7 +13,7 @@ from sgverify.cli import output
 from sgverify.cli.baselines import BASELINE, WRITE_BASELINE, Baselines
 from sgverify.cli.github import FORMAT, GITHUB, annotate, annotated_mistakes, refuse_two_on_stdout
 from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
-from sgverify.cli.workers import beside, default_workers
+from sgverify.cli.workers import beside
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, exit_code
 
@@ -54,8 +54,10 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
     "--workers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Processes to use; by default 2 where there are 2 processors: the running code is checked beside the method. The "
-    "answer is the same.",
+    default=1,
+    show_default=True,
+    help="Processes to use: with 2 the running code is checked beside the method, which helps where both processors are idle. "
+    "The answer is the same.",
 )
 @BASELINE
 @WRITE_BASELINE
@@ -69,7 +71,7 @@ def verify(
     checks: str | None,
     style: str | None,
     minimise: bool,
-    workers: int | None,
+    workers: int,
     baseline_path: str | None,
     written_path: str | None,
     form: str,
@@ -95,7 +97,7 @@ def verify(
         step = load_step(scheme)
     # Points that only illustrate are computed where somebody sees them.
     brief = json_path is None and plot_path is None
-    several = not selected and (workers or default_workers()) > 1
+    several = not selected and workers > 1
     # The second process loads torch while this one loads sympy; on a terminal the bar stands there before either.
     with (
         annotated_mistakes(form, scheme),
