@@ -10,8 +10,8 @@ from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import where
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.declaration import read_signature
-from sgverify.schemes.definition.gradient import Tracked, gradient_of
 from sgverify.schemes.definition.mathematics import dot
+from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
 from sgverify.schemes.dynamics import Dynamics, default_density, dynamics, make_density
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.mathematics import cos, dot, exp, log, sin, softplus, sqrt
+from sgverify.schemes.definition.reverse_mode import Tracked, TrackedMatrix, tracked_coordinate
 from sgverify.schemes.numbers.surd import exact
 
 
@@ -162,6 +163,18 @@ def centred_quadratic(precision: Matrix, mean: Vector) -> Potential:
 def kinetic_energy(p: Any) -> Any:
     """p.p/2, the momentum's part of the Hamiltonian U + p.p/2 (chen2015, below (11), with the signs mended)."""
     return dot(p, p) / 2
+
+
+@constant.register
+def _(like: Tracked, value: Vector | Matrix) -> Any:
+    if isinstance(value, Vector):
+        return constant(like.value, value)
+    return TrackedMatrix(constant(like.value, value), constant(like.value, value.transposed))
+
+
+@coordinate.register
+def _(vector: Tracked, place: int) -> Any:
+    return tracked_coordinate(vector, place, coordinate)
 
 
 @constant.register

@@ -29,6 +29,7 @@ class Clipped(Potential):
     def __init__(self, potential: Potential, limit: float) -> None:
         self.target, self.data, self.affine = potential.target, potential.data, None
         self._exact, self._whole, self._weights = None, potential.data, None
+        self.tracked_prior, self.tracked_likelihood = potential.tracked_prior, potential.tracked_likelihood
         self._limit = limit
 
     def _clipped(self, gradients: Tensor) -> Tensor:

@@ -1,8 +1,9 @@
 """How are gradients, Hessian products and energies of a target computed on torch from the definition of its potential?
 
-Autograd differentiates `prior` and `likelihood`, at many points at once; no closed form is written down. If autograd shows that
-the gradient is affine in theta, `LinearisedGradient` replaces a pass over the data by one product. Energies are float64 for
-every dtype of the state: swaps and weights depend on small differences of large sums.
+`prior` and `likelihood` are differentiated by the reverse mode, at many points at once; no closed form is written down. Potentials
+that are torch code of a user are differentiated by autograd, as are Hessians. If autograd shows that the gradient is affine in
+theta, `LinearisedGradient` replaces a pass over the data by one product. Energies are float64 for every dtype of the state: swaps
+and weights depend on small differences of large sums.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.samplers.own import functions as _functions  # noqa: F401 - teaches a user's log density to read tensors
 from sgverify.samplers.reading.arithmetic import RUN, add_up, in_order
 from sgverify.samplers.reading.carrier import Chains, product
+from sgverify.samplers.reading.constants import lasting
+from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.mathematics import dot
+from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
 from sgverify.targets import Target
 
 
@@ -53,13 +57,36 @@ def linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor
     return gradient.detach(), torch.stack(rows, dim=1)
 
 
-def value_and_gradient(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor]:
-    """The values, shape (*batch), and gradients, shape (*batch, d), at points of shape (*batch, d)."""
+def gradient_by_autograd(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
+    """The gradients at points; both have shape (*batch, d)."""
     with torch.enable_grad():
         at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
         value: Tensor = function(Chains(at)).tensor
         (gradient,) = torch.autograd.grad(value.sum(), at)
-    return value.detach()[..., 0], gradient
+    return gradient
+
+
+def gradient_by_tracking(potential: Callable[..., Any], points: Tensor, *data: Tensor) -> Tensor:
+    """The gradients of a potential in theta at points, by the reverse mode (`sgverify.schemes.definition.reverse_mode`).
+
+    Points have shape (*batch, d). Data of shape (n, *batch, w), or one that broadcasts to it, give shape (n, *batch, d). Raises
+    `DefinitionError` for a potential that runs on torch tensors alone.
+    """
+    theta = Tracked(Chains(points), VECTOR)
+    (found,) = gradient_of(potential(theta, *(Chains(part) for part in data)), [theta])
+    shape = torch.broadcast_shapes(points.shape[:-1], *(part.shape[:-1] for part in data))
+    if not isinstance(found, Chains):
+        return torch.full((*shape, points.shape[-1]), float(found), dtype=points.dtype, device=points.device)
+    return found.tensor.expand(*shape, points.shape[-1])
+
+
+def is_trackable(potential: Callable[..., Any], dim: int, *widths: int) -> bool:
+    """Does a potential run on tracked values, and not on torch tensors alone? It is tried once, at 0."""
+    try:
+        gradient_by_tracking(potential, torch.zeros(1, dim), *(torch.zeros(1, width) for width in widths))
+    except (DefinitionError, TypeError, AttributeError):
+        return False
+    return True
 
 
 def hessian_product(function: Callable[[Chains], Any], points: Tensor, vectors: Tensor) -> Tensor:
@@ -115,6 +142,13 @@ class Potential:
             self._whole, self._weights = (
                 torch.tensor(part, dtype=torch.float64).to(dtype).to(device) for part in target.weighted
             )
+        for tensor in (self.data, self._whole, self._weights):
+            if tensor is not None:
+                lasting(tensor)
+        self.tracked_prior = is_trackable(target.prior, target.dim)
+        self.tracked_likelihood = target.likelihood is not None and is_trackable(
+            target.likelihood, target.dim, 1 if target.data is None else target.data.shape[1]
+        )
         affine = read_affine(target) if hoist else None
         self.affine: LinearisedGradient | None = None if affine is None else affine.to(dtype, device)
         self._exact = None if affine is None else affine.to(torch.float64, device)
@@ -137,12 +171,17 @@ class Potential:
 
     def prior(self, theta: Tensor) -> Tensor:
         """grad prior at theta; both have shape (*batch, d)."""
-        return value_and_gradient(self.target.prior, theta)[1]
+        if self.tracked_prior:
+            return gradient_by_tracking(self.target.prior, theta)
+        return gradient_by_autograd(self.target.prior, theta)
 
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
         """grad likelihood(theta, x_i) for each of n data; theta (*batch, d) and data (n, *, d) give (n, *batch, d)."""
+        if self.tracked_likelihood:
+            assert self.target.likelihood is not None
+            return self._clipped(gradient_by_tracking(self.target.likelihood, theta, data))
         return self._clipped(
-            value_and_gradient(of_pair(self.target, data), theta.expand(len(data), *theta.shape))[1]
+            gradient_by_autograd(of_pair(self.target, data), theta.expand(len(data), *theta.shape))
         )
 
     def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
@@ -155,9 +194,8 @@ class Potential:
         size = self._at_once(theta)
         for start in range(0, len(data), size):
             if self._summed is not None:
-                total = (
-                    total + value_and_gradient(of_batch(self._summed, data[start : start + size]), theta)[1]
-                )
+                batch = of_batch(self._summed, data[start : start + size])
+                total = total + gradient_by_autograd(batch, theta)
                 continue
             total = add_up(total, self.likelihoods(theta, data[start : start + size]))
         return total

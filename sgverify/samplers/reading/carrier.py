@@ -8,7 +8,7 @@ reductions of torch do not guarantee this. Test functions are evaluated in float
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -16,11 +16,13 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.reading.arithmetic import root
-from sgverify.samplers.reading.constants import EXACT, Clock, Constant
+from sgverify.samplers.reading.constants import EXACT, Clock, Constant, lasting
 from sgverify.samplers.reading.tape import NotRecordable, Tape, record
+from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.mathematics import (
     cos,
     dot,
@@ -32,6 +34,7 @@ from sgverify.schemes.definition.mathematics import (
     softplus,
     sqrt,
 )
+from sgverify.schemes.definition.reverse_mode import Tracked, assembled, kind_of, logistic
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
@@ -110,6 +113,27 @@ class Chains:
         return f"Chains(shape={tuple(self.tensor.shape)}, dtype={self.tensor.dtype})"
 
 
+def put_together(like: Tensor, whole: Tensor | None, places: tuple[int, ...], *values: Any) -> Tensor:
+    """The vector `whole`, or 0, plus one number at each of the places; `like` has the vector's shape, (*batch, d).
+
+    The numbers are tensors of shape (*batch, 1) or Python numbers; a tape records this function as one operation.
+    """
+    tensors = [part for part in (like, whole, *values) if isinstance(part, Tensor)]
+    if has_torch_function(tuple(tensors)):
+        found: Tensor = handle_torch_function(put_together, tuple(tensors), like, whole, places, *values)
+        return found
+    lead = torch.broadcast_shapes(*(part.shape[:-1] for part in tensors))
+    result = like.new_zeros((*lead, like.shape[-1]))
+    if whole is not None:
+        result += whole
+    for place, value in zip(places, values, strict=True):
+        if whole is None:
+            result[..., place : place + 1] = value
+        else:
+            result[..., place : place + 1] += value
+    return result
+
+
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
     """rows @ matrix for shapes (*batch, d) and (d, e), summed over k = 0, 1, ... in this order; shape (*batch, e)."""
     total = rows[..., :1] * matrix[0]
@@ -119,7 +143,9 @@ def product(rows: Tensor, matrix: Tensor) -> Tensor:
 
 
 @dot.register
-def _(left: Chains, right: Chains) -> Chains:
+def _(left: Chains, right: Any) -> Any:
+    if isinstance(right, Tracked):
+        return dot(right, left)
     terms = left.tensor * right.tensor
     total = terms[..., :1]
     for k in range(1, terms.shape[-1]):
@@ -153,6 +179,11 @@ def _(value: Chains) -> Chains:
     return Chains(-torch.nn.functional.logsigmoid(-value.tensor))
 
 
+@logistic.register
+def _(value: Chains) -> Chains:
+    return Chains(torch.sigmoid(value.tensor))
+
+
 @sin.register
 def _(value: Chains) -> Chains:
     return Chains(torch.sin(value.tensor))
@@ -179,7 +210,7 @@ def _(vector: Chains, rows: tuple[Any, ...]) -> Chains:
 def _made(numbers: tuple[Any, ...], dtype: torch.dtype, device: torch.device) -> Tensor:
     """Exact numbers as a tensor, each rounded to float64 and then to the dtype of the state."""
     values = [[float(n) for n in row] if isinstance(row, tuple) else float(row) for row in numbers]
-    return torch.tensor(values, dtype=torch.float64, device=device).to(dtype)
+    return lasting(torch.tensor(values, dtype=torch.float64, device=device).to(dtype))
 
 
 @constant.register
@@ -187,13 +218,28 @@ def _(like: Chains, value: Vector | Matrix) -> Chains:
     made = _CONSTANTS.setdefault(value, {})
     kind = (like.tensor.dtype, like.tensor.device)
     if kind not in made:
-        made[kind] = Chains(torch.tensor(value.float64(), dtype=torch.float64).to(like.tensor))
+        made[kind] = Chains(lasting(torch.tensor(value.float64(), dtype=torch.float64).to(like.tensor)))
     return made[kind]
 
 
 @coordinate.register
 def _(vector: Chains, place: int) -> Chains:
     return Chains(vector.tensor[..., place : place + 1])
+
+
+@kind_of.register
+def _(value: Chains) -> str:
+    return VECTOR if value.tensor.shape[-1] > 1 else SCALAR
+
+
+@assembled.register
+def _(like: Chains, whole: Any, coordinates: Mapping[int, Any]) -> Chains:
+    values = [part.tensor if isinstance(part, Chains) else part for part in coordinates.values()]
+    if whole is not None and not isinstance(whole, Chains):
+        whole = Chains(like.tensor * 0 + whole)
+    return Chains(
+        put_together(like.tensor, None if whole is None else whole.tensor, tuple(coordinates), *values)
+    )
 
 
 @first_entry.register

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
@@ -17,6 +18,19 @@ from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 from sgverify.schemes.numbers.surd import Irrational
 
 EXACT = (int, float, Fraction, Irrational)
+
+_LASTING: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
+
+
+def lasting(tensor: Tensor) -> Tensor:
+    """The tensor itself, known from now on as one that never changes: a tape may hold it, and what follows from it alone."""
+    _LASTING[id(tensor)] = tensor
+    return tensor
+
+
+def is_lasting(tensor: Tensor) -> bool:
+    """Is this a tensor that never changes?"""
+    return _LASTING.get(id(tensor)) is tensor
 
 
 class Clock:
