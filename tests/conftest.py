@@ -14,6 +14,9 @@ os.environ["SGVERIFY_RAISE"] = "1"
 # Further processes would load everything again in each test that calls a command with several.
 os.environ["SGVERIFY_WORKERS"] = "1"
 
+# Kernels of an earlier run would hide what is compiled, and tests leave nothing in the user's folders.
+os.environ["SGVERIFY_CACHE"] = "off"
+
 import pytest  # noqa: E402
 from hypothesis import Phase, settings  # noqa: E402
 

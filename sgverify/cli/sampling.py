@@ -50,6 +50,9 @@ def sample(
     FILE.nc is read by arviz.from_netcdf("FILE.nc"), DIR.zarr by xarray.open_datatree("DIR.zarr", engine="zarr"). Without
     schedule.step, the step is one at which every standard deviation of the draws is predicted within 5%; where none can be
     proposed it is the default, half the stability limit or a share of the time scale. A line on stderr says so.
+
+    A long run takes its steps in C, built by the system's C compiler, or by that of the extra 'kernel'. What is built is
+    kept in the user's cache folder; the environment variable SGVERIFY_CACHE names another one, or is off.
     """
     # Errors of the call are reported before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration

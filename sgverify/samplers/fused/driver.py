@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.fused.compiler import CannotBuild
 from sgverify.samplers.fused.kernel import Kernel
-from sgverify.samplers.fused.program import CannotBuild
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.randomness.philox import ROWS
 from sgverify.samplers.reading.carrier import ObservedFunctions

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.fused.program import CannotBuild, KernelShape, build, padded, program
+from sgverify.samplers.fused.compiler import CannotBuild, build
+from sgverify.samplers.fused.program import KernelShape, padded, program
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
 from sgverify.samplers.gradients.minibatches import Iid

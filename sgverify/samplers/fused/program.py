@@ -1,23 +1,14 @@
-"""Which C text runs a recorded definition, and how is it compiled?
+"""Which C text runs a recorded definition?
 
-The text holds the random variates and the steps, with the recorded definition and test functions. It is compiled in a temporary
-folder and loaded by ctypes. The compiler is `CC` of the environment, else cc, gcc or clang. Arithmetic is IEEE 754, neither
-contracted nor reassociated, so that the text alone determines the bits.
+The text holds the random variates and the steps, with the recorded definition and test functions; `compiler` builds it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
-import os
-import shlex
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -26,60 +17,6 @@ from sgverify.samplers.fused.translation import NotTranslatable, translate
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import LANES, ROWS
 from sgverify.samplers.reading.tape import Tape
-
-FLAGS = (
-    "-O3",
-    "-march=native",
-    "-ffp-contract=off",
-    "-fno-math-errno",
-    "-fno-trapping-math",
-    "-fPIC",
-    "-shared",
-    "-w",
-)
-
-_BUILT: dict[str, ctypes.CDLL] = {}
-
-
-class CannotBuild(Exception):
-    """Raised if there is no compiler, or if it fails; the message says which."""
-
-
-def compiler() -> list[str] | None:
-    """The command of the C compiler; None if there is none."""
-    named = os.environ.get("CC")
-    candidates = [shlex.split(named)] if named else [["cc"], ["gcc"], ["clang"]]
-    return next((command for command in candidates if command and shutil.which(command[0])), None)
-
-
-def build(text: str) -> ctypes.CDLL:
-    """The library compiled from a C text; each text is compiled once per process. Raises `CannotBuild`."""
-    if text not in _BUILT:
-        _BUILT[text] = _build(text)
-    return _BUILT[text]
-
-
-def _build(text: str) -> ctypes.CDLL:
-    command = compiler()
-    if command is None:
-        raise CannotBuild("there is no C compiler (cc, gcc or clang) here")
-    with tempfile.TemporaryDirectory(prefix="sgverify-") as folder:
-        source, library = Path(folder, "kernel.c"), Path(folder, "kernel.so")
-        source.write_text(text, encoding="utf-8")
-        done = subprocess.run(
-            [*command, *FLAGS, "-o", str(library), str(source), "-lm"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            reason = " ".join(done.stderr.splitlines()[:3])
-            raise CannotBuild(f"{command[0]} fails: {reason}")
-        try:
-            return ctypes.CDLL(str(library))
-        except OSError as error:
-            raise CannotBuild(f"what {command[0]} made cannot be loaded: {error}") from error
-
 
 WIDTHS = (64, 16, 4)
 """The possible numbers of chains that move side by side: divisors of LANES, and multiples of a Philox block."""
@@ -193,8 +130,8 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
         "SQRT_HALF": root,
         "RADIUS_BITS": variates._RADIUS_BITS,
         "ANGLE_BITS": angle,
-        "LOG_TERMS": _numbers(variates._LOG[:log_terms]),
-        "SIN_TERMS": _numbers(variates._SIN[:sin_terms]),
+        "LOG_SERIES(x)": _horner(variates._LOG[:log_terms]),
+        "SIN_SERIES(x)": _horner(variates._SIN[:sin_terms]),
         "MINUS_TWO_LOG_2": (-2 * math.log(2.0)).hex(),
         "ANGLE_MIDDLE": ((1 << (angle - 1)) - 0.5).hex(),
         "ANGLE_UNIT": (math.pi * 2.0 ** -(angle + 1)).hex(),
@@ -211,8 +148,13 @@ def _text(name: str) -> str:
     return files("sgverify.samplers.fused").joinpath(name).read_text(encoding="utf-8")
 
 
-def _numbers(values: Sequence[float]) -> str:
-    return ", ".join(f"(real){value.hex()}" for value in values)
+def _horner(coefficients: Sequence[float]) -> str:
+    """The polynomial of x by Horner's rule, without a loop: a loop inside that over chains would have to be unrolled first."""
+    first, *middle, last = (f"(real){value.hex()}" for value in coefficients)
+    value = f"x * {last}"
+    for coefficient in reversed(middle):
+        value = f"({value} + {coefficient}) * x"
+    return f"({value} + {first})"
 
 
 def _each(width: int, body: str) -> str:

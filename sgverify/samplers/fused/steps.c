@@ -55,7 +55,7 @@ static inline void take_minibatch(struct index_source *source, i64 number, int f
 
    States have the shape (S, width, C); `constants` (K or 1, S, CONSTANTS). Returns 0, or the number of the first step
    after which an entry of a state is NaN or beyond `bound`. Nothing that is given is written over. */
-i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys, i64 noise_stride,
+EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys, i64 noise_stride,
             const u64 *batch_keys, i64 batch_stride, const real *const *before, real *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *deviations, i64 size,
             const real *offset, real bound, const double *weights, const uint8_t *counted, const double *sums_before,
@@ -108,8 +108,9 @@ i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u
     return beyond;
 }
 
-/* The streams alone, for the checks: numbers `first`, ..., of one row. Shape (count, C). */
-void draw_normals(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, real *out)
+#ifdef STREAMS
+/* The streams alone, for the tests: numbers `first`, ..., of one row. Shape (count, C). */
+EXPORTED void draw_normals(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, real *out)
 {
     real made[CELL][WIDTH];
     for (i64 chain = first_chain / WIDTH * WIDTH; chain < first_chain + chains; chain += WIDTH)
@@ -124,7 +125,7 @@ void draw_normals(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *
         }
 }
 
-void draw_indices(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, i64 bound, i64 *out)
+EXPORTED void draw_indices(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, i64 bound, i64 *out)
 {
     uint32_t made[CELL][WIDTH];
     for (i64 chain = first_chain / WIDTH * WIDTH; chain < first_chain + chains; chain += WIDTH)
@@ -138,3 +139,4 @@ void draw_indices(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *
                 }
         }
 }
+#endif

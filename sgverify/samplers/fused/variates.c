@@ -11,6 +11,11 @@ typedef int64_t i64;
 
 #define CELL (2 * ROWS)
 #define BLOCKS (ROWS * LANES / 4)
+#ifdef _WIN32
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED
+#endif
 #define EACH(l) for (int l = 0; l < WIDTH; l++)
 
 /* Philox4x64-10. Source: Salmon, Moraes, Dror, Shaw 2011. */
@@ -38,18 +43,9 @@ static inline void words(const u64 *key, i64 cell, i64 chain, int row, u64 *out)
         philox(counter + i, (u64)cell, key[0], key[1], out + 4 * i);
 }
 
-static inline real horner(const real *coefficients, int terms, real x)
-{
-    real value = x * coefficients[terms - 1];
-    for (int k = terms - 2; k > 0; k--)
-        value = (value + coefficients[k]) * x;
-    return value + coefficients[0];
-}
-
 /* Two independent standard normals of each word: see `box_muller`. */
 static inline void box_muller(const u64 *w, real *first, real *second)
 {
-    static const real log_terms[] = {LOG_TERMS}, sin_terms[] = {SIN_TERMS};
     EACH(l) {
         real high = (real)((i64)w[l] >> ANGLE_BITS) + (real)0.5;
         real u = FABS(high);
@@ -59,13 +55,14 @@ static inline void box_muller(const u64 *w, real *first, real *second)
         mantissa = bits - (whole)((uwhole)exponent << MANTISSA);
         memcpy(&u, &mantissa, sizeof u);
         real s = (u - (real)1) / (u + (real)1);
-        real series = horner(log_terms, sizeof log_terms / sizeof(real), s * s) * s;
+        real square = s * s;
+        real series = LOG_SERIES(square) * s;
         series = series + (real)(exponent - RADIUS_BITS) * (real)MINUS_TWO_LOG_2;
         real radius = COPYSIGN(SQRT(series), high);
         real y = (real)(i64)(w[l] & (((u64)1 << ANGLE_BITS) - 1));
         y = (y - (real)ANGLE_MIDDLE) * (real)ANGLE_UNIT;
-        real square = y * y;
-        real sine = horner(sin_terms, sizeof sin_terms / sizeof(real), square) * y;
+        square = y * y;
+        real sine = SIN_SERIES(square) * y;
         square = sine * sine;
         real cosine = SQRT((real)1 - square);
         first[l] = (square * (real)-2 + (real)1) * radius;

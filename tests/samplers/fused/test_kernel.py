@@ -10,8 +10,9 @@ import pytest
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, power, sample
-from sgverify.samplers.fused import driver, program
-from sgverify.samplers.fused.program import compiler
+from sgverify.samplers.fused import compiler as compiling
+from sgverify.samplers.fused import driver
+from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.run.pausing import Run
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.samplers.run.states import sample_states
@@ -126,7 +127,7 @@ def test_a_row_that_diverges_ends_at_the_same_step_and_the_others_go_on(space: T
 def compiled_texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What is given to the compiler."""
     texts: list[str] = []
-    honest = program.build
+    honest = compiling.build
     monkeypatch.setattr(
         "sgverify.samplers.fused.kernel.build", lambda text: texts.append(text) or honest(text)
     )
@@ -165,7 +166,7 @@ LONG = {"the noise begins again": 1100}
 def test_a_kernel_with_a_bug_is_never_used(
     many_data: Target, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest, (was, now) = program.build, BUGS[name]
+    honest, (was, now) = compiling.build, BUGS[name]
 
     def planted(text: str) -> Any:
         assert text.count(was) == 1
@@ -207,14 +208,14 @@ def test_a_tensor_s_exponential_and_a_potential_that_is_not_quadratic_are_refuse
 
 
 def test_without_a_compiler_the_run_goes_on_without_it(line: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "compiler", lambda: None)
-    monkeypatch.setattr(program, "_BUILT", {})
+    monkeypatch.setattr(compiling, "compiler", lambda: None)
+    monkeypatch.setattr(compiling, "_BUILT", {})
     monkeypatch.setattr(driver, "REPAID", 0.0)
     rows = fixed([0.02], [20])
     assert np.array_equal(run(ABOBA, line, rows, "auto"), run(ABOBA, line, rows, False))
     with pytest.raises(ConfigurationError, match="there is no C compiler"):
         run(ABOBA, line, rows)
-    monkeypatch.setattr(program, "compiler", lambda: ["false"])
+    monkeypatch.setattr(compiling, "compiler", lambda: ["false"])
     with pytest.raises(ConfigurationError, match="false fails"):
         run(ABOBA, line, rows)
     with pytest.raises(ConfigurationError, match="compiled='fast'"):

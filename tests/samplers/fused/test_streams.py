@@ -16,8 +16,8 @@ from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims.loading import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Settings, fixed, sample
-from sgverify.samplers.fused import kernel, program
-from sgverify.samplers.fused.program import compiler
+from sgverify.samplers.fused import kernel
+from sgverify.samplers.fused.compiler import build, compiler
 from sgverify.samplers.gradients import minibatches
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream
@@ -35,7 +35,7 @@ CONFIGURATION: dict[str, Any] = {
 def kernel_text(monkeypatch: pytest.MonkeyPatch, dtype: str) -> str:
     """The C text of a run of the configuration."""
     texts: list[str] = []
-    honest = program.build
+    honest = build
     with monkeypatch.context() as patched:
         patched.setattr(kernel, "build", lambda text: texts.append(text) or honest(text))
         subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))
@@ -44,7 +44,7 @@ def kernel_text(monkeypatch: pytest.MonkeyPatch, dtype: str) -> str:
         )
         rows = fixed([0.01], [9])
         sample(subject.scheme, subject.target, rows, observables=[subject.observable], settings=settings)
-    return texts[0]
+    return "#define STREAMS\n" + texts[0]
 
 
 def numbers_of(
@@ -81,7 +81,7 @@ def indices_in_c(library: ctypes.CDLL, stream: Stream, first: int, count: int, b
 def test_the_numbers_of_a_kernel_are_those_of_the_streams(
     monkeypatch: pytest.MonkeyPatch, dtype: str
 ) -> None:
-    library = program.build(kernel_text(monkeypatch, dtype))
+    library = build(kernel_text(monkeypatch, dtype))
     stream = Stream.of("noise", seed=3, runs=[b"a", b"b"], chains=range(50, 140))
     of_torch = getattr(torch, dtype)
     for first, count in ((0, 7), (29, 70)):
@@ -104,7 +104,7 @@ def test_independent_chains_judges_the_numbers_of_a_kernel(monkeypatch: pytest.M
     now, verdict = BUGS[was]
     text = kernel_text(monkeypatch, "float64")
     assert not was or text.count(was) == 1
-    library = program.build(text.replace(was, now) if was else text)
+    library = build(text.replace(was, now) if was else text)
     monkeypatch.setattr(variates, "normals", lambda *given: normals_in_c(library, *given))
     monkeypatch.setattr(minibatches, "indices", lambda *given: indices_in_c(library, *given))
     subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))

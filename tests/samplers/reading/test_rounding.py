@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
-from sgverify.samplers.fused.program import compiler
+from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock
