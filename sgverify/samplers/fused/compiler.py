@@ -14,6 +14,7 @@ Code for numba or llvmlite would need a second translator beside the C text, and
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import shlex
 import shutil
@@ -77,9 +78,14 @@ def is_built(text: str) -> bool:
     return command is not None and built.find(built.key(text, [*command, *FLAGS])) is not None
 
 
-def build(text: str) -> ctypes.CDLL:
-    """The library compiled from a C text; each text is compiled once. Raises `CannotBuild`."""
+def build(text: str, patience: float = math.inf) -> ctypes.CDLL:
+    """The library compiled from a C text; each text is compiled once.
+
+    Raises `CannotBuild`, also if a text that is not built would take more seconds than `patience`.
+    """
     if text not in _BUILT:
+        if patience < SLOWEST and not is_built(text):
+            raise CannotBuild(f"to build it takes about {SLOWEST} s, and the run fewer")
         _BUILT[text] = _load(text)
     return _BUILT[text]
 

@@ -5,6 +5,8 @@ A kernel is used only after it has reproduced the bits of the definition on the 
 
 from __future__ import annotations
 
+import math
+import time
 from functools import partial
 from typing import cast
 
@@ -12,6 +14,7 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.fused.choosing import is_candidate, pays
 from sgverify.samplers.fused.compiler import CannotBuild
 from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
@@ -20,18 +23,11 @@ from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import Motion, State
 from sgverify.samplers.reading.tape import NotRecordable
-from sgverify.samplers.run.leg import Leg, Summing, Sums, far_out
+from sgverify.samplers.run.leg import Keeping, Leg, Room, Summing, Sums, far_out
 from sgverify.samplers.run.schedules import step_sizes
 
-REPAID = 5.0
-"""The estimated seconds of a run on torch beyond which "auto" calls the compiler, which takes about one second."""
-
-# Rough seconds on torch: the overhead of a step, and the cost of each random number.
-_STEP, _NUMBER = 5e-5, 1.5e-8
-
-# Random numbers in a block: a fraction of a second, so that progress is shown and Ctrl-C takes effect.
-_BLOCK = 1 << 24
-_LONGEST = 1 << 14
+# The first block of a kernel, in random numbers, and the longest; then blocks take this many seconds.
+_NUMBERS, _LONGEST, _BLOCK = 1 << 20, 1 << 14, 0.2
 
 
 class Fused:
@@ -40,18 +36,22 @@ class Fused:
     def __init__(self, leg: Leg, kernel: Kernel, numbers: int) -> None:
         self._leg, self._kernel = leg, kernel
         self._h: Constant | None = None
-        self.length = max(1, min(_LONGEST, _BLOCK // max(1, numbers)))
+        self.length = max(1, min(_LONGEST, _NUMBERS // max(1, numbers)))
 
     def move(
         self, state: State, done: int, steps: np.ndarray, h: Constant
     ) -> tuple[State, np.ndarray | None, int]:
         """See `Mover.move`."""
-        leg = self._leg
+        leg, started = self._leg, time.perf_counter()
         if h is not self._h:
             self._h = h
             self._kernel.meet(h)
         if leg.observer is None:
             new, _, taken = self._kernel.move(state, done, len(steps), None)
+        elif isinstance(leg.observer, Keeping):
+            room = leg.observer.room(leg.places, done + 1, steps)
+            new, _, taken = self._kernel.move(state, done, len(room.marked), None, room)
+            leg.observer.keep(leg.places, done + 1, steps[:taken])
         else:
             summing = cast(Summing, leg.observer)
             sums = summing.sums(leg.places, done + 1, steps)
@@ -60,22 +60,26 @@ class Fused:
             if taken < len(steps):
                 sums = summing.sums(leg.places, done + 1, steps[:taken])
             summing.settle(leg.places, sums, total)
+        # Blocks of a fraction of a second, so that progress is shown and Ctrl-C takes effect.
+        pace = (time.perf_counter() - started) / taken
+        self.length = max(1, min(_LONGEST, 4 * self.length, int(_BLOCK / max(pace, 1e-9))))
         return new, far_out(new, leg.farthest), taken
 
 
-def fused(leg: Leg) -> Fused | None:
-    """The kernel of a leg; None if no kernel can be made, or if it would not repay the compiler's time.
+def fused(leg: Leg, pace: float | None) -> Fused | None:
+    """The kernel of a leg; None if no kernel can be made, or if it would cost more time than it saves.
 
-    Raises `ConfigurationError` if `compiled="kernel"` requires a kernel that cannot be made.
+    `pace` is the measured number of seconds of a step on torch, None if it is not known yet: then only `compiled="kernel"` has a
+    kernel. Raises `ConfigurationError` if `compiled="kernel"` requires a kernel that cannot be made.
     """
     wanted = leg.settings.compiled
-    if wanted not in ("auto", "kernel") or leg.hooks is not None:
+    if not is_candidate(leg):
         return None
-    numbers = _numbers(leg)
-    if wanted == "auto" and len(leg.steps) * (_STEP + _NUMBER * numbers) < REPAID:
+    if wanted == "auto" and (pace is None or not pays(leg.steps, pace)):
         return None
+    patience = math.inf if wanted == "kernel" or pace is None else pace * len(leg.steps)
     try:
-        return Fused(leg, _proved(leg), numbers)
+        return Fused(leg, _proved(leg, patience), _numbers(leg))
     except (NotTranslatable, NotRecordable, CannotBuild) as reason:
         if wanted == "auto":
             return None
@@ -86,8 +90,8 @@ def fused(leg: Leg) -> Fused | None:
         ) from reason
 
 
-def _proved(leg: Leg) -> Kernel:
-    """The kernel, after its first steps have been compared with the definition's, bit for bit."""
+def _proved(leg: Leg, patience: float) -> Kernel:
+    """The kernel, after its first steps have been compared with the definition's, bit for bit; see `build` for `patience`."""
     settings, steps, device = leg.settings, leg.steps, leg.start[0].device
     if device.type != "cpu" or settings.generator != "philox":
         raise NotTranslatable(f"generator={settings.generator!r} on {device}")
@@ -96,11 +100,12 @@ def _proved(leg: Leg) -> Kernel:
     if not leg.taped:
         raise NotTranslatable("tape=False")
     observer = leg.observer
-    if not isinstance(observer, Summing | None):
+    if not isinstance(observer, Summing | Keeping | None):
         raise NotTranslatable("every state is asked for")
-    first = _sizes(leg, steps)
-    asked = None if observer is None else observer.sums(leg.places, steps.start + 1, first).asked
-    kernel = Kernel(leg, asked)
+    first, asked = _sizes(leg, steps), None
+    if isinstance(observer, Summing):
+        asked = observer.sums(leg.places, steps.start + 1, first).asked
+    kernel = Kernel(leg, asked, patience)
     # Also with the last random numbers of the run, from the same state: a bug may only show at a later step.
     for window in (steps, steps[-min(len(steps), _shown(leg)) :]):
         _show(leg, kernel, window, asked)
@@ -122,10 +127,12 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
             (len(asked.observables), len(leg.places), leg.settings.chains), dtype=torch.float64
         )
         sums = Sums(asked, expected_total, weights, counted)
-    found, total, taken = kernel.move(leg.start, steps.start, len(sizes), sums)
+    kept = counted[:, 0]
+    room = _room(leg, kept) if isinstance(leg.observer, Keeping) else None
+    found, total, taken = kernel.move(leg.start, steps.start, len(sizes), sums, room)
     motion = Motion(leg.bound, leg.clock, (), tape=False)
     leg.estimator.prepare(steps.start, taken)
-    expected = leg.start
+    expected, seen = leg.start, []
     for k, drawn in enumerate(leg.drawn_in(steps.start, taken)):
         leg.clock.now = k
         leg.estimator.begin(k, expected[0])
@@ -135,6 +142,8 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
             expected_total = torch.where(
                 torch.from_numpy(counted[k])[:, None], expected_total + added, expected_total
             )
+        if kept[k]:
+            seen.append([value[0].expand(leg.settings.chains, -1) for value in expected])
     for name, one, other in zip(leg.bound.definition.state, found, expected, strict=True):
         if not torch.equal(one, other.expand(one.shape)):
             raise NotTranslatable(
@@ -142,6 +151,24 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
             )
     if total is not None and not torch.equal(total, expected_total):
         raise NotTranslatable("a test function, or what it counts, is another one in C")
+    if room is not None and not all(
+        np.array_equal(
+            array[: len(seen)],
+            np.array([values[v].numpy() for values in seen]).reshape(len(seen), *array.shape[1:]),
+        )
+        for v, array in enumerate(room.arrays)
+        if array is not None
+    ):
+        raise NotTranslatable("the states that are kept are others in C")
+
+
+def _room(leg: Leg, kept: np.ndarray) -> Room:
+    """Room for all variables of the state after these steps."""
+    size, chains = int(kept.sum()), leg.settings.chains
+    return Room(
+        kept,
+        tuple(torch.empty((size, chains, value.shape[-1]), dtype=value.dtype).numpy() for value in leg.start),
+    )
 
 
 def _sizes(leg: Leg, steps: range) -> np.ndarray:

@@ -19,7 +19,7 @@ from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.reading.tape import NotRecordable, Tape, record
-from sgverify.samplers.run.leg import Leg, Sums
+from sgverify.samplers.run.leg import Leg, Room, Sums
 from sgverify.schemes.definition.binding import in_order
 
 _TRACED = 2
@@ -32,7 +32,7 @@ class Kernel:
     `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
     """
 
-    def __init__(self, leg: Leg, asked: ObservedFunctions | None) -> None:
+    def __init__(self, leg: Leg, asked: ObservedFunctions | None, patience: float) -> None:
         scheme, estimator = leg.bound.definition, leg.estimator
         dim, dtype = leg.target.dim, leg.start[0].dtype
         affine = estimator.potential.affine
@@ -77,7 +77,7 @@ class Kernel:
         # The largest number of the dtype that does not exceed the bound.
         below = np.nextafter(limit, np.array(0, limit.dtype))
         self._farthest = float(limit if float(limit) <= farthest else below)
-        self._text = ""
+        self._text, self._patience = "", patience
         self._call: Any = None
         self._numbers = np.empty(0)
 
@@ -86,7 +86,7 @@ class Kernel:
         tape = self._trace(h)
         text = program(self._shape, tape, self._state, self._observed())
         if text != self._text:
-            self._text, self._call = text, _function(build(text), self._dtype)
+            self._text, self._call = text, _function(build(text, self._patience), self._dtype)
         longest = max((len(constant.value) for constant in tape.constants), default=1)
         values = [np.broadcast_to(constant.value, (longest, self._rows)) for constant in tape.constants]
         stacked = np.stack(values, axis=-1) if values else np.zeros((1, self._rows, 1))
@@ -95,11 +95,12 @@ class Kernel:
         )
 
     def move(
-        self, state: State, first: int, count: int, sums: Sums | None
+        self, state: State, first: int, count: int, sums: Sums | None, room: Room | None = None
     ) -> tuple[State, Tensor | None, int]:
         """The state after `count` steps from step `first` on (counted from 0), the sums, and the number of steps taken.
 
-        The kernel stops after the first step at which an entry of the state exceeds the bound of divergence.
+        The kernel stops after the first step at which an entry of the state exceeds the bound of divergence. It writes the states
+        that are kept to the arrays of `room`.
         """
         before = [tensor.mT.contiguous() for tensor in state]
         taken = count
@@ -108,7 +109,7 @@ class Kernel:
             total = (
                 None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
             )
-            beyond = self._advance(before, after, first, taken, sums, total)
+            beyond = self._advance(before, after, first, taken, sums, total, room)
             if beyond in (0, taken):
                 return tuple(tensor.mT for tensor in after), total, taken
             # Some chains exceeded the bound on the way: all rows stop at that step.
@@ -122,6 +123,7 @@ class Kernel:
         count: int,
         sums: Sums | None,
         total: Tensor | None,
+        room: Room | None,
     ) -> int:
         pointers = ctypes.c_void_p * len(before)
         width = self._numbers.shape[-1] * self._rows
@@ -130,6 +132,9 @@ class Kernel:
         start = None if sums is None else sums.total.contiguous()
         weights = None if sums is None else np.ascontiguousarray(sums.weights, dtype=np.float64)
         counted = None if sums is None else np.ascontiguousarray(sums.counted, dtype=np.uint8)
+        marked = None if room is None else np.ascontiguousarray(room.marked, dtype=np.uint8)
+        arrays = () if room is None else room.arrays
+        places = [None if array is None else array.ctypes.data for array in arrays]
         return int(
             self._call(
                 self._rows,
@@ -154,6 +159,8 @@ class Kernel:
                 None if counted is None else counted.ctypes.data,
                 None if start is None else start.data_ptr(),
                 None if total is None else total.data_ptr(),
+                None if marked is None else marked.ctypes.data,
+                pointers(*places),
             )
         )
 
@@ -190,7 +197,7 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     function.restype = whole
     sizes, keys, arrays = [whole] * 5, [address, whole, address, whole], [address] * 3
     data = [whole, address, address, whole, address]
-    function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 4]
+    function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 6]
     return function
 
 

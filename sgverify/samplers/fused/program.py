@@ -86,6 +86,11 @@ def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Ta
             _kept(width, f"after[{v}][{_place(width)}] = {name}[j][l];")
             for v, (name, width) in enumerate(held)
         ),
+        "KEEP": "\n".join(
+            f"if (kept_states[{v}]) for (int l = from; l < to; l++) for (int j = 0; j < {width}; j++) "
+            f"kept_states[{v}][((kept_so_far * chains) + at + l) * {width} + j] = {name}[j][l];"
+            for v, (name, width) in enumerate(held)
+        ),
         "OBSERVE": "",
     }
     observed = 0

@@ -54,12 +54,14 @@ static inline void take_minibatch(struct index_source *source, i64 number, int f
 /* `count` steps of every chain of every row, from step `first` on (counted from 0).
 
    States have the shape (S, width, C); `constants` (K or 1, S, CONSTANTS). Returns 0, or the number of the first step
-   after which an entry of a state is NaN or beyond `bound`. Nothing that is given is written over. */
+   after which an entry of a state is NaN or beyond `bound`. Nothing that is given is written over. States of the first row after
+   steps marked in `kept` are written to `kept_states`, shape (steps kept, C, width), NULL for a variable that is not kept. */
 EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys, i64 noise_stride,
             const u64 *batch_keys, i64 batch_stride, const real *const *before, real *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *deviations, i64 size,
             const real *offset, real bound, const double *weights, const uint8_t *counted, const double *sums_before,
-            double *sums_after)
+            double *sums_after,
+            const uint8_t *kept, real *const *kept_states)
 {
     static _Thread_local struct normal_source normals;
     static _Thread_local struct index_source chosen;
@@ -80,6 +82,7 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
                     sums[o][l] = sums_before[(o * rows + s) * chains + at + l];
             normals = (struct normal_source){noise_keys + s * noise_stride, -1, chain, {{0}}};
             chosen = (struct index_source){batch_keys + s * batch_stride, -1, chain, {{0}}};
+            i64 kept_so_far = 0;
             for (i64 k = 0; k < count; k++) {
                 const real *c = constants + k * constants_stride + s * CONSTANTS;
                 for (int draw = 0; draw < DRAWS; draw++)
@@ -98,6 +101,10 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
                 if (OBSERVED && counted[k * rows + s]) {
                     const double weight = weights[k * rows + s];
                     OBSERVE
+                }
+                if (s == 0 && kept && kept[k]) {
+                    KEEP
+                    kept_so_far++;
                 }
             }
             STORE_STATE

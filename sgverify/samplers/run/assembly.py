@@ -79,6 +79,8 @@ class Assembly:
         self._steps_at_once, self._tape, self._given_streams = block, tape, streams
         self._clock = Clock()
         self._native: Native | None = None
+        # The seconds of a step on torch, once they are measured.
+        self._pace: float | None = None
         self._carried: tuple[Tensor, ...] = ()
         if settings.coupled == "brownian":
             check_path(scheme)

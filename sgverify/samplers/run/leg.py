@@ -317,3 +317,27 @@ class Summing(RunObserver):
     def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
         """Take over `total`, the sums after these steps."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Room:
+    """Room for the states that are kept of the next K steps, those of the first row.
+
+    `marked`, shape (K,), marks the steps whose states are kept; K may be fewer than was asked for. `arrays` has one entry for
+    each variable of the state: an array of shape (n, C, width) for the n marked steps, or None if the variable is not kept.
+    """
+
+    marked: np.ndarray
+    arrays: tuple[np.ndarray | None, ...]
+
+
+class Keeping(RunObserver):
+    """An observer that keeps some states, and accepts those of many steps at once instead of every state."""
+
+    def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
+        """Room for the states of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""
+        raise NotImplementedError
+
+    def keep(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> None:
+        """The room of these steps has been filled; they may be fewer than there was room for."""
+        raise NotImplementedError

@@ -9,13 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.run.leg import Divergence, RunObserver
+from sgverify.samplers.run.leg import Divergence, Keeping, Room
 from sgverify.samplers.run.run import Ensemble
-from sgverify.samplers.run.schedules import burn_ins
+from sgverify.samplers.run.schedules import Cyclical, burn_ins
 from sgverify.samplers.run.settings import one_thread
 
 # The number of draws that are collected on the device before they are moved to the host and their energies computed.
 _TOGETHER = 128
+
+# The states whose energies are computed together, where they are all there.
+_AT_ONCE = 1 << 16
 
 # The statistics that are recorded in fields of their own: the energy of all data, and the weights.
 _OWN = frozenset({"energy", "log_weight"})
@@ -106,11 +109,11 @@ class _Filled:
     waiting: list[_Kept]
 
 
-class Recorder(RunObserver):
+class Recorder(Keeping):
     """A run observer that records the states at the steps that count."""
 
     def __init__(self, ensemble: Ensemble, *, energy: bool = True) -> None:
-        self._kept, self._hooks = kept_steps(ensemble), ensemble.hooks
+        self._kept, self._hooks, self._state = kept_steps(ensemble), ensemble.hooks, ensemble.scheme.state
         self._schedule = ensemble.rows[0].schedule
         size, chains = len(self._kept), len(ensemble.chains)
         like = torch.empty(0, dtype=ensemble.dtype).numpy().dtype
@@ -146,6 +149,38 @@ class Recorder(RunObserver):
         self._filled.waiting.append(kept)
         if len(self._filled.waiting) >= _TOGETHER:
             self._move()
+
+    def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
+        """The places in the arrays of the states of these steps that count."""
+        self._move()
+        marked = self._marked(number, len(steps))
+        first = self._filled.count
+        place = slice(first, first + int(marked.sum()))
+        held = (self._values.get(name) for name in self._state)
+        return Room(marked, tuple(None if array is None else array[place] for array in held))
+
+    def keep(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> None:
+        """Take over the states that were written there, and record what belongs to them."""
+        (kept,) = self._marked(number, len(steps)).nonzero()
+        first = self._filled.count
+        place = slice(first, first + len(kept))
+        self._numbers[place], self._steps[place] = number + kept, steps[kept, 0]
+        if self._weights is not None:
+            self._weights[place] = np.log(self._steps[place])[:, None]
+        if self._energies is not None:
+            theta, size = self._values[self._state[0]], max(_TOGETHER, _AT_ONCE // self._energies.shape[1])
+            for start in range(first, place.stop, size):
+                part = slice(start, min(start + size, place.stop))
+                self._energies[part] = self._energy(torch.from_numpy(theta[part])).numpy()
+        self._filled, self.shown = _Filled(place.stop, []), number + len(steps) - 1
+
+    def _marked(self, number: int, count: int) -> np.ndarray:
+        """Which of the steps number, ..., number + count - 1 are recorded?"""
+        past = np.arange(number, number + count) - self._kept.start
+        marked = (past >= 0) & (past % self._kept.step == 0)
+        if isinstance(self._schedule, Cyclical):
+            marked &= [self._schedule.samples(n) for n in range(number, number + count)]
+        return marked
 
     def draws(self, diverged: tuple[Divergence, ...], reached: int, *, complete: bool) -> Draws:
         """The recorded draws, without those at and after the step at which a chain diverged."""

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.samplers.fused.choosing import TimedStart, is_candidate, pays
 from sgverify.samplers.fused.driver import fused
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.run.assembly import Assembly
@@ -77,18 +78,25 @@ class Ensemble(Assembly):
         return Position(tuple(block.rows[i] for i in kept), block.last, state, carried, generators)
 
     def run(self, leg: Leg) -> Iterator[Block]:
-        """The blocks of a leg, until its steps are taken or one of its rows diverges."""
+        """The blocks of a leg, until its steps are taken, one of its rows diverges, or a kernel is to take the other steps."""
         rows, done = len(leg.places), leg.steps.start
-        mover = fused(leg) or Stepwise(leg, self._length(rows))
+        mover = fused(leg, self._pace) or Stepwise(leg, self._length(rows))
+        timed = self._pace is None and self._steps_at_once is None and isinstance(mover, Stepwise)
+        timed_start = TimedStart() if timed and is_candidate(leg) else None
         moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
         marks = sorted({length for row in leg.rows for length in row.lengths if length < leg.steps.stop})
         state, beyond, h = leg.start, None, None
         while done < leg.steps.stop and beyond is None:
             mark = next((mark for mark in marks if mark > done), leg.steps.stop)
-            steps = step_sizes(leg.rows, done, min(mover.length, mark - done))
+            longest = mover.length if timed_start is None else min(mover.length, timed_start.length)
+            steps = step_sizes(leg.rows, done, min(longest, mark - done))
             if h is None or moving:
                 h = Constant(steps if moving else steps[:1], leg.clock, passing=moving)
+            if timed_start is not None:
+                timed_start.start()
             state, beyond, taken = mover.move(state, done, steps, h)
+            if timed_start is not None:
+                self._pace = timed_start.stop(taken)
             named = dict(zip(self.scheme.state, state, strict=True))
             check_shapes(self.scheme.name, named, self._shapes(rows), self.dtype)
             block = Block(leg.places, done + 1, named, steps[:taken], {})
@@ -98,6 +106,11 @@ class Ensemble(Assembly):
             hooks = () if leg.hooks is None else leg.hooks.carried
             self._carried = (*hooks, *leg.estimator.carried)
             yield block
+            if timed_start is not None and self._pace is not None:
+                timed_start = None
+                if pays(range(done, leg.steps.stop), self._pace):
+                    # The next leg begins here, by a kernel if one can be made.
+                    return
 
     def leg(self, now: Position, observer: RunObserver | None = None, until: int | None = None) -> Leg:
         """The next leg of the running rows, until the first of them ends, or until step `until`."""

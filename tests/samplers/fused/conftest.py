@@ -6,7 +6,7 @@ import ctypes
 
 import pytest
 
-from sgverify.samplers.fused import compiler
+from sgverify.samplers.fused import choosing, compiler
 
 _QUICK = tuple(
     "-O1" if flag == "-O2" else flag
@@ -27,3 +27,11 @@ def _compiled_quickly(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
 @pytest.fixture
 def as_shipped() -> None:
     """The flags of a user's run."""
+
+
+@pytest.fixture
+def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if kernels were built and proved in no time: "auto" takes one for the second block."""
+    monkeypatch.setattr(choosing, "TIMED", 0.0)
+    monkeypatch.setattr(choosing, "PROVED", 0.0)
+    monkeypatch.setattr(compiler, "SLOWEST", 0.0)

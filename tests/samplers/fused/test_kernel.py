@@ -10,10 +10,11 @@ import pytest
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, power, sample
+from sgverify.samplers.fused import choosing, driver
 from sgverify.samplers.fused import compiler as compiling
-from sgverify.samplers.fused import driver
 from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.run.pausing import Run
+from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.samplers.run.states import sample_states
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt, thermostat
@@ -129,21 +130,36 @@ def compiled_texts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     texts: list[str] = []
     honest = compiling.build
     monkeypatch.setattr(
-        "sgverify.samplers.fused.kernel.build", lambda text: texts.append(text) or honest(text)
+        "sgverify.samplers.fused.kernel.build",
+        lambda text, *given: texts.append(text) or honest(text, *given),
     )
     yield texts
 
 
-def test_a_long_run_takes_the_kernel_by_itself_and_a_short_one_does_not(
-    line: Target, compiled_texts: list[str], monkeypatch: pytest.MonkeyPatch
+def test_a_short_run_takes_no_kernel(line: Target, compiled_texts: list[str]) -> None:
+    rows = fixed([0.02], [60])
+    assert np.array_equal(run(ABOBA, line, rows, "auto"), run(ABOBA, line, rows, False))
+    assert not compiled_texts
+
+
+def test_a_long_run_takes_the_kernel_by_itself(
+    line: Target, compiled_texts: list[str], in_no_time: None
 ) -> None:
     rows = fixed([0.02], [60])
-    plain = run(ABOBA, line, rows, False)
-    assert np.array_equal(run(ABOBA, line, rows, "auto"), plain)
-    assert not compiled_texts
-    monkeypatch.setattr(driver, "REPAID", 0.0)
-    assert np.array_equal(run(ABOBA, line, rows, "auto"), plain)
+    assert np.array_equal(run(ABOBA, line, rows, "auto"), run(ABOBA, line, rows, False))
     assert compiled_texts
+
+
+def test_a_kernel_is_built_only_where_that_pays(line: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of 100 steps that take 0.01 s each on torch, for a kernel that is built, or takes longer than that to build."""
+    made: list[bool] = []
+    monkeypatch.setattr(driver, "_proved", lambda leg, patience: made.append(patience >= compiling.SLOWEST))
+    ensemble = Ensemble(ABOBA, line, fixed([0.02], [100]), Settings(chains=1))
+    leg = ensemble.leg(ensemble.begin())
+    monkeypatch.setattr(driver, "Fused", lambda *given: given)
+    for pace in (None, choosing.PROVED / 101, choosing.PROVED / 99, compiling.SLOWEST / 99):
+        driver.fused(leg, pace)
+    assert made == [False, True]
 
 
 # Each a place in the C text and what stands there instead.
@@ -164,16 +180,15 @@ LONG = {"the noise begins again": 1100}
 
 @pytest.mark.parametrize("name", BUGS)
 def test_a_kernel_with_a_bug_is_never_used(
-    many_data: Target, name: str, monkeypatch: pytest.MonkeyPatch
+    many_data: Target, name: str, in_no_time: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     honest, (was, now) = compiling.build, BUGS[name]
 
-    def planted(text: str) -> Any:
+    def planted(text: str, *given: Any) -> Any:
         assert text.count(was) == 1
-        return honest(text.replace(was, now))
+        return honest(text.replace(was, now), *given)
 
     monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
-    monkeypatch.setattr(driver, "REPAID", 0.0)
     how = {"chains": 5, "first_chain": 62, "gradient": GradientChoice("iid", batch=4)}
     rows = fixed([0.02], [LONG.get(name, 20)])
     plain = run(ABOBA, many_data, rows, False, **how)
@@ -207,10 +222,11 @@ def test_a_tensor_s_exponential_and_a_potential_that_is_not_quadratic_are_refuse
         run(ABOBA, make_target("double-well", dim=1), fixed([0.01], [9]))
 
 
-def test_without_a_compiler_the_run_goes_on_without_it(line: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_the_run_goes_on_without_it(
+    line: Target, in_no_time: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compiling, "compiler", lambda: None)
     monkeypatch.setattr(compiling, "_BUILT", {})
-    monkeypatch.setattr(driver, "REPAID", 0.0)
     rows = fixed([0.02], [20])
     assert np.array_equal(run(ABOBA, line, rows, "auto"), run(ABOBA, line, rows, False))
     with pytest.raises(ConfigurationError, match="there is no C compiler"):

@@ -37,7 +37,7 @@ def kernel_text(monkeypatch: pytest.MonkeyPatch, dtype: str) -> str:
     texts: list[str] = []
     honest = build
     with monkeypatch.context() as patched:
-        patched.setattr(kernel, "build", lambda text: texts.append(text) or honest(text))
+        patched.setattr(kernel, "build", lambda text, *given: texts.append(text) or honest(text, *given))
         subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))
         settings = Settings(
             chains=130, dtype=dtype, gradient=GradientChoice("iid", batch=3), compiled="kernel"

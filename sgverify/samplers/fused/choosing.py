@@ -1,0 +1,56 @@
+"""Does a run last long enough that a kernel repays its making?
+
+The first steps of a run that may have a kernel are taken on torch and timed. The bits do not depend on the choice, nor on its time.
+"""
+
+from __future__ import annotations
+
+import time
+
+from sgverify.samplers.run.leg import Keeping, Leg, Summing
+
+PROVED = 0.05
+"""Seconds in which a built kernel is loaded and its first steps are proved (`python -m benchmarks compilers`)."""
+
+TIMED = 0.03
+"""Seconds of steps on torch after which their pace is taken to be known; a run that is over before needs no kernel."""
+
+
+def is_candidate(leg: Leg) -> bool:
+    """May a kernel move this leg, by its settings and by what is to be observed?"""
+    settings, observer = leg.settings, leg.observer
+    if settings.compiled == "kernel":
+        return leg.hooks is None
+    return (
+        settings.compiled == "auto"
+        and leg.hooks is None
+        and leg.taped
+        and settings.generator == "philox"
+        and settings.coupled != "brownian"
+        and leg.start[0].device.type == "cpu"
+        and isinstance(observer, Summing | Keeping | None)
+    )
+
+
+def pays(steps: range, pace: float) -> bool:
+    """Would these steps, at so many seconds for one on torch, take longer than proving a kernel that is built?"""
+    return pace * len(steps) > PROVED
+
+
+class TimedStart:
+    """Times the first steps of a leg on torch, in blocks that double: what begins a block is paid by ever more steps."""
+
+    def __init__(self) -> None:
+        self.length = 1
+        self._spent = self._started = 0.0
+
+    def start(self) -> None:
+        """A block begins now."""
+        self._started = time.perf_counter()
+
+    def stop(self, taken: int) -> float | None:
+        """The block has taken so many steps; the seconds of one step, None if they are not known yet."""
+        seconds = time.perf_counter() - self._started
+        self._spent += seconds
+        self.length *= 2
+        return seconds / taken if self._spent > TIMED else None
