@@ -13,6 +13,7 @@ from importlib.resources import files
 import torch
 from torch import Tensor
 
+from sgverify.samplers.fused.elementary import with_functions
 from sgverify.samplers.fused.translation import NotTranslatable, translate
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import LANES, ROWS
@@ -104,7 +105,7 @@ def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Ta
     lines = [*_definitions(shape, len(step.constants), observed), _text("variates.c")]
     for line in _text("steps.c").splitlines():
         lines.append(parts.get(line.strip(), line))
-    return "\n".join(lines) + "\n"
+    return with_functions("\n".join(lines) + "\n")
 
 
 def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.samplers.fused.elementary import called
+from sgverify.samplers.reading.elementary import ELEMENTARY
 from sgverify.samplers.reading.tape import Operation, Tape
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "true_divide": "/"}
@@ -144,6 +146,8 @@ class _Writer:
         elif operation == "root" and len(line.given) == 1:
             precision = "f" if line.result.dtype == torch.float32 else ""
             self._assign(line, (self._value(line.given[0]),), f"__builtin_sqrt{precision}")
+        elif line.function in ELEMENTARY and len(line.given) == 1:
+            self._assign(line, (self._value(line.given[0]),), called(line.function, line.result.dtype))
         elif operation == "to" and self._asked(line.given) == [line.result.dtype]:
             self._assign(line, (self.values[line.given[0]],), "")
         else:

@@ -2,8 +2,8 @@
 
 `Chains` wraps a torch tensor for three reasons. Exact numbers of a definition (1/3, sqrt(2)) and constants are converted to the
 tensor's dtype. Operations that are no function of the state are not offered. And every operation rounds each chain separately,
-in an order that depends on the dimension alone, so that a chain's bits do not depend on its batch; matrix products and
-reductions of torch do not guarantee this. Test functions are evaluated in float64 for every dtype of the state.
+in an order that depends on the dimension alone, so that a chain's bits do not depend on its batch; matrix products, reductions
+and elementary functions of torch do not guarantee this. Test functions are evaluated in float64 for every dtype of the state.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.reading import elementary
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import EXACT, Clock, Constant, lasting
 from sgverify.samplers.reading.tape import NotRecordable, Tape, record
@@ -155,12 +156,12 @@ def _(left: Chains, right: Any) -> Any:
 
 @exp.register
 def _(value: Chains) -> Chains:
-    return Chains(torch.exp(value.tensor))
+    return Chains(elementary.exp(value.tensor))
 
 
 @expm1.register
 def _(value: Chains) -> Chains:
-    return Chains(torch.expm1(value.tensor))
+    return Chains(elementary.expm1(value.tensor))
 
 
 @sqrt.register
@@ -170,28 +171,27 @@ def _(value: Chains) -> Chains:
 
 @log.register
 def _(value: Chains) -> Chains:
-    return Chains(torch.log(value.tensor))
+    return Chains(elementary.log(value.tensor))
 
 
 @softplus.register
 def _(value: Chains) -> Chains:
-    # Not torch's softplus, which is the identity above 20.
-    return Chains(-torch.nn.functional.logsigmoid(-value.tensor))
+    return Chains(elementary.softplus(value.tensor))
 
 
 @logistic.register
 def _(value: Chains) -> Chains:
-    return Chains(torch.sigmoid(value.tensor))
+    return Chains(elementary.logistic(value.tensor))
 
 
 @sin.register
 def _(value: Chains) -> Chains:
-    return Chains(torch.sin(value.tensor))
+    return Chains(elementary.sin(value.tensor))
 
 
 @cos.register
 def _(value: Chains) -> Chains:
-    return Chains(torch.cos(value.tensor))
+    return Chains(elementary.cos(value.tensor))
 
 
 @constants_like.register

@@ -17,12 +17,12 @@ from torch.overrides import TorchFunctionMode
 
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.elementary import ELEMENTARY
 
 # The variant of each operation that writes its result to an existing tensor.
 _INTO: dict[Any, Callable[..., Any]] = {
-    getattr(torch.Tensor, name): getattr(torch, name)
-    for name in ("add", "sub", "mul", "div", "neg", "exp", "expm1")
-} | {root: root}
+    getattr(torch.Tensor, name): getattr(torch, name) for name in ("add", "sub", "mul", "div", "neg")
+} | {function: function for function in (root, *ELEMENTARY)}
 
 
 class NotRecordable(Exception):

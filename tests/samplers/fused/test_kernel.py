@@ -213,11 +213,14 @@ def test_what_has_no_kernel_is_refused_by_name(many_data: Target, how: dict[str,
         run(ABOBA, many_data, fixed([0.01, 0.02], [9]), **how)
 
 
-def test_a_tensor_s_exponential_and_a_potential_that_is_not_quadratic_are_refused(
-    line: Target, make_target: Any
-) -> None:
-    with pytest.raises(ConfigurationError, match="exp is not an operation"):
-        run(find_scheme("sgnht-aboba"), line, fixed([0.01], [9]))
+def test_a_tensor_s_exponential_has_the_bits_of_the_definition(line: Target) -> None:
+    """The friction of this thermostat is exp(-h xi), where xi is a variable of the state."""
+    rows = fixed([0.01, 0.03], [25, 40])
+    scheme = find_scheme("sgnht-aboba")
+    assert np.array_equal(run(scheme, line, rows), run(scheme, line, rows, False))
+
+
+def test_a_potential_that_is_not_quadratic_is_refused(make_target: Any) -> None:
     with pytest.raises(ConfigurationError, match="the gradient is not one matrix"):
         run(ABOBA, make_target("double-well", dim=1), fixed([0.01], [9]))
 

@@ -1,0 +1,103 @@
+"""Which polynomials and constants do the elementary functions use, and how were they found?
+
+Each polynomial interpolates a smooth function at Chebyshev nodes: with n coefficients on [a, b] at
+(a + b)/2 + (b - a)/2 cos((2k + 1) pi / (2n)), k = 0, ..., n - 1. Its coefficients were computed with 60 digits and then rounded to
+float64; the lowest comes first. The intervals are those of the reduced arguments, 1e-4 wider. A test computes every coefficient
+again, and proves the bound that is stated here of the error relative to the elementary function.
+"""
+
+from __future__ import annotations
+
+# (exp(r) - 1 - r)/r^2 for |r| <= log(2)/2; the error relative to exp(r) is below 2^-60.
+EXP = (
+    float.fromhex("0x1.0000000000000p-1"),
+    float.fromhex("0x1.5555555555557p-3"),
+    float.fromhex("0x1.5555555555556p-5"),
+    float.fromhex("0x1.11111111100dcp-7"),
+    float.fromhex("0x1.6c16c16c162d4p-10"),
+    float.fromhex("0x1.a01a01abe7fe1p-13"),
+    float.fromhex("0x1.a01a01a6d889cp-16"),
+    float.fromhex("0x1.71de0231960ebp-19"),
+    float.fromhex("0x1.27e4db646b17ep-22"),
+    float.fromhex("0x1.af4de97ca4194p-26"),
+    float.fromhex("0x1.1f730349868cep-29"),
+)
+# The same, below 2^-31.
+EXP_SHORT = (
+    float.fromhex("0x1.0000000b9129bp-1"),
+    float.fromhex("0x1.5555555a78ed4p-3"),
+    float.fromhex("0x1.5554e9063586ep-5"),
+    float.fromhex("0x1.1110e0f238322p-7"),
+    float.fromhex("0x1.6d43246b523b4p-10"),
+    float.fromhex("0x1.a124f19fe89acp-13"),
+)
+
+# (log((1 + s)/(1 - s)) - 2s)/s^3 as a function of s^2, |s| <= (sqrt(2) - 1)/(sqrt(2) + 1); below 2^-57 of the logarithm.
+LOG = (
+    float.fromhex("0x1.5555555555558p-1"),
+    float.fromhex("0x1.99999999952ccp-2"),
+    float.fromhex("0x1.2492492df3ba9p-2"),
+    float.fromhex("0x1.c71c62e26208bp-3"),
+    float.fromhex("0x1.7462b58e46ebep-3"),
+    float.fromhex("0x1.39fe42e9740a7p-3"),
+    float.fromhex("0x1.2b59b713616c9p-3"),
+)
+# The same, below 2^-35.
+LOG_SHORT = (
+    float.fromhex("0x1.5555554bb0b30p-1"),
+    float.fromhex("0x1.9999eb6a4a96cp-2"),
+    float.fromhex("0x1.245c3dda4c5adp-2"),
+    float.fromhex("0x1.ddd00b001665ap-3"),
+)
+
+# (sin(r) - r)/r^3 as a function of r^2, |r| <= pi/4; below 2^-57 of the sine.
+SIN = (
+    float.fromhex("-0x1.5555555555555p-3"),
+    float.fromhex("0x1.1111111111110p-7"),
+    float.fromhex("-0x1.a01a01a019936p-13"),
+    float.fromhex("0x1.71de3a54605eep-19"),
+    float.fromhex("-0x1.ae64541266378p-26"),
+    float.fromhex("0x1.61217ec01749dp-33"),
+    float.fromhex("-0x1.ab17a79237a19p-41"),
+)
+# The same, below 2^-35.
+SIN_SHORT = (
+    float.fromhex("-0x1.555555545dd83p-3"),
+    float.fromhex("0x1.11110deeb33b2p-7"),
+    float.fromhex("-0x1.a013a6edc8f34p-13"),
+    float.fromhex("0x1.6dbdd26f56d2dp-19"),
+)
+
+# (cos(r) - 1 + r^2/2)/r^4 as a function of r^2, |r| <= pi/4; below 2^-59 of the cosine.
+COS = (
+    float.fromhex("0x1.5555555555555p-5"),
+    float.fromhex("-0x1.6c16c16c16966p-10"),
+    float.fromhex("0x1.a01a019f4e867p-16"),
+    float.fromhex("-0x1.27e4fa17a41b4p-22"),
+    float.fromhex("0x1.1eeb68b109173p-29"),
+    float.fromhex("-0x1.907d7aebd5e3dp-37"),
+)
+# The same, below 2^-39.
+COS_SHORT = (
+    float.fromhex("0x1.5555555502be6p-5"),
+    float.fromhex("-0x1.6c16bf5495185p-10"),
+    float.fromhex("0x1.a015c40ec65ecp-16"),
+    float.fromhex("-0x1.25242a3a17327p-22"),
+)
+
+LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
+# log(2) in two parts. The first has 42 bits, so that its product with a whole number below 2^11 is exact.
+LOG_2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
+LOG_2_LOW = float.fromhex("0x1.ef35793c76730p-45")
+INVERSE_LOG_2 = float.fromhex("0x1.71547652b82fep+0")
+
+# pi/2 in four parts. The first three have 29 bits each, so that their products with a whole number below 2^24 are exact.
+HALF_PI = (
+    float.fromhex("0x1.921fb54000000p+0"),
+    float.fromhex("0x1.10b4611000000p-30"),
+    float.fromhex("0x1.4c4c662000000p-59"),
+    float.fromhex("0x1.1701b839a2520p-88"),
+)
+# pi/2 less its first part.
+HALF_PI_REST = float.fromhex("0x1.10b4611a62633p-30")
+INVERSE_HALF_PI = float.fromhex("0x1.45f306dc9c883p-1")

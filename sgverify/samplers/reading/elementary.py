@@ -1,0 +1,190 @@
+"""Which elementary functions have the same bits on every processor, at every place of a tensor, and in C?
+
+A library's exponential is not rounded correctly, and its bits change with the library, its version, the processor and, in torch,
+with an entry's place in the tensor. The functions here are sequences of IEEE operations on tensors, one definition for each dtype
+(`double_precision`, `single_precision`); `sgverify.samplers.fused.elementary` translates the same definitions into C. Errors are
+below one unit in the last place in float64 and below 0.51 in float32.
+
+A tape records a call as one operation. Autograd differentiates through a call as often as needed, by rules written in these same
+functions. While torch compiles, torch's own functions stand in: what it generates may round differently in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function_unary
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.reading import double_precision, single_precision
+
+Definition = Callable[[Tensor], Tensor]
+
+# Entries evaluated at once, so that the intermediate results stay in a core's cache.
+_CACHED = 1 << 13
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """How a function is evaluated in each dtype, differentiated, and called in torch.
+
+    `slope(x, y)` is the derivative at x, where the function has the value y.
+    """
+
+    definitions: dict[torch.dtype, Definition]
+    slope: Callable[[Tensor, Tensor], Tensor]
+    of_torch: Definition
+
+
+def exp(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e^x of every entry, written to `out` if it is given; float64 or float32. Raises `ConfigurationError` for another dtype."""
+    return _evaluated(exp, x, out)
+
+
+def expm1(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """e^x - 1 of every entry, accurate for small x; options and errors are those of `exp`."""
+    return _evaluated(expm1, x, out)
+
+
+def log(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The natural logarithm of every entry, NaN below 0; options and errors are those of `exp`."""
+    return _evaluated(log, x, out)
+
+
+def log1p(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + x) of every entry, accurate for small x; options and errors are those of `exp`."""
+    return _evaluated(log1p, x, out)
+
+
+def logistic(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """1/(1 + e^-x) of every entry; options and errors are those of `exp`."""
+    return _evaluated(logistic, x, out)
+
+
+def softplus(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """log(1 + e^x) of every entry; options and errors are those of `exp`."""
+    return _evaluated(softplus, x, out)
+
+
+def tanh(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The hyperbolic tangent of every entry; options and errors are those of `exp`."""
+    return _evaluated(tanh, x, out)
+
+
+def sin(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The sine of every entry, NaN where |x| > 2^24; options and errors are those of `exp`."""
+    return _evaluated(sin, x, out)
+
+
+def cos(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The cosine of every entry, NaN where |x| > 2^24; options and errors are those of `exp`."""
+    return _evaluated(cos, x, out)
+
+
+def _softplus_of_torch(x: Tensor) -> Tensor:
+    # torch's own softplus is the identity above 20.
+    return -torch.nn.functional.logsigmoid(-x)
+
+
+def _rule(name: str, slope: Callable[[Tensor, Tensor], Tensor], of_torch: Definition | None = None) -> _Rule:
+    definitions = {
+        torch.float64: getattr(double_precision, name),
+        torch.float32: getattr(single_precision, name),
+    }
+    return _Rule(definitions, slope, of_torch or getattr(torch, name))
+
+
+ELEMENTARY: dict[Callable[..., Tensor], _Rule] = {
+    exp: _rule("exp", lambda x, y: y),
+    expm1: _rule("expm1", lambda x, y: exp(x)),
+    log: _rule("log", lambda x, y: x.reciprocal()),
+    log1p: _rule("log1p", lambda x, y: (x + 1.0).reciprocal()),
+    logistic: _rule("logistic", lambda x, y: y * (1.0 - y), torch.sigmoid),
+    softplus: _rule("softplus", lambda x, y: logistic(x), _softplus_of_torch),
+    tanh: _rule("tanh", lambda x, y: 1.0 - y * y),
+    sin: _rule("sin", lambda x, y: cos(x)),
+    cos: _rule("cos", lambda x, y: -sin(x)),
+}
+"""The functions and their rules."""
+
+
+def definition_of(function: Callable[..., Tensor], dtype: torch.dtype) -> Definition:
+    """The sequence of IEEE operations that a function is in one dtype. Raises `ConfigurationError` for another dtype."""
+    found = ELEMENTARY[function].definitions.get(dtype)
+    if found is None:
+        raise ConfigurationError(
+            f"{function.__name__} of a tensor of {dtype}: expected torch.float64 or torch.float32; convert the tensor"
+        )
+    return found
+
+
+class _Differentiable(torch.autograd.Function):
+    """A function with its derivative, for autograd and for `torch.func`."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, function: Callable[..., Tensor]) -> Tensor:
+        return definition_of(function, x.dtype)(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        x, ctx.function = inputs
+        ctx.save_for_backward(x, output)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        x, y = ctx.saved_tensors
+        return grads[0] * ELEMENTARY[ctx.function].slope(x, y), None
+
+
+def _evaluated(function: Callable[..., Tensor], x: Tensor, out: Tensor | None) -> Tensor:
+    if has_torch_function_unary(x):
+        # A tape records the call as one operation.
+        options = {} if out is None else {"out": out}
+        found: Tensor = handle_torch_function(function, (x,), x, **options)
+        return found
+    if torch.compiler.is_compiling():
+        result = ELEMENTARY[function].of_torch(x)
+    elif x.requires_grad and torch.is_grad_enabled():
+        result = _Differentiable.apply(x, function)
+    elif x.numel() <= _CACHED or x.device.type != "cpu" or _transformed(x):
+        result = definition_of(function, x.dtype)(x)
+    else:
+        return _in_pieces(definition_of(function, x.dtype), x, out)
+    return result if out is None else out.copy_(result)
+
+
+def _in_pieces(definition: Definition, x: Tensor, out: Tensor | None) -> Tensor:
+    flat = x.reshape(-1)
+    direct = out is not None and out.is_contiguous()
+    made = out.view(-1) if out is not None and direct else torch.empty_like(flat)
+    for start in range(0, len(flat), _CACHED):
+        made[start : start + _CACHED] = definition(flat[start : start + _CACHED])
+    if out is None:
+        return made.view(x.shape)
+    return out if direct else out.copy_(made.view(x.shape))
+
+
+def _transformed(x: Tensor) -> bool:
+    """Is the tensor that of a `torch.func` transformation, which sees no writing in place?"""
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(x))
+
+
+__all__ = [
+    "ELEMENTARY",
+    "cos",
+    "definition_of",
+    "exp",
+    "expm1",
+    "log",
+    "log1p",
+    "logistic",
+    "sin",
+    "softplus",
+    "tanh",
+]
