@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 import sgverify
 
 LIBRARIES = ("torch", "numpy", "scipy", "sympy", "python-flint")
-PEERS = ("jax", "posteriors", "blackjax", "SGMCMCJax")
+PEERS = ("jax", "posteriors", "blackjax", "SGMCMCJax", "numba")
 
 
 def describe_machine() -> dict[str, str]:

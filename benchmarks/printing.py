@@ -26,8 +26,8 @@ def text_table(rows: Sequence[Row]) -> str:
     return "\n".join([*lines, "", *(f"{row.name}: {row.note}" for row in rows if row.note)])
 
 
-def markdown(rows: Sequence[Row], machine: Mapping[str, str], repeats: int) -> str:
-    """The page that is committed as RESULTS.md."""
+def markdown(rows: Sequence[Row], machine: Mapping[str, str], repeats: int, peers: str = "") -> str:
+    """The page that is committed as RESULTS.md; `peers` is the section beside other samplers."""
     aligned = [":--" if heading in LEFT else "--:" for heading in HEADINGS]
     table = ["| " + " | ".join(line) + " |" for line in (HEADINGS, aligned, *(_cells(row) for row in rows))]
     named = ", ".join(
@@ -52,17 +52,37 @@ def markdown(rows: Sequence[Row], machine: Mapping[str, str], repeats: int) -> s
             "",
             *(f"- {row.name}: {row.note}" for row in rows if row.note),
             "",
+            *(["## Beside other samplers", "", peers] if peers else []),
         ]
     )
 
 
-def as_json(rows: Sequence[Row], machine: Mapping[str, str]) -> dict[str, Any]:
-    """Everything measured, in seconds."""
-    return {"machine": dict(machine), "results": [_record(row) for row in rows]}
+def as_json(measured: Mapping[str, Sequence[Row]], machine: Mapping[str, str]) -> dict[str, Any]:
+    """Everything measured, in seconds, by benchmark."""
+    records = [_record(name, row) for name, rows in measured.items() for row in rows]
+    return {"machine": dict(machine), "results": records}
 
 
-def _record(row: Row) -> dict[str, Any]:
+def row_of(record: Mapping[str, Any]) -> Row:
+    """The row of a record of `as_json`."""
+    peer = record["peer_seconds"]
+    return Row(
+        record["name"],
+        Timing(tuple(record["seconds"])),
+        record["bar"],
+        record["peer"],
+        None if peer is None else Timing(tuple(peer)),
+        record["peer_scale"],
+        record["work"],
+        record["unit"],
+        record["note"],
+        record["least_ratio"],
+    )
+
+
+def _record(benchmark: str, row: Row) -> dict[str, Any]:
     record = {
+        "benchmark": benchmark,
         "name": row.name,
         "seconds": list(row.timing.seconds),
         "median": row.timing.median,
@@ -75,6 +95,8 @@ def _record(row: Row) -> dict[str, Any]:
         "peer_median": row.peer_median,
         "ratio": row.ratio,
         "note": row.note,
+        "work": row.work,
+        "unit": row.unit,
     }
     return {**record, row.unit: row.work / row.timing.median} if row.work else record
 

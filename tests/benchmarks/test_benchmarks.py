@@ -54,7 +54,6 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         "power-schedule",
         "posterior-averages",
         "sampler",
-        "peers",
         "cuda",
         "growth",
         "stationary-bias",
