@@ -33,7 +33,7 @@ class Decision:
     `regression` describes all points that rise from their noise, those too that the deciding fits dropped; the verdict does
     not depend on it. `kept` counts the points that the deciding fits used. `more` is the factor by which the
     chains would have to grow, where it is known. `lost`: the values do not rise from the noise, so that only a control
-    can tell what their size means.
+    can tell what their size means. `trials`: the fits of the forbidden terms, by which an inconclusive decision foresees others.
     """
 
     verdict: str
@@ -43,6 +43,18 @@ class Decision:
     kept: int = 0
     more: float | None = None
     lost: bool = False
+    trials: tuple[ForbiddenTermFit, ...] = ()
+
+    def chance_of_verdict(self, growth: float, margin: float = MARGIN) -> float:
+        """A bound of the chance that `growth` times as many chains decide; 1 where nothing is foreseen.
+
+        All forbidden terms must lie within the margin to conform, and one of them beyond it to violate. Nothing is foreseen
+        where a fit does not hold, as other points may, nor of values that do not rise from the noise, as a control may.
+        """
+        if not self.trials or self.lost or not all(trial.fits for trial in self.trials):
+            return 1.0
+        conforms, violates = zip(*(trial.chances(margin, growth) for trial in self.trials), strict=True)
+        return min(1.0, min(conforms) + sum(violates))
 
     @property
     def exponent(self) -> float | None:
@@ -195,6 +207,7 @@ def decide_terms(
         kept=kept,
         more=more,
         lost=all(trial.fits and not trial.rises for trial in trials),
+        trials=tuple(trials),
     )
 
 

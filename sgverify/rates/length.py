@@ -109,15 +109,22 @@ def decide_length_mse(
     )
     if lowest >= 1:
         return decision
-    wanted = (
-        f"{lowest ** (-1 / (2 * order + 1)):.3g} times the" if lowest > 0.01 / chains else "a much larger"
-    )
     return replace(
-        decision,
-        verdict="inconclusive",
-        reason=f"the variance outweighs the squared bias; that of {what} is being timed: bias^2/variance is only {lowest:.2g} at "
-        f"one length; raise schedule.scale ({wanted} scale), not the lengths",
-        more=None,
+        decision, verdict="inconclusive", reason=variance_leads(lowest, chains, order, what), more=None
+    )
+
+
+def variance_leads(ratio: float, chains: int, order: int, what: str) -> str:
+    """Why a mean square error shows no rate: bias^2/variance is `ratio` < 1 at one length, and how much larger steps have to be.
+
+    On the optimal schedule the ratio grows with the schedule's scale like C^(2K+1), K the order.
+    """
+    wanted = (
+        f"{ratio ** (-1 / (2 * order + 1)):.3g} times the" if ratio > 0.01 / chains else "a much larger"
+    )
+    return (
+        f"the variance outweighs the squared bias; that of {what} is being timed: bias^2/variance is only {ratio:.2g} at "
+        f"one length; raise schedule.scale ({wanted} scale), not the lengths"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from sgverify.rates.sample import Floats, Sample
 
 LACK_OF_FIT = 1e-3
 """The chance at which a right model is taken for a wrong one and the point of largest error is dropped."""
+
+_NORMAL = NormalDist()
 
 POWER = 1.28
 """Standard deviations beyond the bare verdict that the advised number of chains allows for: nine times in ten."""
@@ -31,13 +34,43 @@ class ErrorTerm:
 class TermShare:
     """The result of one fit at the first point: the part of the error that the term carries, the error, and the share.
 
-    `carried` and `error` are (estimate, standard deviation), `share` the set at `width` standard deviations.
+    `carried` and `error` are (estimate, standard deviation), `share` the set at `width` standard deviations, `both` the covariance
+    of the two estimates.
     """
 
     carried: tuple[float, float]
     error: tuple[float, float]
     share: Ratio
     width: float
+    both: float = 0.0
+
+    def chances(self, margin: float, growth: float) -> tuple[float, float]:
+        """Bounds of the chances that the set lies within, and beyond, `margin` after `growth` times as many chains.
+
+        Let c be the part carried, e the error. The set excludes a ratio r where c - r e is `width` standard deviations from 0.
+        Given today's estimate S of c - r e, with standard deviation s and nothing known before, the estimate after F times the
+        chains is N(S, s^2 (1 - 1/F)), its standard deviation s/sqrt(F). A set within the margin excludes r = -margin and r =
+        margin with opposite signs, so that 2 margin |e| exceeds the sum of both widths; one beyond it with the same sign.
+        """
+        (c, sd_c), (e, sd_e) = self.carried, self.error
+
+        def deviation(ratio: float) -> float:
+            return math.sqrt(max(0.0, sd_c**2 - 2 * ratio * self.both + ratio**2 * sd_e**2))
+
+        def exceeds(estimate: float, spread: float, bound: float) -> float:
+            """P(N(estimate, spread^2 (1 - 1/F)) > bound)."""
+            wide = spread * math.sqrt(1 - 1 / growth)
+            return _NORMAL.cdf((estimate - bound) / wide) if wide else float(estimate > bound)
+
+        ends = [(c - r * e, deviation(r)) for r in (-margin, margin)]
+        bounds = [self.width * spread / math.sqrt(growth) for _, spread in ends]
+        above, below = (
+            [exceeds(sign * value, spread, bound) for (value, spread), bound in zip(ends, bounds, strict=True)]
+            for sign in (1.0, -1.0)
+        )
+        large = sum(exceeds(sign * e, sd_e, sum(bounds) / (2 * margin)) for sign in (1.0, -1.0))
+        within = min(large, min(above[0], below[1]) + min(below[0], above[1]))
+        return within, min(above) + min(below)
 
 
 @dataclass(frozen=True)
@@ -66,6 +99,11 @@ class ForbiddenTermFit:
         if self.share.beyond(margin) and self.guard.share.beyond(margin):
             return "violates"
         return "conforms" if self.share.within(margin) and not self.objects(margin) else "inconclusive"
+
+    def chances(self, margin: float, growth: float) -> tuple[float, float]:
+        """Bounds of the chances to conform, and to violate, after `growth` times as many chains, if the fit holds then too."""
+        conforms, violates = self.main.chances(margin, growth)
+        return conforms, min(violates, self.guard.chances(margin, growth)[1])
 
     @property
     def rises(self) -> bool:
@@ -159,7 +197,9 @@ def read(fit: Fit, tail: float) -> TermShare:
     width = fit.quantile(tail)
     carried = float(fit.estimates[0])
     share = fieller(carried, error, *variances, width)
-    return TermShare((carried, math.sqrt(variances[0])), (error, math.sqrt(variances[2])), share, width)
+    return TermShare(
+        (carried, math.sqrt(variances[0])), (error, math.sqrt(variances[2])), share, width, variances[1]
+    )
 
 
 def explain(

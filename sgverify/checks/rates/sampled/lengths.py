@@ -18,15 +18,17 @@ from sgverify.checks.rates.sampled.euler_control import control_of, first_order_
 from sgverify.checks.rates.sampled.forgetting import FEWEST, NoRun
 from sgverify.checks.rates.sampled.gaussian_control import corrected
 from sgverify.checks.rates.sampled.length_plan import SHIFTS, LengthRun, plan_run
+from sgverify.checks.rates.sampled.timed_variance import timed_variance
 from sgverify.checks.rates.sampled.method import (
     DISAGREEMENT,
     SampledAverages,
-    cost_text,
+    beyond_reach,
     decided,
     expansion_fails,
     run_chains,
     run_seed,
     share_of,
+    with_cost,
 )
 from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
 from sgverify.checks.subject.biased_gradient import as_theorem_2_allows
@@ -60,9 +62,8 @@ def sampled_error(question: Question) -> Evidence:
         run, found, decision = _settle(subject, quantity, kind, alpha, order, what)
     except NoRun as why:
         return question.unanswered(str(why), method="monte-carlo")
-    if decision.more is not None and math.isfinite(decision.more):
-        steps = decision.more * found.chains * sum(row.lengths[-1] for row in run.rows)
-        decision = replace(decision, reason=f"{decision.reason}, which takes {cost_text(subject, steps)}")
+    steps = sum(row.lengths[-1] for row in run.rows)
+    decision = with_cost(subject, decision, found.chains, steps, run.looks[-1])
     return question.evidence(
         method="monte-carlo",
         judgement=as_theorem_2_allows(
@@ -106,6 +107,9 @@ def _settle(
             if not shifts:
                 raise
             break
+        timed = timed_variance(subject, run, order, what) if quantity == "mse" else None
+        if timed is not None:
+            return timed
         for found in _looks_at(subject, run, look):
             look = run.looks.index(found.chains)
             sample, lengths = _sample(subject, run, found, quantity)
@@ -126,7 +130,7 @@ def _settle(
                     found,
                     replace(decision, verdict="inconclusive", reason=apart) if apart else decision,
                 )
-            if not fits or decision.more is None:
+            if not fits or decision.more is None or beyond_reach(decision, found.chains, run.looks[-1]):
                 break
         if len(lengths) >= FEWEST and fits:
             break

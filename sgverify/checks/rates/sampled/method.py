@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,30 @@ def decided(decide: Callable[[], Decision]) -> Decision:
 def expansion_fails(decision: Decision) -> bool:
     """Is a fit of the expansion's terms to the points rejected, so that more chains would not help?"""
     return not all(term["fits"] for term in decision.certificate.get("terms", {}).values())
+
+
+HOPELESS = 0.01
+"""The chance of a verdict by the last look below which no further look is taken: its chains would be spent to stay undecided. A
+sample that ends earlier has no more chances of a false verdict than one that goes on."""
+
+
+def beyond_reach(decision: Decision, chains: int, most: int) -> bool:
+    """Will a sample that grows from `chains` to `most` chains hardly decide what it leaves open so far?"""
+    return most > chains and decision.chance_of_verdict(most / chains) < HOPELESS
+
+
+def with_cost(subject: Subject, decision: Decision, chains: int, steps: float, most: int) -> Decision:
+    """An inconclusive decision on `chains` chains of `steps` steps each says how many would decide, and what they take.
+
+    `most` is the number of chains of a default run, which may have ended before (`beyond_reach`).
+    """
+    if decision.verdict != "inconclusive" or decision.more is None or not math.isfinite(decision.more):
+        return decision
+    wanted = decision.more * chains
+    reason = f"{decision.reason}; {wanted:.1e} chains take {cost_text(subject, wanted * steps)}"
+    if chains < most:
+        reason += f"; the first {chains} tell that the {most} of a default run would hardly decide"
+    return replace(decision, reason=reason)
 
 
 def check_complete(averages: Averages) -> None:

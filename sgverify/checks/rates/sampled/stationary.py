@@ -8,7 +8,13 @@ from typing import Any
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
 from sgverify.checks.rates.sampled.euler_control import control_of, with_control
-from sgverify.checks.rates.sampled.method import decided, expansion_fails, share_of
+from sgverify.checks.rates.sampled.method import (
+    beyond_reach,
+    decided,
+    expansion_fails,
+    share_of,
+    with_cost,
+)
 from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, shifted
 from sgverify.checks.rates.sampled.reference import reference_of, with_resolution
 from sgverify.checks.rates.sampled.sweep import Sweep, looks_at
@@ -35,6 +41,9 @@ def sampled_stationary_bias(question: Question) -> Evidence:
         return question.unanswered(str(why), method="monte-carlo")
     prediction = question.prediction
     sweep, decision = _settle(subject, plan, int(prediction.exponent))
+    rows = sweep.plan.rows()
+    steps = sum(row.lengths[-1] for row in rows) + len(sweep.level) / sweep.chains * rows[0].lengths[-1]
+    decision = with_cost(subject, decision, sweep.chains, steps, sweep.plan.looks[-1])
     return question.answered(
         method="monte-carlo",
         judgement=Judgement(decision.verdict, False, decision.reason),
@@ -45,7 +54,10 @@ def sampled_stationary_bias(question: Question) -> Evidence:
 
 
 def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decision]:
-    """The sweep and the decision: samples grow until one decides; steps are halved while the expansion does not hold."""
+    """The sweep and the decision: samples grow until one decides, or shows that none will.
+
+    Steps are halved while the expansion does not hold.
+    """
     moved: SweepPlan | None = plan
     look = 0
     while moved is not None:
@@ -71,6 +83,8 @@ def _settle(subject: Subject, plan: SweepPlan, order: int) -> tuple[Sweep, Decis
                 moved = shifted(subject, plan)
                 if moved is not None:
                     break
+            if beyond_reach(decision, sweep.chains, plan.looks[-1]):
+                break
     return sweep, decision
 
 
