@@ -35,19 +35,20 @@ class TermShare:
     """The result of one fit at the first point: the part of the error that the term carries, the error, and the share.
 
     `carried` and `error` are (estimate, standard deviation), `share` the set at `width` standard deviations, `both` the covariance
-    of the two estimates.
+    of the two estimates, `least_width` the one of a sample of many chains.
     """
 
     carried: tuple[float, float]
     error: tuple[float, float]
     share: Ratio
     width: float
-    both: float = 0.0
+    both: float
+    least_width: float
 
     def chances(self, margin: float, growth: float) -> tuple[float, float]:
         """Bounds of the chances that the set lies within, and beyond, `margin` after `growth` times as many chains.
 
-        Let c be the part carried, e the error. The set excludes a ratio r where c - r e is `width` standard deviations from 0.
+        Let c be the part carried, e the error. The set excludes a ratio r where c - r e is so many widths from 0.
         Given today's estimate S of c - r e, with standard deviation s and nothing known before, the estimate after F times the
         chains is N(S, s^2 (1 - 1/F)), its standard deviation s/sqrt(F). A set within the margin excludes r = -margin and r =
         margin with opposite signs, so that 2 margin |e| exceeds the sum of both widths; one beyond it with the same sign.
@@ -63,9 +64,12 @@ class TermShare:
             return _NORMAL.cdf((estimate - bound) / wide) if wide else float(estimate > bound)
 
         ends = [(c - r * e, deviation(r)) for r in (-margin, margin)]
-        bounds = [self.width * spread / math.sqrt(growth) for _, spread in ends]
+        bounds = [self.least_width * spread / math.sqrt(growth) for _, spread in ends]
         above, below = (
-            [exceeds(sign * value, spread, bound) for (value, spread), bound in zip(ends, bounds, strict=True)]
+            [
+                exceeds(sign * value, spread, bound)
+                for (value, spread), bound in zip(ends, bounds, strict=True)
+            ]
             for sign in (1.0, -1.0)
         )
         large = sum(exceeds(sign * e, sd_e, sum(bounds) / (2 * margin)) for sign in (1.0, -1.0))
@@ -197,9 +201,9 @@ def read(fit: Fit, tail: float) -> TermShare:
     width = fit.quantile(tail)
     carried = float(fit.estimates[0])
     share = fieller(carried, error, *variances, width)
-    return TermShare(
-        (carried, math.sqrt(variances[0])), (error, math.sqrt(variances[2])), share, width, variances[1]
-    )
+    least = -_NORMAL.inv_cdf(tail)
+    spreads = [math.sqrt(variances[k]) for k in (0, 2)]
+    return TermShare((carried, spreads[0]), (error, spreads[1]), share, width, variances[1], least)
 
 
 def explain(

@@ -18,7 +18,6 @@ from sgverify.checks.rates.sampled.euler_control import control_of, first_order_
 from sgverify.checks.rates.sampled.forgetting import FEWEST, NoRun
 from sgverify.checks.rates.sampled.gaussian_control import corrected
 from sgverify.checks.rates.sampled.length_plan import SHIFTS, LengthRun, plan_run
-from sgverify.checks.rates.sampled.timed_variance import timed_variance
 from sgverify.checks.rates.sampled.method import (
     DISAGREEMENT,
     SampledAverages,
@@ -31,6 +30,7 @@ from sgverify.checks.rates.sampled.method import (
     with_cost,
 )
 from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
+from sgverify.checks.rates.sampled.timed_variance import timed_variance
 from sgverify.checks.subject.biased_gradient import as_theorem_2_allows
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject

@@ -1,4 +1,4 @@
-"""Would a mean square error show the variance, and not the bias? Chains of the shortest length tell before those of all lengths run."""
+"""Would a mean square error show the variance, and not the bias? Chains of the shortest length tell before all run."""
 
 from __future__ import annotations
 

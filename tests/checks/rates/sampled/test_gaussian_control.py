@@ -140,6 +140,24 @@ def test_a_variance_that_would_be_timed_is_told_before_chains_run(
     assert found.verdict == "inconclusive" and "the variance would be timed" in found.reason, found.reason
 
 
+def test_a_variance_that_would_be_timed_is_told_by_the_shortest_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """bias^2/variance of every length is about that of the first, whose chains take a hundredth of the steps of all."""
+    monkeypatch.setattr(lengths, "run_chains", None)
+    schedule = {"kind": "horizon", "alpha": 0.4, "scale": 0.5}
+    found = rate(
+        "sgld-euler",
+        quantity="mse",
+        method="monte-carlo",
+        target={"name": "gaussian"},
+        chains=300,
+        schedule=schedule,
+    )
+    assert found.verdict == "inconclusive" and found.reason.startswith("the variance outweighs"), found.reason
+    assert len(found.points) == 1 and found.certificate["bias^2/variance_at_most"] < 1
+
+
 def test_a_control_that_its_exact_law_does_not_describe_settles_nothing(
     bent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
