@@ -47,7 +47,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     subject = question.subject
     answers = transfer_answers(subject)
     leading = answers.expansion
-    biases = [answers.stationary_bias(step) for step in subject.sweep_steps]
+    biases = answers.stationary_biases(subject.sweep_steps)
     _refuse_chosen_escapes(subject, biases)
     escaping = [bias for bias in biases if bias.escape is not None]
     prediction = question.prediction

@@ -5,7 +5,7 @@ Every number is an estimate with an estimate of its error, and no ball.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -124,3 +124,7 @@ class GridAnswers(Answers[float, GridBias, LeadingBias]):
     def why_not(self, question: Question) -> str | None:
         """See `Answers`."""
         return "the grids answer for the invariant law alone"
+
+    def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
+        """The bias at several step sizes, which may share work."""
+        return [self.stationary_bias(step) for step in steps]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -45,6 +46,11 @@ class PlaneAnswers(GridAnswers):
     def stationary_bias(self, step: float, position: int | None = None) -> GridBias:
         """The bias at one step size."""
         return self._biases.at(step)
+
+    def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
+        """See `GridAnswers`."""
+        self._biases.foresee(steps)
+        return super().stationary_biases(steps)
 
     @cached_property
     def expansion(self) -> LeadingBias:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from sgverify.errors import OutOfReachError
 from sgverify.exact.transfer.plane.grid import PlaneGrid, plane_grid
 from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
-from sgverify.exact.transfer.plane.law import LawDifference, difference_of_law, leak_of, plane_escape
+from sgverify.exact.transfer.plane.law import LawDifference, difference_of_law, leak_of, plane_escapes
 from sgverify.exact.transfer.plane.operator import PlaneOperator
 from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.targets import Observable
@@ -75,10 +76,17 @@ class GridBiases:
     observable: Observable
     memory: float
     _grid: PlaneGrid | None = field(default=None, repr=False)
+    _escapes: dict[float, Escape | None] = field(default_factory=dict, repr=False)
+
+    def foresee(self, steps: Sequence[float]) -> None:
+        """Find the escapes at step sizes that will be asked for: together they take hardly longer than one."""
+        self._escapes.update(zip(steps, plane_escapes(self.reading, steps), strict=True))
 
     def at(self, step: float) -> GridBias:
         """The bias, with the changes under refinement of the grid and under enlargement of the domain."""
-        escape = plane_escape(self.reading, step)
+        if step not in self._escapes:
+            self.foresee([step])
+        escape = self._escapes[step]
         try:
             found = self._settle(step, escape)
         except _LostError as lost:

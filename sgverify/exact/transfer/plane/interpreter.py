@@ -66,11 +66,15 @@ class PlaneInterpreter:
                 f"the target has dim={self.target.dim}, and the grid of the plane holds one dimension"
             )
 
-    def moves(self, step: float) -> list[Move]:
-        """The letters of a word in the order in which they act; the whole step where there is no word."""
+    def moves(self, step: float | np.ndarray) -> list[Move]:
+        """The letters of a word in the order in which they act; the whole step where there is no word.
+
+        An array of step sizes has to broadcast with the points that are moved.
+        """
+        size = Noisy(np.asarray(step, dtype=np.float64)[()])
         if self.scheme.word is None:
-            return [self._move(self.scheme.step, h=step)]
-        flows = self.scheme.word.flows(_lift(np.float64(step)))
+            return [self._move(self.scheme.step, h=size)]
+        flows = self.scheme.word.flows(size)
         return [self._move(letter.flow, t=time) for letter, time in flows]
 
     def _move(self, function: Callable[..., tuple[Any, ...]], **time: Any) -> Move:

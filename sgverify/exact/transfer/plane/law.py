@@ -4,12 +4,12 @@ With P the operator on masses and rho the posterior on the grid, delta = pi_h - 
 The right side has the size of the bias itself, so that nothing cancels. As 1 - |eigenvalues| = O(h), m steps are combined
 to one: (I - P^m) delta = (P^m - I) rho, with mh about the time in which a chain crosses the law.
 
-`plane_escape` finds starts from which a step carries chains to infinity, `leak_of` the share of a law that lies there.
+`plane_escapes` finds starts from which a step carries chains to infinity, `leak_of` the share of a law that lies there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -126,34 +126,40 @@ _FAR, _ORBIT = 1e30, 2000
 _NEGLIGIBLE = 1e-13
 
 
-def plane_escape(reading: PlaneInterpreter, step: float) -> Escape | None:
-    """How chains escape, `leak` left at 0; None where the step without noise brings every start back.
+def plane_escapes(reading: PlaneInterpreter, steps: Sequence[float]) -> list[Escape | None]:
+    """How chains escape at each step size, `leak` left at 0; None where the step without noise brings every start back.
 
     Starts at rest, (theta, 0), are followed for 100 steps without noise; those at the edges found are followed until they
-    diverge. With normal noise a chain reaches every start in the end, so that it escapes where any start does.
+    diverge. With normal noise a chain reaches every start in the end, so that it escapes where any start does. Chains of all
+    step sizes move together: a step of many points takes little longer than that of one.
     """
     centre = float(reading.target.location_float64(reading.temperature)[0])
     spread = float(reading.target.spread_float64(reading.temperature)[0])
+    sizes = np.asarray(steps, dtype=np.float64)
     signs = np.array([[-1.0], [1.0]])
-    reach = spread * 2.0 ** np.arange(-2, _DOUBLINGS + 1) * np.ones((2, 1))
-    gone = _gone_from_rest(reading, step, centre, signs * reach)
-    if not gone.any():
-        return None
-    first = gone.argmax(1)
-    outer = reach[0, first]
-    inner = np.where(first > 0, reach[0, np.maximum(first - 1, 0)], 0.0)
-    sections = inner[:, None] + (outer - inner)[:, None] * np.arange(1, _SECTIONS + 1) / _SECTIONS
-    closer = _gone_from_rest(reading, step, centre, signs * sections)
-    found = sections[[0, 1], closer.argmax(1)]
-    found = np.where(gone.any(1), found, np.inf)
-    edges = (centre - float(found[0]), centre + float(found[1]))
-    if not _diverges(reading, step, centre, np.array(edges)):
-        return None
-    text = (
-        f"without noise, a chain at rest beyond theta = {edges[0]:.3g} or {edges[1]:.3g} is carried off at h={step:.4g}: the drift "
-        "outruns the step, so the chain is transient, and its law is a quasi-stationary one"
-    )
-    return Escape(edges, 0.0, text)
+    reach = spread * 2.0 ** np.arange(-2, _DOUBLINGS + 1)
+    gone = _gone_from_rest(reading, sizes, centre, np.tile(signs * reach, (len(sizes), 1, 1)))
+    found: list[Escape | None] = [None] * len(sizes)
+    escaping = np.flatnonzero(gone.any((1, 2)))
+    if not len(escaping):
+        return found
+    gone, sizes = gone[escaping], sizes[escaping]
+    first = gone.argmax(2)
+    outer = reach[first]
+    inner = np.where(first > 0, reach[np.maximum(first - 1, 0)], 0.0)
+    sections = inner[..., None] + (outer - inner)[..., None] * np.arange(1, _SECTIONS + 1) / _SECTIONS
+    closer = _gone_from_rest(reading, sizes, centre, signs * sections).argmax(2)
+    least = np.where(gone.any(2), np.take_along_axis(sections, closer[..., None], 2)[..., 0], np.inf)
+    edges = centre + signs[:, 0] * least
+    diverging = _diverge(reading, sizes, centre, edges)
+    for place in np.flatnonzero(diverging):
+        low, high = (float(edge) for edge in edges[place])
+        text = (
+            f"without noise, a chain at rest beyond theta = {low:.3g} or {high:.3g} is carried off at h={sizes[place]:.4g}: "
+            "the drift outruns the step, so the chain is transient, and its law is a quasi-stationary one"
+        )
+        found[escaping[place]] = Escape((low, high), 0.0, text)
+    return found
 
 
 def leak_of(
@@ -175,21 +181,27 @@ def leak_of(
     return float(np.abs(masses[above][gone]).sum())
 
 
-def _diverges(reading: PlaneInterpreter, step: float, centre: float, edges: np.ndarray) -> bool:
-    finite = edges[np.isfinite(edges)]
-    starts = centre + 1.1 * (finite - centre)
-    bounds = _FAR * (1 + np.abs(finite))
-    return bool(_gone(reading, step, starts, np.zeros_like(starts), bounds, _ORBIT, all_of_them=False).any())
+def _diverge(reading: PlaneInterpreter, steps: np.ndarray, centre: float, edges: np.ndarray) -> np.ndarray:
+    """Whether a chain from a little beyond one of its edges, shape (steps, 2), diverges, by step size."""
+    near = np.where(np.isfinite(edges), edges, centre)
+    starts = centre + 1.1 * (near - centre)
+    bounds = np.where(np.isfinite(edges), _FAR * (1 + np.abs(near)), np.inf)
+    gone = _gone(reading, steps[:, None], starts, np.zeros_like(starts), bounds, _ORBIT, all_of_them=False)
+    return np.asarray(gone.any(1))
 
 
-def _gone_from_rest(reading: PlaneInterpreter, step: float, centre: float, offsets: np.ndarray) -> np.ndarray:
+def _gone_from_rest(
+    reading: PlaneInterpreter, steps: np.ndarray, centre: float, offsets: np.ndarray
+) -> np.ndarray:
+    """Whether chains from rest at these offsets from the centre, shape (steps, 2, starts), escape at each step size."""
     starts = centre + offsets
-    return _gone(reading, step, starts, np.zeros_like(starts), abs(centre) + _GONE * np.abs(offsets))
+    bounds = abs(centre) + _GONE * np.abs(offsets)
+    return _gone(reading, steps[:, None, None], starts, np.zeros_like(starts), bounds)
 
 
 def _gone(
     reading: PlaneInterpreter,
-    step: float,
+    step: float | np.ndarray,
     theta: np.ndarray,
     p: np.ndarray,
     bounds: np.ndarray | float,
@@ -197,10 +209,15 @@ def _gone(
     *,
     all_of_them: bool = True,
 ) -> np.ndarray:
-    """Whether |theta| exceeds its bound within `steps` steps; without `all_of_them` the first excess ends the run."""
+    """Whether |theta| exceeds its bound within `steps` steps; without `all_of_them` one excess in every row ends the run.
+
+    `step` is one size, or an array of sizes that broadcasts with the points. Orbits without noise that repeat states, as those
+    do that came to rest, have nothing new to show (Brent 1980: a state is compared with that after the last power of 2 steps).
+    """
     gone = np.zeros(theta.shape, dtype=bool)
     moves = reading.moves(step)
-    for _ in range(steps):
+    seen = (theta, p)
+    for number in range(1, steps + 1):
         for move in moves:
             images = move(theta, p)
             theta, p = images.theta, images.p
@@ -208,6 +225,10 @@ def _gone(
             gone |= ~((np.abs(theta) < bounds) & np.isfinite(p))
         # Escaped points are moved to the origin, where nothing overflows.
         theta, p = np.where(gone, 0.0, theta), np.where(gone, 0.0, p)
-        if gone.all() or (gone.any() and not all_of_them):
+        if gone.all() or (not all_of_them and gone.any(-1).all()):
             break
+        if np.array_equal(theta, seen[0]) and np.array_equal(p, seen[1]):
+            break
+        if number & (number - 1) == 0:
+            seen = (theta, p)
     return gone

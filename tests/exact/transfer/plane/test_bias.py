@@ -18,7 +18,7 @@ from sgverify.exact.transfer.plane import operator
 from sgverify.exact.transfer.plane.answers import PlaneAnswers
 from sgverify.exact.transfer.plane.grid import Axis
 from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
-from sgverify.exact.transfer.plane.law import plane_escape
+from sgverify.exact.transfer.plane.law import plane_escapes
 from sgverify.schemes import Alphabet, Scheme, dynamics, exp, find_scheme, kinetic, scheme, sqrt
 from sgverify.targets import Target, build_target, parse_observable
 from tests.exact.transfer.plane_chains import stationary_average
@@ -201,4 +201,6 @@ def test_a_chain_that_an_exponential_force_throws_out_comes_back(name: str, esca
     """exp(theta) throws a chain far to the left, and the constant force there brings it back; theta^3 throws it on."""
     target = build_target(load_configuration(settings=[f"target.name={name}"]).target)
     reading = PlaneInterpreter(find_scheme("sghmc-euler"), target, 1.0, 2.0)
-    assert (plane_escape(reading, 0.03) is not None) == escapes
+    together = plane_escapes(reading, [0.03, 1e-3, 0.1])
+    assert (together[0] is not None) == escapes
+    assert together == [plane_escapes(reading, [step])[0] for step in (0.03, 1e-3, 0.1)]
