@@ -114,6 +114,8 @@ def _fmpq(number: Any) -> fmpq:
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
+_FAR = 1e-250
+
 
 @dataclass(frozen=True)
 class Quadratic:
@@ -156,6 +158,36 @@ def inverse(rows: Sequence[Sequence[Fraction]]) -> Rows:
     dim = len(rows)
     found = _flint(rows, dim).inv()
     return tuple(tuple(_fraction(found[i, j]) for j in range(dim)) for i in range(dim))
+
+
+def solved(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> tuple[Fraction, ...]:
+    """x with A x = b, exactly, for a non-singular A. Shapes (d, d), (d,) -> (d,)."""
+    column = fmpq_mat(len(right), 1, [fmpq(e.numerator, e.denominator) for e in right])
+    found = _flint(rows, len(right)).solve(column)
+    return tuple(_fraction(entry) for entry in found.entries())
+
+
+def certainly_positive_definite(rows: Sequence[Sequence[Fraction]]) -> bool:
+    """Whether a Cholesky factorisation in float64 proves a symmetric matrix positive definite; False proves nothing.
+
+    With u = 2^-53 and c = (2 n + 8) u tr A let B be A - c 1 rounded, so that A = B + c 1 + D with |D|_F <= u |A|_F + 2 u tr A +
+    O(u^2) <= 3 u tr A + O(u^2), as |A|_F <= tr A for a positive semidefinite A; where it is larger, the second test below
+    fails. If the factorisation of B runs to its end with the factor R, then R^T R = B + F, |F| <= g |R^T| |R| entry by entry
+    with g = (n + 1) u/(1 - (n + 1) u) (Higham 2002, Accuracy and Stability of Numerical Algorithms, theorem 10.3), and
+    |r_j|^2 <= b_jj/(1 - g) gives |F|_F <= g/(1 - g) tr B. R^T R being positive semidefinite, the least eigenvalue of A is at
+    least c - 3 u tr A - g/(1 - g) tr A > 0.
+    """
+    array = np.array([[float(entry) for entry in row] for row in rows])
+    trace, size = float(np.trace(array)), len(array)
+    # Far from the ends of float64 nothing underflows, and n is far below 1/u.
+    if not (_FAR < trace < 1 / _FAR and np.diag(array).min() > 0 and np.linalg.norm(array) <= trace):
+        return False
+    shift = (2 * size + 8) * 2.0**-53 * trace
+    try:
+        np.linalg.cholesky(array - shift * np.eye(size))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def leading_minors(rows: Sequence[Sequence[Fraction]]) -> list[Fraction]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.targets.exact_potential import DataQuadratics, ExactPotential
-from sgverify.targets.form import Monomial, Quadratic, Rows, inverse
+from sgverify.targets.form import Monomial, Quadratic, Rows, inverse, solved
 from sgverify.targets.line import SMALLEST, condense
 from sgverify.targets.potential import PairPotential, Potential
 
@@ -65,13 +65,17 @@ class Target:
         """The inverse of the Hessian of U, exactly: exp(-U/T) is N(mean, T covariance). Shape (d, d)."""
         return inverse(self.precision)
 
+    def covariance_row(self, place: int) -> tuple[Fraction, ...]:
+        """One row of `covariance`, for itself: the inverse of a dense precision has many long fractions. Shape (d,)."""
+        if place not in self._rows:
+            unit = [Fraction(int(i == place)) for i in range(self.dim)]
+            self._rows[place] = solved(self.precision, unit)
+        return self._rows[place]
+
     @cached_property
     def mean(self) -> tuple[Fraction, ...]:
         """The minimiser of U, exactly: where its gradient vanishes. Shape (d,)."""
-        gradient = self._potential.gradient
-        return tuple(
-            -sum((c * g for c, g in zip(row, gradient, strict=True)), Fraction(0)) for row in self.covariance
-        )
+        return solved(self.precision, [-entry for entry in self._potential.gradient])
 
     def power_sum(self, exponents: Monomial) -> Fraction:
         """sum_i prod_j x_ij^a_j, exactly, for the exponents a: all that a polynomial potential asks of the data."""
@@ -243,6 +247,10 @@ class Target:
 
             self._landscapes[temperature] = landscape_of(self, temperature)
         return self._landscapes[temperature]
+
+    @cached_property
+    def _rows(self) -> dict[int, tuple[Fraction, ...]]:
+        return {}
 
     @cached_property
     def _landscapes(self) -> dict[float, Landscape]:

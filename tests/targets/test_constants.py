@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError
 from sgverify.targets.constants import read_number, read_precision, read_vector
+from sgverify.targets.form import certainly_positive_definite, leading_minors
 
 
 def test_a_float_is_the_decimal_that_was_written() -> None:
@@ -82,3 +83,13 @@ def test_definiteness_agrees_with_the_eigenvalues(matrix: list[list[int]]) -> No
     else:
         with pytest.raises(ConfigurationError, match="not positive definite"):
             read_precision("k", symmetric, 3)
+
+
+@pytest.mark.parametrize("dim", [1, 3, 8])
+def test_a_factorisation_in_floats_proves_no_more_than_the_leading_minors(dim: int) -> None:
+    """A matrix whose least eigenvalue is e: proved at 1e-9, never at 0 or below, where the minors decide."""
+    for least, proved in ((Fraction(1, 10**9), True), (Fraction(0), False), (Fraction(-1, 10**18), False)):
+        # The eigenvector (1, ..., 1) has the eigenvalue `least`, all others 1.
+        rows = [[Fraction(int(i == j)) - (1 - least) / dim for j in range(dim)] for i in range(dim)]
+        assert certainly_positive_definite(rows) == proved
+        assert all(minor > 0 for minor in leading_minors(rows)) == (least > 0)

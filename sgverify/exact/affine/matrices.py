@@ -1,4 +1,4 @@
-"""Matrices of fractions that become matrices of balls only where a number has no fraction.
+"""Matrices of fractions that become matrices of balls only where a number has no fraction, and of functions of the precision.
 
 Polynomials in the precision matrix, turned into matrices of any of flint's kinds or of numpy.
 """
@@ -12,24 +12,44 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial
 from sgverify.exact.affine.field import BALLS
+from sgverify.exact.rings.rational_functions import FunctionMatrix, RationalFunction
 from sgverify.schemes import exact
 
 
+class IrrationalStepError(Exception):
+    """A coefficient of a step is no fraction, and no rational function of the precision."""
+
+
 def rational_or_balls(rows: list[list[Any]]) -> Any:
-    """A rational matrix if every entry is rational, else a matrix of balls."""
-    if any(isinstance(x, arb) for row in rows for x in row):
+    """A rational matrix if every entry is rational, else a matrix of balls, or of functions where there are any."""
+    entries = [x for row in rows for x in row]
+    balls = any(isinstance(x, arb) for x in entries)
+    if any(isinstance(x, RationalFunction) for x in entries):
+        if balls:
+            raise IrrationalStepError
+        return FunctionMatrix(rows)
+    if balls:
         return arb_mat([[arb(x) for x in row] for row in rows])
     return fmpq_mat([[fmpq(x) for x in row] for row in rows])
 
 
-def product(left: Any, right: fmpq_mat) -> Any:
-    """left right, in balls where left is."""
+def in_balls(matrix: Any) -> arb_mat:
+    """The matrix in balls; raises `IrrationalStepError` for functions."""
+    if isinstance(matrix, FunctionMatrix):
+        raise IrrationalStepError
+    return arb_mat(matrix)
+
+
+def product(left: Any, right: Any) -> Any:
+    """left right, in balls where left is, in functions where right is."""
+    if isinstance(right, FunctionMatrix):
+        return alike([left, right])[0] * right
     return left * (right if isinstance(left, fmpq_mat) else arb_mat(right))
 
 
-def scaled(matrix: fmpq_mat, factor: Any) -> Any:
+def scaled(matrix: Any, factor: Any) -> Any:
     """factor matrix, in balls where the factor is one."""
-    return matrix * factor if isinstance(factor, fmpq) else arb_mat(matrix) * factor
+    return matrix * factor if isinstance(factor, fmpq) else in_balls(matrix) * factor
 
 
 def added(left: Any | None, right: Any) -> Any:
@@ -37,13 +57,13 @@ def added(left: Any | None, right: Any) -> Any:
     if left is None:
         return right
     if type(left) is not type(right):
-        left, right = arb_mat(left), arb_mat(right)
+        left, right = alike([left, right])
     return left + right
 
 
 def nonzero(matrix: Any) -> bool:
     """Whether an entry is certainly not zero."""
-    return any(x != 0 if isinstance(x, fmpq) else not x.contains(0) for x in matrix.entries())
+    return any(not x.contains(0) if isinstance(x, arb) else x != 0 for x in matrix.entries())
 
 
 def minus_identity(matrix: Any) -> Any:
@@ -53,9 +73,13 @@ def minus_identity(matrix: Any) -> Any:
 
 
 def alike(matrices: list[Any]) -> list[Any]:
-    """All rational, or all balls."""
+    """All rational, or all balls, or all functions."""
     if all(isinstance(m, fmpq_mat) for m in matrices):
         return matrices
+    if any(isinstance(m, FunctionMatrix) for m in matrices):
+        if any(isinstance(m, arb_mat) for m in matrices):
+            raise IrrationalStepError
+        return [m if isinstance(m, FunctionMatrix) else FunctionMatrix(m.tolist()) for m in matrices]
     return [arb_mat(m) if isinstance(m, fmpq_mat) else m for m in matrices]
 
 
@@ -89,8 +113,8 @@ def block(polynomial: Polynomial | None, powers: Sequence[Any], entry: Entry) ->
         factor = entry(c)
         if not (isinstance(factor, int) and factor == 0):
             # An irrational coefficient is a ball, and the powers may be rational.
-            ball = isinstance(factor, arb) and isinstance(power, fmpq_mat)
-            total = added(total, arb_mat(power) * factor if ball else power * factor)
+            ball = isinstance(factor, arb) and not isinstance(power, arb_mat)
+            total = added(total, in_balls(power) * factor if ball else power * factor)
     return total
 
 

@@ -59,13 +59,21 @@ class StepSeries:
         dim = self.model.target.dim
         mean = fmpq_mat(dim, 1, [to_fmpq(v) for v in self.model.target.mean])
         ones = fmpq_mat(dim, 1, [1] * dim)
+        own = self.model.noise.covariance if self.model.noise.noisy else None
+        return self.read_with(self._powers, mean, ones, own)
+
+    def read_with(self, powers: Sequence[Any], mean: Any, ones: Any, own: Any | None) -> AffineSeries:
+        """M, c and Q where `powers` stand for I, P, P^2, ..., and `own` for the covariance of the gradient's noise.
+
+        c holds what the step does with the columns `mean` and `ones`.
+        """
         states: list[Base] = [("state", name) for name in self._names]
         maps, shifts, covariances = [], [], []
         for power in range(2 * self.orders + 1):
-            m = self.blocks(states, power)
-            c = product(self.blocks([("mean", 0)], power), mean)
-            c = added(c, product(self.blocks([("ones", 0)], power), ones))
-            q = self.covariance(power)
+            m = self.blocks(states, power, powers)
+            c = product(self.blocks([("mean", 0)], power, powers), mean)
+            c = added(c, product(self.blocks([("ones", 0)], power, powers), ones))
+            q = self._covariance(power, powers, own)
             if power % 2:
                 self._refuse(power, m, c, q)
             elif power:
@@ -135,13 +143,16 @@ class StepSeries:
 
     def covariance(self, power: int, powers: Sequence[Any] | None = None) -> Any:
         """The coefficient of s^power of the noise's covariance; `powers` as in `blocks`."""
-        dim, names, rows = self.model.target.dim, self._names, self._step.rows
-        powers = self._powers if powers is None else powers
         own = self.model.noise.covariance if self.model.noise.noisy else None
+        return self._covariance(power, self._powers if powers is None else powers, own)
+
+    def _covariance(self, power: int, powers: Sequence[Any], own: Any | None) -> Any:
+        dim, names, rows = powers[0].nrows(), self._names, self._step.rows
+        size = dim * len(names)
         sources: list[tuple[Base, Any]] = [(("noise", k), None) for k in range(self._step.draws)]
         if own is not None:
             sources += [(("gradient", k), own) for k in range(self._step.gradients)]
-        entries: list[list[Any]] = [[0] * self.model.size for _ in range(self.model.size)]
+        entries: list[list[Any]] = [[0] * size for _ in range(size)]
         for r, left in enumerate(names):
             for c, right in enumerate(names):
                 found = None

@@ -1,13 +1,15 @@
 """The exact answers about a model: one protocol for all engines, and the choice of the engine for a model.
 
-`questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `moments` by the recursion of
-moments, `epochs` under reshuffled minibatches, `invariant` has the first two moments of the invariant law.
+`questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `modes` the same for many coordinates,
+`moments` by the recursion of moments, `epochs` under reshuffled minibatches, `invariant` has the first two moments of the
+invariant law.
 """
 
 from __future__ import annotations
 
 from sgverify.exact.affine.model import Model
 from sgverify.exact.answers.epochs import EpochAnswers
+from sgverify.exact.answers.modes import ModeAnswers
 from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers
@@ -20,6 +22,7 @@ __all__ = [
     "Coefficients",
     "EpochAnswers",
     "ExactAnswers",
+    "ModeAnswers",
     "MomentAnswers",
     "QuadraticAnswers",
     "answers_for",
@@ -40,7 +43,9 @@ def answers_for(model: Model) -> ExactAnswers:
     randomness = _randomness(model)
     if randomness is not None:
         return MomentAnswers(randomness)
-    return (EpochAnswers if model.noise.exchangeable else QuadraticAnswers)(model)
+    if model.noise.exchangeable:
+        return EpochAnswers(model)
+    return ModeAnswers(model) if ModeAnswers.suits(model) else QuadraticAnswers(model)
 
 
 def _randomness(model: Model) -> Expandable | None:

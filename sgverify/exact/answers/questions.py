@@ -81,6 +81,11 @@ class Answers(ABC, Generic[Step, Number, Series]):
         return None
 
     @property
+    def arithmetic(self) -> str | None:
+        """How numbers are computed, for the certificate, where a model has several ways; None where there is one."""
+        return None
+
+    @property
     def truth(self) -> Fraction | float:
         """phi_bar, the average of phi under the posterior."""
         self._refuse("truth")

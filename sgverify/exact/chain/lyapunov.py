@@ -104,7 +104,7 @@ EXACT_SIZE = 16
 """The largest coupled block that is solved in fractions: n (n + 1) / 2 unknowns."""
 
 Matrix = Any
-"""An fmpq_mat or an arb_mat: flint types its matrices without a common base."""
+"""An fmpq_mat, an arb_mat or a `FunctionMatrix`: flint types its matrices without a common base."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class ContinuousLyapunov:
             for i, a in enumerate(group):
                 for j, b in enumerate(group):
                     rows[a][b] = part[i, j]
-        return arb_mat(rows) if balls else fmpq_mat(rows)
+        return arb_mat(rows) if balls else type(right)(rows)
 
     @cached_property
     def _groups(self) -> list[list[int]]:
@@ -148,7 +148,7 @@ class ContinuousLyapunov:
         parts = [restricted(self.drift, group) for group in self._groups]
         return [
             _Rational(part)
-            if isinstance(part, fmpq_mat) and part.nrows() <= EXACT_SIZE
+            if not isinstance(part, arb_mat) and part.nrows() <= EXACT_SIZE
             else _Cayley(arb_mat(part))
             for part in parts
         ]
@@ -156,14 +156,14 @@ class ContinuousLyapunov:
 
 @dataclass(frozen=True)
 class _Rational:
-    """The n (n + 1) / 2 linear equations of one block in fractions, inverted once."""
+    """The n (n + 1) / 2 linear equations of one block in a field, inverted once."""
 
-    drift: fmpq_mat
+    drift: Matrix
 
     def solve(self, right: Matrix) -> Matrix:
         pairs, inverse = self._pairs, self._inverse
         column = type(right)(len(pairs), 1, [right[i, j] for i, j in pairs])
-        values = (inverse if isinstance(right, fmpq_mat) else arb_mat(inverse)) * column
+        values = (arb_mat(inverse) if isinstance(right, arb_mat) else inverse) * column
         n = self.drift.nrows()
         at = {pair: values[k, 0] for k, pair in enumerate(pairs)}
         return type(right)([[at[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
@@ -174,7 +174,7 @@ class _Rational:
         return [(i, j) for i in range(n) for j in range(i, n)]
 
     @cached_property
-    def _inverse(self) -> fmpq_mat:
+    def _inverse(self) -> Matrix:
         n, a = self.drift.nrows(), self.drift.tolist()
         place = {pair: k for k, pair in enumerate(self._pairs)}
         rows: list[list[Any]] = []
@@ -184,7 +184,7 @@ class _Rational:
                 row[place[min(k, j), max(k, j)]] += a[i][k]
                 row[place[min(i, k), max(i, k)]] += a[j][k]
             rows.append(row)
-        return fmpq_mat(rows).inv()
+        return type(self.drift)(rows).inv()
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,12 @@ class _Cayley:
 
 
 def require_decay(drift: Matrix) -> None:
-    """Raise NotExpandableError unless every eigenvalue of the drift has a negative real part."""
+    """Raise NotExpandableError unless every eigenvalue of the drift has a negative real part.
+
+    A drift of functions of the precision passes: it decays or not at each eigenvalue.
+    """
+    if not isinstance(drift, fmpq_mat | arb_mat):
+        return
     rightmost = float(np.linalg.eigvals(floats(arb_mat(drift))).real.max())
     if not rightmost < 0:
         raise NotExpandableError(

@@ -14,12 +14,13 @@ target's own prior and likelihood return on polynomials.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import sympy
 from sympy.polys.domains import QQ
@@ -32,8 +33,6 @@ from sgverify.targets.constants import read_number
 from sgverify.targets.form import Monomial
 from sgverify.targets.kind import MATRIX, POSITIVE, VECTOR, DataLayout
 from sgverify.targets.potential import PairPotential, Potential
-
-_LAWS: WeakKeyDictionary[Target, _Law] = WeakKeyDictionary()
 
 
 def posterior_average(target: Target, observable: Observable, temperature: Any) -> Fraction:
@@ -53,9 +52,7 @@ def posterior_average(target: Target, observable: Observable, temperature: Any) 
             f"dim={target.dim}; expected the same; parse the test function with the target's dim"
         )
     _ = target.precision  # names the target where it is not quadratic
-    if target not in _LAWS:
-        _LAWS[target] = _derive_numbers(target)
-    average = _average(observable, _LAWS[target].of(observable), _element(T, QQ))
+    average = _average(observable, _LawOfTarget(target).of(observable), _element(T, QQ))
     return Fraction(int(average.numerator), int(average.denominator))
 
 
@@ -144,14 +141,40 @@ def _(like: _Polynomials, value: Vector | Matrix) -> Any:
     return _Polynomials(entry(number) for number in value.entries)
 
 
-def _derive_numbers(target: Target) -> _Law:
-    """The law of a target with its numbers and data; data enter through the exact sums of their products."""
+@dataclass(frozen=True, eq=False)
+class _LawOfTarget:
+    """The law of a target with its numbers and data, from the gradient and Hessian of its potential at T = 1.
 
-    def power_sum(monomial: Monomial) -> Any:
-        return _element(target.power_sum(monomial), QQ)
+    `momentum`: that of (theta, p), which are independent because H has no term in both. A row of the covariance is solved
+    for when it is asked for: a test function of few coordinates needs no inverse.
+    """
 
-    width = 0 if target.data is None else target.data.shape[1]
-    return _derive(target.prior, target.likelihood, target.dim, QQ, width, power_sum)
+    target: Target
+    momentum: bool = False
+    domain: Any = QQ
+
+    def of(self, observable: Observable) -> _LawOfTarget:
+        """The law of the coordinates in the observable: theta, or theta and p."""
+        return _LawOfTarget(self.target, observable.uses_momentum)
+
+    @cached_property
+    def mean(self) -> tuple[Any, ...]:
+        """m, and 0 for the momentum."""
+        mean = tuple(_element(number, QQ) for number in self.target.mean)
+        return mean + _derive_momentum(1, QQ).mean * self.target.dim if self.momentum else mean
+
+    @property
+    def covariance(self) -> _LawOfTarget:
+        """By rows: `law.covariance[i][j]`."""
+        return self
+
+    def __getitem__(self, place: int) -> Mapping[int, Any]:
+        dim = self.target.dim
+        if place >= dim:
+            ((variance,),) = _derive_momentum(1, QQ).covariance
+            return defaultdict(lambda: QQ.zero, {place: variance})
+        row = self.target.covariance_row(place)
+        return defaultdict(lambda: QQ.zero, {j: _element(number, QQ) for j, number in enumerate(row)})
 
 
 @lru_cache(maxsize=64)
@@ -224,7 +247,7 @@ def _data_averages(layout: DataLayout, dim: int) -> dict[Monomial, str]:
     return found
 
 
-def _average(observable: Observable, law: _Law, T: Any) -> Any:
+def _average(observable: Observable, law: _Law | _LawOfTarget, T: Any) -> Any:
     found: dict[tuple[int, ...], Any] = {}
     count = len(law.mean)
 
