@@ -100,6 +100,7 @@ class StepBias:
         )
 
 
+@cached_per_subject
 def step_bias(subject: Subject, step: float) -> StepBias | None:
     """The bias of the spread of draws at a fixed step size; None if there is no cheap way to compute it.
 

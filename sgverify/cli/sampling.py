@@ -28,9 +28,9 @@ INTERRUPTED = 130
 @click.option("--force", is_flag=True, help="Replace an existing file or folder.")
 @click.option(
     "--energy/--no-energy",
-    default=True,
-    show_default=True,
-    help="Record U(theta) of each draw, a pass over all data.",
+    default=None,
+    help="Record U(theta) of each draw. By default it is recorded where it needs no pass over data: on targets without data and on "
+    "quadratic ones.",
 )
 @JSON
 def sample(
@@ -39,7 +39,7 @@ def sample(
     settings: tuple[str, ...],
     place: str | None,
     force: bool,
-    energy: bool,
+    energy: bool | None,
     json_path: str | None,
 ) -> int:
     """Draw from SCHEME: chains x draws x coordinates with sample statistics, for ArviZ.

@@ -20,6 +20,7 @@ from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
 from sgverify.draws.step_choice import StepChoice, choose_step
+from sgverify.draws.validated import recall, remember
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import bytes_needed, kept_steps, record
@@ -46,7 +47,7 @@ def sample(
     config: Source = None,
     *,
     target: Target | LogDensity | Mapping[str, Any] | None = None,
-    energy: bool = True,
+    energy: bool | None = None,
     progress: Callable[[int, int], None] | None = None,
     **overrides: Unpack[SamplingOverrides],
 ) -> InferenceData:
@@ -55,8 +56,8 @@ def sample(
     `scheme`, `config` and `overrides` as in `sgverify.verify`: `chains`, `steps`, `burn_in`, `thinning`, `schedule`,
     `seed` and the rest are configuration keys, and the same ones give the same draws. `target` may also be a `Target`
     made in Python, such as `sgverify.module_target` returns, or a function under `sgverify.log_density`.
-    `energy=False` leaves out U(theta), which costs a pass over all data for every draw. `progress` is called with the numbers of
-    finished and of requested steps.
+    `energy=True` records U(theta) of every draw, `energy=False` leaves it out; by default it is recorded where it needs no pass
+    over data: on targets without data and on quadratic ones. `progress` is called with the numbers of finished and requested steps.
     Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a diverging chain, which
     the attribute `diverged` and the sample statistic `diverging` name.
     Without `schedule.step`, a fixed step is the largest up to the default at which every standard deviation of the draws is
@@ -104,7 +105,7 @@ class Sampling:
         configuration: Configuration,
         *,
         target: Target | LogDensity | None = None,
-        energy: bool = True,
+        energy: bool | None = None,
     ) -> Sampling:
         """Bind a scheme to a configuration; raises `UserError` as `sample` does."""
         if isinstance(target, LogDensity):
@@ -126,7 +127,13 @@ class Sampling:
             configuration = load_configuration(configuration, dtype=target.dtype)
             subject = make_subject(scheme, configuration)
             vars(subject)["target"] = target
-        subject.validate()
+        known = recall(subject) if target is None else None
+        if known is None:
+            subject.validate()
+            if target is None:
+                remember(subject)
+        else:
+            subject = known
         choice = choose_step(subject) if configuration.schedule.kind == "fixed" else None
         if choice is not None and choice.origin == "proposed":
             subject = subject.under(load_configuration(configuration, schedule__step=choice.step))
@@ -134,8 +141,10 @@ class Sampling:
         runs = subject.composite or subject.scheme
         ensemble = Ensemble(runs, subject.target, [row_of(subject)], Settings.of(configuration))
         steps = kept_steps(ensemble)
+        options = () if energy is None else ("--energy",) if energy else ("--no-energy",)
+        if energy is None:
+            energy = subject.target.data is None or ensemble.potential.affine is not None
         check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
-        options = () if energy else ("--no-energy",)
         command = subject.command("sample", *options) if given is None else ""
         return Sampling(subject, ensemble, energy, command, choice)
 

@@ -42,7 +42,7 @@ def test_every_scheme_of_the_catalogue_draws(scheme: str) -> None:
 
 
 def test_groups_names_and_coordinates() -> None:
-    draws = draw("sgnht-euler", target={"name": "logistic-regression", "dim": 2, "size": 7})
+    draws = draw("sgnht-euler", target={"name": "logistic-regression", "dim": 2, "size": 7}, energy=True)
     assert draws.posterior.theta.dims == ("chain", "draw", "coordinate")
     assert draws.posterior.draw.values.tolist() == list(range(15, 61, 5))
     assert draws.sample_stats.p.dims == ("chain", "draw", "coordinate")
@@ -72,6 +72,24 @@ def test_the_attributes_say_how_to_draw_them_again(capsys: pytest.CaptureFixture
     document = json.loads(capsys.readouterr().out)
     assert document["configuration"] == json.loads(draws.attrs["configuration"])
     assert document["summary"] == table_of(draws)
+
+
+@pytest.mark.parametrize(
+    ("target", "recorded"),
+    [
+        ({"name": "gaussian-mean", "size": 5}, True),
+        ({"name": "double-well"}, True),
+        ({"name": "logistic-regression", "dim": 2, "size": 7}, False),
+    ],
+)
+def test_energies_are_recorded_by_default_where_they_need_no_pass_over_data(
+    target: dict[str, Any], recorded: bool
+) -> None:
+    draws, asked = draw(target=target), draw(target=target, energy=True)
+    assert ("energy" in draws.sample_stats) == recorded
+    assert "energy" in asked.sample_stats
+    assert "--energy" not in draws.attrs["command"]
+    assert "--energy" in asked.attrs["command"]
 
 
 def test_decreasing_steps_come_with_their_weights() -> None:
@@ -162,7 +180,11 @@ def test_the_parameters_of_a_module_keep_their_names_and_shapes(tmp_path: Path) 
     (tmp_path / "mine.py").write_text(MODULE)
     name = f"{tmp_path / 'mine.py'}:posterior"
     draws = draw(
-        "sghmc-euler", target={"name": name}, gradient={"kind": "iid", "batch": 8}, schedule={"step": 0.01}
+        "sghmc-euler",
+        target={"name": name},
+        gradient={"kind": "iid", "batch": 8},
+        schedule={"step": 0.01},
+        energy=True,
     )
     assert {part: value.shape for part, value in draws.posterior.data_vars.items()} == {
         "0.weight": (3, 10, 3, 2),

@@ -1,0 +1,66 @@
+"""Which subjects were validated in this process already? A second call of `sample` does not repeat what the first one proved.
+
+What is derived from a subject (its stability limit, the step that keeps the widths) lies with the subject, so that the latest ones
+are kept. A subject is known again by its scheme, by the formula that the scheme prints now, and by every key of its configuration
+but those of `FREE`. Targets made in Python, in a user's file or of a data file are never known again: they may have changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from contextlib import suppress
+from typing import Any
+
+from sgverify.checks.subject.subject import Subject
+from sgverify.configuration import Configuration
+from sgverify.errors import SgverifyError
+from sgverify.exact.readings.formula import formula
+from sgverify.targets.registry import is_own
+
+FREE = ("seed", "chains", "steps", "burn_in", "thinning")
+"""The keys that neither validation nor the bias of a step reads."""
+
+MOST = 8
+"""The most subjects that are kept."""
+
+_KNOWN: OrderedDict[str, Subject] = OrderedDict()
+
+
+def recall(subject: Subject) -> Subject | None:
+    """The subject that was validated before, under the configuration of this one; None if there is none."""
+    found = _KNOWN.get(_key(subject) or "")
+    if found is None or found.scheme is not subject.scheme or found.composite != subject.composite:
+        return None
+    return found.under(subject.configuration)
+
+
+def remember(subject: Subject) -> None:
+    """Keep a subject that has been validated."""
+    key = _key(subject)
+    if key is not None:
+        _KNOWN[key] = subject
+        _KNOWN.move_to_end(key)
+        while len(_KNOWN) > MOST:
+            _KNOWN.popitem(last=False)
+
+
+def _key(subject: Subject) -> str | None:
+    """What a subject is known by; None if it cannot be known again."""
+    given = _given(subject.configuration)
+    target = given.get("target", {})
+    if is_own(target.get("name", "")) or "file" in target:
+        return None
+    # The formula, since a definition may read numbers of its module, which may have changed.
+    with suppress(SgverifyError, TypeError):
+        return json.dumps(
+            [type(subject).__name__, subject.reference, formula(subject.scheme), given], sort_keys=True
+        )
+    return None
+
+
+def _given(configuration: Configuration) -> dict[str, Any]:
+    return configuration.model_dump(exclude_unset=True, exclude=set(FREE))
+
+
+__all__ = ["FREE", "recall", "remember"]

@@ -1,0 +1,136 @@
+"""What a second call of `sample` does not repeat: nothing that could have changed, and nothing that the free keys decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgverify.advice.step_bias import step_bias
+from sgverify.checks.subject.subject import Subject
+from sgverify.checks.verify_and_rate import make_subject
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.draws import Sampling, validated
+from sgverify.draws.step_choice import choose_step
+from sgverify.errors import InstabilityError
+from sgverify.schemes import langevin, scheme, sqrt
+
+FACTOR = 2
+
+
+@scheme(langevin)
+def with_a_number_of_its_module(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    return theta - h * grad(theta) + sqrt(FACTOR * T * h) * noise()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Subject]]:
+    """The subjects that are validated, from an empty memory on."""
+    monkeypatch.setattr(validated, "_KNOWN", type(validated._KNOWN)())
+    found: list[Subject] = []
+    honest = Subject.validate
+    monkeypatch.setattr(Subject, "validate", lambda self: found.append(self) or honest(self))
+    yield found
+
+
+def prepared(subject: Any = "sghmc-aboba", **settings: Any) -> Sampling:
+    return Sampling.of(subject, load_configuration(None, **settings))
+
+
+def test_a_second_call_validates_nothing_and_chooses_the_same_step(asked: list[Subject]) -> None:
+    target = {"name": "logistic-regression", "dim": 2, "size": 9}
+    first = prepared(target=target, gradient={"kind": "iid", "batch": 3}, seed=1, chains=2, steps=50)
+    again = prepared(
+        target=target, gradient={"kind": "iid", "batch": 3}, seed=2, chains=3, steps=60, thinning=2
+    )
+    assert len(asked) == 1
+    assert again.choice is not None
+    assert first.choice is not None
+    assert again.choice.step == first.choice.step
+    assert again.step_bias == first.step_bias
+    c = again.subject.configuration
+    assert (c.seed, c.chains, c.steps, c.thinning) == (2, 3, 60, 2)
+    assert len(again.ensemble.chains) == 3
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"friction": 3.0},
+        {"temperature": 2.0},
+        {"start": 1.0},
+        {"dtype": "float32"},
+        {"gradient": {"kind": "full"}},
+        {"target": {"dim": 2}},
+        {"schedule": {"step": 0.01}},
+        {"scheme": "sgld-euler"},
+    ],
+)
+def test_any_other_key_is_validated_anew(changed: dict[str, Any], asked: list[Subject]) -> None:
+    prepared()
+    prepared(changed.pop("scheme", "sghmc-aboba"), **changed)
+    assert len(asked) == 2
+
+
+def test_an_unstable_step_is_refused_again_and_again(asked: list[Subject]) -> None:
+    for _ in range(2):
+        with pytest.raises(InstabilityError):
+            prepared(schedule={"step": 10.0})
+    assert len(asked) == 2
+
+
+def test_what_may_have_changed_is_validated_anew(
+    asked: list[Subject], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared(with_a_number_of_its_module)
+    prepared(with_a_number_of_its_module)
+    assert len(asked) == 1
+    monkeypatch.setitem(with_a_number_of_its_module.function.__globals__, "FACTOR", 3)
+    prepared(with_a_number_of_its_module)
+    assert len(asked) == 2
+    data = tmp_path / "data.csv"
+    for number in range(2):
+        data.write_text(f"1.0\n2.0\n{number}.5\n")
+        found = prepared(target={"file": str(data)})
+        assert found.subject.target.data is not None
+        assert found.subject.target.data[-1, 0] == number + 0.5
+    assert len(asked) == 4
+
+
+def test_the_free_keys_are_read_by_nothing_that_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: set[str] = set()
+    honest = Configuration.__getattribute__
+
+    def watched(self: Configuration, name: str) -> Any:
+        read.add(name)
+        return honest(self, name)
+
+    targets: list[dict[str, Any]] = [
+        {"name": "gaussian", "dim": 2},
+        {"name": "gaussian-mean", "size": 7},
+        {"name": "double-well"},
+        {"name": "logistic-regression", "dim": 2, "size": 9},
+    ]
+    for target in targets:
+        for gradient in ({"kind": "full"}, {"kind": "additive"}, {"kind": "iid", "batch": 3}):
+            if gradient["kind"] == "iid" and "size" not in target:
+                continue
+            subject = make_subject("sgld-euler", load_configuration(None, target=target, gradient=gradient))
+            with monkeypatch.context() as patched:
+                patched.setattr(Configuration, "__getattribute__", watched)
+                subject.validate()
+                step_bias(subject, subject.step)
+            choose_step(subject)
+    assert {"temperature", "target", "gradient", "schedule"} <= read
+    assert not read & set(validated.FREE)
+
+
+def test_the_latest_subjects_are_kept(asked: list[Subject], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(validated, "MOST", 2)
+    for friction in (1.0, 2.0, 3.0, 2.0, 1.0):
+        prepared(friction=friction)
+    assert len(asked) == 4
+    assert np.isfinite([subject.step for subject in asked]).all()
