@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from copy import copy
 from functools import partial
 from typing import cast
 
@@ -28,6 +29,8 @@ from sgverify.samplers.run.schedules import step_sizes
 
 # The first block of a kernel, in random numbers, and the longest; then blocks take this many seconds.
 _NUMBERS, _LONGEST, _BLOCK = 1 << 20, 1 << 14, 0.2
+# The most random numbers of a block that are drawn outside of the kernel, as tensors.
+_OUTSIDE = 1 << 22
 
 
 class Fused:
@@ -36,7 +39,8 @@ class Fused:
     def __init__(self, leg: Leg, kernel: Kernel, numbers: int) -> None:
         self._leg, self._kernel = leg, kernel
         self._h: Constant | None = None
-        self.length = max(1, min(_LONGEST, _NUMBERS // max(1, numbers)))
+        self._longest = max(1, min(_LONGEST, _OUTSIDE // max(1, kernel.outside)))
+        self.length = max(1, min(self._longest, _NUMBERS // max(1, numbers)))
 
     def move(
         self, state: State, done: int, steps: np.ndarray, h: Constant
@@ -46,23 +50,25 @@ class Fused:
         if h is not self._h:
             self._h = h
             self._kernel.meet(h)
+        carried = leg.estimator.carried
         if leg.observer is None:
-            new, _, taken = self._kernel.move(state, done, len(steps), None)
+            new, carried, _, taken = self._kernel.move(state, carried, done, len(steps), None)
         elif isinstance(leg.observer, Keeping):
             room = leg.observer.room(leg.places, done + 1, steps)
-            new, _, taken = self._kernel.move(state, done, len(room.marked), None, room)
+            new, carried, _, taken = self._kernel.move(state, carried, done, len(room.marked), None, room)
             leg.observer.keep(leg.places, done + 1, steps[:taken])
         else:
             summing = cast(Summing, leg.observer)
             sums = summing.sums(leg.places, done + 1, steps)
-            new, total, taken = self._kernel.move(state, done, len(steps), sums)
+            new, carried, total, taken = self._kernel.move(state, carried, done, len(steps), sums)
             assert total is not None
             if taken < len(steps):
                 sums = summing.sums(leg.places, done + 1, steps[:taken])
             summing.settle(leg.places, sums, total)
+        leg.estimator.resume(carried)
         # Blocks of a fraction of a second, so that progress is shown and Ctrl-C takes effect.
         pace = (time.perf_counter() - started) / taken
-        self.length = max(1, min(_LONGEST, 4 * self.length, int(_BLOCK / max(pace, 1e-9))))
+        self.length = max(1, min(self._longest, 4 * self.length, int(_BLOCK / max(pace, 1e-9))))
         return new, far_out(new, leg.farthest), taken
 
 
@@ -85,7 +91,7 @@ def fused(leg: Leg, pace: float | None) -> Fused | None:
             return None
         raise ConfigurationError(
             f"compiled='kernel' with the scheme {leg.bound.definition.name} on the target {leg.target.name}: {reason}; expected "
-            "additions, multiplications, divisions and roots on a quadratic potential, gradient.kind 'full' or 'iid', "
+            "arithmetic and elementary functions of states, a potential that is not torch code of a user, "
             "generator='philox' and device='cpu'; leave compiled='auto'"
         ) from reason
 
@@ -129,14 +135,19 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
         sums = Sums(asked, expected_total, weights, counted)
     kept = counted[:, 0]
     room = _room(leg, kept) if isinstance(leg.observer, Keeping) else None
-    found, total, taken = kernel.move(leg.start, steps.start, len(sizes), sums, room)
+    found, carried, total, taken = kernel.move(
+        leg.start, leg.estimator.carried, steps.start, len(sizes), sums, room
+    )
     motion = Motion(leg.bound, leg.clock, (), tape=False)
-    leg.estimator.prepare(steps.start, taken)
+    # A copy, since the run itself begins at its first step.
+    estimator = copy(leg.estimator)
+    estimator.resume(leg.estimator.carried)
+    estimator.prepare(steps.start, taken)
     expected, seen = leg.start, []
     for k, drawn in enumerate(leg.drawn_in(steps.start, taken)):
         leg.clock.now = k
-        leg.estimator.begin(k, expected[0])
-        expected = motion.move(expected, drawn, h, partial(leg.estimator.of_step, k))
+        estimator.begin(k, expected[0])
+        expected = motion.move(expected, drawn, h, partial(estimator.of_step, k))
         if asked is not None:
             added = torch.stack(asked.evaluate(expected)) * torch.from_numpy(weights[k])[:, None]
             expected_total = torch.where(
@@ -149,6 +160,9 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
             )
+    for one, other in zip(carried, estimator.carried, strict=True):
+        if not torch.equal(one, other.expand(one.shape)):
+            raise NotTranslatable("what the gradient estimator carries from step to step is another in C")
     if total is not None and not torch.equal(total, expected_total):
         raise NotTranslatable("a test function, or what it counts, is another one in C")
     if room is not None and not all(

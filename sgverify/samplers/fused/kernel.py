@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,15 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.compiler import CannotBuild, build
-from sgverify.samplers.fused.program import KernelShape, padded, program
+from sgverify.samplers.fused.gradients import TRACED, SumText, kernel_gradient
+from sgverify.samplers.fused.program import KernelShape, Tapes, program
 from sgverify.samplers.fused.translation import NotTranslatable
-from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
-from sgverify.samplers.gradients.minibatches import Iid
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.reading.tape import NotRecordable, Tape, record
 from sgverify.samplers.run.leg import Leg, Room, Sums
 from sgverify.schemes.definition.binding import in_order
-
-_TRACED = 2
 
 
 class Kernel:
@@ -35,43 +33,36 @@ class Kernel:
     def __init__(self, leg: Leg, asked: ObservedFunctions | None, patience: float) -> None:
         scheme, estimator = leg.bound.definition, leg.estimator
         dim, dtype = leg.target.dim, leg.start[0].dtype
-        affine = estimator.potential.affine
-        minibatches = type(estimator) is MinibatchEstimator
-        if affine is None or (minibatches and affine.deviations is None):
-            raise NotTranslatable("the gradient is not one matrix, the same for all data")
-        if not minibatches and type(estimator) is not Estimator:
-            raise NotTranslatable(f"gradients by {type(estimator).__name__}")
-        if minibatches and type(estimator.source) is not Iid:
-            raise NotTranslatable(f"minibatches by {type(estimator.source).__name__}")
-        if scheme.census.hessians or scheme.census.parts:
-            raise NotTranslatable("Hessian-vector products, or prior and likelihood apart")
+        gradient = kernel_gradient(estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
+        if scheme.census.hessians:
+            raise NotTranslatable("Hessian-vector products")
         if not all(law.normal for law in scheme.laws):
             raise NotTranslatable("draws of another law than the normal one")
-        self._bound, self._clock = leg.bound, leg.clock
-        self._estimator, self._affine = estimator, affine
+        self._bound, self._clock, self._gradient = leg.bound, leg.clock, gradient
         self._noise = leg.streams("noise")
-        self._batches = leg.streams("iid") if minibatches else None
+        self._batches = (
+            leg.streams(leg.settings.gradient.kind) if gradient.minibatches and gradient.iid else None
+        )
         self._dtype, self._rows, self._asked = dtype, len(leg.places), asked
-        batch = leg.settings.gradient.batch if minibatches else 1
         self._shape = KernelShape(
             dtype,
             dim,
             scheme.draws,
-            max(1, scheme.minibatches) if minibatches else 0,
-            batch,
+            gradient.minibatches,
+            leg.settings.gradient.batch if gradient.minibatches and not gradient.noisy else 1,
             self._noise.chains,
+            iid=gradient.iid or not gradient.minibatches,
+            noisy=gradient.noisy,
+            adds=gradient.adds or not gradient.minibatches,
+            carried=gradient.widths,
+            refresh=gradient.refresh,
         )
         self._state = [
-            torch.ones((self._rows, _TRACED, dim if kind == "vector" else 1), dtype=dtype)
+            torch.ones((self._rows, TRACED, dim if kind == "vector" else 1), dtype=dtype)
             for kind in scheme.shapes.values()
         ]
-        self._fixed = (affine.centre, affine.transposed, affine.offset)
-        self._flat = torch.cat([tensor.flatten() for tensor in self._fixed]).contiguous()
-        self._deviations = np.zeros((1, padded(dim)))
-        if minibatches and affine.deviations is not None:
-            found = affine.deviations.numpy()
-            self._deviations = np.zeros((len(found), padded(dim)))
-            self._deviations[:, :dim] = found
+        self._begin, self._sums, self._fixed = self._trace_gradient()
+        self._tables = gradient.tables()
         farthest = leg.farthest
         limit = np.array(farthest).astype(str(dtype).removeprefix("torch."))
         # The largest number of the dtype that does not exceed the bound.
@@ -80,13 +71,27 @@ class Kernel:
         self._text, self._patience = "", patience
         self._call: Any = None
         self._numbers = np.empty(0)
+        self._flat = torch.empty(0)
+
+    @property
+    def outside(self) -> int:
+        """The number of random numbers of a step that are drawn outside of the kernel."""
+        each = 0 if self._shape.iid and not self._shape.noisy else self._shape.minibatches * self._shape.batch
+        return each * (self._shape.dim if self._shape.noisy else 1) * self._rows * len(self._noise.chains)
 
     def meet(self, h: Constant) -> None:
         """Recompute the kernel's constants from the definition for the step sizes h."""
         tape = self._trace(h)
-        text = program(self._shape, tape, self._state, self._observed())
+        sums = None if self._sums is None else self._sums(_size(tape.fixed) + _size(self._fixed[0]))
+        text = program(self._shape, Tapes(tape, self._observed(), self._begin, sums), self._state)
         if text != self._text:
             self._text, self._call = text, _function(build(text, self._patience), self._dtype)
+        fixed = (*tape.fixed, *self._fixed[0], *self._fixed[1])
+        if any(tensor.dtype != self._dtype for tensor in fixed):
+            raise NotTranslatable("a constant of another dtype than the state's")
+        self._flat = torch.cat(
+            [tensor.flatten() for tensor in (*fixed, torch.zeros(1, dtype=self._dtype))]
+        ).contiguous()
         longest = max((len(constant.value) for constant in tape.constants), default=1)
         values = [np.broadcast_to(constant.value, (longest, self._rows)) for constant in tape.constants]
         stacked = np.stack(values, axis=-1) if values else np.zeros((1, self._rows, 1))
@@ -95,23 +100,37 @@ class Kernel:
         )
 
     def move(
-        self, state: State, first: int, count: int, sums: Sums | None, room: Room | None = None
-    ) -> tuple[State, Tensor | None, int]:
-        """The state after `count` steps from step `first` on (counted from 0), the sums, and the number of steps taken.
+        self,
+        state: State,
+        carried: State,
+        first: int,
+        count: int,
+        sums: Sums | None,
+        room: Room | None = None,
+    ) -> tuple[State, State, Tensor | None, int]:
+        """The state and what is carried after `count` steps from step `first` on (counted from 0), the sums, and the steps taken.
 
         The kernel stops after the first step at which an entry of the state exceeds the bound of divergence. It writes the states
         that are kept to the arrays of `room`.
         """
-        before = [tensor.mT.contiguous() for tensor in state]
+        anew = not carried and bool(self._gradient.widths)
+        chains = len(self._noise.chains)
+        if anew:
+            carried = tuple(
+                torch.zeros((self._rows, chains, width), dtype=self._dtype) for width in self._gradient.widths
+            )
+        before = [tensor.expand(self._rows, chains, -1).mT.contiguous() for tensor in (*state, *carried)]
+        indices, noise = self._gradient.indices(first, count), self._gradient.noise(first, count)
         taken = count
         while True:
             after = [torch.empty_like(tensor) for tensor in before]
             total = (
                 None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
             )
-            beyond = self._advance(before, after, first, taken, sums, total, room)
+            beyond = self._advance(before, after, first, taken, sums, total, room, indices, noise, anew)
             if beyond in (0, taken):
-                return tuple(tensor.mT for tensor in after), total, taken
+                found = tuple(tensor.mT for tensor in after)
+                return found[: len(state)], found[len(state) :], total, taken
             # Some chains exceeded the bound on the way: all rows stop at that step.
             taken = beyond
 
@@ -124,6 +143,9 @@ class Kernel:
         sums: Sums | None,
         total: Tensor | None,
         room: Room | None,
+        indices: np.ndarray | None,
+        added: Tensor | None,
+        anew: bool,
     ) -> int:
         pointers = ctypes.c_void_p * len(before)
         width = self._numbers.shape[-1] * self._rows
@@ -135,6 +157,7 @@ class Kernel:
         marked = None if room is None else np.ascontiguousarray(room.marked, dtype=np.uint8)
         arrays = () if room is None else room.arrays
         places = [None if array is None else array.ctypes.data for array in arrays]
+        tables = self._tables
         return int(
             self._call(
                 self._rows,
@@ -151,9 +174,14 @@ class Kernel:
                 self._numbers.ctypes.data,
                 width if len(self._numbers) > 1 else 0,
                 self._flat.data_ptr(),
-                self._deviations.ctypes.data,
-                len(self._deviations),
-                self._affine.offset.data_ptr(),
+                tables.deviations.ctypes.data,
+                tables.size,
+                tables.offset.data_ptr(),
+                tables.data.data_ptr(),
+                None if tables.weights is None else tables.weights.data_ptr(),
+                None if indices is None else indices.ctypes.data,
+                None if added is None else added.data_ptr(),
+                int(anew),
                 self._farthest,
                 None if weights is None else weights.ctypes.data,
                 None if counted is None else counted.ctypes.data,
@@ -167,19 +195,33 @@ class Kernel:
     def _trace(self, h: Constant) -> Tape:
         """The tape of the step on two chains; the operations are the same for any number of chains."""
         self._clock.now = 0
+        gradient = self._gradient
         state = [tensor.clone() for tensor in self._state]
+        carried = [torch.ones((self._rows, TRACED, width), dtype=self._dtype) for width in gradient.widths]
         drawn = [torch.ones_like(state[0]) for _ in range(self._shape.draws)]
-        terms = [torch.ones_like(state[0]) for _ in range(self._shape.minibatches)]
-        estimator = self._estimator
-        if isinstance(estimator, MinibatchEstimator):
-            estimator = estimator.adding(tuple(terms))
+        given = gradient.given(self._rows)
+        estimator = gradient.estimator.reading(gradient.potential, given, tuple(carried))
 
         def step() -> Sequence[Tensor]:
             return self._bound.step(state, h=h, grad=estimator.of_step(0), draw=in_order(drawn))
 
         # One run before the recording, so that the constants exist.
         step()
-        return record(step, (*state, *drawn, *terms), self._fixed, self._clock)[0]
+        return record(step, (*state, *carried, *drawn, *given), (), self._clock)[0]
+
+    def _trace_gradient(
+        self,
+    ) -> tuple[Tape | None, Callable[[int], SumText] | None, tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]:
+        """The tape of what is carried, the writer of sums over data for the place of its constants, and the constants of both."""
+        gradient, theta = self._gradient, self._state[0].clone()
+        renew, begin = gradient.begin, None
+        if renew is not None:
+            begin = record(lambda: renew(theta), (theta,), (), Clock())[0]
+        fixed = () if begin is None else begin.fixed
+        if not gradient.visits_data:
+            return begin, None, (fixed, ())
+        body = gradient.potential.tape_of_one_datum(self._rows)
+        return begin, partial(gradient.sum_text, body, self._shape.batch), (fixed, body.fixed)
 
     def _observed(self) -> Tape | None:
         asked = self._asked
@@ -189,6 +231,10 @@ class Kernel:
         return record(lambda: asked.evaluate(state), state, (), Clock())[0]
 
 
+def _size(tensors: Sequence[Tensor]) -> int:
+    return sum(tensor.numel() for tensor in tensors)
+
+
 def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     whole: Any = ctypes.c_int64
     address: Any = ctypes.c_void_p
@@ -196,7 +242,7 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     function = library.advance
     function.restype = whole
     sizes, keys, arrays = [whole] * 5, [address, whole, address, whole], [address] * 3
-    data = [whole, address, address, whole, address]
+    data = [whole, address, address, whole, *[address] * 5, ctypes.c_int]
     function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 6]
     return function
 

@@ -14,9 +14,11 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.elementary import with_functions
-from sgverify.samplers.fused.translation import NotTranslatable, translate
+from sgverify.samplers.fused.gradients import padded
+from sgverify.samplers.fused.translation import NotTranslatable, SumWriter, Translated, translate
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import LANES, ROWS
+from sgverify.samplers.reading.arithmetic import RUN
 from sgverify.samplers.reading.tape import Tape
 
 WIDTHS = (64, 16, 4)
@@ -30,7 +32,8 @@ CACHED = 4096
 class KernelShape:
     """The sizes for which a kernel is made.
 
-    A step uses `minibatches` minibatches of `batch` data each; both are 0 for full gradients.
+    A step uses `minibatches` minibatches of `batch` data each; both are 0 for full gradients. `carried` are the widths of what
+    the gradient estimator carries from step to step, and recomputes every `refresh` steps.
     """
 
     dtype: torch.dtype
@@ -39,6 +42,11 @@ class KernelShape:
     minibatches: int
     batch: int
     chains: range
+    iid: bool = True
+    adds: bool = True
+    noisy: bool = False
+    carried: tuple[int, ...] = ()
+    refresh: int = 0
 
     @property
     def width(self) -> int:
@@ -52,24 +60,36 @@ class KernelShape:
         )
 
 
-def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Tape | None) -> str:
+@dataclass(frozen=True)
+class Tapes:
+    """What a kernel runs: the tapes of a step and, or None, of test functions and of what is carried, and sums over data.
+
+    The fixed tensors of `step` come first in the kernel's array of constants, then those of `begin`, then those of a datum's
+    gradient.
+    """
+
+    step: Tape
+    observe: Tape | None = None
+    begin: Tape | None = None
+    sums: SumWriter | None = None
+
+
+def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
     """The C text of a kernel.
 
-    `step` is the tape of a step, a function of state, draws and minibatches; `state` holds tensors of shape (S, C, width);
-    `observe` is the tape of the test functions, or None.
+    A step is a function of state, what is carried, draws and minibatches; `state` holds tensors of shape (S, C, width).
     """
-    vector = state[0]
+    vector, step = state[0], tapes.step
     inputs = [(f"X{place}", tensor) for place, tensor in enumerate(state)]
-    held = [(f"X{place}", tensor.shape[-1]) for place, tensor in enumerate(state)]
-    given = [*inputs, *((f"z[{k}]", vector) for k in range(shape.draws))]
-    moved = translate(step, [*given, *((f"g[{k}]", vector) for k in range(shape.minibatches))], "step_")
-    if moved.widths != [width for _, width in held]:
-        raise NotTranslatable("a step that changes the width of a variable")
-    news = "\n".join(
-        _each(width, f"N{name}[j][l] = {result};")
-        for (name, width), result in zip(held, moved.results, strict=True)
+    carried = [(f"Q{place}", state[0].new_ones((1, 2, width))) for place, width in enumerate(shape.carried)]
+    held = [(name, tensor.shape[-1]) for name, tensor in (*inputs, *carried)]
+    given = [*inputs, *carried, *((f"z[{k}]", vector) for k in range(shape.draws))]
+    named = (lambda m: f"g[{m}]") if shape.adds else str
+    moved = translate(
+        step, [*given, *((named(m), vector) for m in range(shape.minibatches))], "step_", sums=tapes.sums
     )
-    copies = "\n".join(f"memcpy({name}, N{name}, sizeof {name});" for name, _ in held)
+    if moved.widths != [tensor.shape[-1] for tensor in state]:
+        raise NotTranslatable("a step that changes the width of a variable")
     parts = {
         "DECLARE_STATE": "\n".join(
             f"real {name}[{width}][WIDTH], N{name}[{width}][WIDTH];" for name, width in held
@@ -79,9 +99,10 @@ def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Ta
             + _kept(width, f"{name}[j][l] = before[{v}][{_place(width)}];")
             for v, (name, width) in enumerate(held)
         ),
-        "STEP": "{\n" + moved.text + "\n" + news + "\n" + copies + "\n}",
+        "BEGIN": "",
+        "STEP": _moved(moved, held[: len(state)]),
         "CHECK_STATE": "\n".join(
-            _kept(width, f"left |= !(FABS({name}[j][l]) <= bound);") for name, width in held
+            _kept(width, f"left |= !(FABS({name}[j][l]) <= bound);") for name, width in held[: len(state)]
         ),
         "STORE_STATE": "\n".join(
             _kept(width, f"after[{v}][{_place(width)}] = {name}[j][l];")
@@ -94,9 +115,15 @@ def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Ta
         ),
         "OBSERVE": "",
     }
+    if tapes.begin is not None:
+        start = sum(tensor.numel() for tensor in step.fixed)
+        begun = translate(tapes.begin, inputs[:1], "begin_", offset=start, sums=tapes.sums)
+        parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0 || (anew && k == 0))" + _moved(
+            begun, held[len(state) :]
+        )
     observed = 0
-    if observe is not None:
-        seen = translate(observe, inputs, "seen_")
+    if tapes.observe is not None:
+        seen = translate(tapes.observe, inputs, "seen_")
         observed = len(seen.results)
         adding = "\n".join(f"sums[{o}][l] += {text} * weight;" for o, text in enumerate(seen.results))
         parts["OBSERVE"] = (
@@ -106,6 +133,16 @@ def program(shape: KernelShape, step: Tape, state: Sequence[Tensor], observe: Ta
     for line in _text("steps.c").splitlines():
         lines.append(parts.get(line.strip(), line))
     return with_functions("\n".join(lines) + "\n")
+
+
+def _moved(moved: Translated, held: Sequence[tuple[str, int]]) -> str:
+    """Statements that compute the new values of variables and then put them in place of the old ones."""
+    news = "\n".join(
+        _each(width, f"N{name}[j][l] = {result};")
+        for (name, width), result in zip(held, moved.results, strict=True)
+    )
+    copies = "\n".join(f"memcpy({name}, N{name}, sizeof {name});" for name, _ in held)
+    return "{\n" + moved.text + "\n" + news + "\n" + copies + "\n}"
 
 
 def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:
@@ -130,6 +167,10 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
         "DRAWS": shape.draws,
         "MINIBATCHES": shape.minibatches,
         "BATCH": shape.batch,
+        "ADDS": int(shape.adds),
+        "NOISY": int(shape.noisy),
+        "IID": int(shape.iid),
+        "HALVINGS": RUN.bit_length() - 1,
         "CONSTANTS": constants,
         "OBSERVED": observed,
         "MANTISSA": mantissa,
@@ -143,11 +184,6 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
         "ANGLE_UNIT": (math.pi * 2.0 ** -(angle + 1)).hex(),
     }
     return [f"#define {name} {value}" for name, value in defined.items()]
-
-
-def padded(dim: int) -> int:
-    """The number of float64 entries that a row of deviations occupies in memory."""
-    return -(-dim // 4) * 4 if dim > 2 else dim
 
 
 def _text(name: str) -> str:

@@ -1,14 +1,15 @@
 """How are the operations of a tape translated into C loops over coordinates and chains?
 
-A value of the tape is an array [width][chains], a constant of the row, or a vector of the target. Each operation of a definition
-works coordinate by coordinate. A loop holds as many operations as depend on no other coordinate.
+A value of the tape is an array [width][chains], a constant of the row, or a constant of the target. Each operation of a definition
+works coordinate by coordinate. A loop holds as many operations as depend on no other coordinate. Between two loops there may be
+statements of another kind, such as a sum over data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -40,6 +41,25 @@ class Translated:
 
 
 @dataclass(frozen=True)
+class LoopText:
+    """Statements that compute a value, and the declarations of the arrays that they need."""
+
+    arrays: list[str]
+    text: str
+
+
+class SumWriter(Protocol):
+    """Writes the statements of a sum over data."""
+
+    def write(self, theta: str, source: str, result: str) -> LoopText:
+        """The statements that put the sum at the array `theta` into the array `result`; `source` names the data."""
+
+
+SHARED = "@"
+"""What the name of an array begins with if all chains share its numbers, one for each coordinate."""
+
+
+@dataclass(frozen=True)
 class _Value:
     """The value behind a name of the tape.
 
@@ -54,14 +74,22 @@ class _Value:
     text: str = ""
 
 
-def translate(tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str) -> Translated:
+def translate(
+    tape: Tape,
+    inputs: Sequence[tuple[str, Tensor]],
+    prefix: str,
+    *,
+    offset: int = 0,
+    sums: SumWriter | None = None,
+) -> Translated:
     """The C translation of a tape; names in C begin with `prefix`.
 
-    `inputs` gives the C array of each input and a tensor of its shape, (S, C, width). Raises `NotTranslatable`.
+    `inputs` gives the C array of each input and a tensor of its shape, (S, C, width). The tape's fixed tensors lie in the C array
+    `f` from `offset` on; `sums` writes sums over data. Raises `NotTranslatable`.
     """
     if len(tape.lines) > LONGEST:
         raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
-    writer = _Writer(tape, inputs, prefix)
+    writer = _Writer(tape, inputs, prefix, offset, sums)
     for line in tape.lines:
         writer.add(line)
     results = [writer.values[name] for name in tape.outputs]
@@ -81,10 +109,17 @@ class _Loop:
 
 
 class _Writer:
-    def __init__(self, tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str) -> None:
-        self._space, self._prefix = tape.space, prefix
+    def __init__(
+        self,
+        tape: Tape,
+        inputs: Sequence[tuple[str, Tensor]],
+        prefix: str,
+        start: int,
+        sums: SumWriter | None,
+    ) -> None:
+        self._space, self._prefix, self._sums = tape.space, prefix, sums
         self.values: dict[str, _Value] = {}
-        self._loops: list[_Loop] = []
+        self._loops: list[_Loop | LoopText] = []
         self._own: set[str] = set()
         self._stored: set[str] = set()
         for number, (array, like) in enumerate(inputs):
@@ -92,10 +127,10 @@ class _Writer:
         for number, constant in enumerate(tape.constants):
             shape = () if constant.value.shape[1] == 1 else (constant.value.shape[1], 1, 1)
             self.values[f"c{number}"] = _Value(0, shape, text=f"c[{number}]")
-        start = 0
         for number, tensor in enumerate(tape.fixed):
             width = tensor.shape[-1] if tensor.ndim == 1 else 0
-            self.values[f"f[{number}]"] = _Value(width, tuple(tensor.shape), "f", start)
+            array = f"{SHARED}f" if tensor.ndim else ""
+            self.values[f"f[{number}]"] = _Value(width, tuple(tensor.shape), array, start, f"f[{start}]")
             start += tensor.numel()
 
     @property
@@ -103,6 +138,10 @@ class _Writer:
         """The C text of all loops, and of the arrays that they need."""
         arrays, loops = [], []
         for loop in self._loops:
+            if isinstance(loop, LoopText):
+                arrays += loop.arrays
+                loops.append(loop.text)
+                continue
             body = []
             for kind, name, text in loop.lines:
                 body.append(f"const {kind} {name} = {text};")
@@ -119,9 +158,9 @@ class _Writer:
         if own and value.array in own:
             return value.array
         place = str(value.offset) if value.width == 1 else f"j + {value.offset}"
-        if value.array == "f":
-            return f"f[{place}]"
-        if value.array.startswith(self._prefix):
+        if value.array.startswith(SHARED):
+            return f"{value.array[1:]}[{place}]"
+        if value.array.startswith(self._prefix) and not value.array.endswith("_"):
             self._stored.add(value.array)
             return f"{value.array}_[{place}][l]"
         return f"{value.array}[{place}][l]"
@@ -148,6 +187,16 @@ class _Writer:
             self._assign(line, (self._value(line.given[0]),), f"__builtin_sqrt{precision}")
         elif line.function in ELEMENTARY and len(line.given) == 1:
             self._assign(line, (self._value(line.given[0]),), called(line.function, line.result.dtype))
+        elif operation == "clamp_min" and len(line.given) == 2:
+            value, bound = self._pair(line)
+            # As torch does: a NaN stays.
+            self._apply(line, (value, bound), "({0} < {1} ? {1} : {0})")
+        elif operation in ("expand", "expand_as", "clone"):
+            self.values[line.name] = replace(self.values[line.given[0]], shape=tuple(line.result.shape))
+        elif operation == "put_together":
+            self._put_together(line)
+        elif operation == "sum_of_gradients":
+            self._sum(line)
         elif operation == "to" and self._asked(line.given) == [line.result.dtype]:
             self._assign(line, (self.values[line.given[0]],), "")
         else:
@@ -180,8 +229,6 @@ class _Writer:
         shape = tuple(line.result.shape)
         if value is None or not value.array:
             raise NotTranslatable("a part of a number")
-        if value.array == "f" and isinstance(place, int) and len(value.shape) == 2:
-            return _Value(shape[0], shape, "f", value.offset + place % value.shape[0] * shape[0])
         if (
             not (isinstance(place, tuple) and len(place) == 2 and place[0] is Ellipsis)
             or len(value.shape) != 3
@@ -195,14 +242,62 @@ class _Writer:
             return _Value(len(whole[chosen]), shape, value.array, value.offset + whole[chosen].start)
         raise NotTranslatable(f"a part {place!r} of a value")
 
+    def _sum(self, line: Operation) -> None:
+        """A sum over data, by statements of its own."""
+        if self._sums is None:
+            raise NotTranslatable("a sum over data in a test function")
+        point, source = line.given
+        theta, name = self._stored_array(self.values[point]), f"{self._prefix}{line.name}_"
+        data = self.values[source].array if source in self.values else ""
+        self._loops.append(self._sums.write(theta, data, name))
+        self._own = set()
+        self.values[line.name] = _Value(line.result.shape[-1], tuple(line.result.shape), name)
+
+    def _stored_array(self, value: _Value) -> str:
+        """The C array [width][chains] of a value, which is copied if it does not lie in one."""
+        if value.array.startswith(SHARED):
+            name = f"{self._prefix}copy{len(self._loops)}_"
+            place = f"{value.array[1:]}[{value.offset} + j]"
+            text = f"for (int j = 0; j < {value.width}; j++) EACH(l) {name}[j][l] = {place};"
+            self._loops.append(LoopText([f"real {name}[{value.width}][WIDTH];"], text))
+            return name
+        if value.array.startswith(self._prefix) and not value.array.endswith("_"):
+            self._stored.add(value.array)
+            return f"({value.array}_ + {value.offset})"
+        return f"({value.array} + {value.offset})"
+
+    def _put_together(self, line: Operation) -> None:
+        """The vector of some numbers at their coordinates, added to a vector or to 0."""
+        _, whole, places, *numbers = line.given
+        width, name = line.result.shape[-1], f"{self._prefix}{line.name}_"
+        base = self.values.get(whole)
+        first = "0" if base is None else self.read(base, width, None)
+        lines = [f"for (int j = 0; j < {width}; j++) EACH(l) {name}[j][l] = {first};"]
+        kind = _ctype(line.result)
+        for place, given in zip(self._space[places], numbers, strict=True):
+            value = self.read(self._value(given), 1, None)
+            sign = "=" if base is None else "+="
+            lines.append(f"{{ const int j = 0; EACH(l) {name}[{place}][l] {sign} ({kind}){value}; }}")
+        self._loops.append(LoopText([f"{kind} {name}[{width}][WIDTH];"], "\n".join(lines)))
+        self._own = set()
+        self.values[line.name] = _Value(width, tuple(line.result.shape), name)
+
     def _assign(self, line: Operation, given: tuple[_Value, ...], operation: str) -> None:
+        """An operation that is written between or before its operands."""
+        self._apply(
+            line, given, f" {operation} ".join(("{0}", "{1}")) if len(given) == 2 else f"{operation}({{0}})"
+        )
+
+    def _apply(self, line: Operation, given: tuple[_Value, ...], form: str) -> None:
+        """An operation in a loop over coordinates and chains; `form` has a place for each operand."""
         shape = tuple(line.result.shape)
         width = shape[-1] if len(shape) == 3 else 1
         for value in given:
             # A number or a vector of the target combines with states only, a test function's value with other values of its kind.
-            if value.width and value.array != "f" and len(value.shape) != len(shape):
+            fixed = value.array == f"{SHARED}f"
+            if value.width and not fixed and len(value.shape) != len(shape):
                 raise NotTranslatable("values of different shapes")
-            if value.array == "f" and (len(value.shape) != 1 or len(shape) != 3):
+            if fixed and (value.width == 0 or len(shape) != 3):
                 raise NotTranslatable("a matrix of the target as a whole")
             if value.width not in (0, 1, width):
                 raise NotTranslatable("values of different widths")
@@ -211,14 +306,15 @@ class _Writer:
         ):
             raise NotTranslatable(f"a value of shape {shape}")
         apart = any(value.array in self._own and (value.offset or value.width != width) for value in given)
-        if not self._loops or width != self._loops[-1].width or apart:
-            self._loops.append(_Loop(width, []))
+        loop = self._loops[-1] if self._loops else None
+        if not isinstance(loop, _Loop) or width != loop.width or apart:
+            loop = _Loop(width, [])
+            self._loops.append(loop)
             self._own = set()
         kind, name = _ctype(line.result), f"{self._prefix}{line.name}"
         # The operands of a test function may be float32 states, which are converted to float64 first.
         parts = [f"({kind}){self.read(value, width, self._own)}" for value in given]
-        text = f" {operation} ".join(parts) if len(parts) == 2 else f"{operation}({parts[0]})"
-        self._loops[-1].lines.append((kind, name, text))
+        loop.lines.append((kind, name, form.format(*parts)))
         self._own.add(name)
         self.values[line.name] = _Value(width, shape, name)
 

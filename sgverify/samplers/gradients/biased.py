@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.mathematics import dot
 from sgverify.schemes.numbers.surd import exact
@@ -27,13 +28,14 @@ class Clipped(Potential):
     """
 
     def __init__(self, potential: Potential, limit: float) -> None:
-        self.target, self.data, self.affine = potential.target, potential.data, None
+        self.target, self.dtype = potential.target, potential.dtype
+        self.data, self.affine = potential.data, None
         self._exact, self._whole, self._weights = None, potential.data, None
         self.tracked_prior, self.tracked_likelihood = potential.tracked_prior, potential.tracked_likelihood
         self._limit = limit
 
     def _clipped(self, gradients: Tensor) -> Tensor:
-        norms = dot(Chains(gradients), Chains(gradients)).tensor.sqrt()
+        norms = root(dot(Chains(gradients), Chains(gradients)).tensor)
         return gradients * (self._limit / norms.clamp_min(self._limit))
 
 

@@ -12,6 +12,7 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import MinibatchEstimator
 from sgverify.samplers.gradients.minibatches import Minibatches
 from sgverify.samplers.reading.arithmetic import in_order
+from sgverify.samplers.reading.constants import lasting
 
 MOST = 2**27
 """The most numbers in a table of gradients: one gibibyte in float64."""
@@ -35,21 +36,27 @@ class CentredEstimator(MinibatchEstimator):
         centre: Sequence[float],
     ) -> None:
         super().__init__(potential, source, batch=batch, per_step=per_step)
-        self._cancels = self._affine is not None and self._affine.deviations is not None
         location = torch.tensor(centre, dtype=torch.float64)
-        self._centre = location.to(self._data.dtype).to(self._data.device)[None, None]
-        self._gradient = potential.full(self._centre) - potential.prior(self._centre)
+        self._centre = lasting(location.to(self._data.dtype).to(self._data.device))
+        at = self._centre[None, None]
+        self._gradient = lasting((potential.full(at) - potential.prior(at))[0, 0])
+
+    @property
+    def cancels(self) -> bool:
+        """See `MinibatchEstimator.cancels`."""
+        return self.adds
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches."""
-        if not self._cancels:
+        self._gathered = {}
+        if not self.cancels:
             self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
-        if self._cancels:
+        if self.cancels:
             return self.potential.full(theta)
-        chosen = self._data[self._drawn[step * self._per_step + minibatch]]
+        chosen = self._chosen_data(step * self._per_step + minibatch)
         there = self.potential.sum_over(self._centre.expand_as(theta), chosen)
         change = self.potential.sum_over(theta, chosen) - there
         return self.potential.prior(theta) + self._gradient + (len(self._data) / self._batch) * change

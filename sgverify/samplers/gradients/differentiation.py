@@ -130,7 +130,7 @@ class Potential:
     def __init__(
         self, target: Target, *, dtype: torch.dtype, device: torch.device | str, hoist: bool = True
     ) -> None:
-        self.target = target
+        self.target, self.dtype = target, dtype
         self.data = (
             None
             if target.data is None
@@ -163,11 +163,22 @@ class Potential:
         prior = self.prior(theta)
         if self.data is None:
             return prior
+        total = self.sum_over_all(theta)
+        return prior + total
+
+    @property
+    def all_data(self) -> tuple[Tensor, Tensor | None]:
+        """The data over which sums over all data run, shape (n, w), and their weights, shape (n,), or None."""
+        assert self._whole is not None
+        return self._whole, self._weights
+
+    def sum_over_all(self, theta: Tensor) -> Tensor:
+        """The sum of grad likelihood(theta, x_i) over all data, in the order of `add_up`; both have shape (*batch, d)."""
         total = torch.zeros_like(theta)
         for data, weights in self._pieces(theta, None):
             gradients = self.likelihoods(theta, data)
             total = add_up(total, gradients if weights is None else gradients * weights[..., None])
-        return prior + total
+        return total
 
     def prior(self, theta: Tensor) -> Tensor:
         """grad prior at theta; both have shape (*batch, d)."""
@@ -178,11 +189,18 @@ class Potential:
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
         """grad likelihood(theta, x_i) for each of n data; theta (*batch, d) and data (n, *, d) give (n, *batch, d)."""
         if self.tracked_likelihood:
-            assert self.target.likelihood is not None
-            return self._clipped(gradient_by_tracking(self.target.likelihood, theta, data))
+            return self.of_one_datum(theta, data)
         return self._clipped(
             gradient_by_autograd(of_pair(self.target, data), theta.expand(len(data), *theta.shape))
         )
+
+    def of_one_datum(self, theta: Tensor, datum: Tensor) -> Tensor:
+        """grad likelihood(theta, x), one datum for each theta: shapes (*batch, d) and (*batch, w), or with further leading axes.
+
+        Raises `DefinitionError` for a likelihood in torch code of a user.
+        """
+        assert self.target.likelihood is not None
+        return self._clipped(gradient_by_tracking(self.target.likelihood, theta, datum))
 
     def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
         """sum_i grad likelihood(theta, x_i), in the order of `add_up`; theta (*batch, d), data (n, *, d) give (*batch, d).
@@ -323,6 +341,8 @@ class LinearisedGradient:
         transposed, centre, offset = (
             x.to(dtype).to(device) for x in (self.transposed, self.centre, self.offset)
         )
+        for tensor in (transposed, centre, offset):
+            lasting(tensor)
         deviations, heights = (None if x is None else x.to(device) for x in (self.deviations, self.heights))
         return LinearisedGradient(transposed, centre, offset, deviations, self.height.to(device), heights)
 

@@ -73,6 +73,18 @@ class Estimator:
         """
         return () if type(self) is Estimator else None
 
+    def reading(
+        self, potential: Potential, given: tuple[Tensor, ...], carried: tuple[Tensor, ...]
+    ) -> Estimator:
+        """A copy on `potential` whose first step reads the tensors `given` (see `given`) and `carried`.
+
+        An interpreter that records the operations of a step hands in its own tensors.
+        """
+        other = copy(self)
+        other.potential = potential
+        other.resume(carried)
+        return other
+
     @property
     def carried(self) -> tuple[Tensor, ...]:
         """The tensors that later steps need of earlier ones, each of shape (S, C, d)."""
@@ -122,11 +134,12 @@ class MinibatchEstimator(Estimator):
         self._drawn: Tensor = torch.empty(0)
         self._indices: Tensor = torch.empty(0)
         self._added: tuple[Tensor, ...] | None = None
+        self._gathered: dict[int, Tensor] = {}
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches; for an affine gradient, sum the deviations of their data."""
         drawn = self.source.block(first * self._per_step, count * self._per_step)
-        self._indices = drawn
+        self._indices, self._gathered = drawn, {}
         if self._affine is None or self._affine.deviations is None:
             self._drawn = drawn
             return
@@ -137,26 +150,50 @@ class MinibatchEstimator(Estimator):
         self._drawn = total.div_(self._batch).to(self._data.dtype) + self._affine.offset
         self._added = self._drawn.unbind()
 
-    def adding(self, terms: tuple[Tensor, ...]) -> MinibatchEstimator:
-        """A copy of the estimator on an affine gradient whose minibatches add the given `terms` to the full gradient."""
+    def reading(
+        self, potential: Potential, given: tuple[Tensor, ...], carried: tuple[Tensor, ...]
+    ) -> MinibatchEstimator:
+        """See `Estimator.reading`."""
         other = copy(self)
-        other._added = terms
+        other.potential = potential
+        other._added = given if self.adds else None
+        other._gathered = dict(enumerate(given))
+        other.resume(carried)
         return other
 
+    @property
+    def adds(self) -> bool:
+        """Is the gradient affine with one matrix, so that a minibatch only adds a term to it?"""
+        return self._affine is not None and self._affine.deviations is not None
+
+    @property
+    def cancels(self) -> bool:
+        """Do minibatches cancel from the estimate, so that none is drawn?"""
+        return False
+
     def given(self, step: int) -> tuple[Tensor, ...] | None:
-        """See `Estimator.given`: for an affine gradient, the deviation that each minibatch adds to the full gradient."""
-        if self._added is None or type(self) is not MinibatchEstimator:
+        """See `Estimator.given`: the data of each minibatch, or what they add to the full gradient if it is affine."""
+        numbers = range(step * self._per_step, (step + 1) * self._per_step)
+        if type(self) is not MinibatchEstimator:
             return None
-        return self._added[step * self._per_step : (step + 1) * self._per_step]
+        if self._added is not None:
+            return self._added[numbers.start : numbers.stop]
+        self._gathered = {number: data for number, data in self._gathered.items() if number in numbers}
+        return tuple(self._chosen_data(number) for number in numbers)
+
+    def _chosen_data(self, number: int) -> Tensor:
+        """The data of a minibatch of the block, shape (n, S, C, w); the same tensor while the step lasts."""
+        if number not in self._gathered:
+            self._gathered[number] = self._data[self._drawn[number]]
+        return self._gathered[number]
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
         number = step * self._per_step + minibatch
         if self._added is not None and self._affine is not None:
             return self._affine.linear(theta) + self._added[number]
-        drawn = self._drawn[number]
         scale = len(self._data) / self._batch
-        return self.potential.prior(theta) + scale * self.potential.sum_over(theta, self._data[drawn])
+        return self.potential.prior(theta) + scale * self.potential.sum_over(theta, self._chosen_data(number))
 
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
         """prior + N/n sum over the minibatch of likelihood; see `Estimator.energy`."""
@@ -180,13 +217,22 @@ class SnapshotEstimator(MinibatchEstimator):
     ) -> None:
         super().__init__(potential, source, batch=batch, per_step=per_step)
         self._refresh, self._first = refresh, 0
-        self._cancels = self._affine is not None and self._affine.deviations is not None
         self._snapshot: tuple[Tensor, ...] = ()
+
+    @property
+    def refresh(self) -> int:
+        """The number of steps from one snapshot to the next."""
+        return self._refresh
+
+    @property
+    def cancels(self) -> bool:
+        """See `MinibatchEstimator.cancels`."""
+        return self.adds
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches."""
-        self._first = first
-        if not self._cancels:
+        self._first, self._gathered = first, {}
+        if not self.cancels:
             self._drawn = self._indices = self.source.block(first * self._per_step, count * self._per_step)
 
     def begin(self, step: int, theta: Tensor) -> None:
@@ -207,20 +253,20 @@ class SnapshotEstimator(MinibatchEstimator):
 
     def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
         """See `MinibatchEstimator.energy`; over all data if the minibatch cancels from the gradient."""
-        if self._cancels:
+        if self.cancels:
             return self.potential.energy(theta)
         return super().energy(theta, step, minibatch)
 
     def chosen(self, step: int, minibatch: int) -> Tensor | None:
         """See `Estimator.chosen`."""
-        return None if self._cancels else super().chosen(step, minibatch)
+        return None if self.cancels else super().chosen(step, minibatch)
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
-        if self._cancels:
+        if self.cancels:
             return self.potential.full(theta)
         at, gradient = self._snapshot
-        chosen = self._data[self._drawn[step * self._per_step + minibatch]]
+        chosen = self._chosen_data(step * self._per_step + minibatch)
         change = self.potential.sum_over(theta, chosen) - self.potential.sum_over(at, chosen)
         return self.potential.prior(theta) + gradient + (len(self._data) / self._batch) * change
 
@@ -246,11 +292,23 @@ class AdditiveEstimator(Estimator):
     def __init__(self, potential: Potential, stream: Stream, *, covariance: Any, per_step: int) -> None:
         super().__init__(potential)
         self.source, self._per_step = Correlated(stream, potential.target.dim, covariance), per_step
-        self._drawn: Tensor = torch.empty(0)
+        self._drawn: tuple[Tensor, ...] = ()
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the noise of every evaluation."""
-        self._drawn = self.source.block(first * self._per_step, count * self._per_step)
+        self._drawn = self.source.block(first * self._per_step, count * self._per_step).unbind()
+
+    def given(self, step: int) -> tuple[Tensor, ...]:
+        """See `Estimator.given`: the noise of each evaluation."""
+        return self._drawn[step * self._per_step : (step + 1) * self._per_step]
+
+    def reading(
+        self, potential: Potential, given: tuple[Tensor, ...], carried: tuple[Tensor, ...]
+    ) -> Estimator:
+        """See `Estimator.reading`."""
+        other = copy(self)
+        other.potential, other._drawn = potential, given
+        return other
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""

@@ -50,10 +50,10 @@ def add_up(total: Tensor, terms: Tensor) -> Tensor:
         runs = terms[:whole].unflatten(0, (-1, RUN))
         while runs.shape[1] > 1:
             runs = runs[:, 0::2] + runs[:, 1::2]
-        for run in runs[:, 0].unbind():
-            total = total + run
-    for term in terms[whole:].unbind():
-        total = total + term
+        for place in range(len(runs)):
+            total = total + runs[place, 0]
+    for place in range(whole, len(terms)):
+        total = total + terms[place]
     return total
 
 

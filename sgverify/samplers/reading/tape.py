@@ -16,13 +16,20 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from sgverify.samplers.reading.arithmetic import root
-from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.constants import Clock, Constant, is_lasting
 from sgverify.samplers.reading.elementary import ELEMENTARY
 
 # The variant of each operation that writes its result to an existing tensor.
 _INTO: dict[Any, Callable[..., Any]] = {
     getattr(torch.Tensor, name): getattr(torch, name) for name in ("add", "sub", "mul", "div", "neg")
 } | {function: function for function in (root, *ELEMENTARY)}
+
+
+_CONVERSIONS = (torch.Tensor.to, torch.Tensor.contiguous)
+"""Operations that may return their argument itself, where there is nothing to do."""
+
+_FOLDED = 2
+"""The most axes of a constant that a tape computes once: constants have no axes of step sizes and chains."""
 
 
 class NotRecordable(Exception):
@@ -80,10 +87,11 @@ def record(
 ) -> tuple[Tape, tuple[Tensor, ...]]:
     """Run `step` and record its operations; returns the tape and the step's result.
 
-    `inputs` are the tensors that change from step to step, `fixed` those that do not. Every other tensor must come from a
-    constant of the run or from the step's own operations; otherwise, and for an operation in place, `NotRecordable` is raised.
-    The step must have run before, so that its constants exist. `play_into` may overwrite the first `overwritten` of the inputs
-    after their last use.
+    `inputs` are the tensors that change from step to step, `fixed` those that do not; `lasting` tensors, and what the step computes
+    of fixed ones alone, join these. Every other tensor must come from a constant of the run or from the step's own operations;
+    otherwise, and for an operation in place, `NotRecordable` is raised. Operations without effect on the result are left out. The
+    step must have run before, so that its constants exist. `play_into` may overwrite the first `overwritten` of the inputs after
+    their last use.
     """
     recorder = _Recorder(clock, inputs, fixed)
     clock.met = {}
@@ -98,21 +106,22 @@ def record(
         for letter, count in (("x", len(inputs)), ("c", len(recorder.owners)))
         if count
     ]
-    lines = [f"    {line.name} = {line.call}({', '.join(line.given)})" for line in recorder.lines]
+    recorded = _effective(recorder.lines, outputs)
+    lines = [f"    {line.name} = {line.call}({', '.join(line.given)})" for line in recorded]
     text = "\n".join(["def play(x, c, f):", *taken, *lines, f"    return ({', '.join(outputs)},)"])
     key = f"{text}\n{recorder.space}"
     space = dict(recorder.space)
     own = {f"x{k}": tensor for k, tensor in enumerate(inputs[:overwritten])}
-    into = "\n".join(["def play_into(x, c, f, o):", *taken, *_into(recorder.lines, outputs, own, space)])
+    into = "\n".join(["def play_into(x, c, f, o):", *taken, *_into(recorded, outputs, own, space)])
     exec(text, space)
     exec(into, space)
     tape = Tape(
         space["play"],
         space["play_into"],
         tuple(recorder.owners),
-        tuple(fixed),
+        tuple(recorder.fixed),
         key,
-        tuple(replace(line, result=line.result.to("meta")) for line in recorder.lines),
+        tuple(replace(line, result=line.result.to("meta")) for line in recorded),
         tuple(outputs),
         recorder.space,
     )
@@ -129,7 +138,10 @@ class _Recorder(TorchFunctionMode):
 
     def __init__(self, clock: Clock, inputs: Sequence[Tensor], fixed: Sequence[Tensor]) -> None:
         super().__init__()
-        self.names = {id(tensor): f"f[{number}]" for number, tensor in enumerate(fixed)}
+        self.fixed: list[Tensor] = []
+        self.names: dict[int, str] = {}
+        for tensor in fixed:
+            self._fix(tensor)
         self.names.update({id(tensor): f"x{number}" for number, tensor in enumerate(inputs)})
         self.owners: list[Constant] = []
         self.space: dict[str, Any] = {}
@@ -140,10 +152,15 @@ class _Recorder(TorchFunctionMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         parts = result if isinstance(result, (tuple, list)) else (result,)
-        if not any(isinstance(part, Tensor) for part in parts):
+        if not any(isinstance(part, Tensor) for part in parts) or (
+            func in _CONVERSIONS and any(result is part for part in args)
+        ):
             return result
         if not isinstance(result, Tensor) or id(result) in self.names:
             raise NotRecordable(f"{func} works in place, or returns several tensors")
+        if result.ndim <= _FOLDED and self._unchanging([*args, *kwargs.values()]):
+            self._fix(result)
+            return result
         given = [self.write(part) for part in args]
         given += [f"{name}={self.write(part)}" for name, part in kwargs.items()]
         # The line keeps the result alive, so that its id is not reused for a later tensor.
@@ -158,11 +175,26 @@ class _Recorder(TorchFunctionMode):
             return self._bind(value)
         if id(value) in self.names:
             return self.names[id(value)]
+        if is_lasting(value):
+            return self._fix(value)
         met = self._clock.met or {}
         if id(value) not in met:
             raise NotRecordable(f"a tensor of shape {tuple(value.shape)} comes from outside the step")
         name = self.names[id(value)] = f"c{len(self.owners)}"
         self.owners.append(met[id(value)])
+        return name
+
+    def _unchanging(self, arguments: Sequence[Any]) -> bool:
+        """Is some argument a tensor, and are all such fixed?"""
+        tensors = [part for part in arguments if isinstance(part, Tensor)]
+        return bool(tensors) and all(
+            self.names.get(id(part), "").startswith("f") or is_lasting(part) for part in tensors
+        )
+
+    def _fix(self, tensor: Tensor) -> str:
+        """The name of a tensor that does not change, which the tape holds from now on."""
+        name = self.names[id(tensor)] = f"f[{len(self.fixed)}]"
+        self.fixed.append(tensor)
         return name
 
     def _bind(self, value: Any) -> str:
@@ -171,6 +203,16 @@ class _Recorder(TorchFunctionMode):
         name = f"k{len(self.space)}"
         self.space[name] = value
         return name
+
+
+def _effective(recorded: Sequence[Operation], outputs: Sequence[str]) -> list[Operation]:
+    """The operations on which the outputs depend."""
+    wanted, kept = {*outputs}, []
+    for line in reversed(recorded):
+        if line.name in wanted:
+            kept.append(line)
+            wanted.update(name.partition("=")[2] or name for name in line.given)
+    return kept[::-1]
 
 
 def _into(

@@ -202,8 +202,7 @@ def test_a_kernel_with_a_bug_is_never_used(
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ({"gradient": GradientChoice("reshuffle", batch=4)}, "minibatches by Reshuffle"),
-        ({"gradient": GradientChoice("additive")}, "gradients by AdditiveEstimator"),
+        ({"gradient": GradientChoice("saga", batch=4)}, "gradients by TableEstimator"),
         ({"generator": "native"}, "generator='native'"),
         ({"coupled": "brownian"}, "coupled='brownian'"),
     ],
@@ -218,11 +217,6 @@ def test_a_tensor_s_exponential_has_the_bits_of_the_definition(line: Target) -> 
     rows = fixed([0.01, 0.03], [25, 40])
     scheme = find_scheme("sgnht-aboba")
     assert np.array_equal(run(scheme, line, rows), run(scheme, line, rows, False))
-
-
-def test_a_potential_that_is_not_quadratic_is_refused(make_target: Any) -> None:
-    with pytest.raises(ConfigurationError, match="the gradient is not one matrix"):
-        run(ABOBA, make_target("double-well", dim=1), fixed([0.01], [9]))
 
 
 def test_without_a_compiler_the_run_goes_on_without_it(

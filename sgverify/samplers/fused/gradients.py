@@ -1,0 +1,268 @@
+"""How does a kernel compute gradients over data: which loops, over which data, and what is carried from step to step?
+
+The gradient of one datum is recorded as a tape of its own, which becomes the body of a loop over the data of a minibatch, or over
+all data. A step's tape only names the sums: `sum_of_gradients` is one operation on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function
+
+from sgverify.samplers.fused.translation import LoopText, NotTranslatable, translate
+from sgverify.samplers.gradients.control_variates import CentredEstimator
+from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.gradients.estimators import (
+    AdditiveEstimator,
+    Estimator,
+    MinibatchEstimator,
+    SnapshotEstimator,
+)
+from sgverify.samplers.gradients.minibatches import Iid
+from sgverify.samplers.reading.arithmetic import RUN
+from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.tape import Tape, record
+
+TRACED = 2
+"""The number of chains on which operations are recorded; they are the same for any number."""
+
+
+def sum_of_gradients(theta: Tensor, data: Tensor | None) -> Tensor:
+    """sum_i grad likelihood(theta, x_i) over the data of a minibatch, None for all: one operation on a tape."""
+    given = (theta,) if data is None else (theta, data)
+    if has_torch_function(given):
+        found: Tensor = handle_torch_function(sum_of_gradients, given, theta, data)
+        return found
+    return torch.ones_like(theta)
+
+
+class RecordedPotential(Potential):
+    """A potential whose sums over data are single operations; all other operations are those of the given potential."""
+
+    def __init__(self, potential: Potential) -> None:
+        vars(self).update(vars(potential))
+        self.of = potential
+
+    def sum_over(self, theta: Tensor, data: Tensor) -> Tensor:
+        """See `Potential.sum_over`."""
+        return sum_of_gradients(theta, data)
+
+    def sum_over_all(self, theta: Tensor) -> Tensor:
+        """See `Potential.sum_over_all`."""
+        return sum_of_gradients(theta, None)
+
+    def tape_of_one_datum(self, rows: int) -> Tape:
+        """The tape of the gradient of one datum, a function of theta and the datum. Raises `NotTranslatable`."""
+        if not self.tracked_likelihood:
+            raise NotTranslatable("the gradient of a likelihood in torch code of a user")
+        assert self.data is not None
+        dtype, width = self.data.dtype, self.data.shape[1]
+        theta = torch.ones((rows, TRACED, self.target.dim), dtype=dtype)
+        datum = torch.ones((rows, TRACED, width), dtype=dtype)
+        # One run before the recording, so that the constants exist.
+        self.of.of_one_datum(theta, datum)
+        return record(lambda: (self.of.of_one_datum(theta, datum),), (theta, datum), (), Clock())[0]
+
+
+@dataclass(frozen=True)
+class KernelGradient:
+    """The gradient estimates of a kernel.
+
+    `potential` records sums over data as single operations. A step reads `minibatches` minibatches, each as a tensor of
+    the shape of a state variable that it `adds` to the gradient, or as data. `widths` are the widths of the carried tensors, which
+    `begin` recomputes from theta at the steps 0, m, 2m, ..., m = `refresh`.
+    """
+
+    estimator: Estimator
+    potential: RecordedPotential
+    minibatches: int
+    adds: bool
+    widths: tuple[int, ...] = ()
+    refresh: int = 0
+    begin: Callable[[Tensor], tuple[Tensor, ...]] | None = None
+
+    @property
+    def iid(self) -> bool:
+        """Are the minibatches drawn in the kernel itself?"""
+        return type(self.estimator.source) is Iid
+
+    @property
+    def noisy(self) -> bool:
+        """Is what is added to the gradients noise, drawn outside of the kernel?"""
+        return isinstance(self.estimator, AdditiveEstimator)
+
+    @property
+    def visits_data(self) -> bool:
+        """Does an estimate, or what is carried, sum the gradients of data?"""
+        potential = self.potential
+        if potential.data is None or self.adds:
+            return False
+        return self.minibatches > 0 or potential.affine is None
+
+    def given(self, rows: int) -> tuple[Tensor, ...]:
+        """Tensors of the shapes that a step reads of its minibatches: see `Estimator.given`."""
+        data, dim = self.potential.data, self.potential.target.dim
+        shape = (rows, TRACED, dim) if self.adds or data is None else (1, rows, TRACED, data.shape[1])
+        return tuple(torch.ones(shape, dtype=self.potential.dtype) for _ in range(self.minibatches))
+
+    def indices(self, first: int, count: int) -> np.ndarray | None:
+        """The data of the minibatches of `count` steps from step `first` on, uint32 of shape (count m n, S, C).
+
+        None if the kernel draws them.
+        """
+        if self.iid or self.noisy or not self.minibatches:
+            return None
+        source: Any = self.estimator.source
+        drawn = source.block(first * self.minibatches, count * self.minibatches)
+        return np.ascontiguousarray(drawn.flatten(0, 1).numpy().astype(np.uint32))
+
+    def noise(self, first: int, count: int) -> Tensor | None:
+        """What is added to the gradients of `count` steps from step `first` on, shape (count m, S, d, C); None without noise."""
+        if not isinstance(self.estimator, AdditiveEstimator):
+            return None
+        drawn = self.estimator.source.block(first * self.minibatches, count * self.minibatches)
+        return drawn.to(self.given(1)[0].dtype).mT.contiguous()
+
+    def sum_text(self, body: Tape, batch: int, offset: int) -> SumText:
+        """The writer of sums over data; the constants of `body` lie at `offset`."""
+        potential = self.potential
+        assert potential.data is not None
+        shape = (potential.target.dim, 0, potential.data.shape[1])
+        return SumText(
+            body, shape, offset, len(potential.all_data[0]), batch, potential.all_data[1] is not None
+        )
+
+    def tables(self) -> DataTables:
+        """The data as the kernel reads them."""
+        potential, affine = self.potential, self.potential.affine
+        offset, nothing = torch.zeros(1, dtype=potential.dtype), np.zeros((1, 1))
+        if self.adds and not self.noisy:
+            assert affine is not None and affine.deviations is not None
+            found = affine.deviations.numpy()
+            wide = np.zeros((len(found), padded(found.shape[1])))
+            wide[:, : found.shape[1]] = found
+            return DataTables(wide, len(wide), affine.offset, offset, None)
+        if potential.data is None:
+            return DataTables(nothing, 0, offset, offset, None)
+        # Minibatches choose among all data; sums over all may take fewer, weighted ones, which come after them.
+        whole, weights = potential.all_data
+        rows = potential.data if weights is None else torch.cat([potential.data, whole])
+        return DataTables(
+            nothing,
+            len(potential.data),
+            offset,
+            rows.contiguous(),
+            None if weights is None else weights.contiguous(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DataTables:
+    """The data of a kernel: `deviations` (N, padded d) that a minibatch adds, or `data` (N, w) whose gradients are summed."""
+
+    deviations: np.ndarray
+    size: int
+    offset: Tensor
+    data: Tensor
+    weights: Tensor | None
+
+
+def padded(dim: int) -> int:
+    """The number of float64 entries that a row of deviations occupies: a multiple of the vector length, unless it is short."""
+    return -(-dim // 4) * 4 if dim > 2 else dim
+
+
+def kernel_gradient(estimator: Estimator, minibatches: int, evaluations: int) -> KernelGradient:
+    """The gradient estimates of a kernel for an estimator that reads up to so many minibatches, and evaluations, a step.
+
+    Raises `NotTranslatable` for an estimator that a kernel does not have.
+    """
+    potential = RecordedPotential(estimator.potential)
+    kind = type(estimator)
+    if kind is Estimator:
+        return KernelGradient(estimator, potential, 0, False)
+    if isinstance(estimator, AdditiveEstimator):
+        return KernelGradient(estimator, potential, evaluations, True)
+    if not isinstance(estimator, MinibatchEstimator):
+        raise NotTranslatable(f"gradients by {kind.__name__}")
+    count = 0 if estimator.cancels else minibatches
+    if kind in (MinibatchEstimator, CentredEstimator):
+        return KernelGradient(estimator, potential, count, estimator.adds and count > 0)
+    if not isinstance(estimator, SnapshotEstimator):
+        raise NotTranslatable(f"gradients by {kind.__name__}")
+
+    def begin(theta: Tensor) -> tuple[Tensor, ...]:
+        return theta.clone(), potential.full(theta) - potential.prior(theta)
+
+    dim = potential.target.dim
+    return KernelGradient(estimator, potential, count, False, (dim, dim), estimator.refresh, begin)
+
+
+@dataclass(frozen=True)
+class SumText:
+    """Writes the C text of `sum_of_gradients`.
+
+    `body` is the tape of one datum's gradient, whose constants lie in the kernel's array of constants from `offset` on;
+    `weighted` says that each datum counts with a weight.
+    """
+
+    body: Tape
+    shape: tuple[int, int, int]
+    offset: int
+    size: int
+    batch: int
+    weighted: bool
+
+    def write(self, theta: str, source: str, result: str) -> LoopText:
+        """The statements that put the sum at the point `theta`, an array [d][chains], into the array `result`.
+
+        `source` is the number of the minibatch, or empty for all data.
+        """
+        dim, _, width = self.shape
+        vector, datum = (torch.ones((1, TRACED, count)) for count in (dim, width))
+        everything = source == ""
+        inputs = [(theta, vector), (f"@{result}x" if everything else f"{result}x", datum)]
+        moved = translate(self.body, inputs, f"{result}b", offset=self.offset)
+        each = moved.results[0] + (f" * data_weights[{result}i]" if everything and self.weighted else "")
+        count = str(self.size) if everything else str(self.batch)
+        lines = [
+            f"memset({result}, 0, sizeof {result});",
+            f"for (i64 {result}i = 0; {result}i < {count}; {result}i++) {{",
+        ]
+        if everything:
+            rows = f"size + {result}i" if self.weighted else f"{result}i"
+            lines.append(f"const real *const {result}x = data + ({rows}) * {width};")
+        else:
+            lines += [
+                f"const i64 {result}n = ((first + k) * MINIBATCHES + {source}) * {self.batch} + {result}i;",
+                f"const uint32_t *const {result}c = take_indices(&chosen, {result}n, from, to);",
+                f"real {result}x[{width}][WIDTH];",
+                f"EACH(l) for (int j = 0; j < {width}; j++) {result}x[j][l] = data[(u64){result}c[l] * {width} + j];",
+            ]
+        lines += [moved.text, *_adding(result, f"{result}i", count, each, moved.widths[0], dim), "}"]
+        arrays = [f"real {result}[{dim}][WIDTH];", f"real {result}h[HALVINGS][{dim}][WIDTH];"]
+        return LoopText(arrays, "\n".join(lines))
+
+
+def _adding(result: str, place: str, count: str, each: str, width: int, dim: int) -> Sequence[str]:
+    """Add one datum's gradient to the sum in the order of `add_up`: runs by halves, then one after the other."""
+    level = f"{result}v"
+    every = f"for (int j = 0; j < {dim}; j++) EACH(l)"
+    held = f"{result}g"
+    return [
+        f"real {held}[{dim}][WIDTH];",
+        f"{every} {held}[j][l] = {each};",
+        f"if ({place} < {count} / {RUN} * {RUN}) {{",
+        f"int {level} = 0;",
+        f"for (; {place} >> {level} & 1 && {level} < HALVINGS; {level}++)",
+        f"    {every} {held}[j][l] = {result}h[{level}][j][l] + {held}[j][l];",
+        f"if ({level} < HALVINGS) memcpy({result}h[{level}], {held}, sizeof {held});",
+        f"else {every} {result}[j][l] = {result}[j][l] + {held}[j][l];",
+        f"}} else {every} {result}[j][l] = {result}[j][l] + {held}[j][l];",
+    ]

@@ -1,0 +1,117 @@
+"""Gradients in C against the same gradients on torch: the same bits for every estimator, on potentials of every form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from sgverify import log_density
+from sgverify.errors import ConfigurationError
+from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
+from sgverify.samplers.fused import driver
+from sgverify.samplers.fused.compiler import build, compiler
+from sgverify.schemes import find_scheme, langevin, scheme, sqrt
+from sgverify.targets import Target
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
+TESTS = [lambda theta, *p: theta[..., 0] ** 2]
+REGRESSION = {"name": "linear-regression", "dim": 3, "size": 40, "data_seed": 2}
+
+
+@scheme(langevin)
+def fresh_heun(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    kick = sqrt(2 * T * h) * noise()
+    guess = theta - h * grad(theta) + kick
+    return theta - h / 2 * (grad(theta) + grad.fresh()(guess)) + kick
+
+
+def run(subject: Any, target: Target, compiled: Any = "kernel", **how: Any) -> list[np.ndarray]:
+    settings = Settings(**{"chains": 7, "start": 0.3, "compiled": compiled, **how})
+    # The shorter row ends first, so that a second leg takes over what is carried.
+    rows = [*fixed([0.002], [14]), *fixed([0.001], [25]), *power([0.002], 0.3, [33])]
+    found = sample(subject, target, rows, observables=TESTS, settings=settings)
+    return [found.values[:, 0, -1], *found.last.values()]
+
+
+def same(subject: Any, target: Target, **how: Any) -> None:
+    for one, other in zip(run(subject, target, **how), run(subject, target, False, **how), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+KINDS = [
+    "full",
+    "iid",
+    "without-replacement",
+    "reshuffle",
+    "symmetric",
+    "svrg",
+    "control-variate",
+    "additive",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_estimator_has_the_bits_of_the_definition(kind: str, make_target: Any) -> None:
+    # Batches beyond a run of `add_up`, and two minibatches a step.
+    batch = {"batch": 20} if kind not in ("full", "additive") else {}
+    how = {"first_chain": 61, "dtype": "float32" if kind == "iid" else "float64"}
+    same(fresh_heun, make_target(**REGRESSION), gradient=GradientChoice(kind, **batch), **how)
+
+
+@pytest.mark.parametrize("name", ["double-well", "quartic", "rosenbrock"])
+def test_potentials_that_are_not_quadratic_have_the_bits_of_the_definition(
+    name: str, make_target: Any
+) -> None:
+    same(find_scheme("sghmc-baoab"), make_target(name, dim=2), dtype="float32", chains=70)
+
+
+@pytest.mark.parametrize("how", [{"scale": 0.5}, {"clip": 3.0}])
+def test_biased_gradients_have_the_bits_of_the_definition(how: dict[str, Any], make_target: Any) -> None:
+    same(
+        find_scheme("sghmc-aboba"), make_target(**REGRESSION), gradient=GradientChoice("iid", batch=5, **how)
+    )
+
+
+BUGS = {
+    "halves are added across runs": ("& 1 &&", "& 1 ^ 1 &&", "iid"),
+    "the last of the data is left out": ("i < 40;", "i < 39;", "full"),
+    "a minibatch is used twice": ("* MINIBATCHES + 1)", "* MINIBATCHES + 0)", "iid"),
+    "the snapshot is never renewed": ("(first + k) % 2 == 0", "0", "svrg"),
+    "the snapshot is that of the step before": ("% 2 == 0", "% 2 == 1", "svrg"),
+    "given data of the block's first step": (
+        "(place - source->start) * source->stride",
+        "(place - source->start) % 20 * source->stride",
+        "reshuffle",
+    ),
+    "noise of another step": ("added[(((k * ", "added[(((0 * ", "additive"),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_gradient_with_a_bug_is_never_used(
+    name: str, make_target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    was, now, kind = BUGS[name]
+
+    def planted(text: str) -> Any:
+        assert was in text
+        return build(text.replace(was, now))
+
+    monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
+    monkeypatch.setattr(driver, "REPAID", 0.0)
+    more = {"svrg": {"batch": 20, "refresh": 2}, "full": {"clip": 3.0}, "additive": {}}
+    choice = GradientChoice(kind, **more.get(kind, {"batch": 20}))
+    with pytest.raises(ConfigurationError, match=r"end at another .* than the definition|carries"):
+        run(fresh_heun, make_target(**REGRESSION), gradient=choice)
+
+
+def test_torch_code_of_a_user_is_refused_by_name() -> None:
+    @log_density(dim=2)
+    def own(theta: torch.Tensor) -> torch.Tensor:
+        return -(theta**4).sum(-1)
+
+    with pytest.raises(ConfigurationError, match="torch code of a user|comes from outside"):
+        run(find_scheme("sgld-euler"), own.target())
