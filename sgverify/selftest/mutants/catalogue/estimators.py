@@ -9,7 +9,7 @@ from sgverify.selftest.mutants.mutant import Mutant
 ABOBA = "sghmc-aboba"
 MINIBATCHES = "sgverify.samplers.gradients.minibatches"
 GRADIENTS = "sgverify.samplers.gradients.estimators"
-ESTIMATE = "self.potential.prior(theta) + scale * self.potential.sum_over(theta, self._data[drawn])"
+ESTIMATE = "self.potential.prior(theta) + scale * self.potential.sum_over(theta, self._chosen_data(number))"
 
 REGRESSION: dict[str, Any] = {
     "target": {
@@ -108,7 +108,7 @@ MUTANTS = (
         "prior-scaled-with-data",
         f"{GRADIENTS}:MinibatchEstimator.evaluate",
         ESTIMATE,
-        "scale * (self.potential.prior(theta) + self.potential.sum_over(theta, self._data[drawn]))",
+        "scale * (self.potential.prior(theta) + self.potential.sum_over(theta, self._chosen_data(number)))",
         drawn("iid", **REGRESSION),
         reason="the prior is inside the loss of a minibatch, and scaled by N/n with it",
         source="ruqizhang/csgmcmc issue 5 (the weight of the prior beside N)",

@@ -129,8 +129,8 @@ OF_POTENTIALS = (
     bug_of_potential(
         "likelihood-half-detached",
         "Potential.likelihoods",
-        "gradient_by_tracking(self.target.likelihood, theta, data)",
-        "gradient_by_tracking(self.target.likelihood, theta, data) / 2",
+        "self.of_one_datum(theta, data)",
+        "self.of_one_datum(theta, data) / 2",
         settings=drawn("iid", **REGRESSION),
         reason="one factor of a residual squared is detached, and half of the gradient is lost",
     ),
