@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import click
 
@@ -23,7 +20,11 @@ INTERRUPTED = 130
 @CONFIG
 @SET
 @click.option(
-    "--out", "place", metavar="FILE.nc|DIR.zarr", help="The file or folder of the draws, netCDF or Zarr."
+    "--out",
+    "place",
+    metavar="FILE.nc|DIR.zarr",
+    help="The file or folder of the draws, netCDF or Zarr. A folder is written while they are drawn, and they need not fit into "
+    "memory.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing file or folder.")
 @click.option(
@@ -56,7 +57,7 @@ def sample(
     """
     # Errors of the call are reported before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration
-    from sgverify.draws.files import check_place, reading_line, write_draws
+    from sgverify.draws.files import STREAMED, check_place, reading_line
     from sgverify.draws.installed import check_installed
     from sgverify.schemes.loading import load_step
 
@@ -68,12 +69,13 @@ def sample(
     load_step(scheme)
 
     from sgverify.draws.inference_data import arviz
-    from sgverify.draws.memory import size_text
+    from sgverify.draws.memory import fits, size_text
     from sgverify.draws.sampling import Sampling
     from sgverify.draws.summary import summarise_draws
 
     with own_code():
-        sampling = Sampling.of(scheme, configuration, energy=energy)
+        streamed = place is not None and place.endswith(STREAMED)
+        sampling = Sampling.of(scheme, configuration, energy=energy, streamed=streamed)
     chains = len(sampling.ensemble.chains)
     # Loaded now: after the last draw, no slow or failing import may delay the file.
     arviz()
@@ -84,19 +86,17 @@ def sample(
             click.echo(line, err=True)
     with own_code(), output.progress("sampling") as progress:
         told = None if progress is None else (lambda done, total: progress("", done, total))
-        draws = sampling.draw(told)
+        draws = sampling.draw(told, out=place, force=force)
     attributes = dict(draws.attrs)
     stopped = not attributes["complete"] and not attributes["diverged"]
     if draws.posterior.sizes["draw"] == 0:
         click.echo("stopped before any draw was kept; nothing is written", err=True)
         return INTERRUPTED
-    if place is not None:
-        with _undisturbed():
-            write_draws(draws, place, force=force)
+    summarised = fits(sampling.size)
     if json_path:
-        output.show_json(_document(draws, place), json_path)
+        output.show_json(_document(draws, place, summarised=summarised), json_path)
     if json_path != "-":
-        click.echo(summarise_draws(draws))
+        click.echo(summarise_draws(draws, table=summarised))
         if place is not None:
             click.echo(f"written to {place}; read it by\n  {reading_line(place)}")
     if attributes["diverged"]:
@@ -108,17 +108,7 @@ def sample(
     return 0
 
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A context, for writing the file, in which Ctrl-C has no effect."""
-    before = signal.signal(signal.SIGINT, lambda *_: click.echo("writing the draws; one moment", err=True))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _document(draws: object, place: str | None) -> dict[str, object]:
+def _document(draws: object, place: str | None, *, summarised: bool) -> dict[str, object]:
     """The answer as JSON: provenance and the summary, not the draws."""
     from sgverify.draws.summary import table_of
 
@@ -137,5 +127,5 @@ def _document(draws: object, place: str | None) -> dict[str, object]:
         "chains": sizes["chain"],
         "draws": sizes["draw"],
         "file": place,
-        "summary": table_of(draws),
+        "summary": table_of(draws) if summarised else {},
     }

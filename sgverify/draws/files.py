@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from sgverify.errors import ConfigurationError
 
-SUFFIXES = (".nc", ".zarr")
+STREAMED = ".zarr"
+"""The suffix of a folder, which is written while the draws are drawn; a netCDF file is written at their end."""
+
+SUFFIXES = (".nc", STREAMED)
 
 
 def check_place(place: str | Path, *, force: bool = False) -> Path:
@@ -57,8 +61,13 @@ def reading_line(place: str | Path) -> str:
     return f'import xarray; draws = xarray.open_datatree({str(place)!r}, engine="zarr")'
 
 
-def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
-    """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves the old file."""
+def write_draws(
+    draws: Any, place: str | Path, *, force: bool = False, chunks: Mapping[str, Any] | None = None
+) -> Path:
+    """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves the old file.
+
+    `chunks` are the encodings of a Zarr folder, by group and variable.
+    """
     path = check_place(place, force=force)
     beside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
@@ -69,7 +78,9 @@ def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
                 # Where a library of the stack announces what it will change, the reader of a summary cannot act on it.
                 warnings.simplefilter("ignore", FutureWarning)
                 # Format 2 is what every reader of Zarr reads, text and all.
-                draws.to_datatree().to_zarr(str(beside), mode="w", zarr_format=2, consolidated=True)
+                draws.to_datatree().to_zarr(
+                    str(beside), mode="w", zarr_format=2, consolidated=True, encoding=dict(chunks or {})
+                )
             if path.exists():
                 shutil.rmtree(path)
         os.replace(beside, path)
@@ -79,7 +90,8 @@ def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
         ) from None
     finally:
         if beside.is_dir():
-            shutil.rmtree(beside)
+            # Files that are still being written beside may come and go.
+            shutil.rmtree(beside, ignore_errors=True)
         else:
             beside.unlink(missing_ok=True)
     return path

@@ -17,12 +17,18 @@ _GROUP = Path("/sys/fs/cgroup")
 def check_memory(needed: int, draws: int, chains: int, *, available: int | None = None) -> None:
     """Raise `ConfigurationError`, with the size and a remedy, for draws that exceed the available memory."""
     there = available_bytes() if available is None else available
-    if there is not None and needed * COPIES > there:
+    if there is not None and not fits(needed, available=there):
         raise ConfigurationError(
             f"{draws:,} draws of each of {chains:,} chains take {size_text(needed)}, and {size_text(int(COPIES * needed))} while "
             f"they are written; expected no more than the {size_text(there)} of memory that are free; take a larger thinning, a "
-            "longer burn_in, fewer steps or fewer chains"
+            "longer burn_in, fewer steps or fewer chains, or have them written while they are drawn, by out DIR.zarr"
         )
+
+
+def fits(needed: int, *, available: int | None = None) -> bool:
+    """Do draws of this size fit into the available memory, as far as that is known?"""
+    there = available_bytes() if available is None else available
+    return there is None or needed * COPIES <= there
 
 
 def available_bytes() -> int | None:

@@ -16,14 +16,16 @@ from sgverify.checks.unused_settings import refuse_unused
 from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
+from sgverify.draws.files import STREAMED, check_place, write_draws
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
 from sgverify.draws.step_choice import StepChoice, choose_step
+from sgverify.draws.streaming import DrawStore
 from sgverify.draws.validated import recall, remember
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
-from sgverify.samplers.run.recording import bytes_needed, kept_steps, record
+from sgverify.samplers.run.recording import Draws, bytes_needed, kept_steps, record, uninterrupted
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed, Power, Row
 from sgverify.samplers.run.settings import Settings
@@ -48,6 +50,7 @@ def sample(
     *,
     target: Target | LogDensity | Mapping[str, Any] | None = None,
     energy: bool | None = None,
+    out: str | Path | None = None,
     progress: Callable[[int, int], None] | None = None,
     **overrides: Unpack[SamplingOverrides],
 ) -> InferenceData:
@@ -58,6 +61,9 @@ def sample(
     made in Python, such as `sgverify.module_target` returns, or a function under `sgverify.log_density`.
     `energy=True` records U(theta) of every draw, `energy=False` leaves it out; by default it is recorded where it needs no pass
     over data: on targets without data and on quadratic ones. `progress` is called with the numbers of finished and requested steps.
+    `out` is a file FILE.nc or a folder DIR.zarr that the draws are written to. A folder is written while the draws are drawn: they
+    need not fit into memory, the draws that are returned are read from it on demand, and a process that is killed leaves what was
+    written until then, with the attribute `complete` 0.
     Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a diverging chain, which
     the attribute `diverged` and the sample statistic `diverging` name.
     Without `schedule.step`, a fixed step is the largest up to the default at which every standard deviation of the draws is
@@ -80,13 +86,16 @@ def sample(
     keys: dict[str, Any] = dict(overrides)
     if made is None and target is not None:
         keys["target"] = target
-    sampling = Sampling.of(scheme, load_configuration(config, **keys), target=made, energy=energy)
+    streamed = out is not None and check_place(out).suffix == STREAMED
+    sampling = Sampling.of(
+        scheme, load_configuration(config, **keys), target=made, energy=energy, streamed=streamed
+    )
     # By a logger: on stderr by default, and silenced like any other.
     for line in sampling.warnings:
         _LOG.warning(line)
     if sampling.note:
         _LOG.info(sampling.note)
-    return sampling.draw(progress)
+    return sampling.draw(progress, out=out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +115,9 @@ class Sampling:
         *,
         target: Target | LogDensity | None = None,
         energy: bool | None = None,
+        streamed: bool = False,
     ) -> Sampling:
-        """Bind a scheme to a configuration; raises `UserError` as `sample` does."""
+        """Bind a scheme to a configuration; raises `UserError` as `sample` does. `streamed` draws need not fit into memory."""
         if isinstance(target, LogDensity):
             target = target.target()
         given = target
@@ -144,7 +154,8 @@ class Sampling:
         options = () if energy is None else ("--energy",) if energy else ("--no-energy",)
         if energy is None:
             energy = subject.target.data is None or ensemble.potential.affine is not None
-        check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
+        if not streamed:
+            check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
         command = subject.command("sample", *options) if given is None else ""
         return Sampling(subject, ensemble, energy, command, choice)
 
@@ -198,17 +209,40 @@ class Sampling:
         told = self.choice is not None and self.choice.line is not None
         return self.step_bias.note if noisy and not told and self.step_bias is not None else None
 
-    def draw(self, progress: Callable[[int, int], None] | None = None) -> Any:
-        """Run the chains and return their draws as InferenceData; see `sample`."""
-        row = self.ensemble.rows[0]
-        total = row.lengths[-1]
+    def draw(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        out: str | Path | None = None,
+        force: bool = False,
+    ) -> Any:
+        """Run the chains and return their draws as InferenceData, written to `out`; see `sample`.
+
+        `force` replaces what is there.
+        """
+        total = self.ensemble.rows[0].lengths[-1]
         told = None if progress is None else (lambda done: progress(done, total))
-        found = record(self.ensemble, energy=self.energy, progress=told)
+        store = None
+        if out is not None and Path(out).suffix == STREAMED:
+            store = DrawStore(out, self._made, force=force)
+        outlet = None if store is None else store.outlet(self.size, self.kept)
+        found = record(self.ensemble, energy=self.energy, progress=told, outlet=outlet)
+        if store is not None and store.started:
+            with uninterrupted(ignored=True):
+                return store.finish(found)
         if found.diverged and not len(found.numbers):
             raise InstabilityError(
                 f"{found.diverged[0]} before any draw was kept; expected chains that stay within bounds; take a smaller "
                 f"schedule.step or a start nearer to the target than start={self.subject.configuration.start!r}"
             )
+        draws = self._made(found)
+        if out is not None and len(found.numbers):
+            with uninterrupted(ignored=True):
+                write_draws(draws, out, force=force)
+        return draws
+
+    def _made(self, found: Draws) -> Any:
+        """InferenceData of some draws, which say by which step they were made."""
         draws = make_inference_data(
             found,
             self.subject.target,

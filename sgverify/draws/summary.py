@@ -40,8 +40,11 @@ FEWEST = 4
 COLUMNS = ["mean", "sd", "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
 
 
-def summarise_draws(draws: Any) -> str:
-    """Lines for a terminal: how many draws there are, and mean, spread, effective sample sizes and R-hat by coordinate."""
+def summarise_draws(draws: Any, *, table: bool = True) -> str:
+    """Lines for a terminal: how many draws there are, and mean, spread, effective sample sizes and R-hat by coordinate.
+
+    Without `table`, for draws that do not fit into memory, only their number.
+    """
     posterior = draws.posterior
     chains, kept = posterior.sizes["chain"], posterior.sizes["draw"]
     lines = [
@@ -50,6 +53,8 @@ def summarise_draws(draws: Any) -> str:
     if draws.attrs["diverged"]:
         # The draws before a divergence are already moving to infinity: their averages estimate nothing.
         return f"{lines[0]} up to where {draws.attrs['diverged']}; not summarised"
+    if not table:
+        return f"{lines[0]}; more than fit into memory, so not summarised"
     if kept < FEWEST:
         return f"{lines[0]}; too few for a summary, which takes {FEWEST}"
     shown, left_out = _first(posterior)

@@ -1,9 +1,17 @@
-"""How are the states of a run recorded as draws? Memory grows only with the number of recorded states."""
+"""How are the states of a run recorded as draws?
+
+Memory grows with the number of recorded states alone; with an outlet, which takes them while the run goes on, it does not grow.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -46,19 +54,32 @@ class Draws:
     complete: bool
 
 
+@dataclass(frozen=True)
+class Outlet:
+    """Where draws go while a run goes on: `take` is called with each part of them, of `at_once` draws of each chain at most.
+
+    A part is handed over too when `seconds` have passed since the last one. The last draws are left to the end of the run.
+    """
+
+    take: Callable[[Draws], None]
+    at_once: int
+    seconds: float = 60.0
+
+
 def record(
     ensemble: Ensemble,
     *,
     energy: bool = True,
     progress: Callable[[int], None] | None = None,
+    outlet: Outlet | None = None,
 ) -> Draws:
-    """Run an ensemble of one row, or of the replicas of one row, and record its draws.
+    """Run an ensemble of one row, or of the replicas of one row, and record its draws: with an outlet, those after its last part.
 
     `progress` is called with the number of finished steps. Ctrl-C ends the run, and so does the first chain that diverges; the
     draws until then are returned. Raises `ConfigurationError` if burn-in and thinning leave no draw.
     """
     last = ensemble.rows[0].lengths[-1]
-    recorder = Recorder(ensemble, energy=energy)
+    recorder = Recorder(ensemble, energy=energy, outlet=outlet)
     diverged: tuple[Divergence, ...] = ()
     done = 0
     with one_thread(), torch.no_grad():
@@ -90,6 +111,22 @@ def bytes_needed(ensemble: Ensemble, *, energy: bool = True) -> int:
     return len(kept_steps(ensemble)) * (len(ensemble.chains) * one + 16)
 
 
+@contextmanager
+def uninterrupted(*, ignored: bool = False) -> Iterator[None]:
+    """A context in which Ctrl-C waits until the end, or is ignored: draws are handed over, or written, once and wholly."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    pressed: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed and callable(before) and not ignored:
+            before(*pressed[0])
+
+
 @dataclass(frozen=True)
 class _Kept:
     """The recorded values of one step, on the device of the run."""
@@ -112,10 +149,13 @@ class _Filled:
 class Recorder(Keeping):
     """A run observer that records the states at the steps that count."""
 
-    def __init__(self, ensemble: Ensemble, *, energy: bool = True) -> None:
+    def __init__(self, ensemble: Ensemble, *, energy: bool = True, outlet: Outlet | None = None) -> None:
         self._kept, self._hooks, self._state = kept_steps(ensemble), ensemble.hooks, ensemble.scheme.state
         self._schedule = ensemble.rows[0].schedule
-        size, chains = len(self._kept), len(ensemble.chains)
+        # One place more than a part has: the last draw stays here, which a divergence at the next step is said of.
+        size = len(self._kept) if outlet is None else min(len(self._kept), max(1, outlet.at_once) + 1)
+        chains, self._size, self._outlet = len(ensemble.chains), size, outlet
+        self._handed_over = time.monotonic()
         like = torch.empty(0, dtype=ensemble.dtype).numpy().dtype
         # The system allocates memory when it is written to: an interrupted run uses no more than its draws need.
         self._values = {
@@ -147,14 +187,18 @@ class Recorder(Keeping):
         )
         self._swaps = None
         self._filled.waiting.append(kept)
-        if len(self._filled.waiting) >= _TOGETHER:
+        if len(self._filled.waiting) >= min(_TOGETHER, max(1, self._size - 1)):
             self._move()
 
     def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
-        """The places in the arrays of the states of these steps that count."""
+        """The places in the arrays of the states of these steps that count; of fewer steps, if there are too few places."""
         self._move()
+        self._hand_over(1)
         marked = self._marked(number, len(steps))
         first = self._filled.count
+        places = marked.nonzero()[0][: self._size - first + 1]
+        if len(places) > self._size - first:
+            marked = marked[: places[-1]]
         place = slice(first, first + int(marked.sum()))
         held = (self._values.get(name) for name in self._state)
         return Room(marked, tuple(None if array is None else array[place] for array in held))
@@ -188,6 +232,10 @@ class Recorder(Keeping):
         count = self._filled.count
         if diverged:
             count = int(np.searchsorted(self._numbers[:count], min(why.step_number for why in diverged)))
+        return self._first(count, diverged, reached, complete)
+
+    def _first(self, count: int, diverged: tuple[Divergence, ...], reached: int, complete: bool) -> Draws:
+        """The first draws in the arrays."""
         return Draws(
             self._numbers[:count],
             {name: np.moveaxis(value[:count], 0, 1) for name, value in self._values.items()},
@@ -199,6 +247,23 @@ class Recorder(Keeping):
             reached,
             complete,
         )
+
+    def _hand_over(self, more: int) -> None:
+        """Hand all draws but the last to the outlet, if there is no place for `more` draws, or if it is time to."""
+        count, outlet = self._filled.count, self._outlet
+        late = outlet is not None and time.monotonic() - self._handed_over > outlet.seconds
+        if outlet is None or count < 2 or (count + more <= self._size and not late):
+            return
+        with uninterrupted():
+            outlet.take(self._first(count - 1, (), self.shown, False))
+            held = [*self._values.values(), *self._statistics.values(), self._numbers, self._steps]
+            for array in (*held, self._energies, self._weights):
+                if array is not None:
+                    array[0] = array[count - 1]
+            for array in self._statistics.values():
+                array[1:] = np.nan if array.dtype.kind == "f" else 0
+            self._filled = _Filled(1, self._filled.waiting)
+            self._handed_over = time.monotonic()
 
     def _recorded(self) -> dict[str, Tensor]:
         """The composite's statistics of this step; `swaps` counts the accepted swaps since the previous draw."""
@@ -214,6 +279,7 @@ class Recorder(Keeping):
 
     def _move(self) -> None:
         """Move the waiting draws to the arrays. An interrupt is safe: a single assignment completes the move."""
+        self._hand_over(len(self._filled.waiting))
         first, waiting = self._filled.count, list(self._filled.waiting)
         if not waiting:
             return
@@ -231,7 +297,7 @@ class Recorder(Keeping):
                 if name not in self._statistics:
                     # A statistic that a step does not report is recorded as NaN or 0.
                     empty = np.nan if found.dtype.kind == "f" else 0
-                    self._statistics[name] = np.full((len(self._kept), len(found)), empty, found.dtype)
+                    self._statistics[name] = np.full((self._size, len(found)), empty, found.dtype)
                 self._statistics[name][i] = found
         if self._weights is not None:
             own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
