@@ -7,17 +7,23 @@ already), so that a compiler that inlines them into a loop over chains turns eve
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.samplers.fused.compiler import CannotBuild, build, is_built
 from sgverify.samplers.reading.constants import Clock
-from sgverify.samplers.reading.elementary import ELEMENTARY, definition_of
+from sgverify.samplers.reading.elementary import COMPILED, ELEMENTARY, InPlaceOf, definition_of
 from sgverify.samplers.reading.tape import Operation, Tape, record
+
+PROVED = 4096
+"""The arguments of random bits on which a function in C is held against its definition before its first use."""
 
 _TYPES = {torch.float64: "double", torch.float32: "float", torch.int64: "int64_t"}
 _SUFFIXES = {torch.float64: "f64", torch.float32: "f32"}
@@ -32,6 +38,21 @@ _PREAMBLE = """#include <stdint.h>
 #define ELEMENTARY static inline __attribute__((always_inline))
 ELEMENTARY int64_t bits_of(double x) { int64_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
 ELEMENTARY double of_bits(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+"""
+
+
+_LOOP = """
+void every(const REAL *x, REAL *y, int64_t count)
+{
+    REAL some[64] = {0};
+    for (int64_t at = 0; at < count; at += 64) {
+        const size_t size = (count - at < 64 ? count - at : 64) * sizeof(REAL);
+        memcpy(some, x + at, size);
+        for (int i = 0; i < 64; i++)
+            some[i] = FUNCTION(some[i]);
+        memcpy(y + at, some, size);
+    }
+}
 """
 
 
@@ -62,6 +83,36 @@ def function_text(function: Callable[..., Tensor], dtype: torch.dtype) -> str:
     body, result = _body(tape)
     kind = _TYPES[dtype]
     return f"ELEMENTARY {kind} {called(function, dtype)}(const {kind} x0)\n{{\n{body}\n    return {result};\n}}\n"
+
+
+def loop_text(function: Callable[..., Tensor], dtype: torch.dtype) -> str:
+    """The C function `every(x, y, count)`: y[i] = f(x[i]), 64 entries at a time; y may be x."""
+    kind, name = _TYPES[dtype], called(function, dtype)
+    return with_functions(_LOOP.replace("REAL", kind).replace("FUNCTION", name))
+
+
+def in_c(function: Callable[..., Tensor], dtype: torch.dtype, may_build: bool) -> InPlaceOf | None:
+    """A function in C for `COMPILED`, with the bits of its definition; None if it is not stored, cannot be built or differs."""
+    text = loop_text(function, dtype)
+    if not may_build and not is_built(text):
+        return None
+    try:
+        every: Any = build(text).every
+    except CannotBuild:
+        return None
+    every.argtypes, every.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64], None
+    words = np.random.default_rng(0).integers(0, 256, PROVED * dtype.itemsize, dtype=np.uint8)
+    given = torch.from_numpy(words.view(f"f{dtype.itemsize}"))
+    # Half of them of moderate size, as most arguments are.
+    given[::2] = torch.linspace(-30, 30, PROVED // 2, dtype=torch.float64).to(dtype)
+    made, expected = torch.empty_like(given), definition_of(function, dtype)(given)
+    every(given.data_ptr(), made.data_ptr(), PROVED)
+    same = (made == expected) & (made.signbit() == expected.signbit()) | (made.isnan() & expected.isnan())
+    found: InPlaceOf = every
+    return found if bool(same.all()) else None
+
+
+COMPILED.make = in_c
 
 
 def _body(tape: Tape) -> tuple[str, str]:
@@ -137,4 +188,4 @@ def _number(value: Any) -> str:
     return float(value).hex()
 
 
-__all__ = ["called", "function_text", "with_functions"]
+__all__ = ["called", "function_text", "in_c", "loop_text", "with_functions"]

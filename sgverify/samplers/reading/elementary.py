@@ -5,8 +5,9 @@ with an entry's place in the tensor. The functions here are sequences of IEEE op
 (`double_precision`, `single_precision`); `sgverify.samplers.fused.elementary` translates the same definitions into C. Errors are
 below one unit in the last place in float64 and below 0.51 in float32.
 
-A tape records a call as one operation. Autograd differentiates through a call as often as needed, by rules written in these same
-functions. While torch compiles, torch's own functions stand in: what it generates may round differently in any case.
+On a processor the values come from the functions in C as soon as these repay their making (`COMPILED`); whether they do changes no
+bit. A tape records a call as one operation. Autograd differentiates through a call as often as needed, by rules written in these
+same functions. While torch compiles, torch's own functions stand in: what it generates may round differently in any case.
 """
 
 from __future__ import annotations
@@ -24,8 +25,19 @@ from sgverify.samplers.reading import double_precision, single_precision
 
 Definition = Callable[[Tensor], Tensor]
 
+InPlaceOf = Callable[[int, int, int], None]
+"""A function in C: it writes the values of `count` entries from one address to another, (from, to, count)."""
+
+Maker = Callable[[Callable[..., Tensor], torch.dtype, bool], InPlaceOf | None]
+"""How a function in C is found: the function, its dtype, and whether it may be built; None if it cannot be had."""
+
 # Entries evaluated at once, so that the intermediate results stay in a core's cache.
 _CACHED = 1 << 13
+
+# Rough seconds that a call takes on tensors, and each entry. A function in C is loaded after the first of these times has been
+# spent, if it is stored, and built after the second one: it is never waited for longer than has been waited without it.
+_CALL, _ENTRY = 5e-5, 2e-8
+_TO_LOAD, _TO_BUILD = 0.005, 0.2
 
 
 @dataclass(frozen=True)
@@ -129,7 +141,7 @@ class _Differentiable(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, function: Callable[..., Tensor]) -> Tensor:
-        return definition_of(function, x.dtype)(x)
+        return _values(function, x)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -142,6 +154,34 @@ class _Differentiable(torch.autograd.Function):
         return grads[0] * ELEMENTARY[ctx.function].slope(x, y), None
 
 
+class _Compiled:
+    """The functions in C, each loaded or built once the sequences of tensor operations have taken long enough to repay that."""
+
+    def __init__(self) -> None:
+        self.make: Maker | None = None
+        self._found: dict[tuple[Any, torch.dtype], InPlaceOf | None] = {}
+        self._spent: dict[tuple[Any, torch.dtype], float] = {}
+
+    def find(self, function: Callable[..., Tensor], like: Tensor) -> InPlaceOf | None:
+        """The function in C; None while it has not repaid being made, or if it cannot be made."""
+        key = (function, like.dtype)
+        if key in self._found:
+            return self._found[key]
+        before = self._spent.get(key, 0.0)
+        after = self._spent[key] = before + _CALL + _ENTRY * like.numel()
+        for patience, may_build in ((_TO_LOAD, False), (_TO_BUILD, True)):
+            if before < patience <= after and self.make is not None:
+                found = self.make(function, like.dtype, may_build)
+                if found is not None or may_build:
+                    self._found[key] = found
+                    return found
+        return None
+
+
+COMPILED = _Compiled()
+"""The functions in C. `sgverify.samplers.fused.elementary` sets `make`."""
+
+
 def _evaluated(function: Callable[..., Tensor], x: Tensor, out: Tensor | None) -> Tensor:
     if has_torch_function_unary(x):
         # A tape records the call as one operation.
@@ -152,30 +192,42 @@ def _evaluated(function: Callable[..., Tensor], x: Tensor, out: Tensor | None) -
         result = ELEMENTARY[function].of_torch(x)
     elif x.requires_grad and torch.is_grad_enabled():
         result = _Differentiable.apply(x, function)
-    elif x.numel() <= _CACHED or x.device.type != "cpu" or _transformed(x):
-        result = definition_of(function, x.dtype)(x)
     else:
-        return _in_pieces(definition_of(function, x.dtype), x, out)
+        return _values(function, x, out)
     return result if out is None else out.copy_(result)
 
 
-def _in_pieces(definition: Definition, x: Tensor, out: Tensor | None) -> Tensor:
-    flat = x.reshape(-1)
-    direct = out is not None and out.is_contiguous()
-    made = out.view(-1) if out is not None and direct else torch.empty_like(flat)
-    for start in range(0, len(flat), _CACHED):
-        made[start : start + _CACHED] = definition(flat[start : start + _CACHED])
-    if out is None:
-        return made.view(x.shape)
-    return out if direct else out.copy_(made.view(x.shape))
+def _values(function: Callable[..., Tensor], x: Tensor, out: Tensor | None = None) -> Tensor:
+    """The values at x, in x's layout, or in `out`: in C if that is at hand, else piece by piece on tensors; equal bits."""
+    if x.device.type != "cpu" or not _owns_memory(x):
+        result = definition_of(function, x.dtype)(x)
+        return result if out is None else out.copy_(result)
+    result = torch.empty_like(x) if out is None else out
+    compiled = COMPILED.find(function, x)
+    if compiled is not None and x.is_contiguous() and result.is_contiguous():
+        compiled(x.data_ptr(), result.data_ptr(), x.numel())
+        return result
+    flat = x.contiguous().view(-1)
+    if compiled is not None:
+        made = torch.empty_like(flat)
+        compiled(flat.data_ptr(), made.data_ptr(), len(flat))
+    else:
+        definition = definition_of(function, x.dtype)
+        made = (
+            definition(flat)
+            if len(flat) <= _CACHED
+            else torch.cat(list(map(definition, flat.split(_CACHED))))
+        )
+    return result.copy_(made.view(x.shape))
 
 
-def _transformed(x: Tensor) -> bool:
-    """Is the tensor that of a `torch.func` transformation, which sees no writing in place?"""
-    return bool(torch._C._functorch.is_functorch_wrapped_tensor(x))
+def _owns_memory(x: Tensor) -> bool:
+    """Does the tensor hold its numbers? Those of `torch.func` transformations and of subclasses need not."""
+    return type(x) in (Tensor, torch.nn.Parameter) and not torch._C._functorch.is_functorch_wrapped_tensor(x)
 
 
 __all__ = [
+    "COMPILED",
     "ELEMENTARY",
     "cos",
     "definition_of",

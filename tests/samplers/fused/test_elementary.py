@@ -14,9 +14,11 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused import compiler as compiling
+from sgverify.samplers.fused import elementary as written
 from sgverify.samplers.fused.compiler import NATIVE, build, compiler
-from sgverify.samplers.fused.elementary import called, function_text, with_functions
-from sgverify.samplers.reading.elementary import ELEMENTARY, exp
+from sgverify.samplers.fused.elementary import called, function_text, in_c, loop_text, with_functions
+from sgverify.samplers.reading import elementary
+from sgverify.samplers.reading.elementary import COMPILED, ELEMENTARY, _Compiled, definition_of, exp
 from tests.samplers.reading.elementary_cases import DTYPES, arguments
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
@@ -37,7 +39,7 @@ def loops(*cases: tuple[Callable[..., Tensor], torch.dtype]) -> str:
     return with_functions("\n".join(lines))
 
 
-def in_c(library: ctypes.CDLL, function: Callable[..., Tensor], given: Tensor) -> Tensor:
+def by_loop(library: ctypes.CDLL, function: Callable[..., Tensor], given: Tensor) -> Tensor:
     out = torch.empty_like(given)
     address = ctypes.c_void_p
     getattr(library, f"every_{called(function, given.dtype)}")(
@@ -70,7 +72,7 @@ def library() -> ctypes.CDLL:
 @pytest.mark.parametrize(("function", "dtype"), CASES)
 def test_bits_in_c_are_those_of_the_definition(library, function, dtype: torch.dtype) -> None:
     given = torch.cat([arguments(function, dtype, 1000, seed=7), of_any_bits(dtype, 3000, seed=8)])
-    assert unequal(in_c(library, function, given), function(given)) == 0
+    assert unequal(by_loop(library, function, given), function(given)) == 0
 
 
 @pytest.mark.power
@@ -78,7 +80,7 @@ def test_bits_in_c_are_those_of_the_definition(library, function, dtype: torch.d
 def test_bits_of_millions_in_vector_instructions(as_shipped, function, dtype: torch.dtype) -> None:
     made = build(loops(*CASES))
     given = torch.cat([arguments(function, dtype, 500_000, seed=9), of_any_bits(dtype, 1_000_000, seed=10)])
-    assert unequal(in_c(made, function, given), function(given)) == 0
+    assert unequal(by_loop(made, function, given), function(given)) == 0
 
 
 def test_a_bug_in_the_c_text_is_seen() -> None:
@@ -91,7 +93,7 @@ def test_a_bug_in_the_c_text_is_seen() -> None:
     ):
         assert was in text
         given = arguments(exp, torch.float64, 1000, seed=7)
-        assert unequal(in_c(build(text.replace(was, now)), exp, given), exp(given)) > 0, was
+        assert unequal(by_loop(build(text.replace(was, now)), exp, given), exp(given)) > 0, was
 
 
 def test_only_functions_that_are_called_are_written() -> None:
@@ -123,3 +125,61 @@ def test_a_loop_is_made_of_vector_instructions(as_shipped, function, tmp_path: P
         )
         assert products
         assert not [product for product in products if product[3] == "s"], f"{name}: {set(products)}"
+
+
+@pytest.fixture
+def forgetful(monkeypatch: pytest.MonkeyPatch) -> _Compiled:
+    """Functions of which none has been called or made."""
+    made = _Compiled()
+    made.make = COMPILED.make
+    monkeypatch.setattr(elementary, "COMPILED", made)
+    return made
+
+
+@pytest.mark.parametrize("function", ELEMENTARY, ids=lambda function: function.__name__)
+def test_values_come_from_c_once_that_repays(forgetful, monkeypatch: pytest.MonkeyPatch, function) -> None:
+    for dtype in DTYPES:
+        given = arguments(function, dtype, 400, seed=11)[:600].reshape(20, 30)
+        plain = definition_of(function, dtype)(given)
+        monkeypatch.setattr(elementary, "_TO_BUILD", 1e-9)
+        monkeypatch.setattr(elementary, "_TO_LOAD", 1e-10)
+        assert unequal(function(given), plain) == 0
+        assert forgetful._found[function, dtype] is not None
+        assert unequal(function(given.mT).mT.contiguous(), plain) == 0
+        assert unequal(function(given[:, ::3]).contiguous(), plain[:, ::3].contiguous()) == 0
+        place = torch.empty_like(given.mT)
+        assert function(given.mT, out=place) is place
+        assert unequal(place.mT.contiguous(), plain) == 0
+        itself = given.clone()
+        assert unequal(function(itself, out=itself), plain) == 0
+        assert function(given[:0]).shape == (0, 30)
+
+
+def test_a_function_in_c_that_differs_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert in_c(exp, torch.float64, True) is not None
+    honest = loop_text(exp, torch.float64)
+    wrong = honest.replace("0x1.ef35793c76730p-45", "0x1.ef35793c76731p-45")
+    assert wrong != honest
+    monkeypatch.setattr(written, "loop_text", lambda *given: wrong.replace("0x1.1f730349868cep-29", "0.0"))
+    assert in_c(exp, torch.float64, True) is None
+
+
+def test_without_a_compiler_the_tensor_operations_go_on(forgetful, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "compiler", lambda: None)
+    monkeypatch.setattr(compiling, "_BUILT", {})
+    monkeypatch.setattr(elementary, "_TO_BUILD", 1e-9)
+    given = torch.linspace(-3, 3, 100)
+    assert unequal(exp(given), definition_of(exp, torch.float32)(given)) == 0
+    assert forgetful._found[exp, torch.float32] is None
+
+
+def test_a_few_calls_wait_for_no_compiler(forgetful, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    forgetful.make = lambda function, dtype, may_build: asked.append(may_build)
+    given = torch.ones(1000)
+    for _ in range(60):
+        exp(given)
+    assert asked == []
+    for _ in range(4000):
+        forgetful.find(exp, given)
+    assert asked == [False, True]
