@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from torch import Tensor
 from sgverify.samplers.fused.compiler import CannotBuild, build, is_built
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.elementary import COMPILED, ELEMENTARY, InPlaceOf, definition_of
+from sgverify.samplers.reading.floating_point import KEPT
 from sgverify.samplers.reading.tape import Operation, Tape, record
 
 PROVED = 4096
@@ -74,9 +74,16 @@ def with_functions(text: str) -> str:
     return "\n".join([_PREAMBLE, *(function_text(function, dtype) for function, dtype in wanted), text])
 
 
-@lru_cache(maxsize=64)
 def function_text(function: Callable[..., Tensor], dtype: torch.dtype) -> str:
     """The C function of one element of this dtype."""
+    key = ("text", function, dtype)
+    if key not in KEPT:
+        KEPT[key] = _function_text(function, dtype)
+    found: str = KEPT[key]
+    return found
+
+
+def _function_text(function: Callable[..., Tensor], dtype: torch.dtype) -> str:
     definition = definition_of(function, dtype)
     x = torch.ones(1, dtype=dtype)
     tape, _ = record(lambda: (definition(x),), (x,), (), Clock())

@@ -25,6 +25,7 @@ from sgverify.samplers.reading.coefficients import (
     LOG_2_LOW,
     SIN,
 )
+from sgverify.samplers.reading.floating_point import KEPT as KEPT
 from sgverify.samplers.reading.floating_point import (
     ROUNDING,
     nearest,

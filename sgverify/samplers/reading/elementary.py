@@ -13,15 +13,18 @@ same functions. While torch compiles, torch's own functions stand in: what it ge
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function_unary
+from torch.utils._python_dispatch import _disable_current_modes
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.reading import double_precision, single_precision
+from sgverify.samplers.reading.floating_point import KEPT
 
 Definition = Callable[[Tensor], Tensor]
 
@@ -159,21 +162,21 @@ class _Compiled:
 
     def __init__(self) -> None:
         self.make: Maker | None = None
-        self._found: dict[tuple[Any, torch.dtype], InPlaceOf | None] = {}
         self._spent: dict[tuple[Any, torch.dtype], float] = {}
 
     def find(self, function: Callable[..., Tensor], like: Tensor) -> InPlaceOf | None:
         """The function in C; None while it has not repaid being made, or if it cannot be made."""
         key = (function, like.dtype)
-        if key in self._found:
-            return self._found[key]
+        if key in KEPT:
+            known: InPlaceOf | None = KEPT[key]
+            return known
         before = self._spent.get(key, 0.0)
         after = self._spent[key] = before + _CALL + _ENTRY * like.numel()
         for patience, may_build in ((_TO_LOAD, False), (_TO_BUILD, True)):
             if before < patience <= after and self.make is not None:
                 found = self.make(function, like.dtype, may_build)
                 if found is not None or may_build:
-                    self._found[key] = found
+                    KEPT[key] = found
                     return found
         return None
 
@@ -212,13 +215,16 @@ def _values(function: Callable[..., Tensor], x: Tensor, out: Tensor | None = Non
         made = torch.empty_like(flat)
         compiled(flat.data_ptr(), made.data_ptr(), len(flat))
     else:
-        definition = definition_of(function, x.dtype)
-        made = (
-            definition(flat)
-            if len(flat) <= _CACHED
-            else torch.cat(list(map(definition, flat.split(_CACHED))))
-        )
+        made = _by_tensors(definition_of(function, x.dtype), flat)
     return result.copy_(made.view(x.shape))
+
+
+def _by_tensors(definition: Definition, flat: Tensor) -> Tensor:
+    """The values at the entries, shape (n,), by operations on tensors that no dispatch mode sees, as none sees those in C."""
+    with _disable_current_modes() if torch._C._len_torch_dispatch_stack() else nullcontext():
+        if len(flat) <= _CACHED:
+            return definition(flat)
+        return torch.cat([definition(part) for part in flat.split(_CACHED)])
 
 
 def _owns_memory(x: Tensor) -> bool:

@@ -8,12 +8,16 @@ a signed shift, so that the same operations exist as vector instructions of ever
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 # Adding it to |x| < 2^51 rounds x to a whole number, which the low bits of the sum then hold (two's complement).
 ROUNDING = 1.5 * 2.0**52
+
+KEPT: dict[Any, Any] = {}
+"""What follows from the definitions of the elementary functions, such as their text in C, by what it is."""
 
 _FRACTION = 52
 _ONE = 1023 << _FRACTION

@@ -23,6 +23,7 @@ from sgverify.samplers.reading.coefficients import (
     SIN_SHORT,
 )
 from sgverify.samplers.reading.double_precision import FARTHEST
+from sgverify.samplers.reading.floating_point import KEPT as KEPT
 from sgverify.samplers.reading.floating_point import ROUNDING, polynomial, power_of_low_bits, split
 
 

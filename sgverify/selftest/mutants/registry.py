@@ -17,6 +17,7 @@ FILES = (
     "riemannian",
     "estimators",
     "gradients",
+    "elementary",
     "random_numbers",
     "averages",
     "runs",

@@ -133,6 +133,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> _Compiled:
     made = _Compiled()
     made.make = COMPILED.make
     monkeypatch.setattr(elementary, "COMPILED", made)
+    monkeypatch.setattr(elementary, "KEPT", {})
     return made
 
 
@@ -144,7 +145,7 @@ def test_values_come_from_c_once_that_repays(forgetful, monkeypatch: pytest.Monk
         monkeypatch.setattr(elementary, "_TO_BUILD", 1e-9)
         monkeypatch.setattr(elementary, "_TO_LOAD", 1e-10)
         assert unequal(function(given), plain) == 0
-        assert forgetful._found[function, dtype] is not None
+        assert elementary.KEPT[function, dtype] is not None
         assert unequal(function(given.mT).mT.contiguous(), plain) == 0
         assert unequal(function(given[:, ::3]).contiguous(), plain[:, ::3].contiguous()) == 0
         place = torch.empty_like(given.mT)
@@ -170,7 +171,7 @@ def test_without_a_compiler_the_tensor_operations_go_on(forgetful, monkeypatch: 
     monkeypatch.setattr(elementary, "_TO_BUILD", 1e-9)
     given = torch.linspace(-3, 3, 100)
     assert unequal(exp(given), definition_of(exp, torch.float32)(given)) == 0
-    assert forgetful._found[exp, torch.float32] is None
+    assert elementary.KEPT[exp, torch.float32] is None
 
 
 def test_a_few_calls_wait_for_no_compiler(forgetful, monkeypatch: pytest.MonkeyPatch) -> None:

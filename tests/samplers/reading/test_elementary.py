@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit
 from sgverify.samplers.reading import elementary, floating_point
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock
@@ -144,6 +145,17 @@ def test_a_tape_records_one_operation(function) -> None:
     written = room((value,))
     tape.play_into((y,), (), (), written)
     assert torch.equal(written[0], function(y) * 2.0)
+
+
+@FUNCTIONS
+def test_the_formats_inside_a_call_are_nobody_s_concern(function) -> None:
+    """A float32 function computes in float64; an audit of a run's formats sees float32 alone, as with torch's functions."""
+    audit = DtypeAudit(("tests",))
+    with Audited(audit):
+        value = function(torch.linspace(0.1, 2, 20))
+    assert value.dtype == torch.float32
+    assert audit.found
+    assert not audit.met
 
 
 @pytest.mark.parametrize("name", ["exp", "expm1", "log", "softplus", "sin", "cos"])

@@ -1,0 +1,38 @@
+"""Bugs in elementary functions, which the sampler computes itself."""
+
+from __future__ import annotations
+
+from sgverify.selftest.mutants.catalogue.gradients import LOGISTIC
+from sgverify.selftest.mutants.mutant import Mutant
+
+MUTANTS = (
+    Mutant(
+        name="logistic-of-the-size",
+        family="elementary functions",
+        scheme="sgld-euler",
+        place="sgverify.samplers.reading.double_precision:logistic",
+        was="negative = x < 0.0",
+        now="negative = x > 0.0",
+        settings={**LOGISTIC},
+        reason="1/(1 + e^x) for 1/(1 + e^-x): the branch for large |x| has the other sign",
+    ),
+    Mutant(
+        name="exponential-without-its-square",
+        family="elementary functions",
+        scheme="sgnht-aboba",
+        place="sgverify.samplers.reading.floating_point:polynomial",
+        was="return value + coefficients[0]",
+        now="return value",
+        reason="Horner's rule ends one step early: exp(r) without r^2/2, right to first order",
+    ),
+    Mutant(
+        name="cosine-of-the-other-quarter",
+        family="elementary functions",
+        scheme="sgld-euler",
+        place="sgverify.samplers.reading.double_precision:cos",
+        was="quarter + 1",
+        now="quarter - 1",
+        settings={"target": {"name": "rastrigin", "dim": 1}, "test_function": "theta**2", "steps": 200},
+        reason="cos(x) = sin(x - pi/2): the quarter turn goes the wrong way",
+    ),
+)
