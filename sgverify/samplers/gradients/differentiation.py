@@ -83,7 +83,8 @@ def gradient_by_tracking(potential: Callable[..., Any], points: Tensor, *data: T
 def is_trackable(potential: Callable[..., Any], dim: int, *widths: int) -> bool:
     """Does a potential run on tracked values, and not on torch tensors alone? It is tried once, at 0."""
     try:
-        gradient_by_tracking(potential, torch.zeros(1, dim), *(torch.zeros(1, width) for width in widths))
+        theta, *data = (torch.zeros(1, width, dtype=torch.float64) for width in (dim, *widths))
+        gradient_by_tracking(potential, theta, *data)
     except (DefinitionError, TypeError, AttributeError):
         return False
     return True

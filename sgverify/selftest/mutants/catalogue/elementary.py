@@ -26,13 +26,13 @@ MUTANTS = (
         reason="Horner's rule ends one step early: exp(r) without r^2/2, right to first order",
     ),
     Mutant(
-        name="cosine-of-the-other-quarter",
+        name="sine-of-the-other-half-turn",
         family="elementary functions",
         scheme="sgld-euler",
-        place="sgverify.samplers.reading.double_precision:cos",
-        was="quarter + 1",
-        now="quarter - 1",
+        place="sgverify.samplers.reading.double_precision:sin",
+        was="_of_quarter(quarter, high, low)",
+        now="_of_quarter(quarter + 2, high, low)",
         settings={"target": {"name": "rastrigin", "dim": 1}, "test_function": "theta**2", "steps": 200},
-        reason="cos(x) = sin(x - pi/2): the quarter turn goes the wrong way",
+        reason="sin(x + pi) for sin(x): the reduced argument counts half turns from the other end",
     ),
 )
