@@ -97,7 +97,7 @@ class Comparison:
             self._compare(cell, one, ours)
         one.note = worker.ask("make", task=cell.task())["note"]
         # Compiled loops take whole chunks, and say how many steps these were.
-        steps = worker.ask("time", steps=1)["steps"]
+        steps = worker.ask("time", steps=cell.least)["steps"]
         while (answer := worker.ask("time", steps=steps))["cpu"] < self._effort.seconds / 2:
             grown = self._effort.seconds / max(answer["cpu"], 1e-4)
             steps = math.ceil(answer["steps"] * min(max(grown, 2), 100))

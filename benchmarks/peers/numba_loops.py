@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,12 @@ from benchmarks.peers.problems import (
     HIDDEN,
     LADDER,
     OFFSET,
+    PROBLEMS,
     SIZE,
     SMOOTHING,
     Absent,
     Answer,
+    Problem,
     Task,
     why_absent,
 )
@@ -32,17 +35,11 @@ from benchmarks.peers.problems import (
 def make(task: Task) -> Callable[[int], Answer]:
     """The loop of a problem; raises `Absent`."""
     try:
-        import numba
+        import numba as _numba  # noqa: F401 - is it there?
     except Exception as error:
         raise Absent(why_absent(error)) from error
-    compiled = numba.njit(fastmath=True)
     h, data, thinning = task.problem.h, task.data(), task.thinning
-    special = {"vr-resgld": _exchange, "csgld": _contour, "saga": _table}
-    if task.problem.name in special:
-        loop = special[task.problem.name](compiled, task.numbers.type)
-    else:
-        kinetic = task.problem.scheme == "sghmc-euler-explicit"
-        loop = _plain(compiled, task.numbers.type, _gradient(compiled, task), kinetic)
+    loop = _made(task.problem.name, task.dtype)
 
     def run(steps: int) -> Answer:
         theta = task.starts()
@@ -58,10 +55,21 @@ def make(task: Task) -> Callable[[int], Answer]:
     return run
 
 
-def _gradient(compiled: Any, task: Task) -> Any:
-    name, kind = task.problem.target, task.problem.kind
+@cache
+def _made(problem: str, dtype: str) -> Any:
+    """The compiled loop of a problem, for any number of chains."""
+    import numba
+
+    compiled, real, one = numba.njit(fastmath=True), np.dtype(dtype).type, PROBLEMS[problem]
+    special = {"vr-resgld": _exchange, "csgld": _contour, "saga": _table}
+    if problem in special:
+        return special[problem](compiled, real)
+    return _plain(compiled, real, _gradient(compiled, real, one), one.scheme == "sghmc-euler-explicit")
+
+
+def _gradient(compiled: Any, one: Any, problem: Problem) -> Any:
     # A Python number is float64 in numba; a loop in float32 has constants of its own type.
-    one = task.numbers.type
+    name, kind = problem.target, problem.kind
     size, scale, four, tilt, N, n = one(SIZE), one(SIZE / BATCH), one(4), one(0.25), SIZE, BATCH
 
     @compiled

@@ -39,7 +39,7 @@ def tables(found: Found, first: Mapping[str, Mapping[str, Any]], last: Mapping[s
         (
             cell.name,
             str(cell.chains),
-            f"{measured[0].rate:,.0f}",
+            f"{measured[0].rate:,.0f}" if measured[0].seconds else "not measured",
             *(_ratio(name, measured, one) for name in PEERS),
             _memory(measured, "sgverify"),
             _memory(measured, "blackjax"),
