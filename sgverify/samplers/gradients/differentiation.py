@@ -175,6 +175,9 @@ class Potential:
 
     def sum_over_all(self, theta: Tensor) -> Tensor:
         """The sum of grad likelihood(theta, x_i) over all data, in the order of `add_up`; both have shape (*batch, d)."""
+        if self._summed is not None and self._weights is None:
+            assert self._whole is not None
+            return self.sum_over(theta, self._whole.reshape(len(self._whole), *(1,) * (theta.ndim - 1), -1))
         total = torch.zeros_like(theta)
         for data, weights in self._pieces(theta, None):
             gradients = self.likelihoods(theta, data)
@@ -185,7 +188,8 @@ class Potential:
         """grad prior at theta; both have shape (*batch, d)."""
         if self.tracked_prior:
             return gradient_by_tracking(self.target.prior, theta)
-        return gradient_by_autograd(self.target.prior, theta)
+        own: Callable[[Tensor], Tensor] | None = getattr(self.target.prior, "gradient", None)
+        return gradient_by_autograd(self.target.prior, theta) if own is None else own(theta)
 
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
         """grad likelihood(theta, x_i) for each of n data; theta (*batch, d) and data (n, *, d) give (n, *batch, d)."""
@@ -213,8 +217,8 @@ class Potential:
         size = self._at_once(theta)
         for start in range(0, len(data), size):
             if self._summed is not None:
-                batch = of_batch(self._summed, data[start : start + size])
-                total = total + gradient_by_autograd(batch, theta)
+                likelihood: Any = self.target.likelihood
+                total = total + likelihood.gradient_of_batch(theta, data[start : start + size])
                 continue
             total = add_up(total, self.likelihoods(theta, data[start : start + size]))
         return total

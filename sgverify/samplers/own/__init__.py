@@ -1,5 +1,5 @@
 """How does a user's torch code become a target?
 
 `functions` (a log density or likelihood of one's own), `module_target` and `module_parts` (a torch module with loss, data
-and prior).
+and prior), `module_layout` (its parameters in one vector), `module_gradient` (gradients for many chains at once).
 """

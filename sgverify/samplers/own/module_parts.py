@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,45 +13,9 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError
+from sgverify.samplers.own.module_gradient import ChainGradient, as_one_operation
+from sgverify.samplers.own.module_layout import Layout
 from sgverify.samplers.reading.carrier import Chains
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The positions of a module's parameters in theta: one after the other in the module's order, each row by row."""
-
-    shapes: Mapping[str, tuple[int, ...]]
-
-    @staticmethod
-    def of(module: torch.nn.Module) -> Layout:
-        """The layout of all parameters of a module."""
-        return Layout({name: tuple(value.shape) for name, value in module.named_parameters()})
-
-    @property
-    def dim(self) -> int:
-        """The length of theta."""
-        return sum(math.prod(shape) for shape in self.shapes.values())
-
-    def places(self) -> Iterator[tuple[str, tuple[int, ...], slice]]:
-        """The name, shape and slice of theta of each parameter."""
-        first = 0
-        for name, shape in self.shapes.items():
-            last = first + math.prod(shape)
-            yield name, shape, slice(first, last)
-            first = last
-
-    def unflatten(self, theta: Any) -> dict[str, Any]:
-        """The parameters by name, each of shape (*chains, *shape), from a tensor or array of shape (*chains, d)."""
-        lead = tuple(theta.shape[:-1])
-        return {name: theta[..., place].reshape(*lead, *shape) for name, shape, place in self.places()}
-
-    def flatten(self, parameters: Mapping[str, Tensor]) -> Tensor:
-        """The inverse of `unflatten`: parameters of shape (*chains, *shape) give theta of shape (*chains, d)."""
-        pieces = [
-            parameters[name].reshape(*parameters[name].shape[: parameters[name].ndim - len(shape)], -1)
-            for name, shape in self.shapes.items()
-        ]
-        return torch.cat(pieces, -1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +24,7 @@ class ModuleLikelihood:
 
     A datum is one row of numbers: x and then y, each flattened. `inputs` and `outputs` are the shapes of one x and one y, and
     `kinds` their dtypes for module and loss if these are not the run's dtype. `reduction` is the loss's operation over a batch; a
-    mean is multiplied by the number of data.
+    mean is multiplied by the number of data. `compiled`: gradients are compiled by torch.compile (`ChainGradient`).
     """
 
     module: torch.nn.Module = field(repr=False)
@@ -69,6 +34,7 @@ class ModuleLikelihood:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     kinds: tuple[torch.dtype | None, torch.dtype | None]
+    compiled: bool = False
 
     def __call__(self, theta: Any, x: Any) -> Any:
         """The loss of each datum; theta (*batch, d) and data (*batch, w) give shape (*batch), as values of the carrier."""
@@ -86,43 +52,52 @@ class ModuleLikelihood:
         lead = torch.broadcast_shapes(theta.shape[:-1], rows.shape[:-1])
         flat = theta.expand(*lead, -1).reshape(-1, theta.shape[-1])
         single = rows.expand(*lead, -1).reshape(-1, 1, rows.shape[-1])
-        return torch.func.vmap(self._total)(flat, single).reshape(lead)
+        return torch.func.vmap(self._of_flat)(flat, single).reshape(lead)
 
     def of_batch(self, theta: Tensor, rows: Tensor) -> Tensor:
         """The sum over n data, one pass per chain; theta (*batch, d) and data (n, *batch or 1, w) give shape (*batch)."""
-        lead = theta.shape[:-1]
-        flat = theta.reshape(-1, theta.shape[-1])
-        if all(size == 1 for size in rows.shape[1:-1]):
-            found = torch.func.vmap(self._total, in_dims=(0, None))(flat, rows.reshape(len(rows), -1))
-        else:
-            each = rows.expand(len(rows), *lead, -1).reshape(len(rows), len(flat), -1).movedim(1, 0)
-            found = torch.func.vmap(self._total)(flat, each)
-        return found.reshape(lead)
+        flat, data, shared = _by_chain(theta, rows)
+        found = torch.func.vmap(self._of_flat, in_dims=(0, None if shared else 0))(flat, data)
+        return found.reshape(theta.shape[:-1])
+
+    @as_one_operation
+    def gradient_of_batch(self, theta: Tensor, rows: Tensor) -> Tensor:
+        """The gradient of `of_batch` in theta; shape (*batch, d)."""
+        flat, data, shared = _by_chain(theta, rows)
+        return _laid_out(self._gradient(flat, data, shared=shared).reshape(theta.shape), theta)
 
     def outputs_of(self, theta: Tensor, x: Tensor) -> Tensor:
         """The module's outputs; theta (*chains, d) and n inputs (n, *input) give shape (*chains, n, *output)."""
         flat = theta.reshape(-1, theta.shape[-1])
-        found = torch.func.vmap(self._module, in_dims=(0, None))(flat, x)
+        parts = self.layout.unflatten(flat)
+        found = torch.func.vmap(self._module, in_dims=(0, None))(parts, x)
         return found.reshape(*theta.shape[:-1], *found.shape[1:])
 
-    def raw(self, theta: Tensor, rows: Tensor) -> Tensor:
-        """The loss's own value for a batch; theta (d,) and data (n, w) give shape () or (n, ...)."""
+    def raw(self, parts: Mapping[str, Tensor], rows: Tensor) -> Tensor:
+        """The loss's own value for a batch; the parameters of one chain and data (n, w) give shape () or (n, ...)."""
         width = math.prod(self.inputs)
         x, y = rows[:, :width].reshape(-1, *self.inputs), rows[:, width:].reshape(-1, *self.outputs)
         x, y = (
             item if kind is None else item.to(kind) for item, kind in zip((x, y), self.kinds, strict=True)
         )
-        value: Tensor = self.loss(self._module(theta, x), y)
+        value: Tensor = self.loss(self._module(parts, x), y)
         return value
 
-    def _total(self, theta: Tensor, rows: Tensor) -> Tensor:
-        value = self.raw(theta, rows)
+    @cached_property
+    def _gradient(self) -> ChainGradient:
+        return ChainGradient(self._total, self.layout, self.compiled)
+
+    def _of_flat(self, theta: Tensor, rows: Tensor) -> Tensor:
+        return self._total(self.layout.unflatten(theta), rows)
+
+    def _total(self, parts: Mapping[str, Tensor], rows: Tensor) -> Tensor:
+        value = self.raw(parts, rows)
         if self.reduction == "mean":
             return value * len(rows)
         return value.sum()
 
-    def _module(self, theta: Tensor, x: Tensor) -> Tensor:
-        state = {**self.layout.unflatten(theta), **self._buffers(theta)}
+    def _module(self, parts: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        state = {**parts, **self._buffers(next(iter(parts.values())))}
         value: Tensor = torch.func.functional_call(self.module, state, (x,))
         return value
 
@@ -132,6 +107,20 @@ class ModuleLikelihood:
             name: value.to(like) if value.is_floating_point() else value.to(like.device)
             for name, value in self.module.named_buffers()
         }
+
+
+def _laid_out(found: Tensor, theta: Tensor) -> Tensor:
+    """`found` in the memory layout of theta: a sum of tensors of two layouts takes ten times as long."""
+    return found if theta.is_contiguous() else found.mT.contiguous().mT
+
+
+def _by_chain(theta: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, bool]:
+    """theta as (B, d); data as (B, n, w), or as (n, w) where all chains have the same, which the last value says."""
+    flat = theta.reshape(-1, theta.shape[-1])
+    if all(size == 1 for size in rows.shape[1:-1]):
+        return flat, rows.reshape(len(rows), -1), True
+    each = rows.expand(len(rows), *theta.shape[:-1], -1)
+    return flat, each.reshape(len(rows), len(flat), -1).movedim(1, 0), False
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +140,18 @@ class GaussianPrior:
             f"the prior of a module was evaluated on a {type(theta).__name__}; it takes tensors"
         )
 
+    @as_one_operation
+    def gradient(self, theta: Tensor) -> Tensor:
+        """diag(precision) theta; both have shape (*batch, d)."""
+        kind = (theta.dtype, theta.device)
+        if kind not in self._weights:
+            self._weights[kind] = torch.tensor(self.precision, dtype=torch.float64).to(theta)
+        return theta * self._weights[kind]
+
+    @cached_property
+    def _weights(self) -> dict[Any, Tensor]:
+        return {}
+
 
 @dataclass(frozen=True, eq=False)
 class WrittenPrior:
@@ -169,6 +170,15 @@ class WrittenPrior:
         raise DefinitionError(
             f"the prior of a module was evaluated on a {type(theta).__name__}; it takes tensors"
         )
+
+    @as_one_operation
+    def gradient(self, theta: Tensor) -> Tensor:
+        """The gradient in theta; both have shape (*batch, d)."""
+        return _laid_out(self._gradient(theta.reshape(-1, theta.shape[-1])).reshape(theta.shape), theta)
+
+    @cached_property
+    def _gradient(self) -> ChainGradient:
+        return ChainGradient(lambda parts: self.function(dict(parts)), self.layout)
 
     def _each(self, theta: Tensor) -> Tensor:
         flat = theta.reshape(-1, theta.shape[-1])

@@ -14,7 +14,8 @@ from torch.nn.modules.batchnorm import _NormBase
 from torch.nn.modules.dropout import _DropoutNd
 
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
-from sgverify.samplers.own.module_parts import GaussianPrior, Layout, ModuleLikelihood, WrittenPrior
+from sgverify.samplers.own.module_layout import Layout
+from sgverify.samplers.own.module_parts import GaussianPrior, ModuleLikelihood, WrittenPrior
 from sgverify.targets.target import Target
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -100,6 +101,7 @@ def module_target(
     prior: Prior = 1.0,
     spread: float = 0.01,
     name: str | None = None,
+    compiled: bool = False,
 ) -> ModuleTarget:
     """The posterior of a torch module's parameters: U(theta) = prior(theta) + sum_i loss(module(x_i), y_i).
 
@@ -112,7 +114,9 @@ def module_target(
 
     The chains start at the module's own parameters plus `start` (of the configuration) times `spread`. The module itself is not
     changed (`torch.func.functional_call`); it runs in the dtype of its parameters unless the configuration names another. Each
-    chain has its own minibatches, evaluated in one pass (`torch.func.vmap`).
+    chain has its own minibatches, evaluated in one pass (`torch.func.vmap`), whose tensor operations are recorded once and then
+    called directly: module and loss must be functions of parameters and data alone. `compiled` has torch.compile compile gradients,
+    which takes seconds and a C++ compiler, and pays in long runs of small networks; draws then agree up to rounding alone.
     Raises `DefinitionError` for a module that is random (dropout) or couples the data of a batch (batch norm) in training
     mode, or that `vmap` cannot run; `ConfigurationError` for data, reduction or prior that do not fit.
     """
@@ -128,7 +132,7 @@ def module_target(
     start = layout.flatten({key: value.detach() for key, value in module.named_parameters()})
     said = _reduction(loss, reduction)
     rows, inputs, outputs, kinds = _rows(data)
-    likelihood = ModuleLikelihood(module, loss, said, layout, inputs, outputs, kinds)
+    likelihood = ModuleLikelihood(module, loss, said, layout, inputs, outputs, kinds, compiled)
     if not (spread > 0 and math.isfinite(spread)):
         raise ConfigurationError(f"spread={spread!r}: expected a positive, finite number")
     target = ModuleTarget(
@@ -172,7 +176,7 @@ def check_reduction(likelihood: ModuleLikelihood, theta: Tensor, rows: Tensor, n
         with torch.no_grad():
             first, again = (likelihood.of_batch(theta[None], rows[:, None])[0] for _ in range(2))
             singles = likelihood.of_one(theta, rows)
-            value = likelihood.raw(theta, rows)
+            value = likelihood.raw(likelihood.layout.unflatten(theta), rows)
     except UserError:
         raise
     except Exception as error:
