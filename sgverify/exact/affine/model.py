@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import flint
@@ -222,6 +223,9 @@ def horizon_step(scale: float | Fraction, alpha: Fraction, length: int) -> StepS
 
 Array = Any
 
+_PIECE = 2**13
+"""Step sizes at which a step is evaluated together."""
+
 
 def varying_problem(model: Model) -> VaryingProblem:
     """The chain of `model` at any array of step sizes, with its start, test function and true average.
@@ -254,6 +258,27 @@ def varying_problem(model: Model) -> VaryingProblem:
 
 
 def _arrays(model: Model, steps: Array) -> StepArrays:
+    """The step at all step sizes, piece by piece: what is computed on the way then stays in the processor's cache."""
+    pieces = (_piece(model, steps[first : first + _PIECE]) for first in range(0, max(1, len(steps)), _PIECE))
+    first = next(pieces)
+    if len(steps) <= _PIECE:
+        return first
+    whole = StepArrays(
+        *(
+            None if part is None else np.empty((*part.shape[:-1], len(steps)))
+            for part in (first.map, first.shift, first.covariance, first.injection)
+        )
+    )
+    for number, piece in enumerate(chain([first], pieces)):
+        place = slice(number * _PIECE, (number + 1) * _PIECE)
+        whole.map[..., place], whole.shift[..., place] = piece.map, piece.shift
+        whole.covariance[..., place] = piece.covariance
+        if whole.injection is not None:
+            whole.injection[..., place] = piece.injection
+    return whole
+
+
+def _piece(model: Model, steps: Array) -> StepArrays:
     read = _read(model, steps)
     dim, n, count = model.target.dim, model.size, len(steps)
     precision = np.array([[float(v) for v in row] for row in model.target.precision])

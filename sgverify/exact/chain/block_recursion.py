@@ -160,6 +160,11 @@ def _pairs(subscripts: str, *shapes: tuple[int, ...]) -> list[Any]:
     return np.einsum_path(subscripts, *(np.empty(shape) for shape in shapes), optimize=True)[0]
 
 
+def _congruent(first: str, second: str, b: Array, middle: Array) -> Array:
+    """B middle B^T or B^T middle B, by two products of small matrices at every block."""
+    return np.einsum(second, np.einsum(first, b, middle), b)
+
+
 def _product(left: Array, right: Array) -> Array:
     return np.einsum("ijb,jkb->ikb", left, right)
 
@@ -181,7 +186,7 @@ class Skew:
         b = self.injection[:, :, j]
         value, a, over, fourth = self._terms(b, gradient, form)
         along = np.einsum("pqr,rb->pqb", self.third, a)
-        by_form = contracted("ipb,pqb,jqb->ijb", b, 2 * along + 2 * fourth, b)
+        by_form = _congruent("ipb,pqb->iqb", "iqb,jqb->ijb", b, 2 * along + 2 * fourth)
         return value, 2 * np.einsum("ipb,pb->ib", b, over), by_form
 
     def value_at(self, j: int, gradient: Array, form: Array) -> Array:
@@ -191,7 +196,7 @@ class Skew:
     def _terms(self, b: Array, gradient: Array, form: Array) -> tuple[Array, Array, Array, Array]:
         """v, g, kappa_3(.; E) and kappa_4(., E), in the coordinates of the noise with injection b."""
         a = np.einsum("ipb,ib->pb", b, gradient)
-        e = contracted("ipb,ijb,jqb->pqb", b, form, b)
+        e = _congruent("ipb,ijb->pjb", "pjb,jqb->pqb", b, form)
         over = np.einsum("pqr,qrb->pb", self.third, e)
         fourth = np.einsum("pqrs,rsb->pqb", self.fourth, e)
         return 2 * (a * over).sum(axis=0) + (e * fourth).sum(axis=(0, 1)), a, over, fourth
@@ -224,7 +229,7 @@ class StepVariances:
                 by_gradient[:, j] += more_gradient
                 by_form[:, :, j] += more_form
                 size += float(sizes.value_at(j, np.abs(g), np.abs(e)).sum())
-            values.append(math.fsum(value))
+            values.append(math.fsum(value.tolist()))
         return cls(math.fsum(values), size, by_gradient, by_form, by_covariance)
 
 

@@ -83,7 +83,7 @@ class StackedRun:
         value = self.constant - self.target + np.einsum("i,isb->sb", self.linear, law.vector)
         value += contracted("isb,ij,jsb->sb", law.vector, form, law.vector)
         value += np.einsum("ij,ijsb->sb", form, law.matrix)
-        return math.fsum((self.weights * value).ravel()) / self._weight
+        return _exact_sum(self.weights * value) / self._weight
 
     @cached_property
     def bias_error(self) -> float:
@@ -153,7 +153,7 @@ class StackedRun:
 
     @cached_property
     def _weight(self) -> float:
-        return math.fsum(self.weights.ravel())
+        return _exact_sum(self.weights)
 
     @property
     def _step_error(self) -> float:
@@ -193,6 +193,11 @@ class StackedRun:
         seams += _weighted(derivatives.from_matrix[:, :, :-1], law.seam_matrix)
         # The factor 2: the term of the first step also bounds the effect of errors in the numbers of the start.
         return self._step_error * 2 * rounded + seams
+
+
+def _exact_sum(values: Array) -> float:
+    """The correctly rounded sum of an array, shape (s, B), row by row: Python's floats take several times an array's memory."""
+    return math.fsum(value for row in values for value in row.tolist())
 
 
 def _weighted(left: Array, right: Array) -> float:
