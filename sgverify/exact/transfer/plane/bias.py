@@ -66,7 +66,7 @@ class _Three:
 
 @dataclass
 class GridBiases:
-    """pi_h(phi) - pi(phi) at step sizes h; the final grid of one step size is the first of the next.
+    """pi_h(phi) - pi(phi) at step sizes h; the final grid of one step size is the first of the next. Each is found once.
 
     `memory` is the root mean square of psi, L psi = -(phi - pi(phi)): the effect on pi_h(phi) of a unit of mass that is
     misplaced per unit of time.
@@ -77,13 +77,20 @@ class GridBiases:
     memory: float
     _grid: PlaneGrid | None = field(default=None, repr=False)
     _escapes: dict[float, Escape | None] = field(default_factory=dict, repr=False)
+    _known: dict[float, GridBias] = field(default_factory=dict, repr=False)
 
     def foresee(self, steps: Sequence[float]) -> None:
         """Find the escapes at step sizes that will be asked for: together they take hardly longer than one."""
-        self._escapes.update(zip(steps, plane_escapes(self.reading, steps), strict=True))
+        new = [step for step in steps if step not in self._escapes]
+        self._escapes.update(zip(new, plane_escapes(self.reading, new), strict=True))
 
     def at(self, step: float) -> GridBias:
         """The bias, with the changes under refinement of the grid and under enlargement of the domain."""
+        if step not in self._known:
+            self._known[step] = self._found(step)
+        return self._known[step]
+
+    def _found(self, step: float) -> GridBias:
         if step not in self._escapes:
             self.foresee([step])
         escape = self._escapes[step]
