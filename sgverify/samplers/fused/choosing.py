@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import time
 
+from sgverify.samplers.randomness.philox import ROWS
 from sgverify.samplers.run.leg import Keeping, Leg, Summing
 
 PROVED = 0.05
 """Seconds in which a built kernel is loaded and its first steps are proved (`python -m benchmarks compilers`)."""
+
+WINDOWS = 2
+"""The windows of steps, at the beginning and at the end of a leg, that a proof takes on torch as well."""
 
 TIMED = 0.03
 """Seconds of steps on torch after which their pace is taken to be known; a run that is over before needs no kernel."""
@@ -32,9 +36,18 @@ def is_candidate(leg: Leg) -> bool:
     )
 
 
-def pays(steps: range, pace: float) -> bool:
-    """Would these steps, at so many seconds for one on torch, take longer than proving a kernel that is built?"""
-    return pace * len(steps) > PROVED
+def pays(leg: Leg, steps: range, pace: float) -> bool:
+    """Would these steps of a leg, at so many seconds for one on torch, take longer than proving a kernel that is built?"""
+    return pace * (len(steps) - WINDOWS * compared(leg)) > PROVED
+
+
+def compared(leg: Leg) -> int:
+    """The steps of a window of the proof: enough to use every position in a block of each random stream."""
+    scheme, choice = leg.bound.definition, leg.settings.gradient
+    used = [scheme.draws * leg.target.dim]
+    if choice.estimator.draws_data:
+        used.append(choice.batch * scheme.minibatches)
+    return max(-(-2 * ROWS // number) for number in used if number) if any(used) else 1
 
 
 class TimedStart:

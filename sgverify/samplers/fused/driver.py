@@ -15,11 +15,10 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.fused.choosing import is_candidate, pays
+from sgverify.samplers.fused.choosing import compared, is_candidate, pays
 from sgverify.samplers.fused.compiler import CannotBuild
 from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
-from sgverify.samplers.randomness.philox import ROWS
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import Motion, State
@@ -81,7 +80,7 @@ def fused(leg: Leg, pace: float | None) -> Fused | None:
     wanted = leg.settings.compiled
     if not is_candidate(leg):
         return None
-    if wanted == "auto" and (pace is None or not pays(leg.steps, pace)):
+    if wanted == "auto" and (pace is None or not pays(leg, leg.steps, pace)):
         return None
     patience = math.inf if wanted == "kernel" or pace is None else pace * len(leg.steps)
     try:
@@ -113,7 +112,7 @@ def _proved(leg: Leg, patience: float) -> Kernel:
         asked = observer.sums(leg.places, steps.start + 1, first).asked
     kernel = Kernel(leg, asked, patience)
     # Also with the last random numbers of the run, from the same state: a bug may only show at a later step.
-    for window in (steps, steps[-min(len(steps), _shown(leg)) :]):
+    for window in (steps, steps[-min(len(steps), compared(leg)) :]):
         _show(leg, kernel, window, asked)
     return kernel
 
@@ -187,16 +186,7 @@ def _room(leg: Leg, kept: np.ndarray) -> Room:
 
 def _sizes(leg: Leg, steps: range) -> np.ndarray:
     """The sizes of the compared steps, shape (K, S)."""
-    return step_sizes(leg.rows, steps.start, min(len(steps), _shown(leg)))
-
-
-def _shown(leg: Leg) -> int:
-    """The number of compared steps: enough to use every position in a block of each random stream."""
-    scheme, choice = leg.bound.definition, leg.settings.gradient
-    used = [scheme.draws * leg.target.dim]
-    if choice.estimator.draws_data:
-        used.append(choice.batch * scheme.minibatches)
-    return max(-(-2 * ROWS // number) for number in used if number) if any(used) else 1
+    return step_sizes(leg.rows, steps.start, min(len(steps), compared(leg)))
 
 
 def _numbers(leg: Leg) -> int:

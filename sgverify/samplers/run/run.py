@@ -108,7 +108,7 @@ class Ensemble(Assembly):
             yield block
             if timed_start is not None and self._pace is not None:
                 timed_start = None
-                if pays(range(done, leg.steps.stop), self._pace):
+                if pays(leg, range(done, leg.steps.stop), self._pace):
                     # The next leg begins here, by a kernel if one can be made.
                     return
 

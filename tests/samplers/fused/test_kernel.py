@@ -13,6 +13,7 @@ from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, po
 from sgverify.samplers.fused import choosing, driver
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.compiler import compiler
+from sgverify.samplers.run.leg import Leg
 from sgverify.samplers.run.pausing import Run
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
@@ -150,12 +151,17 @@ def test_a_long_run_takes_the_kernel_by_itself(
     assert compiled_texts
 
 
+def first_leg(target: Target, steps: int) -> Leg:
+    ensemble = Ensemble(ABOBA, target, fixed([0.02], [steps]), Settings(chains=1))
+    return ensemble.leg(ensemble.begin())
+
+
 def test_a_kernel_is_built_only_where_that_pays(line: Target, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of 100 steps that take 0.01 s each on torch, for a kernel that is built, or takes longer than that to build."""
+    """A run of 100 steps beside those of its proof, for a kernel that is built, or takes longer than the run to build."""
     made: list[bool] = []
     monkeypatch.setattr(driver, "_proved", lambda leg, patience: made.append(patience >= compiling.SLOWEST))
-    ensemble = Ensemble(ABOBA, line, fixed([0.02], [100]), Settings(chains=1))
-    leg = ensemble.leg(ensemble.begin())
+    proof = choosing.WINDOWS * choosing.compared(first_leg(line, 100))
+    leg = first_leg(line, 100 + proof)
     monkeypatch.setattr(driver, "Fused", lambda *given: given)
     for pace in (None, choosing.PROVED / 101, choosing.PROVED / 99, compiling.SLOWEST / 99):
         driver.fused(leg, pace)
