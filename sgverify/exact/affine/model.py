@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import flint
@@ -259,23 +258,16 @@ def varying_problem(model: Model) -> VaryingProblem:
 
 def _arrays(model: Model, steps: Array) -> StepArrays:
     """The step at all step sizes, piece by piece: what is computed on the way then stays in the processor's cache."""
-    pieces = (_piece(model, steps[first : first + _PIECE]) for first in range(0, max(1, len(steps)), _PIECE))
-    first = next(pieces)
-    if len(steps) <= _PIECE:
-        return first
-    whole = StepArrays(
-        *(
-            None if part is None else np.empty((*part.shape[:-1], len(steps)))
-            for part in (first.map, first.shift, first.covariance, first.injection)
-        )
+    pieces = [_piece(model, steps[first : first + _PIECE]) for first in range(0, len(steps), _PIECE)]
+    if len(pieces) == 1:
+        return pieces[0]
+    injections = [piece.injection for piece in pieces if piece.injection is not None]
+    return StepArrays(
+        np.concatenate([piece.map for piece in pieces], axis=-1),
+        np.concatenate([piece.shift for piece in pieces], axis=-1),
+        np.concatenate([piece.covariance for piece in pieces], axis=-1),
+        np.concatenate(injections, axis=-1) if injections else None,
     )
-    for number, piece in enumerate(chain([first], pieces)):
-        place = slice(number * _PIECE, (number + 1) * _PIECE)
-        whole.map[..., place], whole.shift[..., place] = piece.map, piece.shift
-        whole.covariance[..., place] = piece.covariance
-        if whole.injection is not None:
-            whole.injection[..., place] = piece.injection
-    return whole
 
 
 def _piece(model: Model, steps: Array) -> StepArrays:
