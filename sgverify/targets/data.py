@@ -1,6 +1,7 @@
 """The data of a posterior: given in the configuration, read from a file, or drawn from a seed.
 
-A CSV, npy or npz file is read once and identified by the hash of its content.
+A CSV, npy, npz or Parquet file is read once and identified by the hash of its content. A large npy file stays on disk: it is
+mapped, and whoever runs over its data takes them piece by piece.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,25 +19,37 @@ import numpy as np
 from sgverify.errors import ConfigurationError
 from sgverify.targets.constants import LARGEST, is_list, shown
 
+MAPPED = 2**25
+"""Bytes from which an npy file is mapped; a smaller one is copied, and may change on disk afterwards."""
+
+_PIECE, _ROWS = 2**20, 2**16
+
 FILE_KEYS = ("file", "columns", "key", "sha256")
 """The configuration keys below `target.` that concern a data file."""
 
 
 def content_hash(file: str) -> str:
     """The SHA-256 of a file's content, in hexadecimal; raises `ConfigurationError` where it cannot be read."""
-    return hashlib.sha256(_content(file)).hexdigest()
+    digest = hashlib.sha256()
+    try:
+        with Path(file).open("rb") as opened:
+            while piece := opened.read(_PIECE):
+                digest.update(piece)
+    except OSError as error:
+        _refuse_file(file, error)
+    return digest.hexdigest()
 
 
 def read_file(given: Mapping[str, Any]) -> np.ndarray:
     """The numbers of `target.file`, the configured `columns` in their order. Shape (N, w), float64.
 
     A CSV file has a header where its first line holds anything but numbers; columns are named, or counted from 0. An npz
-    file needs `key` where it holds several arrays. `sha256`, where it is given, has to be the content's. Raises
-    `ConfigurationError` for a file that is missing, empty, ragged or changed, or that holds anything but finite numbers.
+    file needs `key` where it holds several arrays. The columns of a Parquet file, for which pyarrow is installed, have names.
+    `sha256`, where it is given, has to be the content's. Raises `ConfigurationError` for a file that is missing, empty, ragged
+    or changed, or that holds anything but finite numbers.
     """
     file = str(given["file"])
-    content = _content(file)
-    digest = hashlib.sha256(content).hexdigest()
+    digest = content_hash(file)
     if given.get("sha256", digest) != digest:
         raise ConfigurationError(
             f"target.file={file!r} has changed: its content has the SHA-256 {digest[:12]}..., and target.sha256 is "
@@ -44,23 +57,26 @@ def read_file(given: Mapping[str, Any]) -> np.ndarray:
         )
     suffix = Path(file).suffix.lower()
     if suffix in (".npy", ".npz"):
-        names, table = None, _array(file, content, given.get("key"))
+        names, table = None, _array(file, given.get("key"))
+    elif "key" in given:
+        raise ConfigurationError(
+            f"target.key={given['key']!r} names an array of an npz file, and target.file={file!r} is none; leave it out"
+        )
     elif suffix in (".csv", ".tsv", ".txt"):
-        if "key" in given:
-            raise ConfigurationError(
-                f"target.key={given['key']!r} names an array of an npz file, and target.file={file!r} is none; leave it out"
-            )
+        content = _content(file)
         names, table = _csv(file, content, suffix)
+    elif suffix == ".parquet":
+        names, table = _parquet(file, given.get("columns"))
     else:
         raise ConfigurationError(
-            f"target.file={file!r}: expected a file named *.csv, *.tsv, *.txt, *.npy or *.npz; rename it"
+            f"target.file={file!r}: expected a file named *.csv, *.tsv, *.txt, *.npy, *.npz or *.parquet; rename it"
         )
     width = table.shape[1]
-    if given.get("columns") is not None:
+    if given.get("columns") is not None and suffix != ".parquet":
         table = np.ascontiguousarray(table[:, _places(file, names, width, given["columns"])])
-    wrong = np.argwhere(~np.isfinite(table))
-    if len(wrong):
-        row, column = wrong[0].tolist()
+    wrong = _first(table, lambda piece: ~np.isfinite(piece))
+    if wrong is not None:
+        row, column = wrong
         if suffix in (".csv", ".tsv", ".txt"):
             _refuse_text(
                 file, content, suffix, names, row, _places(file, names, width, given.get("columns"))[column]
@@ -76,18 +92,35 @@ def _content(file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigurationError(
-            f"target.file={file!r}: cannot be read ({error.strerror or error}); give a CSV, npy or npz file"
-        ) from None
+        _refuse_file(file, error)
 
 
-def _array(file: str, content: bytes, key: str | None) -> np.ndarray:
+def _refuse_file(file: str, error: OSError) -> NoReturn:
+    raise ConfigurationError(
+        f"target.file={file!r}: cannot be read ({error.strerror or error}); give a CSV, npy, npz or Parquet file"
+    ) from None
+
+
+def _first(table: np.ndarray, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int, int] | None:
+    """Row and column of the first entry for which `wrong` holds; a mapped table is visited piece by piece."""
+    for start in range(0, len(table), _ROWS):
+        found = np.argwhere(wrong(table[start : start + _ROWS]))
+        if len(found):
+            return start + int(found[0][0]), int(found[0][1])
+    return None
+
+
+def _array(file: str, key: str | None) -> np.ndarray:
     try:
-        found = np.load(io.BytesIO(content), allow_pickle=False)
+        if Path(file).suffix.lower() == ".npy" and Path(file).stat().st_size > MAPPED:
+            found = np.load(file, mmap_mode="r", allow_pickle=False)
+        else:
+            found = np.load(io.BytesIO(_content(file)), allow_pickle=False)
         arrays = dict(found) if isinstance(found, np.lib.npyio.NpzFile) else {"": found}
     except (ValueError, OSError, EOFError) as error:
         # Of bytes that are no array, numpy's message recommends unpickling them, which would run code in them.
-        why = "it holds no array of numpy, or objects" if "pickle" in str(error) else str(error)
+        unread = any(word in str(error) for word in ("pickle", "Python objects"))
+        why = "it holds no array of numpy, or objects" if unread else str(error)
         raise ConfigurationError(
             f"target.file={file!r}: numpy cannot read it ({why}); expected arrays of numbers, written by numpy.save or numpy.savez"
         ) from None
@@ -101,7 +134,38 @@ def _array(file: str, content: bytes, key: str | None) -> np.ndarray:
         raise ConfigurationError(
             f"target.file={file!r}: the array is {array.dtype} of shape {array.shape}; expected numbers of shape (N,) or (N, w)"
         )
-    return np.asarray(array, dtype=np.float64).reshape(len(array), -1)
+    # A mapped array stays mapped, as `np.asanyarray` keeps its class.
+    return np.asanyarray(array, dtype=np.float64).reshape(len(array), -1)
+
+
+def _parquet(file: str, columns: Sequence[Any] | None) -> tuple[list[str], np.ndarray]:
+    """The configured columns of a Parquet file and their names, one group of rows after another."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise ConfigurationError(
+            f"target.file={file!r}: a Parquet file is read by pyarrow, which is not installed; expected it; "
+            "install sgverify[parquet], or give a CSV or npy file"
+        ) from None
+    try:
+        stored = parquet.ParquetFile(file)
+        names = list(stored.schema_arrow.names)
+        places = _places(file, names, len(names), columns)
+        chosen = [names[place] for place in places]
+        table = np.empty((stored.metadata.num_rows, len(chosen)))
+        row = 0
+        for batch in stored.iter_batches(batch_size=_ROWS, columns=chosen):
+            for k, name in enumerate(chosen):
+                values = batch.column(name).to_numpy(zero_copy_only=False)
+                table[row : row + len(values), k] = values
+            row += batch.num_rows
+    except (ArrowException, OSError, ValueError, TypeError) as error:
+        raise ConfigurationError(
+            f"target.file={file!r}: pyarrow cannot read numbers from it ({error}); expected columns of numbers"
+        ) from None
+    if not table.size:
+        raise ConfigurationError(f"target.file={file!r} holds no data; expected one row for each datum")
+    return names, table
 
 
 def _csv(file: str, content: bytes, suffix: str) -> tuple[list[str] | None, np.ndarray]:
@@ -215,6 +279,8 @@ def read_data(value: Any, dim: int | None, labels: int = 0) -> np.ndarray:
 
     Shape (N, d + labels).
     """
+    if isinstance(value, np.ndarray) and value.ndim in (1, 2) and value.size and value.dtype.kind in "fiu":
+        return _read_array(value, dim, labels)
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not is_list(value):
@@ -229,30 +295,32 @@ def read_data(value: Any, dim: int | None, labels: int = 0) -> np.ndarray:
     width = dim + labels if dim is not None else len(rows[0])
     for i, row in enumerate(rows):
         if len(row) != width or width <= labels:
-            why = "because target.dim is given" if dim is not None else "as in the first datum"
-            what = "the covariates and then what they explain, " if labels else ""
-            least = "at least one number" if not labels else f"at least {labels + 1} numbers, {what[:-2]}"
-            raise ConfigurationError(
-                f"target.data[{i}]={shown(value[i])}: expected "
-                f"{f'{width} numbers, {what}{why}' if width > labels else least}; give every datum the same length"
-            )
+            _refuse_length(i, value[i], width, dim, labels)
         for entry in row:
             _check_entry(f"target.data[{i}]", entry)
     return frozen([[float(entry) for entry in row] for row in rows])
 
 
-def exact_sum(data: np.ndarray) -> tuple[Fraction, ...]:
-    """sum_i x_i, exactly: every float64 is a dyadic rational. Shape (N, d) -> (d,)."""
-    mantissa, exponent = np.frexp(data)
-    # x = k 2^(e - 53); halves of k, summed for each e, stay inside int64.
-    high, low = np.divmod((mantissa * 2.0**53).astype(np.int64), 2**26)
-    total = [Fraction(0)] * data.shape[1]
-    for column in range(data.shape[1]):
-        for e in np.unique(exponent[:, column]):
-            chosen = exponent[:, column] == e
-            whole = int(high[chosen, column].sum()) * 2**26 + int(low[chosen, column].sum())
-            total[column] += whole * Fraction(2) ** (int(e) - 53)
-    return tuple(total)
+def _read_array(value: np.ndarray, dim: int | None, labels: int) -> np.ndarray:
+    """Data that are an array already, checked without a list of them; what is mapped from a file is not copied."""
+    table = value.reshape(len(value), -1)
+    width = dim + labels if dim is not None else table.shape[1]
+    if table.shape[1] != width or width <= labels:
+        _refuse_length(0, table[0].tolist(), width, dim, labels)
+    wrong = _first(table, lambda piece: ~(np.abs(piece.astype(np.float64)) <= LARGEST))
+    if wrong is not None:
+        _check_entry(f"target.data[{wrong[0]}]", table[wrong].item())
+    return table if isinstance(table, np.memmap) and table.dtype == np.float64 else frozen(table)
+
+
+def _refuse_length(place: int, datum: Any, width: int, dim: int | None, labels: int) -> NoReturn:
+    why = "because target.dim is given" if dim is not None else "as in the first datum"
+    what = "the covariates and then what they explain, " if labels else ""
+    least = "at least one number" if not labels else f"at least {labels + 1} numbers, {what[:-2]}"
+    raise ConfigurationError(
+        f"target.data[{place}]={shown(datum)}: expected "
+        f"{f'{width} numbers, {what}{why}' if width > labels else least}; give every datum the same length"
+    )
 
 
 def check_amount(size: int, width: int) -> None:

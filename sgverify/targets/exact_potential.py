@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from sgverify.targets.data import exact_sum
 from sgverify.targets.form import DataTable, Form, Monomial, Quadratic, quadratic_of, read_form
 from sgverify.targets.potential import PairPotential, Potential, Vector
+from sgverify.targets.power_sums import PolynomialVectors, PowerSums
 
 _ZERO = fmpq(0)
 
@@ -43,6 +43,9 @@ class ExactPotential:
         """U as an exact quadratic function; the data enter through their number and the sums of their products."""
         form = dict(read_form(self.prior, self.dim))
         if self.data is not None:
+            self._sums.prepare(
+                z for of_theta, of_data in self._likelihood.items() if any(of_theta) for z in of_data
+            )
             for of_theta, of_data in self._likelihood.items():
                 # What does not depend on theta changes no average.
                 if any(of_theta):
@@ -63,15 +66,24 @@ class ExactPotential:
 
     def power_sum(self, exponents: Monomial) -> Fraction:
         """sum_i prod_j x_ij^a_j, exactly, for the exponents a: all that a polynomial potential asks of the data."""
-        assert self.data is not None
-        if exponents not in self._power_sums:
-            if sum(exponents) == 1:
-                place = exponents.index(1)
-                self._power_sums[exponents] = exact_sum(self.data[:, place : place + 1])[0]
-            else:
-                products, scale = self._table.products(exponents)
-                self._power_sums[exponents] = Fraction(sum(products), scale)
-        return self._power_sums[exponents]
+        return self._sums[exponents]
+
+    @cached_property
+    def data_vectors(self) -> PolynomialVectors:
+        """(H_i, g_i) with N grad likelihood(theta, x_i) = H_i theta + g_i, for a quadratic potential, as polynomials in x_i.
+
+        The upper triangle of H_i row by row, then g_i. Shape (N, d (d + 3) / 2).
+        """
+        size, d = fmpq(len(self._sums.data)), self.dim
+        linear = {place: form for (place,), form in self._of_degree(1)}
+        curved = {(j, k): form for (j, k), form in self._of_degree(2)}
+        forms = [
+            {z: c * size * (2 if j == k else 1) for z, c in curved.get((j, k), {}).items()}
+            for j in range(d)
+            for k in range(j, d)
+        ]
+        forms += [{z: c * size for z, c in linear.get(place, {}).items()} for place in range(d)]
+        return PolynomialVectors(self._sums, forms)
 
     @cached_property
     def data_quadratics(self) -> DataQuadratics:
@@ -125,8 +137,9 @@ class ExactPotential:
         return DataTable(self.data)
 
     @cached_property
-    def _power_sums(self) -> dict[Monomial, Fraction]:
-        return {(0,) * self._width: Fraction(len(self.data))} if self.data is not None else {}
+    def _sums(self) -> PowerSums:
+        assert self.data is not None
+        return PowerSums(self.data)
 
     def _of_degree(self, degree: int) -> list[tuple[list[int], Form]]:
         """The terms of one degree in theta of the likelihood: the coordinates of their factors, and their coefficients."""

@@ -15,6 +15,7 @@ from sgverify.targets.exact_potential import DataQuadratics, ExactPotential
 from sgverify.targets.form import Monomial, Quadratic, Rows, inverse, solved
 from sgverify.targets.line import SMALLEST, condense
 from sgverify.targets.potential import PairPotential, Potential
+from sgverify.targets.power_sums import PolynomialVectors
 
 if TYPE_CHECKING:
     from sgverify.targets.landscape import Landscape
@@ -113,6 +114,16 @@ class Target:
         self.check_data()
         _ = self.precision
         return self._exact.data_quadratics
+
+    def data_vectors(self) -> PolynomialVectors:
+        """H_i and g_i of `data_quadratics` as polynomials in the data, with their joint power sums: no list of N numbers.
+
+        Shape (N, d (d + 3) / 2). Raises `ConfigurationError` for a target without data and `DefinitionError` where U is not
+        quadratic.
+        """
+        self.check_data()
+        _ = self.precision
+        return self._exact.data_vectors
 
     def data_gradients(self) -> list[tuple[Fraction, ...]]:
         """y_i = N grad likelihood(theta, x_i), less its average over i: exact, summing to zero. Shape (N, d).

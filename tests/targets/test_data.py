@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError
-from sgverify.targets.data import draw_data, exact_sum, read_data
+from sgverify.targets.data import draw_data, read_data
 from sgverify.targets.form import DataTable
+from sgverify.targets.power_sums import PowerSums
 
 finite = st.floats(-1e100, 1e100, allow_nan=False)
 
@@ -49,13 +50,16 @@ def test_drawn_data_cannot_be_written_to() -> None:
 @given(st.lists(finite, min_size=1, max_size=30))
 def test_the_sum_is_exact(values: list[float]) -> None:
     data = read_data(values, None)
-    assert exact_sum(data) == (sum(map(Fraction, values)),)
+    assert PowerSums(data)[(1,)] == sum(map(Fraction, values))
+    assert PowerSums(data)[(3,)] == sum(Fraction(value) ** 3 for value in values)
     whole, scale = DataTable(data).products((1,))
     assert [Fraction(k, scale) for k in whole] == list(map(Fraction, values))
 
 
 def test_the_sum_of_many_data_does_not_overflow() -> None:
-    assert exact_sum(np.full((5000, 2), 0.1)) == (5000 * Fraction(0.1),) * 2
+    sums = PowerSums(np.full((50_000, 2), 0.1))
+    assert sums[(1, 0)] == 50_000 * Fraction(0.1)
+    assert sums[(4, 4)] == 50_000 * Fraction(0.1) ** 8
 
 
 def test_lists_of_lists_give_the_dimension() -> None:

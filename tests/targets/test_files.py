@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from sgverify.configuration import load_configuration
 from sgverify.configuration.loading import settings_of
 from sgverify.errors import ConfigurationError
 from sgverify.targets import Target, build_target
+from sgverify.targets import data as data_files
+from sgverify.targets.data import content_hash, read_file
 
 TABLE = "id,x,weight,y\na,1.0,2.5,0\nb,-2,0.5,1\nc,3e-1,7,1\n"
 WANTED = [[1.0, 0.0], [-2.0, 1.0], [0.3, 1.0]]
@@ -168,3 +172,44 @@ def test_the_command_line_says_it_once_and_exits_with_2(capsys: pytest.CaptureFi
 
     assert main(["verify", "sgld-euler", "--set", "target.file=no-such-file.csv"]) == 2
     assert capsys.readouterr().err.count("cannot be read") == 1
+
+
+def test_a_large_npy_file_is_mapped_and_read_as_a_small_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The posterior is the same; a wrong number is found in its piece, and the file is not copied."""
+    file = tmp_path / "data.npy"
+    values = np.random.default_rng(0).standard_normal(1000)
+    np.save(file, values)
+    small = build(name="gaussian-mean", file=str(file))
+    monkeypatch.setattr(data_files, "MAPPED", 0)
+    monkeypatch.setattr(data_files, "_ROWS", 64)
+    mapped = build(name="gaussian-mean", file=str(file))
+    assert isinstance(mapped.data, np.memmap)
+    assert mapped.mean == small.mean
+    assert content_hash(str(file)) == hashlib.sha256(file.read_bytes()).hexdigest()
+    values[700] = np.nan
+    np.save(file, values)
+    with pytest.raises(ConfigurationError, match="datum 700"):
+        build(name="gaussian-mean", file=str(file))
+
+
+def test_a_parquet_file_holds_named_columns(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed (sgverify[parquet])")
+    arrow = pytest.importorskip("pyarrow")
+    file, x = tmp_path / "data.parquet", np.random.default_rng(0).standard_normal((500, 2))
+    parquet.write_table(
+        arrow.table({"a": x[:, 0], "b": x[:, 1], "name": ["n"] * 500}), file, row_group_size=64
+    )
+    found = read_file({"file": str(file), "columns": ["b", "a"]})
+    assert np.array_equal(found, x[:, ::-1])
+    with pytest.raises(ConfigurationError, match="columns of numbers"):
+        read_file({"file": str(file)})
+
+
+def test_a_parquet_file_without_pyarrow_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "data.parquet"
+    file.write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigurationError, match=r"sgverify\[parquet\]"):
+        read_file({"file": str(file)})

@@ -190,12 +190,12 @@ def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Tar
         law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced)
         blocks = target.size // table.batch
         return GradientNoise(name, law.noise_at(target.mean), sweeps=sweeps, blocks=blocks, minibatch=law)
-    vectors = target.data_gradients()
+    vectors = target.data_vectors().last(target.dim)
     if estimator.exchangeable:
         within, across = block_covariances(vectors, table.batch)
         components: Sequence[Component] = ()
         if target.dim == 1:
-            components = independent_components(block_moments([y for (y,) in vectors], table.batch))
+            components = independent_components(block_moments(vectors, table.batch))
         return GradientNoise(
             name,
             within,

@@ -27,6 +27,7 @@ from typing import Any
 from flint import fmpq, fmpq_mat
 
 from sgverify.errors import ConfigurationError
+from sgverify.targets.power_sums import PolynomialVectors
 
 Pattern = tuple[int, ...]
 """A partition pi: the powers of distinct blocks in a joint moment, largest first."""
@@ -40,23 +41,17 @@ class Component:
     moments: tuple[fmpq, ...]
 
 
-def block_moments(values: Sequence[Any], batch: int, *, order: int = 4) -> dict[Pattern, fmpq]:
+def block_moments(
+    values: Sequence[Any] | PolynomialVectors, batch: int, *, order: int = 4
+) -> dict[Pattern, fmpq]:
     """m_pi for every partition pi of 0 to `order`; 0 where an epoch has fewer blocks than pi has parts.
 
-    `values` are N exact numbers, of which a block holds `batch`; they are centred here.
+    `values` are N exact numbers, or as many polynomials in the data; a block holds `batch` of them. They are centred here.
     """
     size = len(values)
     if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= size:
         raise ConfigurationError(f"batch={batch!r}: a block of a permutation holds 1 to {size} of its data")
-    exact = [Fraction(value) for value in values]
-    centre = sum(exact, Fraction(0)) / size
-    scale = math.lcm(*(value.denominator for value in exact)) * size
-    whole = [int((value - centre) * scale) for value in exact]
-    sums = [size]
-    powers = [1] * size
-    for _ in range(order):
-        powers = [p * u for p, u in zip(powers, whole, strict=True)]
-        sums.append(sum(powers))
+    sums, scale = _centred_sums(values, order)
     found = {}
     for pattern in partitions(order):
         total = fmpq(0)
@@ -66,9 +61,32 @@ def block_moments(values: Sequence[Any], batch: int, *, order: int = 4) -> dict[
                 chosen = math.prod(math.perm(batch, len(block)) for block in groups)
                 # A term with more distinct data than exist is absent from the moment.
                 if chosen:
-                    total += fmpq(chosen * _distinct(sizes, sums), math.perm(size, len(sizes)))
+                    total += fmpq(chosen, math.perm(size, len(sizes))) * _distinct(sizes, sums)
         found[pattern] = total / fmpq(batch * scale) ** sum(pattern)
     return found
+
+
+def _centred_sums(values: Sequence[Any] | PolynomialVectors, order: int) -> tuple[list[Any], int]:
+    """N and the sums of the powers 1 to `order` of the centred values times a whole number, and that number."""
+    size = len(values)
+    if isinstance(values, PolynomialVectors):
+        found = values.power_sums([(k,) for k in range(order + 1)])
+        raw = [fmpq(size), *(found[(k,)] for k in range(1, order + 1))]
+        centre = raw[1] / size if order else fmpq(0)
+        return [
+            sum((math.comb(k, j) * (-centre) ** (k - j) * raw[j] for j in range(k + 1)), fmpq(0))
+            for k in range(order + 1)
+        ], 1
+    exact = [Fraction(value) for value in values]
+    middle = sum(exact, Fraction(0)) / size
+    scale = math.lcm(*(value.denominator for value in exact)) * size
+    whole = [int((value - middle) * scale) for value in exact]
+    sums: list[Any] = [size]
+    powers = [1] * size
+    for _ in range(order):
+        powers = [p * u for p, u in zip(powers, whole, strict=True)]
+        sums.append(sum(powers))
+    return sums, scale
 
 
 def independent_components(moments: Mapping[Pattern, fmpq]) -> list[Component]:
@@ -131,7 +149,7 @@ def _set_partitions(count: int) -> tuple[Pattern, ...]:
     return tuple(found)
 
 
-def _distinct(sizes: Pattern, sums: Sequence[int]) -> int:
+def _distinct(sizes: Pattern, sums: Sequence[Any]) -> Any:
     """A_lambda from the power sums: the last index differs from the others, or equals one of them."""
     if not sizes:
         return 1

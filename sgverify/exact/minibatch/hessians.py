@@ -28,9 +28,9 @@ from weakref import WeakKeyDictionary
 from flint import Ordering, fmpq, fmpq_mat, fmpz_mpoly, fmpz_mpoly_ctx
 
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
-from sgverify.exact.minibatch.law import with_replacement, without_replacement
+from sgverify.exact.minibatch.law import Vectors, combined, means, with_replacement, without_replacement
 from sgverify.exact.numbers.cumulants import MultiIndex, moments_from_cumulants
-from sgverify.exact.rings.polynomials import to_fmpq, to_fraction
+from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import NoiseLaw, Scheme
 from sgverify.targets import Target
 
@@ -93,7 +93,7 @@ class MinibatchLaw:
     """
 
     dim: int
-    vectors: Sequence[Sequence[Fraction]]
+    vectors: Vectors
     offset: Sequence[Fraction]
     batch: int
     replaced: bool
@@ -116,53 +116,43 @@ class MinibatchLaw:
     @classmethod
     def of(cls, target: Target, batch: int, *, replaced: bool) -> MinibatchLaw:
         """The law on a quadratic target with data; its prior is the part of U without the data."""
-        dim, data = target.dim, target.data_quadratics()
+        dim, vectors = target.dim, target.data_vectors()
         pairs = [(i, j) for i in range(dim) for j in range(i, dim)]
-        vectors = [
-            [to_fraction(row[i * dim + j]) for i, j in pairs] + [to_fraction(value) for value in gradient]
-            for row, gradient in zip(data.hessians.tolist(), data.gradients.tolist(), strict=True)
-        ]
         whole = [target.precision[i][j] for i, j in pairs] + list(target.gradient([Fraction(0)] * dim))
-        means = (sum(column, Fraction(0)) / len(vectors) for column in zip(*vectors, strict=True))
-        return cls(
-            dim, vectors, [total - mean for total, mean in zip(whole, means, strict=True)], batch, replaced
-        )
+        offset = [total - mean for total, mean in zip(whole, means(vectors), strict=True)]
+        return cls(dim, vectors, offset, batch, replaced)
 
     def centred(self, point: Sequence[Fraction]) -> MinibatchLaw:
         """The law of H_B (v - c) + mean(H c + g): the minibatch's gradient, less its value at c, plus the full gradient at c."""
-        at = [
-            [
-                sum((row[self.entry(i, j)] * c for j, c in enumerate(point)), Fraction(0))
-                for i in range(self.dim)
-            ]
-            for row in self.vectors
-        ]
-        count = len(self.vectors)
+        zeros, d, first = [Fraction(0)] * self.width, self.dim, self.gradient(0)
+        average = means(self.vectors)
+        rows = [[Fraction(int(i == j)) for j in range(self.width)] for i in range(first)]
+        rows += [[-value for value in self._curved(i, point)] for i in range(d)]
         whole = [
             sum(
-                (moved[i] + row[self.gradient(i)] for moved, row in zip(at, self.vectors, strict=True)),
-                Fraction(0),
+                (a * m for a, m in zip(self._curved(i, point), average, strict=True)),
+                average[self.gradient(i)],
             )
-            / count
-            for i in range(self.dim)
+            for i in range(d)
         ]
-        vectors = [
-            [*row[: self.gradient(0)], *(total - own for total, own in zip(whole, moved, strict=True))]
-            for row, moved in zip(self.vectors, at, strict=True)
-        ]
+        vectors = combined(self.vectors, rows, [*zeros[:first], *whole])
         return MinibatchLaw(self.dim, vectors, self.offset, self.batch, self.replaced)
 
     def noise_at(self, point: Sequence[Fraction]) -> fmpq_mat:
         """The covariance of the minibatch gradient H_B v + g_B at a point v. Shape (d, d)."""
-        values = [
-            [
-                sum((row[self.entry(i, j)] * v for j, v in enumerate(point)), row[self.gradient(i)])
-                for i in range(self.dim)
-            ]
-            for row in self.vectors
-        ]
+        rows = [self._curved(i, point) for i in range(self.dim)]
+        for i, row in enumerate(rows):
+            row[self.gradient(i)] += 1
+        values = combined(self.vectors, rows, [Fraction(0)] * self.dim)
         draw = with_replacement if self.replaced else without_replacement
         return draw(values, self.batch, order=2).covariance
+
+    def _curved(self, i: int, point: Sequence[Fraction]) -> list[Fraction]:
+        """The weights of the entries in (H v)_i at a point v. Shape (q,)."""
+        weights = [Fraction(0)] * self.width
+        for j, c in enumerate(point):
+            weights[self.entry(i, j)] += c
+        return weights
 
     def moments(self, order: int) -> dict[MultiIndex, fmpq]:
         """Raw joint moments of all multi-indices to `order`, or to a higher one that is known."""
@@ -181,9 +171,7 @@ class MinibatchLaw:
     @cached_property
     def mean(self) -> list[fmpq]:
         """The entries of the full Hessian and gradient. Shape (q,)."""
-        columns = zip(*self.vectors, strict=True)
-        sums = (sum(column, Fraction(0)) / len(self.vectors) for column in columns)
-        return [to_fmpq(value + own) for value, own in zip(sums, self.offset, strict=True)]
+        return [to_fmpq(value + own) for value, own in zip(means(self.vectors), self.offset, strict=True)]
 
 
 Factor = tuple[Symbol, int]

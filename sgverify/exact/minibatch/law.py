@@ -41,8 +41,10 @@ from sgverify.exact.numbers.cumulants import (
 from sgverify.exact.rings.polynomials import to_fraction
 from sgverify.schemes import exact
 from sgverify.targets import Target
+from sgverify.targets.power_sums import PolynomialVectors
 
-Vectors = Sequence[Any]
+Vectors = Sequence[Any] | PolynomialVectors
+"""N exact numbers or lists of d of them, or polynomials in N data, of which only joint power sums are computed."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +83,8 @@ def with_replacement(vectors: Vectors, batch: int, *, order: int = 4) -> Minibat
 
     Floats are read as the dyadic numbers they are.
     """
-    data = _Integers.of(vectors, batch, without_replacement=False)
-    moments = {key: fmpq(total, data.size) for key, total in data.power_sums(order).items()}
+    data = _Counted.of(vectors, batch, without_replacement=False)
+    moments = {key: fmpq(1, data.size) * total for key, total in data.power_sums(order).items()}
     moments[(0,) * data.dim] = fmpq(1)
     single = cumulants_from_moments(moments, data.dim, order)
     return data.noise(order, {key: value * fmpq(batch) for key, value in single.items()})
@@ -90,7 +92,7 @@ def with_replacement(vectors: Vectors, batch: int, *, order: int = 4) -> Minibat
 
 def without_replacement(vectors: Vectors, batch: int, *, order: int = 4) -> MinibatchNoise:
     """Noise of the mean of a uniform subset of `batch` of the `vectors` (N numbers or N x d; not centred)."""
-    data = _Integers.of(vectors, batch, without_replacement=True)
+    data = _Counted.of(vectors, batch, without_replacement=True)
     w = fmpq_poly([0, 1])
     indicator = [w]
     for _ in range(order - 1):
@@ -113,15 +115,16 @@ def block_covariances(vectors: Vectors, batch: int) -> tuple[fmpq_mat, fmpq_mat]
 
 
 @dataclass(frozen=True)
-class _Integers:
-    """The vectors as integers: u_i = rows_i * scale. Cumulants of order 2 and above do not depend on the centre."""
+class _Counted:
+    """The vectors by their joint power sums, in units of `scale`. Cumulants of order 2 and above do not depend on the centre."""
 
-    rows: list[list[int]]
+    vectors: Vectors
+    dim: int
     scale: fmpq
     batch: int
 
     @classmethod
-    def of(cls, vectors: Vectors, batch: int, *, without_replacement: bool) -> _Integers:
+    def of(cls, vectors: Vectors, batch: int, *, without_replacement: bool) -> _Counted:
         size = len(vectors)
         if size == 0:
             raise ConfigurationError("vectors=[]: minibatch noise needs data; give at least one vector")
@@ -131,22 +134,23 @@ class _Integers:
             raise ConfigurationError(
                 f"batch={batch}: a batch without replacement has at most the {size} data; take a smaller batch"
             )
+        if isinstance(vectors, PolynomialVectors):
+            return cls(vectors, vectors.width, fmpq(1), batch)
         exact = [[Fraction(x) for x in _entries(vector)] for vector in vectors]
         common = math.lcm(*(x.denominator for row in exact for x in row))
         rows = [[x.numerator * (common // x.denominator) for x in row] for row in exact]
-        return cls(rows, fmpq(1, common), batch)
+        return cls(rows, len(rows[0]), fmpq(1, common), batch)
 
     @property
     def size(self) -> int:
-        return len(self.rows)
+        return len(self.vectors)
 
-    @property
-    def dim(self) -> int:
-        return len(self.rows[0])
-
-    def power_sums(self, order: int) -> dict[MultiIndex, int]:
-        """sum_i rows_i^index for every multi-index of orders 1 to `order`."""
-        columns = [list(column) for column in zip(*self.rows, strict=True)]
+    def power_sums(self, order: int) -> dict[MultiIndex, Any]:
+        """sum_i v_i^index in units of `scale`, for every multi-index of orders 1 to `order`."""
+        if isinstance(self.vectors, PolynomialVectors):
+            found = self.vectors.power_sums(multi_indices(self.dim, 1, order))
+            return {index: total for index, total in found.items() if any(index)}
+        columns = [list(column) for column in zip(*self.vectors, strict=True)]
         products = {(0,) * self.dim: [1] * self.size}
         sums = {}
         for index in multi_indices(self.dim, 1, order):
@@ -197,7 +201,7 @@ def estimator_moments(table: GradientTable, target: Target) -> Moments | str:
     cumulants = (with_replacement if estimator.replaced else without_replacement)(
         rows, table.batch, order=HIGHEST
     ).cumulants
-    width = len(rows[0])
+    width = rows.width
     moments = moments_from_cumulants(dict(cumulants), width, HIGHEST, one=fmpq(1))
     found: Moments = {}
     for k in range(2, HIGHEST + 1):
@@ -208,14 +212,31 @@ def estimator_moments(table: GradientTable, target: Target) -> Moments | str:
     return found
 
 
-def pulls(target: Target) -> list[tuple[Fraction, ...]]:
-    """(H_i, y_i) of each datum, N grad likelihood_i(theta) = H_i theta + y_i; (y_i,) alone where all H_i are the same."""
-    if target.common_curvature:
-        return [tuple(row) for row in target.data_gradients()]
-    data = target.data_quadratics()
+def pulls(target: Target) -> PolynomialVectors:
+    """(H_i, g_i) of each datum, N grad likelihood_i(theta) = H_i theta + g_i; (g_i,) alone where all H_i are the same."""
+    vectors = target.data_vectors()
+    return vectors.last(1) if target.common_curvature else vectors
+
+
+def means(vectors: Vectors) -> list[Fraction]:
+    """The average of the vectors. Shape (q,)."""
+    if isinstance(vectors, PolynomialVectors):
+        units = [tuple(int(i == j) for j in range(vectors.width)) for i in range(vectors.width)]
+        sums = vectors.power_sums(units)
+        return [to_fraction(sums[unit]) / len(vectors) for unit in units]
+    return [sum(column, Fraction(0)) / len(vectors) for column in zip(*vectors, strict=True)]
+
+
+def combined(vectors: Vectors, rows: Sequence[Sequence[Fraction]], offset: Sequence[Fraction]) -> Vectors:
+    """R v_i + c for every vector v_i. Shapes (m, q), (m,)."""
+    if isinstance(vectors, PolynomialVectors):
+        return vectors.combined(rows, offset)
     return [
-        (to_fraction(h), to_fraction(y))
-        for (h,), (y,) in zip(data.hessians.tolist(), data.gradients.tolist(), strict=True)
+        [
+            sum((r * v for r, v in zip(row, vector, strict=True)), c)
+            for row, c in zip(rows, offset, strict=True)
+        ]
+        for vector in vectors
     ]
 
 
