@@ -6,7 +6,7 @@ all data. A step's tape only names the sums: `sum_of_gradients` is one operation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,14 @@ import torch
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from sgverify.samplers.fused.translation import LoopText, NotTranslatable, translate
+from sgverify.samplers.fused.translation import (
+    SHARED,
+    LoopText,
+    NotTranslatable,
+    Parted,
+    translate,
+    translate_in_parts,
+)
 from sgverify.samplers.gradients.control_variates import CentredEstimator
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import (
@@ -133,10 +140,9 @@ class KernelGradient:
         """The writer of sums over data; the constants of `body` lie at `offset`."""
         potential = self.potential
         assert potential.data is not None
-        shape = (potential.target.dim, 0, potential.data.shape[1])
-        return SumText(
-            body, shape, offset, len(potential.all_data[0]), batch, potential.all_data[1] is not None
-        )
+        whole, weights = potential.all_data
+        dim, width = potential.target.dim, potential.data.shape[1]
+        return SumText(body, dim, width, offset, len(whole), batch, weights is not None)
 
     def tables(self) -> DataTables:
         """The data as the kernel reads them."""
@@ -213,7 +219,8 @@ class SumText:
     """
 
     body: Tape
-    shape: tuple[int, int, int]
+    dim: int
+    width: int
     offset: int
     size: int
     batch: int
@@ -224,45 +231,100 @@ class SumText:
 
         `source` is the number of the minibatch, or empty for all data.
         """
-        dim, _, width = self.shape
-        vector, datum = (torch.ones((1, TRACED, count)) for count in (dim, width))
-        everything = source == ""
-        inputs = [(theta, vector), (f"@{result}x" if everything else f"{result}x", datum)]
-        moved = translate(self.body, inputs, f"{result}b", offset=self.offset)
-        each = moved.results[0] + (f" * data_weights[{result}i]" if everything and self.weighted else "")
-        count = str(self.size) if everything else str(self.batch)
-        lines = [
-            f"memset({result}, 0, sizeof {result});",
-            f"for (i64 {result}i = 0; {result}i < {count}; {result}i++) {{",
+        loop = self._over_all(theta, result) if source == "" else self._over_minibatch(theta, source, result)
+        lines = [f"memset({result}, 0, sizeof {result});", *loop]
+        return LoopText([f"real {result}[{self.dim}][WIDTH];"], "\n".join(lines))
+
+    def _inputs(self, theta: str, datum: str) -> list[tuple[str, Tensor]]:
+        return [(theta, torch.ones((1, TRACED, self.dim))), (datum, torch.ones((1, TRACED, self.width)))]
+
+    def _over_minibatch(self, theta: str, source: str, result: str) -> list[str]:
+        """Each chain has data of its own: the gradients are added in the order of `add_up`, runs by halves."""
+        moved = translate(self.body, self._inputs(theta, f"{result}x"), f"{result}b", offset=self.offset)
+        place, held = f"{result}i", f"{result}g"
+        every = f"for (int j = 0; j < {self.dim}; j++) EACH(l)"
+        halves: list[str] = []
+        if self.batch >= RUN:
+            halves = [f"if ({place} < {self.batch} / {RUN} * {RUN}) {{"]
+            for level in range(RUN.bit_length() - 1):
+                half = f"{result}h[{level}][j][l]"
+                halves += [
+                    f"if (!({place} >> {level} & 1)) {{ {every} {half} = {held}[j][l]; continue; }}",
+                    f"{every} {held}[j][l] = {half} + {held}[j][l];",
+                ]
+            halves.append("}")
+        return [
+            f"real {result}h[HALVINGS][{self.dim}][WIDTH];" if halves else "",
+            f"for (int {place} = 0; {place} < {self.batch}; {place}++) {{",
+            f"const i64 {result}n = ((first + k) * MINIBATCHES + {source}) * {self.batch} + {place};",
+            f"const uint32_t *const {result}c = take_indices(&chosen, {result}n, from, to);",
+            f"real {result}x[{self.width}][WIDTH], {held}[{self.dim}][WIDTH];",
+            f"EACH(l) for (int j = 0; j < {self.width}; j++) {result}x[j][l] = data[(u64){result}c[l] * {self.width} + j];",
+            moved.text,
+            f"{every} {held}[j][l] = {moved.results[0]};",
+            *halves,
+            f"{every} {result}[j][l] = {result}[j][l] + {held}[j][l];",
+            "}",
         ]
-        if everything:
-            rows = f"size + {result}i" if self.weighted else f"{result}i"
-            lines.append(f"const real *const {result}x = data + ({rows}) * {width};")
-        else:
+
+    def _over_all(self, theta: str, result: str) -> list[str]:
+        """All chains have the same data: a run of them at once, added by halves coordinate by coordinate."""
+        rows, run = f"{result}r", f"{result}u"
+        first = "size" if self.weighted else "0"
+        moved = translate(
+            self.body, self._inputs(theta, f"{SHARED}{result}x"), f"{result}b", offset=self.offset
+        )
+        parted = translate_in_parts(
+            self.body, self._inputs(theta, f"{SHARED}{result}x"), f"{result}b", offset=self.offset
+        )
+        every = f"for (int j = 0; j < {self.dim}; j++) EACH(l)"
+        weight = f" * data_weights[{run} + {{0}}]" if self.weighted else ""
+        lines = [f"i64 {run} = 0;"]
+        if parted is None:
+            # The gradients of a run's data are kept whole.
+            text = f"{moved.text}\n{every} {result}g[j][l] = {moved.results[0]};"
+            parted = Parted([("real", f"{result}g", self.dim)], text, [], f"{result}g[j][l]")
+        if self.size >= RUN:
+            arrays = [f"{kind} {name}all[RUN][{width}][WIDTH];" for kind, name, width in parted.arrays]
+            views = [f"{kind} (*const {name})[WIDTH] = {name}all[n];" for kind, name, _ in parted.arrays]
             lines += [
-                f"const i64 {result}n = ((first + k) * MINIBATCHES + {source}) * {self.batch} + {result}i;",
-                f"const uint32_t *const {result}c = take_indices(&chosen, {result}n, from, to);",
-                f"real {result}x[{width}][WIDTH];",
-                f"EACH(l) for (int j = 0; j < {width}; j++) {result}x[j][l] = data[(u64){result}c[l] * {width} + j];",
+                *arrays,
+                f"for (; {run} + RUN <= {self.size}; {run} += RUN) {{",
+                f"const real *const {rows} = data + ({first} + {run}) * {self.width};",
+                "for (int n = 0; n < RUN; n++) {",
+                f"const real *const {result}x = {rows} + n * {self.width};",
+                *views,
+                parted.text,
+                "}",
+                every + " {",
+                *_by_halves(parted, rows, result, self.width, weight),
+                f"{result}[j][l] = {result}[j][l] + {result}s0_{RUN};",
+                "}",
+                "}",
             ]
-        lines += [moved.text, *_adding(result, f"{result}i", count, each, moved.widths[0], dim), "}"]
-        arrays = [f"real {result}[{dim}][WIDTH];", f"real {result}h[HALVINGS][{dim}][WIDTH];"]
-        return LoopText(arrays, "\n".join(lines))
+        return [
+            *lines,
+            f"for (; {run} < {self.size}; {run}++) {{",
+            f"const real *const {result}x = data + ({first} + {run}) * {self.width};",
+            moved.text,
+            f"{every} {result}[j][l] = {result}[j][l] + {moved.results[0]}{weight.format(0)};",
+            "}",
+        ]
 
 
-def _adding(result: str, place: str, count: str, each: str, width: int, dim: int) -> Sequence[str]:
-    """Add one datum's gradient to the sum in the order of `add_up`: runs by halves, then one after the other."""
-    level = f"{result}v"
-    every = f"for (int j = 0; j < {dim}; j++) EACH(l)"
-    held = f"{result}g"
-    return [
-        f"real {held}[{dim}][WIDTH];",
-        f"{every} {held}[j][l] = {each};",
-        f"if ({place} < {count} / {RUN} * {RUN}) {{",
-        f"int {level} = 0;",
-        f"for (; {place} >> {level} & 1 && {level} < HALVINGS; {level}++)",
-        f"    {every} {held}[j][l] = {result}h[{level}][j][l] + {held}[j][l];",
-        f"if ({level} < HALVINGS) memcpy({result}h[{level}], {held}, sizeof {held});",
-        f"else {every} {result}[j][l] = {result}[j][l] + {held}[j][l];",
-        f"}} else {every} {result}[j][l] = {result}[j][l] + {held}[j][l];",
-    ]
+def _by_halves(parted: Parted, rows: str, result: str, width: int, weight: str) -> list[str]:
+    """The sum of a run's gradients at coordinate j, neighbours first, as {result}s0_RUN."""
+    lines: list[str] = []
+    for n in range(RUN):
+        each = "\n".join([*parted.lines, f"{result}s{n}_1 = {parted.result}{weight.format(n)}; }}"])
+        for _, name, _ in parted.arrays:
+            each = each.replace(f"{name}[", f"{name}all[{n}][")
+        lines.append(f"real {result}s{n}_1; {{ " + each.replace(f"{result}x[", f"({rows} + {n * width})["))
+        size = 1
+        while (n + 1) % (2 * size) == 0 and size < RUN:
+            left, right = n + 1 - 2 * size, n + 1 - size
+            lines.append(
+                f"const real {result}s{left}_{2 * size} = {result}s{left}_{size} + {result}s{right}_{size};"
+            )
+            size *= 2
+    return lines

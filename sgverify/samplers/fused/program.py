@@ -170,6 +170,7 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
         "ADDS": int(shape.adds),
         "NOISY": int(shape.noisy),
         "IID": int(shape.iid),
+        "RUN": RUN,
         "HALVINGS": RUN.bit_length() - 1,
         "CONSTANTS": constants,
         "OBSERVED": observed,

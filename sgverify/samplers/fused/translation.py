@@ -7,6 +7,7 @@ statements of another kind, such as a sum over data.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -41,6 +42,19 @@ class Translated:
 
 
 @dataclass(frozen=True)
+class Parted:
+    """A translation in two parts: `text` computes the `arrays` (type, name, width) that a last loop over j and l reads.
+
+    In the last loop stand `lines`, of which the expression `result` is the value of the tape.
+    """
+
+    arrays: list[tuple[str, str, int]]
+    text: str
+    lines: list[str]
+    result: str
+
+
+@dataclass(frozen=True)
 class LoopText:
     """Statements that compute a value, and the declarations of the arrays that they need."""
 
@@ -72,6 +86,8 @@ class _Value:
     array: str = ""
     offset: int = 0
     text: str = ""
+    # The operation and its operands, if only single coordinates are ever used: each is computed where it is used.
+    deferred: tuple[Operation, tuple[_Value, _Value], str] | None = None
 
 
 def translate(
@@ -87,17 +103,36 @@ def translate(
     `inputs` gives the C array of each input and a tensor of its shape, (S, C, width). The tape's fixed tensors lie in the C array
     `f` from `offset` on; `sums` writes sums over data. Raises `NotTranslatable`.
     """
-    if len(tape.lines) > LONGEST:
-        raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
-    writer = _Writer(tape, inputs, prefix, offset, sums)
-    for line in tape.lines:
-        writer.add(line)
+    writer = _written(tape, inputs, prefix, offset, sums)
     results = [writer.values[name] for name in tape.outputs]
     if not all(value.array for value in results):
         raise NotTranslatable("a step that returns a number")
     return Translated(
         [writer.read(value, 0, None) for value in results], [value.width for value in results], writer.text
     )
+
+
+def translate_in_parts(
+    tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str, *, offset: int = 0
+) -> Parted | None:
+    """The C translation of a tape of one result, in two parts; None if its result is not made by the last loop.
+
+    Arguments as for `translate`. A caller that runs the first part for several values of an input can run the last loop for all.
+    """
+    writer = _written(tape, inputs, prefix, offset, None)
+    (name,) = tape.outputs
+    return writer.in_parts(writer.values[name])
+
+
+def _written(
+    tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str, offset: int, sums: SumWriter | None
+) -> _Writer:
+    if len(tape.lines) > LONGEST:
+        raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
+    writer = _Writer(tape, inputs, prefix, offset, sums)
+    for line in tape.lines:
+        writer.add(line)
+    return writer
 
 
 @dataclass
@@ -118,6 +153,7 @@ class _Writer:
         sums: SumWriter | None,
     ) -> None:
         self._space, self._prefix, self._sums = tape.space, prefix, sums
+        self._only_parts = _only_parts(tape)
         self.values: dict[str, _Value] = {}
         self._loops: list[_Loop | LoopText] = []
         self._own: set[str] = set()
@@ -136,20 +172,37 @@ class _Writer:
     @property
     def text(self) -> str:
         """The C text of all loops, and of the arrays that they need."""
-        arrays, loops = [], []
-        for loop in self._loops:
+        stored, others, text = self._rendered(self._loops)
+        arrays = [f"{kind} {name}[{width}][WIDTH];" for kind, name, width in stored]
+        return "\n".join([*arrays, *others, text])
+
+    def in_parts(self, result: _Value) -> Parted | None:
+        """See `translate_in_parts`."""
+        last = self._loops[-1] if self._loops else None
+        if not isinstance(last, _Loop) or result.array not in self._own or result.offset:
+            return None
+        stored, others, text = self._rendered(self._loops[:-1])
+        lines = [f"const {kind} {name} = {form};" for kind, name, form in last.lines]
+        return Parted(stored, "\n".join([*others, text]), lines, result.array)
+
+    def _rendered(
+        self, parts: Sequence[_Loop | LoopText]
+    ) -> tuple[list[tuple[str, str, int]], list[str], str]:
+        """The arrays (type, name, width) that loops write to, the declarations of other arrays, and the text of the loops."""
+        stored, others, loops = [], [], []
+        for loop in parts:
             if isinstance(loop, LoopText):
-                arrays += loop.arrays
+                others += loop.arrays
                 loops.append(loop.text)
                 continue
             body = []
             for kind, name, text in loop.lines:
                 body.append(f"const {kind} {name} = {text};")
                 if name in self._stored:
-                    arrays.append(f"{kind} {name}_[{loop.width}][WIDTH];")
+                    stored.append((kind, f"{name}_", loop.width))
                     body.append(f"{name}_[j][l] = {name};")
             loops.append(f"for (int j = 0; j < {loop.width}; j++) EACH(l) {{\n" + "\n".join(body) + "\n}")
-        return "\n".join([*arrays, *loops])
+        return stored, others, "\n".join(loops)
 
     def read(self, value: _Value, width: int, own: set[str] | None) -> str:
         """The C expression of a value in a loop over `width` coordinates (0: any loop) that defines the names `own`."""
@@ -174,7 +227,14 @@ class _Writer:
             left, right = self._pair(line)
             if operation in _REVERSED:
                 left, right = right, left
-            self._assign(line, (left, right), _INFIX.get(operation) or _REVERSED[operation])
+            sign = _INFIX.get(operation) or _REVERSED[operation]
+            if line.name in self._only_parts and all(value.deferred is None for value in (left, right)):
+                shape = tuple(line.result.shape)
+                self.values[line.name] = _Value(
+                    shape[-1], shape, "deferred", deferred=(line, (left, right), sign)
+                )
+            else:
+                self._assign(line, (left, right), sign)
         elif operation == "neg" and len(line.given) == 1:
             self._assign(line, (self._value(line.given[0]),), "-")
         elif operation in _INVERTED:
@@ -236,11 +296,26 @@ class _Writer:
             raise NotTranslatable(f"a part {place!r} of a value")
         chosen = place[1]
         whole = range(value.width)
+        if value.deferred is not None:
+            return self._deferred_part(line, value.deferred, whole[chosen][0])
         if isinstance(chosen, int) and not isinstance(chosen, bool):
             return _Value(1, shape, value.array, value.offset + whole[chosen])
         if isinstance(chosen, slice) and chosen.step in (None, 1) and len(whole[chosen]):
             return _Value(len(whole[chosen]), shape, value.array, value.offset + whole[chosen].start)
         raise NotTranslatable(f"a part {place!r} of a value")
+
+    def _deferred_part(
+        self, line: Operation, deferred: tuple[Operation, tuple[_Value, _Value], str], place: int
+    ) -> _Value:
+        """One coordinate of the result of a deferred operation."""
+        _, operands, sign = deferred
+        shape = tuple(line.result.shape)
+        parts = [
+            replace(value, width=1, shape=shape, offset=value.offset + place) if value.width > 1 else value
+            for value in operands
+        ]
+        self._assign(line, (parts[0], parts[1]), sign)
+        return self.values[line.name]
 
     def _sum(self, line: Operation) -> None:
         """A sum over data, by statements of its own."""
@@ -317,6 +392,26 @@ class _Writer:
         loop.lines.append((kind, name, form.format(*parts)))
         self._own.add(name)
         self.values[line.name] = _Value(width, shape, name)
+
+
+def _only_parts(tape: Tape) -> set[str]:
+    """The values of several coordinates of which only single coordinates are used, each once."""
+    single, other = Counter[str](), {*tape.outputs}
+    for line in tape.lines:
+        place = tape.space.get(line.given[-1]) if line.function.__name__ == "__getitem__" else None
+        if (
+            isinstance(place, tuple)
+            and len(place) == 2
+            and isinstance(place[1], slice)
+            and line.result.ndim == 3
+        ):
+            single[f"{line.given[0]} {place[1]}"] += 1
+            if line.result.shape[-1] != 1:
+                other.add(line.given[0])
+        else:
+            other.update(name.partition("=")[2] or name for name in line.given)
+    repeated = {key.split()[0] for key, count in single.items() if count > 1}
+    return {key.split()[0] for key in single} - other - repeated
 
 
 def _ctype(tensor: Tensor) -> str:

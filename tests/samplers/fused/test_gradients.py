@@ -84,8 +84,8 @@ def test_biased_gradients_have_the_bits_of_the_definition(how: dict[str, Any], m
 
 
 BUGS = {
-    "halves are added across runs": ("& 1 &&", "& 1 ^ 1 &&", "iid"),
-    "the last of the data is left out": ("i < 40;", "i < 39;", "full"),
+    "halves are added across runs": (">> 1 & 1", ">> 2 & 1", "iid"),
+    "the last of the data is left out": ("u < 40;", "u < 39;", "full"),
     "a minibatch is used twice": ("* MINIBATCHES + 1)", "* MINIBATCHES + 0)", "iid"),
     "the snapshot is never renewed": ("(first + k) % 2 == 0", "0", "svrg"),
     "the snapshot is that of the step before": ("% 2 == 0", "% 2 == 1", "svrg"),
