@@ -15,14 +15,8 @@ import torch
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from sgverify.samplers.fused.translation import (
-    SHARED,
-    LoopText,
-    NotTranslatable,
-    Parted,
-    translate,
-    translate_in_parts,
-)
+from sgverify.samplers.fused.data_sums import SumText
+from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.control_variates import CentredEstimator
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import (
@@ -136,13 +130,13 @@ class KernelGradient:
         drawn = self.estimator.source.block(first * self.minibatches, count * self.minibatches)
         return drawn.to(self.given(1)[0].dtype).mT.contiguous()
 
-    def sum_text(self, body: Tape, batch: int, offset: int) -> SumText:
-        """The writer of sums over data; the constants of `body` lie at `offset`."""
+    def sum_text(self, body: Tape, batch: int, few: bool, offset: int) -> SumText:
+        """The writer of sums over data; the constants of `body` lie at `offset`. See `SumText` for `few`."""
         potential = self.potential
         assert potential.data is not None
         whole, weights = potential.all_data
         dim, width = potential.target.dim, potential.data.shape[1]
-        return SumText(body, dim, width, offset, len(whole), batch, weights is not None)
+        return SumText(body, dim, width, offset, len(whole), batch, weights is not None, few)
 
     def tables(self) -> DataTables:
         """The data as the kernel reads them."""
@@ -153,29 +147,35 @@ class KernelGradient:
             found = affine.deviations.numpy()
             wide = np.zeros((len(found), padded(found.shape[1])))
             wide[:, : found.shape[1]] = found
-            return DataTables(wide, len(wide), affine.offset, offset, None)
+            return DataTables(wide, len(wide), affine.offset, offset, offset, None)
         if potential.data is None:
-            return DataTables(nothing, 0, offset, offset, None)
+            return DataTables(nothing, 0, offset, offset, offset, None)
         # Minibatches choose among all data; sums over all may take fewer, weighted ones, which come after them.
         whole, weights = potential.all_data
         rows = potential.data if weights is None else torch.cat([potential.data, whole])
+        runs = whole[: len(whole) // RUN * RUN].unflatten(0, (-1, RUN)).mT
         return DataTables(
             nothing,
             len(potential.data),
             offset,
             rows.contiguous(),
+            runs.contiguous(),
             None if weights is None else weights.contiguous(),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class DataTables:
-    """The data of a kernel: `deviations` (N, padded d) that a minibatch adds, or `data` (N, w) whose gradients are summed."""
+    """The data of a kernel: `deviations` (N, padded d) that a minibatch adds, or `data` (N, w) whose gradients are summed.
+
+    `across` holds the same data by coordinate, those of a run side by side, shape (N/RUN, w, RUN).
+    """
 
     deviations: np.ndarray
     size: int
     offset: Tensor
     data: Tensor
+    across: Tensor
     weights: Tensor | None
 
 
@@ -208,123 +208,3 @@ def kernel_gradient(estimator: Estimator, minibatches: int, evaluations: int) ->
 
     dim = potential.target.dim
     return KernelGradient(estimator, potential, count, False, (dim, dim), estimator.refresh, begin)
-
-
-@dataclass(frozen=True)
-class SumText:
-    """Writes the C text of `sum_of_gradients`.
-
-    `body` is the tape of one datum's gradient, whose constants lie in the kernel's array of constants from `offset` on;
-    `weighted` says that each datum counts with a weight.
-    """
-
-    body: Tape
-    dim: int
-    width: int
-    offset: int
-    size: int
-    batch: int
-    weighted: bool
-
-    def write(self, theta: str, source: str, result: str) -> LoopText:
-        """The statements that put the sum at the point `theta`, an array [d][chains], into the array `result`.
-
-        `source` is the number of the minibatch, or empty for all data.
-        """
-        loop = self._over_all(theta, result) if source == "" else self._over_minibatch(theta, source, result)
-        lines = [f"memset({result}, 0, sizeof {result});", *loop]
-        return LoopText([f"real {result}[{self.dim}][WIDTH];"], "\n".join(lines))
-
-    def _inputs(self, theta: str, datum: str) -> list[tuple[str, Tensor]]:
-        return [(theta, torch.ones((1, TRACED, self.dim))), (datum, torch.ones((1, TRACED, self.width)))]
-
-    def _over_minibatch(self, theta: str, source: str, result: str) -> list[str]:
-        """Each chain has data of its own: the gradients are added in the order of `add_up`, runs by halves."""
-        moved = translate(self.body, self._inputs(theta, f"{result}x"), f"{result}b", offset=self.offset)
-        place, held = f"{result}i", f"{result}g"
-        every = f"for (int j = 0; j < {self.dim}; j++) EACH(l)"
-        halves: list[str] = []
-        if self.batch >= RUN:
-            halves = [f"if ({place} < {self.batch} / {RUN} * {RUN}) {{"]
-            for level in range(RUN.bit_length() - 1):
-                half = f"{result}h[{level}][j][l]"
-                halves += [
-                    f"if (!({place} >> {level} & 1)) {{ {every} {half} = {held}[j][l]; continue; }}",
-                    f"{every} {held}[j][l] = {half} + {held}[j][l];",
-                ]
-            halves.append("}")
-        return [
-            f"real {result}h[HALVINGS][{self.dim}][WIDTH];" if halves else "",
-            f"for (int {place} = 0; {place} < {self.batch}; {place}++) {{",
-            f"const i64 {result}n = ((first + k) * MINIBATCHES + {source}) * {self.batch} + {place};",
-            f"const uint32_t *const {result}c = take_indices(&chosen, {result}n, from, to);",
-            f"real {result}x[{self.width}][WIDTH], {held}[{self.dim}][WIDTH];",
-            f"EACH(l) for (int j = 0; j < {self.width}; j++) {result}x[j][l] = data[(u64){result}c[l] * {self.width} + j];",
-            moved.text,
-            f"{every} {held}[j][l] = {moved.results[0]};",
-            *halves,
-            f"{every} {result}[j][l] = {result}[j][l] + {held}[j][l];",
-            "}",
-        ]
-
-    def _over_all(self, theta: str, result: str) -> list[str]:
-        """All chains have the same data: a run of them at once, added by halves coordinate by coordinate."""
-        rows, run = f"{result}r", f"{result}u"
-        first = "size" if self.weighted else "0"
-        moved = translate(
-            self.body, self._inputs(theta, f"{SHARED}{result}x"), f"{result}b", offset=self.offset
-        )
-        parted = translate_in_parts(
-            self.body, self._inputs(theta, f"{SHARED}{result}x"), f"{result}b", offset=self.offset
-        )
-        every = f"for (int j = 0; j < {self.dim}; j++) EACH(l)"
-        weight = f" * data_weights[{run} + {{0}}]" if self.weighted else ""
-        lines = [f"i64 {run} = 0;"]
-        if parted is None:
-            # The gradients of a run's data are kept whole.
-            text = f"{moved.text}\n{every} {result}g[j][l] = {moved.results[0]};"
-            parted = Parted([("real", f"{result}g", self.dim)], text, [], f"{result}g[j][l]")
-        if self.size >= RUN:
-            arrays = [f"{kind} {name}all[RUN][{width}][WIDTH];" for kind, name, width in parted.arrays]
-            views = [f"{kind} (*const {name})[WIDTH] = {name}all[n];" for kind, name, _ in parted.arrays]
-            lines += [
-                *arrays,
-                f"for (; {run} + RUN <= {self.size}; {run} += RUN) {{",
-                f"const real *const {rows} = data + ({first} + {run}) * {self.width};",
-                "for (int n = 0; n < RUN; n++) {",
-                f"const real *const {result}x = {rows} + n * {self.width};",
-                *views,
-                parted.text,
-                "}",
-                every + " {",
-                *_by_halves(parted, rows, result, self.width, weight),
-                f"{result}[j][l] = {result}[j][l] + {result}s0_{RUN};",
-                "}",
-                "}",
-            ]
-        return [
-            *lines,
-            f"for (; {run} < {self.size}; {run}++) {{",
-            f"const real *const {result}x = data + ({first} + {run}) * {self.width};",
-            moved.text,
-            f"{every} {result}[j][l] = {result}[j][l] + {moved.results[0]}{weight.format(0)};",
-            "}",
-        ]
-
-
-def _by_halves(parted: Parted, rows: str, result: str, width: int, weight: str) -> list[str]:
-    """The sum of a run's gradients at coordinate j, neighbours first, as {result}s0_RUN."""
-    lines: list[str] = []
-    for n in range(RUN):
-        each = "\n".join([*parted.lines, f"{result}s{n}_1 = {parted.result}{weight.format(n)}; }}"])
-        for _, name, _ in parted.arrays:
-            each = each.replace(f"{name}[", f"{name}all[{n}][")
-        lines.append(f"real {result}s{n}_1; {{ " + each.replace(f"{result}x[", f"({rows} + {n * width})["))
-        size = 1
-        while (n + 1) % (2 * size) == 0 and size < RUN:
-            left, right = n + 1 - 2 * size, n + 1 - size
-            lines.append(
-                f"const real {result}s{left}_{2 * size} = {result}s{left}_{size} + {result}s{right}_{size};"
-            )
-            size *= 2
-    return lines

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.compiler import CannotBuild, build
-from sgverify.samplers.fused.gradients import TRACED, SumText, kernel_gradient
-from sgverify.samplers.fused.program import KernelShape, Tapes, program
+from sgverify.samplers.fused.data_sums import SumText
+from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
+from sgverify.samplers.fused.program import FEW, KernelShape, Tapes, program
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
@@ -178,6 +179,7 @@ class Kernel:
                 tables.size,
                 tables.offset.data_ptr(),
                 tables.data.data_ptr(),
+                tables.across.data_ptr(),
                 None if tables.weights is None else tables.weights.data_ptr(),
                 None if indices is None else indices.ctypes.data,
                 None if added is None else added.data_ptr(),
@@ -221,7 +223,8 @@ class Kernel:
         if not gradient.visits_data:
             return begin, None, (fixed, ())
         body = gradient.potential.tape_of_one_datum(self._rows)
-        return begin, partial(gradient.sum_text, body, self._shape.batch), (fixed, body.fixed)
+        few = self._shape.width <= FEW
+        return begin, partial(gradient.sum_text, body, self._shape.batch, few), (fixed, body.fixed)
 
     def _observed(self) -> Tape | None:
         asked = self._asked
@@ -242,7 +245,7 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     function = library.advance
     function.restype = whole
     sizes, keys, arrays = [whole] * 5, [address, whole, address, whole], [address] * 3
-    data = [whole, address, address, whole, *[address] * 5, ctypes.c_int]
+    data = [whole, address, address, whole, *[address] * 6, ctypes.c_int]
     function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 6]
     return function
 

@@ -24,6 +24,9 @@ from sgverify.samplers.reading.tape import Tape
 WIDTHS = (64, 16, 4)
 """The possible numbers of chains that move side by side: divisors of LANES, and multiples of a Philox block."""
 
+FEW = 4
+"""The number of chains side by side up to which sums over all data take data side by side instead."""
+
 CACHED = 4096
 """The most entries of a state variable that move side by side, so that the chains' data stay in a core's first cache."""
 

@@ -84,15 +84,16 @@ static inline void take_minibatch(struct index_source *source, i64 number, int f
 /* `count` steps of every chain of every row, from step `first` on (counted from 0).
 
    States and what the gradient estimator carries have the shape (S, width, C); `constants` (K or 1, S, CONSTANTS). `anew`:
-   nothing is carried yet. `size` data lie in `data`, with `data_weights` if they count differently; `indices`, shape
-   (count MINIBATCHES BATCH, S, C), are the data of the minibatches unless they are drawn here; `added`, shape
-   (count MINIBATCHES, S, DIM, C), is noise that gradients add. Returns 0, or the number of the first step after which an entry
-   of a state is NaN or beyond `bound`. Nothing that is given is written over. States of the first row after steps marked in
-   `kept` are written to `kept_states`, shape (steps kept, C, width), NULL for a variable that is not kept. */
+   nothing is carried yet. `size` data lie in `data` and, those of a run side by side, in `data_across`, with `data_weights` if
+   they count differently; `indices`, shape (count MINIBATCHES BATCH, S, C), are the data of the minibatches unless they are
+   drawn here; `added`, shape (count MINIBATCHES, S, DIM, C), is noise that gradients add. Returns 0, or the number of the first
+   step after which an entry of a state is NaN or beyond `bound`. Nothing that is given is written over. States of the first row
+   after steps marked in `kept` are written to `kept_states`, shape (steps kept, C, width), NULL for a variable that is not kept. */
 EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys, i64 noise_stride,
             const u64 *batch_keys, i64 batch_stride, const real *const *before, real *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *deviations, i64 size,
-            const real *offset, const real *data, const real *data_weights, const uint32_t *indices, const real *added, int anew,
+            const real *offset, const real *data, const real *data_across, const real *data_weights,
+            const uint32_t *indices, const real *added, int anew,
             real bound, const double *weights, const uint8_t *counted, const double *sums_before,
             double *sums_after, const uint8_t *kept, real *const *kept_states)
 {

@@ -283,7 +283,7 @@ class _Writer:
         return _Value(0, (), text=float(number).hex())
 
     def _part(self, line: Operation) -> _Value:
-        """Some coordinates of a value, or a row of a matrix of the target."""
+        """Some coordinates of a value."""
         value = self.values.get(line.given[0])
         (place,) = self._asked(line.given)
         shape = tuple(line.result.shape)
@@ -296,7 +296,7 @@ class _Writer:
             raise NotTranslatable(f"a part {place!r} of a value")
         chosen = place[1]
         whole = range(value.width)
-        if value.deferred is not None:
+        if value.deferred is not None and isinstance(chosen, slice):
             return self._deferred_part(line, value.deferred, whole[chosen][0])
         if isinstance(chosen, int) and not isinstance(chosen, bool):
             return _Value(1, shape, value.array, value.offset + whole[chosen])

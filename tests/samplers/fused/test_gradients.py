@@ -72,8 +72,10 @@ def test_potentials_that_are_not_quadratic_have_the_bits_of_the_definition(
 def test_likelihoods_that_are_not_quadratic_have_the_bits_of_the_definition(
     name: str, kind: str, make_target: Any
 ) -> None:
-    choice = GradientChoice(kind, batch=5)
-    same(find_scheme("sgld-euler"), make_target(name, dim=3, size=30), gradient=choice, dtype="float32")
+    how = {"gradient": GradientChoice(kind, batch=5), "dtype": "float32"}
+    # Few chains, for which data lie side by side, and more of them.
+    for chains in (2, 18):
+        same(find_scheme("sgld-euler"), make_target(name, dim=3, size=37), chains=chains, **how)
 
 
 @pytest.mark.parametrize("how", [{"scale": 0.5}, {"clip": 3.0}])
