@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sgverify.samplers.fused.translation import SHARED, LoopText, Parted, translate, translate_in_parts
+from sgverify.samplers.fused.loops import SHARED, LoopText, Parted
+from sgverify.samplers.fused.translation import translate, translate_in_parts
 from sgverify.samplers.reading.arithmetic import RUN
 from sgverify.samplers.reading.tape import Tape
 

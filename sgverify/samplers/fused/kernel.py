@@ -218,6 +218,8 @@ class Kernel:
         gradient, theta = self._gradient, self._state[0].clone()
         renew, begin = gradient.begin, None
         if renew is not None:
+            # One run before the recording, so that the constants exist.
+            renew(theta)
             begin = record(lambda: renew(theta), (theta,), (), Clock())[0]
         fixed = () if begin is None else begin.fixed
         if not gradient.visits_data:

@@ -1,8 +1,7 @@
 """How are the operations of a tape translated into C loops over coordinates and chains?
 
 A value of the tape is an array [width][chains], a constant of the row, or a constant of the target. Each operation of a definition
-works coordinate by coordinate. A loop holds as many operations as depend on no other coordinate. Between two loops there may be
-statements of another kind, such as a sum over data.
+works coordinate by coordinate (`loops`); a sum over data has statements of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.elementary import called
+from sgverify.samplers.fused.loops import SHARED, Loops, LoopText, Parted, Value
 from sgverify.samplers.reading.elementary import ELEMENTARY
 from sgverify.samplers.reading.tape import Operation, Tape
 
@@ -41,53 +41,11 @@ class Translated:
     text: str
 
 
-@dataclass(frozen=True)
-class Parted:
-    """A translation in two parts: `text` computes the `arrays` (type, name, width) that a last loop over j and l reads.
-
-    In the last loop stand `lines`, of which the expression `result` is the value of the tape.
-    """
-
-    arrays: list[tuple[str, str, int]]
-    text: str
-    lines: list[str]
-    result: str
-
-
-@dataclass(frozen=True)
-class LoopText:
-    """Statements that compute a value, and the declarations of the arrays that they need."""
-
-    arrays: list[str]
-    text: str
-
-
 class SumWriter(Protocol):
     """Writes the statements of a sum over data."""
 
     def write(self, theta: str, source: str, result: str) -> LoopText:
         """The statements that put the sum at the array `theta` into the array `result`; `source` names the data."""
-
-
-SHARED = "@"
-"""What the name of an array begins with if all chains share its numbers, one for each coordinate."""
-
-
-@dataclass(frozen=True)
-class _Value:
-    """The value behind a name of the tape.
-
-    `array` is the C array that holds the value, in `width` coordinates from `offset` on. The width is 0 for a number that is
-    equal for all coordinates and chains (then `text`), and for a matrix of the target.
-    """
-
-    width: int
-    shape: tuple[int, ...]
-    array: str = ""
-    offset: int = 0
-    text: str = ""
-    # The operation and its operands, if only single coordinates are ever used: each is computed where it is used.
-    deferred: tuple[Operation, tuple[_Value, _Value], str] | None = None
 
 
 def translate(
@@ -108,7 +66,9 @@ def translate(
     if not all(value.array for value in results):
         raise NotTranslatable("a step that returns a number")
     return Translated(
-        [writer.read(value, 0, None) for value in results], [value.width for value in results], writer.text
+        [writer.loops.read(value, 0, None) for value in results],
+        [value.width for value in results],
+        writer.loops.text,
     )
 
 
@@ -121,7 +81,7 @@ def translate_in_parts(
     """
     writer = _written(tape, inputs, prefix, offset, None)
     (name,) = tape.outputs
-    return writer.in_parts(writer.values[name])
+    return writer.loops.in_parts(writer.values[name])
 
 
 def _written(
@@ -135,14 +95,6 @@ def _written(
     return writer
 
 
-@dataclass
-class _Loop:
-    """The operations (type, name, expression) of one loop, all on the same number of coordinates."""
-
-    width: int
-    lines: list[tuple[str, str, str]]
-
-
 class _Writer:
     def __init__(
         self,
@@ -154,69 +106,18 @@ class _Writer:
     ) -> None:
         self._space, self._prefix, self._sums = tape.space, prefix, sums
         self._only_parts = _only_parts(tape)
-        self.values: dict[str, _Value] = {}
-        self._loops: list[_Loop | LoopText] = []
-        self._own: set[str] = set()
-        self._stored: set[str] = set()
+        self.values: dict[str, Value] = {}
+        self.loops = Loops(prefix)
         for number, (array, like) in enumerate(inputs):
-            self.values[f"x{number}"] = _Value(like.shape[-1], tuple(like.shape), array)
+            self.values[f"x{number}"] = Value(like.shape[-1], tuple(like.shape), array)
         for number, constant in enumerate(tape.constants):
             shape = () if constant.value.shape[1] == 1 else (constant.value.shape[1], 1, 1)
-            self.values[f"c{number}"] = _Value(0, shape, text=f"c[{number}]")
+            self.values[f"c{number}"] = Value(0, shape, text=f"c[{number}]")
         for number, tensor in enumerate(tape.fixed):
             width = tensor.shape[-1] if tensor.ndim == 1 else 0
             array = f"{SHARED}f" if tensor.ndim else ""
-            self.values[f"f[{number}]"] = _Value(width, tuple(tensor.shape), array, start, f"f[{start}]")
+            self.values[f"f[{number}]"] = Value(width, tuple(tensor.shape), array, start, f"f[{start}]")
             start += tensor.numel()
-
-    @property
-    def text(self) -> str:
-        """The C text of all loops, and of the arrays that they need."""
-        stored, others, text = self._rendered(self._loops)
-        arrays = [f"{kind} {name}[{width}][WIDTH];" for kind, name, width in stored]
-        return "\n".join([*arrays, *others, text])
-
-    def in_parts(self, result: _Value) -> Parted | None:
-        """See `translate_in_parts`."""
-        last = self._loops[-1] if self._loops else None
-        if not isinstance(last, _Loop) or result.array not in self._own or result.offset:
-            return None
-        stored, others, text = self._rendered(self._loops[:-1])
-        lines = [f"const {kind} {name} = {form};" for kind, name, form in last.lines]
-        return Parted(stored, "\n".join([*others, text]), lines, result.array)
-
-    def _rendered(
-        self, parts: Sequence[_Loop | LoopText]
-    ) -> tuple[list[tuple[str, str, int]], list[str], str]:
-        """The arrays (type, name, width) that loops write to, the declarations of other arrays, and the text of the loops."""
-        stored, others, loops = [], [], []
-        for loop in parts:
-            if isinstance(loop, LoopText):
-                others += loop.arrays
-                loops.append(loop.text)
-                continue
-            body = []
-            for kind, name, text in loop.lines:
-                body.append(f"const {kind} {name} = {text};")
-                if name in self._stored:
-                    stored.append((kind, f"{name}_", loop.width))
-                    body.append(f"{name}_[j][l] = {name};")
-            loops.append(f"for (int j = 0; j < {loop.width}; j++) EACH(l) {{\n" + "\n".join(body) + "\n}")
-        return stored, others, "\n".join(loops)
-
-    def read(self, value: _Value, width: int, own: set[str] | None) -> str:
-        """The C expression of a value in a loop over `width` coordinates (0: any loop) that defines the names `own`."""
-        if not value.array:
-            return value.text
-        if own and value.array in own:
-            return value.array
-        place = str(value.offset) if value.width == 1 else f"j + {value.offset}"
-        if value.array.startswith(SHARED):
-            return f"{value.array[1:]}[{place}]"
-        if value.array.startswith(self._prefix) and not value.array.endswith("_"):
-            self._stored.add(value.array)
-            return f"{value.array}_[{place}][l]"
-        return f"{value.array}[{place}][l]"
 
     def add(self, line: Operation) -> None:
         """Translate one operation."""
@@ -230,7 +131,7 @@ class _Writer:
             sign = _INFIX.get(operation) or _REVERSED[operation]
             if line.name in self._only_parts and all(value.deferred is None for value in (left, right)):
                 shape = tuple(line.result.shape)
-                self.values[line.name] = _Value(
+                self.values[line.name] = Value(
                     shape[-1], shape, "deferred", deferred=(line, (left, right), sign)
                 )
             else:
@@ -266,13 +167,13 @@ class _Writer:
         """The arguments of a call after the first one."""
         return [self._space.get(name) for name in given[1:]]
 
-    def _pair(self, line: Operation) -> tuple[_Value, _Value]:
+    def _pair(self, line: Operation) -> tuple[Value, Value]:
         if len(line.given) != 2:
             raise NotTranslatable(f"{line.function.__name__} with options")
         left, right = (self._value(name) for name in line.given)
         return left, right
 
-    def _value(self, name: str) -> _Value:
+    def _value(self, name: str) -> Value:
         if name in self.values:
             return self.values[name]
         number = self._space.get(name)
@@ -280,9 +181,9 @@ class _Writer:
             raise NotTranslatable(f"an operation with {number!r}")
         if number != number or abs(number) == float("inf"):
             raise NotTranslatable(f"an operation with {number!r}")
-        return _Value(0, (), text=float(number).hex())
+        return Value(0, (), text=float(number).hex())
 
-    def _part(self, line: Operation) -> _Value:
+    def _part(self, line: Operation) -> Value:
         """Some coordinates of a value."""
         value = self.values.get(line.given[0])
         (place,) = self._asked(line.given)
@@ -299,14 +200,14 @@ class _Writer:
         if value.deferred is not None and isinstance(chosen, slice):
             return self._deferred_part(line, value.deferred, whole[chosen][0])
         if isinstance(chosen, int) and not isinstance(chosen, bool):
-            return _Value(1, shape, value.array, value.offset + whole[chosen])
+            return Value(1, shape, value.array, value.offset + whole[chosen])
         if isinstance(chosen, slice) and chosen.step in (None, 1) and len(whole[chosen]):
-            return _Value(len(whole[chosen]), shape, value.array, value.offset + whole[chosen].start)
+            return Value(len(whole[chosen]), shape, value.array, value.offset + whole[chosen].start)
         raise NotTranslatable(f"a part {place!r} of a value")
 
     def _deferred_part(
-        self, line: Operation, deferred: tuple[Operation, tuple[_Value, _Value], str], place: int
-    ) -> _Value:
+        self, line: Operation, deferred: tuple[Operation, tuple[Value, Value], str], place: int
+    ) -> Value:
         """One coordinate of the result of a deferred operation."""
         _, operands, sign = deferred
         shape = tuple(line.result.shape)
@@ -322,48 +223,33 @@ class _Writer:
         if self._sums is None:
             raise NotTranslatable("a sum over data in a test function")
         point, source = line.given
-        theta, name = self._stored_array(self.values[point]), f"{self._prefix}{line.name}_"
+        theta, name = self.loops.stored_array(self.values[point]), f"{self._prefix}{line.name}_"
         data = self.values[source].array if source in self.values else ""
-        self._loops.append(self._sums.write(theta, data, name))
-        self._own = set()
-        self.values[line.name] = _Value(line.result.shape[-1], tuple(line.result.shape), name)
-
-    def _stored_array(self, value: _Value) -> str:
-        """The C array [width][chains] of a value, which is copied if it does not lie in one."""
-        if value.array.startswith(SHARED):
-            name = f"{self._prefix}copy{len(self._loops)}_"
-            place = f"{value.array[1:]}[{value.offset} + j]"
-            text = f"for (int j = 0; j < {value.width}; j++) EACH(l) {name}[j][l] = {place};"
-            self._loops.append(LoopText([f"real {name}[{value.width}][WIDTH];"], text))
-            return name
-        if value.array.startswith(self._prefix) and not value.array.endswith("_"):
-            self._stored.add(value.array)
-            return f"({value.array}_ + {value.offset})"
-        return f"({value.array} + {value.offset})"
+        self.loops.append(self._sums.write(theta, data, name))
+        self.values[line.name] = Value(line.result.shape[-1], tuple(line.result.shape), name)
 
     def _put_together(self, line: Operation) -> None:
         """The vector of some numbers at their coordinates, added to a vector or to 0."""
         _, whole, places, *numbers = line.given
         width, name = line.result.shape[-1], f"{self._prefix}{line.name}_"
         base = self.values.get(whole)
-        first = "0" if base is None else self.read(base, width, None)
+        first = "0" if base is None else self.loops.read(base, width, None)
         lines = [f"for (int j = 0; j < {width}; j++) EACH(l) {name}[j][l] = {first};"]
         kind = _ctype(line.result)
         for place, given in zip(self._space[places], numbers, strict=True):
-            value = self.read(self._value(given), 1, None)
+            value = self.loops.read(self._value(given), 1, None)
             sign = "=" if base is None else "+="
             lines.append(f"{{ const int j = 0; EACH(l) {name}[{place}][l] {sign} ({kind}){value}; }}")
-        self._loops.append(LoopText([f"{kind} {name}[{width}][WIDTH];"], "\n".join(lines)))
-        self._own = set()
-        self.values[line.name] = _Value(width, tuple(line.result.shape), name)
+        self.loops.append(LoopText([f"{kind} {name}[{width}][WIDTH];"], "\n".join(lines)))
+        self.values[line.name] = Value(width, tuple(line.result.shape), name)
 
-    def _assign(self, line: Operation, given: tuple[_Value, ...], operation: str) -> None:
+    def _assign(self, line: Operation, given: tuple[Value, ...], operation: str) -> None:
         """An operation that is written between or before its operands."""
         self._apply(
             line, given, f" {operation} ".join(("{0}", "{1}")) if len(given) == 2 else f"{operation}({{0}})"
         )
 
-    def _apply(self, line: Operation, given: tuple[_Value, ...], form: str) -> None:
+    def _apply(self, line: Operation, given: tuple[Value, ...], form: str) -> None:
         """An operation in a loop over coordinates and chains; `form` has a place for each operand."""
         shape = tuple(line.result.shape)
         width = shape[-1] if len(shape) == 3 else 1
@@ -380,18 +266,9 @@ class _Writer:
             len(shape) == 2 and any(value.shape for value in given if not value.width)
         ):
             raise NotTranslatable(f"a value of shape {shape}")
-        apart = any(value.array in self._own and (value.offset or value.width != width) for value in given)
-        loop = self._loops[-1] if self._loops else None
-        if not isinstance(loop, _Loop) or width != loop.width or apart:
-            loop = _Loop(width, [])
-            self._loops.append(loop)
-            self._own = set()
-        kind, name = _ctype(line.result), f"{self._prefix}{line.name}"
-        # The operands of a test function may be float32 states, which are converted to float64 first.
-        parts = [f"({kind}){self.read(value, width, self._own)}" for value in given]
-        loop.lines.append((kind, name, form.format(*parts)))
-        self._own.add(name)
-        self.values[line.name] = _Value(width, shape, name)
+        name = f"{self._prefix}{line.name}"
+        self.loops.add(_ctype(line.result), name, given, width, form)
+        self.values[line.name] = Value(width, shape, name)
 
 
 def _only_parts(tape: Tape) -> set[str]:

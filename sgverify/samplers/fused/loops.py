@@ -1,0 +1,152 @@
+"""Which C loops hold the operations of a tape, and which arrays do they read and write?
+
+A loop runs over the coordinates j and the chains l; it holds as many operations as depend on no other coordinate. A value that a
+later loop reads is stored in an array [width][chains]. Between two loops there may be statements of another kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sgverify.samplers.reading.tape import Operation
+
+
+@dataclass(frozen=True)
+class Parted:
+    """A translation in two parts: `text` computes the `arrays` (type, name, width) that a last loop over j and l reads.
+
+    In the last loop stand `lines`, of which the expression `result` is the value of the tape.
+    """
+
+    arrays: list[tuple[str, str, int]]
+    text: str
+    lines: list[str]
+    result: str
+
+
+@dataclass(frozen=True)
+class LoopText:
+    """Statements that compute a value, and the declarations of the arrays that they need."""
+
+    arrays: list[str]
+    text: str
+
+
+SHARED = "@"
+"""What the name of an array begins with if all chains share its numbers, one for each coordinate."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """The value behind a name of the tape.
+
+    `array` is the C array that holds the value, in `width` coordinates from `offset` on. The width is 0 for a number that is
+    equal for all coordinates and chains (then `text`), and for a matrix of the target.
+    """
+
+    width: int
+    shape: tuple[int, ...]
+    array: str = ""
+    offset: int = 0
+    text: str = ""
+    # The operation and its operands, if only single coordinates are ever used: each is computed where it is used.
+    deferred: tuple[Operation, tuple[Value, Value], str] | None = None
+
+
+@dataclass
+class Loop:
+    """The operations (type, name, expression) of one loop, all on the same number of coordinates."""
+
+    width: int
+    lines: list[tuple[str, str, str]]
+
+
+class Loops:
+    """The loops of one tape, in order; names in C begin with `prefix`."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._loops: list[Loop | LoopText] = []
+        self._own: set[str] = set()
+        self._stored: set[str] = set()
+
+    def add(self, kind: str, name: str, operands: Sequence[Value], width: int, form: str) -> None:
+        """Put an operation on `width` coordinates in the last loop, or in a new one; `form` has a place for each operand."""
+        apart = any(value.array in self._own and (value.offset or value.width != width) for value in operands)
+        loop = self._loops[-1] if self._loops else None
+        if not isinstance(loop, Loop) or width != loop.width or apart:
+            loop = Loop(width, [])
+            self._loops.append(loop)
+            self._own = set()
+        # The operands of a test function may be float32 states, which are converted to float64 first.
+        parts = [f"({kind}){self.read(value, width, self._own)}" for value in operands]
+        loop.lines.append((kind, name, form.format(*parts)))
+        self._own.add(name)
+
+    def append(self, statements: LoopText) -> None:
+        """Statements of another kind, after which a new loop begins."""
+        self._loops.append(statements)
+        self._own = set()
+
+    @property
+    def text(self) -> str:
+        """The C text of all loops, and of the arrays that they need."""
+        stored, others, text = self._rendered(self._loops)
+        arrays = [f"{kind} {name}[{width}][WIDTH];" for kind, name, width in stored]
+        return "\n".join([*arrays, *others, text])
+
+    def in_parts(self, result: Value) -> Parted | None:
+        """The loops in two parts, the second being the last loop; None if the result is not made there."""
+        last = self._loops[-1] if self._loops else None
+        if not isinstance(last, Loop) or result.array not in self._own or result.offset:
+            return None
+        stored, others, text = self._rendered(self._loops[:-1])
+        lines = [f"const {kind} {name} = {form};" for kind, name, form in last.lines]
+        return Parted(stored, "\n".join([*others, text]), lines, result.array)
+
+    def _rendered(
+        self, parts: Sequence[Loop | LoopText]
+    ) -> tuple[list[tuple[str, str, int]], list[str], str]:
+        """The arrays (type, name, width) that loops write to, the declarations of other arrays, and the text of the loops."""
+        stored, others, loops = [], [], []
+        for loop in parts:
+            if isinstance(loop, LoopText):
+                others += loop.arrays
+                loops.append(loop.text)
+                continue
+            body = []
+            for kind, name, text in loop.lines:
+                body.append(f"const {kind} {name} = {text};")
+                if name in self._stored:
+                    stored.append((kind, f"{name}_", loop.width))
+                    body.append(f"{name}_[j][l] = {name};")
+            loops.append(f"for (int j = 0; j < {loop.width}; j++) EACH(l) {{\n" + "\n".join(body) + "\n}")
+        return stored, others, "\n".join(loops)
+
+    def read(self, value: Value, width: int, own: set[str] | None) -> str:
+        """The C expression of a value in a loop over `width` coordinates (0: any loop) that defines the names `own`."""
+        if not value.array:
+            return value.text
+        if own and value.array in own:
+            return value.array
+        place = str(value.offset) if value.width == 1 else f"j + {value.offset}"
+        if value.array.startswith(SHARED):
+            return f"{value.array[1:]}[{place}]"
+        if value.array.startswith(self._prefix) and not value.array.endswith("_"):
+            self._stored.add(value.array)
+            return f"{value.array}_[{place}][l]"
+        return f"{value.array}[{place}][l]"
+
+    def stored_array(self, value: Value) -> str:
+        """The C array [width][chains] of a value, which is copied if it does not lie in one."""
+        if value.array.startswith(SHARED):
+            name = f"{self._prefix}copy{len(self._loops)}_"
+            place = f"{value.array[1:]}[{value.offset} + j]"
+            text = f"for (int j = 0; j < {value.width}; j++) EACH(l) {name}[j][l] = {place};"
+            self.append(LoopText([f"real {name}[{value.width}][WIDTH];"], text))
+            return name
+        if value.array.startswith(self._prefix) and not value.array.endswith("_"):
+            self._stored.add(value.array)
+            return f"({value.array}_ + {value.offset})"
+        return f"({value.array} + {value.offset})"
