@@ -132,7 +132,7 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
         parts["OBSERVE"] = (
             "{\n" + seen.text + f"\nconst int j = 0;\nfor (int l = from; l < to; l++) {{\n{adding}\n}}\n}}"
         )
-    lines = [*_definitions(shape, len(step.constants), observed), _text("variates.c")]
+    lines = [*_definitions(shape, len(step.constants), observed), _text("variates.c"), _text("streams.c")]
     for line in _text("steps.c").splitlines():
         lines.append(parts.get(line.strip(), line))
     return with_functions("\n".join(lines) + "\n")
