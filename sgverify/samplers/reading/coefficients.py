@@ -85,6 +85,67 @@ COS_SHORT = (
     float.fromhex("-0x1.25242a3a17327p-22"),
 )
 
+# erf(x)/x - 1 as a function of x^2 - 1/2, |x| <= 1; below 2^-56 of the error function. Around the middle of its interval the
+# polynomial has smaller terms than around 0, which cancel.
+ERF = (
+    float.fromhex("-0x1.1ae14dc34815ap-5"),
+    float.fromhex("-0x1.1fd16292151fdp-2"),
+    float.fromhex("0x1.454368017b042p-4"),
+    float.fromhex("-0x1.2b902b7b2f28ep-6"),
+    float.fromhex("0x1.c82aa249df460p-9"),
+    float.fromhex("-0x1.263991b802e8fp-11"),
+    float.fromhex("0x1.486638bc9bed0p-14"),
+    float.fromhex("-0x1.429e93e676e3cp-17"),
+    float.fromhex("0x1.1ad5edf9153dep-20"),
+    float.fromhex("-0x1.bf8d2c53bdf9dp-24"),
+    float.fromhex("0x1.428e937e8dd34p-27"),
+    float.fromhex("-0x1.acbad5ab735b7p-31"),
+    float.fromhex("0x1.05ffe45e4636ap-34"),
+)
+# The same, below 2^-34.
+ERF_SHORT = (
+    float.fromhex("-0x1.1ae14dc7b9637p-5"),
+    float.fromhex("-0x1.1fd1629207132p-2"),
+    float.fromhex("0x1.4543691dbadc1p-4"),
+    float.fromhex("-0x1.2b902beb8d3c3p-6"),
+    float.fromhex("0x1.c827dc12ef32cp-9"),
+    float.fromhex("-0x1.263878f1d346cp-11"),
+    float.fromhex("0x1.4a9dbe15c2a9cp-14"),
+    float.fromhex("-0x1.445f5edbde02dp-17"),
+)
+
+# exp(x^2) erfc(x) as a function of (x - 3)/(x + 3), 1 <= x <= 6; exp(-x^2) times its error is below 2^-57 of the error function.
+ERFC = (
+    float.fromhex("0x1.6e9827d229d2dp-3"),
+    float.fromhex("-0x1.4e102b9cf8513p-2"),
+    float.fromhex("0x1.f6ff204105a04p-3"),
+    float.fromhex("-0x1.336ffbef08b8ap-3"),
+    float.fromhex("0x1.258b13b00ec3bp-4"),
+    float.fromhex("-0x1.8fa58eb5ea97bp-6"),
+    float.fromhex("0x1.17c8390910d42p-8"),
+    float.fromhex("0x1.73101f6d65f08p-11"),
+    float.fromhex("-0x1.39085f2ee74f3p-11"),
+    float.fromhex("0x1.7b9ef73c0d84dp-15"),
+    float.fromhex("0x1.0cb2e736c86f6p-14"),
+    float.fromhex("-0x1.af08598a5b98ep-17"),
+    float.fromhex("-0x1.0cc3976459401p-17"),
+    float.fromhex("0x1.0e3eb39473943p-19"),
+    float.fromhex("0x1.56696f6b3d6d5p-20"),
+    float.fromhex("0x1.d3f2e5247d0a7p-29"),
+)
+# The same, below 2^-35.
+ERFC_SHORT = (
+    float.fromhex("0x1.6e9827d28c961p-3"),
+    float.fromhex("-0x1.4e102b9faf341p-2"),
+    float.fromhex("0x1.f6ff1ff52a9bfp-3"),
+    float.fromhex("-0x1.336ff8491f753p-3"),
+    float.fromhex("0x1.258b27e8272acp-4"),
+    float.fromhex("-0x1.8fa977a46e92fp-6"),
+    float.fromhex("0x1.17b23569e11a9p-8"),
+    float.fromhex("0x1.78e5fd0d62f14p-11"),
+    float.fromhex("-0x1.318d357d9f0e2p-11"),
+)
+
 LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
 # log(2) in two parts. The first has 42 bits, so that its product with a whole number below 2^11 is exact.
 LOG_2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
@@ -101,3 +162,4 @@ HALF_PI = (
 # pi/2 less its first part.
 HALF_PI_REST = float.fromhex("0x1.10b4611a62633p-30")
 INVERSE_HALF_PI = float.fromhex("0x1.45f306dc9c883p-1")
+TWO_BY_ROOT_PI = float.fromhex("0x1.20dd750429b6dp+0")

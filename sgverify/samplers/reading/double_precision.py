@@ -16,6 +16,8 @@ from torch import Tensor
 
 from sgverify.samplers.reading.coefficients import (
     COS,
+    ERF,
+    ERFC,
     EXP,
     HALF_PI,
     INVERSE_HALF_PI,
@@ -108,6 +110,17 @@ def tanh(x: Tensor) -> Tensor:
     value = quotient(m, (below[0], below[1] + m[1]))
     # x^3/3 is below half a unit of the last bit there.
     return torch.copysign(torch.where(size < 2.0**-28, size, value), x)
+
+
+def erf(x: Tensor) -> Tensor:
+    """The error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
+    size = x.abs()
+    inner = size.clamp(max=1.0)
+    near = inner + inner * polynomial(ERF, inner * inner - 0.5)
+    outer = size.clamp(1.0, 6.0)
+    n, high, low = _reduced_exp(outer * -outer)
+    far = (high + low) * power_of_two(n) * polynomial(ERFC, (outer - 3.0) / (outer + 3.0))
+    return torch.copysign(torch.where(size < 1.0, near, torch.where(size >= 1.0, 1.0 - far, size)), x)
 
 
 def sin(x: Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.reading import double_precision, single_precision
+from sgverify.samplers.reading.coefficients import TWO_BY_ROOT_PI
 from sgverify.samplers.reading.floating_point import KEPT
 
 Definition = Callable[[Tensor], Tensor]
@@ -90,6 +91,11 @@ def tanh(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     return _evaluated(tanh, x, out)
 
 
+def erf(x: Tensor, *, out: Tensor | None = None) -> Tensor:
+    """The error function of every entry; options and errors are those of `exp`."""
+    return _evaluated(erf, x, out)
+
+
 def sin(x: Tensor, *, out: Tensor | None = None) -> Tensor:
     """The sine of every entry, NaN where |x| > 2^24; options and errors are those of `exp`."""
     return _evaluated(sin, x, out)
@@ -121,6 +127,7 @@ ELEMENTARY: dict[Callable[..., Tensor], _Rule] = {
     logistic: _rule("logistic", lambda x, y: y * (1.0 - y), torch.sigmoid),
     softplus: _rule("softplus", lambda x, y: logistic(x), _softplus_of_torch),
     tanh: _rule("tanh", lambda x, y: 1.0 - y * y),
+    erf: _rule("erf", lambda x, y: exp(-(x * x)) * TWO_BY_ROOT_PI),
     sin: _rule("sin", lambda x, y: cos(x)),
     cos: _rule("cos", lambda x, y: -sin(x)),
 }
@@ -237,6 +244,7 @@ __all__ = [
     "ELEMENTARY",
     "cos",
     "definition_of",
+    "erf",
     "exp",
     "expm1",
     "log",

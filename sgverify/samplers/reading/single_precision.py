@@ -13,6 +13,8 @@ from torch import Tensor
 
 from sgverify.samplers.reading.coefficients import (
     COS_SHORT,
+    ERF_SHORT,
+    ERFC_SHORT,
     EXP_SHORT,
     HALF_PI,
     HALF_PI_REST,
@@ -74,6 +76,18 @@ def tanh(x: Tensor) -> Tensor:
     scale, rest = _exp_parts(x.to(torch.float64).abs().clamp(max=20.0) * 2.0)
     m = (scale - 1.0) + scale * rest
     return torch.copysign((m / (m + 2.0)).to(torch.float32), x)
+
+
+def erf(x: Tensor) -> Tensor:
+    """The error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to x."""
+    size = x.to(torch.float64).abs()
+    inner = size.clamp(max=1.0)
+    near = inner + inner * polynomial(ERF_SHORT, inner * inner - 0.5)
+    outer = size.clamp(1.0, 6.0)
+    scale, rest = _exp_parts(outer * -outer)
+    far = (scale + scale * rest) * polynomial(ERFC_SHORT, (outer - 3.0) / (outer + 3.0))
+    value = torch.where(size < 1.0, near, torch.where(size >= 1.0, 1.0 - far, size))
+    return torch.copysign(value.to(torch.float32), x)
 
 
 def sin(x: Tensor) -> Tensor:

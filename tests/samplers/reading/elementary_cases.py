@@ -22,6 +22,7 @@ EXACT: dict[Callable[..., torch.Tensor], Callable[[arb], arb]] = {
     elementary.logistic: lambda x: 1 / (1 + (-x).exp()),
     elementary.softplus: lambda x: x.exp().log1p(),
     elementary.tanh: lambda x: x.tanh(),
+    elementary.erf: lambda x: x.erf(),
     elementary.sin: lambda x: x.sin(),
     elementary.cos: lambda x: x.cos(),
 }
@@ -30,6 +31,7 @@ EXACT: dict[Callable[..., torch.Tensor], Callable[[arb], arb]] = {
 # Where results change quickest: the thresholds of ranges, and the ends of the reduced arguments' intervals.
 _EXPONENTIAL = [709.78, -708.4, -745.0, 88.72, -87.3, -103.9, math.log(2) / 2, -math.log(2) / 2, 40.0, 22.0]
 _CORNERS = {
+    elementary.erf: [1.0, 6.0, 5.86, 3.83],
     elementary.log: [math.sqrt(2), math.sqrt(0.5), 2.0**-1074, 2.0**-149, 2.0**-1022, 2.0**-126, 1.7e308],
     elementary.log1p: [math.sqrt(2) - 1, math.sqrt(0.5) - 1, -1 + 2.0**-53, -1 + 2.0**-24, 1.7e308],
     elementary.sin: [math.pi / 4, math.pi, FARTHEST],
@@ -95,7 +97,7 @@ def largest_error(
                 if math.isinf(unit)
                 else unit
             )
-            error = float(abs(arb(y) - value).upper()) / unit if math.isfinite(y) else math.inf
+            error = float((abs(arb(y) - value) / unit).upper()) if math.isfinite(y) else math.inf
         if not error <= worst:
             worst, where = error, x
     return worst, where

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
-from flint import arb, arb_mat, arb_poly, ctx, fmpq
+from flint import arb, arb_mat, arb_poly, arb_series, ctx, fmpq
 
 from sgverify.samplers.reading import coefficients
 
@@ -20,9 +20,9 @@ WIDER = fmpq(10001, 10000)
 
 @pytest.fixture(autouse=True)
 def _many_digits() -> Iterator[None]:
-    before, ctx.prec = ctx.prec, 320
+    before, ctx.prec, ctx.cap = (ctx.prec, ctx.cap), 320, TERMS
     yield
-    ctx.prec = before
+    ctx.prec, ctx.cap = before
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,52 @@ class Fit:
     ends: Callable[[], tuple[arb, arb]]
     power: int
     least: Callable[[], arb]
+    origin: float = 0.0
+
+    @property
+    def series(self) -> arb_poly:
+        """The approximated function, in the distance from the origin of its variable."""
+        return arb_poly([self.taylor(k) for k in range(TERMS)])(arb_poly([arb(self.origin), 1]))
+
+    def value(self, x: arb) -> arb:
+        """The approximated function."""
+        return self.series(x)
+
+    def error(self, given: arb_poly, middle: arb, radius: arb) -> arb:
+        """A bound of the relative error for |x - middle| <= radius, by the Taylor expansion at the middle."""
+        near = (given - self.series)(arb_poly([middle, 1]))
+        size = sum((abs(near[k]) * radius**k for k in range(TERMS)), arb(0))
+        return (abs(middle) + radius) ** self.power * size / self.least()
+
+
+@dataclass(frozen=True)
+class ComplementFit:
+    """exp(x^2) erfc(x) as a function of t = (x - 3)/(x + 3), and exp(-x^2) times its error relative to erf(x)."""
+
+    def ends(self) -> tuple[arb, arb]:
+        """The interval of t."""
+        low, high = arb(-1) / 2, arb(1) / 3
+        return low * WIDER, high * WIDER
+
+    def value(self, t: arb) -> arb:
+        """The approximated function."""
+        x = 3 * (1 + t) / (1 - t)
+        return x.erfc() * (x * x).exp()
+
+    def error(self, given: arb_poly, middle: arb, radius: arb) -> arb:
+        """A bound of the relative error: Taylor coefficients at the middle, the last one over the whole piece."""
+        order = 8
+
+        def expanded(at: arb) -> arb_series:
+            t = arb_series([at, 1], order + 1)
+            x = 3 * (1 + t) / (1 - t)
+            return arb_series(given(arb_poly([at, 1])).coeffs(), order + 1) - x.erfc() * (x * x).exp()
+
+        near, last = expanded(middle), expanded(arb(middle.mid(), radius))[order]
+        size = sum((abs(near[k]) * radius**k for k in range(order)), abs(last) * radius**order)
+        t = middle - radius
+        x = 3 * (1 + t) / (1 - t)
+        return size * (-x * x).exp() / x.erf()
 
 
 def _factorial(n: int) -> arb:
@@ -67,7 +113,20 @@ SIN = Fit(
 )
 COS = Fit(lambda k: (-1) ** k / _factorial(2 * k + 4), _of_angle, 2, lambda: (arb.pi() / 4 * WIDER).cos())
 
-POLYNOMIALS = {
+ERF = Fit(
+    lambda k: (2 / arb.pi().sqrt() * (-1) ** k / (_factorial(k) * (2 * k + 1))) - (1 if k == 0 else 0),
+    lambda: (-arb(WIDER) / 2, arb(WIDER) / 2),
+    0,
+    # erf(x)/x falls on the interval.
+    lambda: arb(WIDER).erf() / WIDER,
+    0.5,
+)
+
+POLYNOMIALS: dict[str, tuple[Fit | ComplementFit, int]] = {
+    "ERF": (ERF, -56),
+    "ERF_SHORT": (ERF, -34),
+    "ERFC": (ComplementFit(), -57),
+    "ERFC_SHORT": (ComplementFit(), -35),
     "EXP": (EXP, -60),
     "EXP_SHORT": (EXP, -31),
     "LOG": (LOG, -57),
@@ -79,28 +138,22 @@ POLYNOMIALS = {
 }
 
 
-def interpolated(fit: Fit, count: int) -> list[float]:
+def interpolated(fit: Fit | ComplementFit, count: int) -> list[float]:
     """The coefficients of the polynomial through `count` Chebyshev nodes, each rounded to float64."""
     a, b = fit.ends()
     nodes = [(a + b) / 2 + (b - a) / 2 * (arb.pi() * (2 * k + 1) / (2 * count)).cos() for k in range(count)]
-    series = arb_poly([fit.taylor(k) for k in range(TERMS)])
     powers = arb_mat([[x**k for k in range(count)] for x in nodes])
-    solved = powers.solve(arb_mat([[series(x)] for x in nodes]))
+    solved = powers.solve(arb_mat([[fit.value(x)] for x in nodes]))
     return [float(solved[k, 0].mid()) for k in range(count)]
 
 
-def relative_error(fit: Fit, given: Sequence[float]) -> arb:
-    """A bound of the error relative to the elementary function, over the whole interval, by Taylor expansion on pieces of it."""
-    difference = arb_poly([arb(c) for c in given]) - arb_poly([fit.taylor(k) for k in range(TERMS)])
-    a, b = fit.ends()
-    radius = (b - a) / (2 * PIECES)
-    worst = arb(0)
+def relative_error(fit: Fit | ComplementFit, given: Sequence[float]) -> arb:
+    """A bound of the error relative to the elementary function, over the whole interval, piece by piece."""
+    stored, (a, b) = arb_poly([arb(c) for c in given]), fit.ends()
+    radius, worst = (b - a) / (2 * PIECES), arb(0)
     for piece in range(PIECES):
-        middle = a + (2 * piece + 1) * radius
-        near = difference(arb_poly([middle, 1]))
-        size = sum((abs(near[k]) * radius**k for k in range(TERMS)), arb(0))
-        worst = arb.max(worst, (abs(middle) + radius) ** fit.power * size)
-    return worst / fit.least()
+        worst = arb.max(worst, fit.error(stored, a + (2 * piece + 1) * radius, radius))
+    return worst
 
 
 @pytest.mark.parametrize("name", POLYNOMIALS)
@@ -126,6 +179,7 @@ def test_parts_of_constants() -> None:
     half_pi, log_2 = arb.pi() / 2, arb(2).log()
     assert [coefficients.LOG_2, coefficients.INVERSE_LOG_2] == [float(log_2), float(1 / log_2)]
     assert coefficients.INVERSE_HALF_PI == float(1 / half_pi)
+    assert coefficients.TWO_BY_ROOT_PI == float(2 / arb.pi().sqrt())
     assert coefficients.HALF_PI_REST == float(half_pi - coefficients.HALF_PI[0])
     assert coefficients.LOG_2_LOW == float(log_2 - coefficients.LOG_2_HIGH)
     assert (coefficients.LOG_2_HIGH * 2.0**42).is_integer()

@@ -17,6 +17,7 @@ from sgverify.samplers.reading.elementary import (
     ELEMENTARY,
     cos,
     definition_of,
+    erf,
     exp,
     expm1,
     log,
@@ -74,6 +75,7 @@ LIMITS = {
     logistic: [(0.0, 0.5), (-0.0, 0.5), (INF, 1.0), (-INF, 0.0), (1e4, 1.0), (-1e4, 0.0)],
     softplus: [(INF, INF), (-INF, 0.0), (1e4, 1e4), (-1e4, 0.0), (1e30, 1e30)],
     tanh: [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (1e4, 1.0), (-1e4, -1.0)],
+    erf: [(0.0, 0.0), (-0.0, -0.0), (INF, 1.0), (-INF, -1.0), (1e4, 1.0), (-1e4, -1.0)],
     sin: [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN), (2 * FARTHEST, NAN), (-1e30, NAN)],
     cos: [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN), (2 * FARTHEST, NAN), (-1e30, NAN)],
 }
