@@ -46,12 +46,31 @@ class SumText:
         lines = [f"memset({result}, 0, sizeof {result});", *loop]
         return LoopText([f"real {result}[{self.dim}][WIDTH];"], "\n".join(lines))
 
+    def write_change(self, theta: str, source: str, result: str, *, again: bool) -> LoopText:
+        """The statements that put sum_{i in B} (g_i(theta) - a_i) into the array `result`, a_i from the table.
+
+        `again`: the minibatch was evaluated in this step before, so that its gradients are not those that enter the table.
+        """
+        place = f"{result}i"
+        datum, statements = self._datum(theta, source, result)
+        entered = "" if again else f"entering[{source}][{place}][j][l] = {datum};"
+        lines = [
+            f"memset({result}, 0, sizeof {result});",
+            *statements,
+            f"for (int l = from; l < to; l++) for (int j = 0; j < {self.dim}; j++) {{",
+            f"const real {result}a = own_table[(l * size + {result}c[l]) * {self.dim} + j];",
+            f"{result}[j][l] = {result}[j][l] + ({datum} - {result}a); {entered}",
+            "}",
+            "}",
+        ]
+        return LoopText([f"real {result}[{self.dim}][WIDTH];"], "\n".join(lines))
+
     def _inputs(self, theta: str, datum: str) -> list[tuple[str, Tensor]]:
         return [(theta, torch.ones((1, 2, self.dim))), (datum, torch.ones((1, 2, self.width)))]
 
     def _over_minibatch(self, theta: str, source: str, result: str) -> list[str]:
         """Each chain has data of its own: the gradients are added in the order of `add_up`, runs by halves."""
-        moved = translate(self.body, self._inputs(theta, f"{result}x"), f"{result}b", offset=self.offset)
+        datum, statements = self._datum(theta, source, result)
         place, held = f"{result}i", f"{result}g"
         every = f"for (int j = 0; j < {self.dim}; j++) EACH(l)"
         halves: list[str] = []
@@ -66,16 +85,28 @@ class SumText:
             halves.append("}")
         return [
             f"real {result}h[HALVINGS][{self.dim}][WIDTH];" if halves else "",
-            f"for (int {place} = 0; {place} < {self.batch}; {place}++) {{",
-            f"const i64 {result}n = ((first + k) * MINIBATCHES + {source}) * {self.batch} + {place};",
-            f"const uint32_t *const {result}c = take_indices(&chosen, {result}n, from, to);",
-            f"real {result}x[{self.width}][WIDTH], {held}[{self.dim}][WIDTH];",
-            f"EACH(l) for (int j = 0; j < {self.width}; j++) {result}x[j][l] = data[(u64){result}c[l] * {self.width} + j];",
-            moved.text,
-            f"{every} {held}[j][l] = {moved.results[0]};",
+            *statements,
+            f"real {held}[{self.dim}][WIDTH];",
+            f"{every} {held}[j][l] = {datum};",
             *halves,
             f"{every} {result}[j][l] = {result}[j][l] + {held}[j][l];",
             "}",
+        ]
+
+    def _datum(self, theta: str, source: str, result: str) -> tuple[str, list[str]]:
+        """The gradient of a datum as an expression in j and l, and the statements before it in an open loop over a minibatch.
+
+        Their datum has the place {result}i in the minibatch and the number {result}c[l] of all.
+        """
+        moved = translate(self.body, self._inputs(theta, f"{result}x"), f"{result}b", offset=self.offset)
+        place = f"{result}i"
+        return moved.results[0], [
+            f"for (int {place} = 0; {place} < {self.batch}; {place}++) {{",
+            f"const i64 {result}n = ((first + k) * MINIBATCHES + {source}) * {self.batch} + {place};",
+            f"const uint32_t *const {result}c = take_indices(&chosen, {result}n, from, to);",
+            f"real {result}x[{self.width}][WIDTH];",
+            f"EACH(l) for (int j = 0; j < {self.width}; j++) {result}x[j][l] = data[(u64){result}c[l] * {self.width} + j];",
+            moved.text,
         ]
 
     def _over_all(self, theta: str, result: str) -> list[str]:

@@ -49,7 +49,7 @@ class Fused:
         if h is not self._h:
             self._h = h
             self._kernel.meet(h)
-        carried = leg.estimator.carried
+        carried = self._kernel.carried(leg, state[0])
         if leg.observer is None:
             new, carried, _, taken = self._kernel.move(state, carried, done, len(steps), None)
         elif isinstance(leg.observer, Keeping):
@@ -134,13 +134,12 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
         sums = Sums(asked, expected_total, weights, counted)
     kept = counted[:, 0]
     room = _room(leg, kept) if isinstance(leg.observer, Keeping) else None
-    found, carried, total, taken = kernel.move(
-        leg.start, leg.estimator.carried, steps.start, len(sizes), sums, room
-    )
+    start = kernel.carried(leg, leg.start[0])
+    found, carried, total, taken = kernel.move(leg.start, start, steps.start, len(sizes), sums, room)
     motion = Motion(leg.bound, leg.clock, (), tape=False)
     # A copy, since the run itself begins at its first step.
     estimator = copy(leg.estimator)
-    estimator.resume(leg.estimator.carried)
+    estimator.resume(start)
     estimator.prepare(steps.start, taken)
     expected, seen = leg.start, []
     for k, drawn in enumerate(leg.drawn_in(steps.start, taken)):

@@ -7,6 +7,7 @@ all data. A step's tape only names the sums: `sum_of_gradients` is one operation
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.samplers.fused.data_sums import SumText
 from sgverify.samplers.fused.translation import NotTranslatable
-from sgverify.samplers.gradients.control_variates import CentredEstimator
+from sgverify.samplers.gradients.control_variates import CentredEstimator, TableEstimator
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import (
     AdditiveEstimator,
@@ -41,6 +42,33 @@ def sum_of_gradients(theta: Tensor, data: Tensor | None) -> Tensor:
         found: Tensor = handle_torch_function(sum_of_gradients, given, theta, data)
         return found
     return torch.ones_like(theta)
+
+
+def change_of_gradients(theta: Tensor, data: Tensor) -> Tensor:
+    """sum_i (grad likelihood(theta, x_i) - a_i) over a minibatch, a_i of a table of gradients: one operation on a tape."""
+    if has_torch_function((theta, data)):
+        found: Tensor = handle_torch_function(change_of_gradients, (theta, data), theta, data)
+        return found
+    return torch.ones_like(theta)
+
+
+class RecordedTable(TableEstimator):
+    """SAGA whose changes from the table are single operations; all other operations are those of the given estimator."""
+
+    def __init__(self, estimator: TableEstimator) -> None:
+        vars(self).update(vars(estimator))
+
+    def reading(
+        self, potential: Potential, given: tuple[Tensor, ...], carried: tuple[Tensor, ...]
+    ) -> RecordedTable:
+        """See `Estimator.reading`; what is carried is the sum of the table alone."""
+        other = copy(self)
+        other.potential, (other._sum,) = potential, carried
+        other._gathered = dict(enumerate(given))
+        return other
+
+    def _change(self, theta: Tensor, number: int, minibatch: int) -> Tensor:
+        return change_of_gradients(theta, self._chosen_data(number))
 
 
 class RecordedPotential(Potential):
@@ -77,7 +105,8 @@ class KernelGradient:
 
     `potential` records sums over data as single operations. A step reads `minibatches` minibatches, each as a tensor of
     the shape of a state variable that it `adds` to the gradient, or as data. `widths` are the widths of the carried tensors, which
-    `begin` recomputes from theta at the steps 0, m, 2m, ..., m = `refresh`.
+    `begin` recomputes from theta at the steps 0, m, 2m, ..., m = `refresh`. With a `table` of each datum's last gradient, the table
+    is carried before them, and its sum recomputed at these steps.
     """
 
     estimator: Estimator
@@ -87,6 +116,13 @@ class KernelGradient:
     widths: tuple[int, ...] = ()
     refresh: int = 0
     begin: Callable[[Tensor], tuple[Tensor, ...]] | None = None
+    table: bool = False
+
+    def started(self, theta: Tensor) -> tuple[Tensor, ...]:
+        """What a run that starts at theta carries."""
+        fresh = copy(self.estimator)
+        fresh.begin(0, theta)
+        return fresh.carried
 
     @property
     def iid(self) -> bool:
@@ -200,11 +236,14 @@ def kernel_gradient(estimator: Estimator, minibatches: int, evaluations: int) ->
     count = 0 if estimator.cancels else minibatches
     if kind in (MinibatchEstimator, CentredEstimator):
         return KernelGradient(estimator, potential, count, estimator.adds and count > 0)
+    dim = potential.target.dim
+    if isinstance(estimator, TableEstimator):
+        recorded = RecordedTable(estimator)
+        return KernelGradient(recorded, potential, count, False, (dim,), estimator.again, table=True)
     if not isinstance(estimator, SnapshotEstimator):
         raise NotTranslatable(f"gradients by {kind.__name__}")
 
     def begin(theta: Tensor) -> tuple[Tensor, ...]:
         return theta.clone(), potential.full(theta) - potential.prior(theta)
 
-    dim = potential.target.dim
     return KernelGradient(estimator, potential, count, False, (dim, dim), estimator.refresh, begin)

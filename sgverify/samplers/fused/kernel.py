@@ -57,6 +57,7 @@ class Kernel:
             adds=gradient.adds or not gradient.minibatches,
             carried=gradient.widths,
             refresh=gradient.refresh,
+            table=gradient.table,
         )
         self._state = [
             torch.ones((self._rows, TRACED, dim if kind == "vector" else 1), dtype=dtype)
@@ -73,6 +74,11 @@ class Kernel:
         self._call: Any = None
         self._numbers = np.empty(0)
         self._flat = torch.empty(0)
+
+    def carried(self, leg: Leg, theta: Tensor) -> State:
+        """What the gradient estimator of a leg carries at theta, where a run begins if it has carried nothing so far."""
+        found: State = leg.estimator.carried
+        return found if found or not self._gradient.widths else self._gradient.started(theta)
 
     @property
     def outside(self) -> int:
@@ -114,13 +120,9 @@ class Kernel:
         The kernel stops after the first step at which an entry of the state exceeds the bound of divergence. It writes the states
         that are kept to the arrays of `room`.
         """
-        anew = not carried and bool(self._gradient.widths)
         chains = len(self._noise.chains)
-        if anew:
-            carried = tuple(
-                torch.zeros((self._rows, chains, width), dtype=self._dtype) for width in self._gradient.widths
-            )
-        before = [tensor.expand(self._rows, chains, -1).mT.contiguous() for tensor in (*state, *carried)]
+        table, held = carried[: self._gradient.table], carried[self._gradient.table :]
+        before = [tensor.expand(self._rows, chains, -1).mT.contiguous() for tensor in (*state, *held)]
         indices, noise = self._gradient.indices(first, count), self._gradient.noise(first, count)
         taken = count
         while True:
@@ -128,10 +130,11 @@ class Kernel:
             total = (
                 None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
             )
-            beyond = self._advance(before, after, first, taken, sums, total, room, indices, noise, anew)
+            written = tuple(tensor.clone(memory_format=torch.contiguous_format) for tensor in table)
+            beyond = self._advance(before, after, first, taken, sums, total, room, indices, noise, written)
             if beyond in (0, taken):
                 found = tuple(tensor.mT for tensor in after)
-                return found[: len(state)], found[len(state) :], total, taken
+                return found[: len(state)], (*written, *found[len(state) :]), total, taken
             # Some chains exceeded the bound on the way: all rows stop at that step.
             taken = beyond
 
@@ -146,7 +149,7 @@ class Kernel:
         room: Room | None,
         indices: np.ndarray | None,
         added: Tensor | None,
-        anew: bool,
+        written: tuple[Tensor, ...],
     ) -> int:
         pointers = ctypes.c_void_p * len(before)
         width = self._numbers.shape[-1] * self._rows
@@ -183,7 +186,7 @@ class Kernel:
                 None if tables.weights is None else tables.weights.data_ptr(),
                 None if indices is None else indices.ctypes.data,
                 None if added is None else added.data_ptr(),
-                int(anew),
+                written[0].data_ptr() if written else None,
                 self._farthest,
                 None if weights is None else weights.ctypes.data,
                 None if counted is None else counted.ctypes.data,
@@ -247,7 +250,7 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     function = library.advance
     function.restype = whole
     sizes, keys, arrays = [whole] * 5, [address, whole, address, whole], [address] * 3
-    data = [whole, address, address, whole, *[address] * 6, ctypes.c_int]
+    data = [whole, address, address, whole, *[address] * 7]
     function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 6]
     return function
 

@@ -36,7 +36,8 @@ class KernelShape:
     """The sizes for which a kernel is made.
 
     A step uses `minibatches` minibatches of `batch` data each; both are 0 for full gradients. `carried` are the widths of what
-    the gradient estimator carries from step to step, and recomputes every `refresh` steps.
+    the gradient estimator carries from step to step, and recomputes every `refresh` steps; with a `table` of each
+    datum's last gradient, they are its sum.
     """
 
     dtype: torch.dtype
@@ -50,6 +51,7 @@ class KernelShape:
     noisy: bool = False
     carried: tuple[int, ...] = ()
     refresh: int = 0
+    table: bool = False
 
     @property
     def width(self) -> int:
@@ -103,6 +105,7 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
             for v, (name, width) in enumerate(held)
         ),
         "BEGIN": "",
+        "ENTER": "",
         "STEP": _moved(moved, held[: len(state)]),
         "CHECK_STATE": "\n".join(
             _kept(width, f"left |= !(FABS({name}[j][l]) <= bound);") for name, width in held[: len(state)]
@@ -121,9 +124,10 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
     if tapes.begin is not None:
         start = sum(tensor.numel() for tensor in step.fixed)
         begun = translate(tapes.begin, inputs[:1], "begin_", offset=start, sums=tapes.sums)
-        parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0 || (anew && k == 0))" + _moved(
-            begun, held[len(state) :]
-        )
+        parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0)" + _moved(begun, held[len(state) :])
+    if shape.table:
+        parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0) sum_table(own_table, size, from, to, Q0);"
+        parts["ENTER"] = "enter_minibatches(own_table, size, from, to, &chosen, first + k, entering, Q0);"
     observed = 0
     if tapes.observe is not None:
         seen = translate(tapes.observe, inputs, "seen_")
@@ -171,6 +175,7 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
         "MINIBATCHES": shape.minibatches,
         "BATCH": shape.batch,
         "ADDS": int(shape.adds),
+        "TABLE": int(shape.table),
         "NOISY": int(shape.noisy),
         "IID": int(shape.iid),
         "RUN": RUN,

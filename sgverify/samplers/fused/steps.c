@@ -1,9 +1,40 @@
 /* Steps of WIDTH chains at a time, all their state in a core's first cache. */
 
+#if TABLE
+/* The gradients of the data in a table, [chain][datum][coordinate], added in order. */
+static void sum_table(const real *table, i64 size, int from, int to, real (*sum)[WIDTH])
+{
+    for (int l = from; l < to; l++) {
+        for (int j = 0; j < DIM; j++)
+            sum[j][l] = 0;
+        for (i64 i = 0; i < size; i++)
+            for (int j = 0; j < DIM; j++)
+                sum[j][l] = sum[j][l] + table[(l * size + i) * DIM + j];
+    }
+}
+
+/* The gradients of the step's minibatches enter the table, and its sum, one after the other. */
+static void enter_minibatches(real *table, i64 size, int from, int to, struct index_source *source, i64 step,
+                              real (*entering)[BATCH][DIM][WIDTH], real (*sum)[WIDTH])
+{
+    for (int m = 0; m < MINIBATCHES; m++)
+        for (int b = 0; b < BATCH; b++) {
+            const uint32_t *index = take_indices(source, (step * MINIBATCHES + m) * BATCH + b, from, to);
+            for (int l = from; l < to; l++) {
+                real *entry = table + (l * size + index[l]) * DIM;
+                for (int j = 0; j < DIM; j++) {
+                    sum[j][l] = sum[j][l] + (entering[m][b][j][l] - entry[j]);
+                    entry[j] = entering[m][b][j][l];
+                }
+            }
+        }
+}
+#endif
+
 /* `count` steps of every chain of every row, from step `first` on (counted from 0).
 
-   States and what the gradient estimator carries have the shape (S, width, C); `constants` (K or 1, S, CONSTANTS). `anew`:
-   nothing is carried yet. `size` data lie in `data` and, those of a run side by side, in `data_across`, with `data_weights` if
+   States and what the gradient estimator carries have the shape (S, width, C); `constants` (K or 1, S, CONSTANTS).
+   `table`, shape (S, C, N, DIM), is written over. `size` data lie in `data` and, those of a run side by side, in `data_across`, with `data_weights` if
    they count differently; `indices`, shape (count MINIBATCHES BATCH, S, C), are the data of the minibatches unless they are
    drawn here; `added`, shape (count MINIBATCHES, S, DIM, C), is noise that gradients add. Returns 0, or the number of the first
    step after which an entry of a state is NaN or beyond `bound`. Nothing that is given is written over. States of the first row
@@ -12,7 +43,7 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
             const u64 *batch_keys, i64 batch_stride, const real *const *before, real *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *deviations, i64 size,
             const real *offset, const real *data, const real *data_across, const real *data_weights,
-            const uint32_t *indices, const real *added, int anew,
+            const uint32_t *indices, const real *added, real *table,
             real bound, const double *weights, const uint8_t *counted, const double *sums_before,
             double *sums_after, const uint8_t *kept, real *const *kept_states)
 {
@@ -38,6 +69,10 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
             chosen.given = indices + s * chains + at, chosen.stride = rows * chains;
             chosen.start = first * MINIBATCHES * BATCH, chosen.end = (first + count) * MINIBATCHES * BATCH;
             i64 kept_so_far = 0;
+#if TABLE
+            static _Thread_local real entering[MINIBATCHES][BATCH][DIM][WIDTH];
+            real *const own_table = table + (s * chains + at) * size * DIM;
+#endif
             for (i64 k = 0; k < count; k++) {
                 const real *c = constants + k * constants_stride + s * CONSTANTS;
                 BEGIN
@@ -54,6 +89,7 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
 #endif
 #endif
                 STEP
+                ENTER
                 int left = 0;
                 CHECK_STATE
                 if (left && (beyond == 0 || k + 1 < beyond))

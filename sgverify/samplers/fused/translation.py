@@ -47,6 +47,9 @@ class SumWriter(Protocol):
     def write(self, theta: str, source: str, result: str) -> LoopText:
         """The statements that put the sum at the array `theta` into the array `result`; `source` names the data."""
 
+    def write_change(self, theta: str, source: str, result: str, *, again: bool) -> LoopText:
+        """The same for the sum of the differences from a table of gradients; `again`: not for the first time in a step."""
+
 
 def translate(
     tape: Tape,
@@ -108,6 +111,7 @@ class _Writer:
         self._only_parts = _only_parts(tape)
         self.values: dict[str, Value] = {}
         self.loops = Loops(prefix)
+        self._changed: set[str] = set()
         for number, (array, like) in enumerate(inputs):
             self.values[f"x{number}"] = Value(like.shape[-1], tuple(like.shape), array)
         for number, constant in enumerate(tape.constants):
@@ -156,8 +160,8 @@ class _Writer:
             self.values[line.name] = replace(self.values[line.given[0]], shape=tuple(line.result.shape))
         elif operation == "put_together":
             self._put_together(line)
-        elif operation == "sum_of_gradients":
-            self._sum(line)
+        elif operation in ("sum_of_gradients", "change_of_gradients"):
+            self._sum(line, operation)
         elif operation == "to" and self._asked(line.given) == [line.result.dtype]:
             self._assign(line, (self.values[line.given[0]],), "")
         else:
@@ -218,14 +222,18 @@ class _Writer:
         self._assign(line, (parts[0], parts[1]), sign)
         return self.values[line.name]
 
-    def _sum(self, line: Operation) -> None:
+    def _sum(self, line: Operation, operation: str) -> None:
         """A sum over data, by statements of its own."""
         if self._sums is None:
             raise NotTranslatable("a sum over data in a test function")
         point, source = line.given
         theta, name = self.loops.stored_array(self.values[point]), f"{self._prefix}{line.name}_"
         data = self.values[source].array if source in self.values else ""
-        self.loops.append(self._sums.write(theta, data, name))
+        if operation == "sum_of_gradients":
+            self.loops.append(self._sums.write(theta, data, name))
+        else:
+            self.loops.append(self._sums.write_change(theta, data, name, again=data in self._changed))
+            self._changed.add(data)
         self.values[line.name] = Value(line.result.shape[-1], tuple(line.result.shape), name)
 
     def _put_together(self, line: Operation) -> None:

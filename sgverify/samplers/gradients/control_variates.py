@@ -76,6 +76,17 @@ class TableEstimator(MinibatchEstimator):
         self._first = 0
         self._table, self._sum = torch.empty(0), torch.empty(0)
         self._asked: dict[int, tuple[Tensor, Tensor]] = {}
+        self._resumed: tuple[Tensor, ...] = ()
+
+    @property
+    def again(self) -> int:
+        """The number of steps after which the sum of the table is recomputed."""
+        return self._again
+
+    @property
+    def cancels(self) -> bool:
+        """See `MinibatchEstimator.cancels`."""
+        return False
 
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches."""
@@ -84,7 +95,12 @@ class TableEstimator(MinibatchEstimator):
 
     def begin(self, step: int, theta: Tensor) -> None:
         """Fill the table at the first step; later enter the gradients of the last step's minibatches."""
-        if not self._table.numel():
+        if self._resumed:
+            table, self._sum = self._resumed
+            wide = table.unflatten(2, (len(self._data), -1))
+            self._table = wide.permute(2, 0, 1, 3).clone(memory_format=torch.contiguous_format)
+            self._resumed = ()
+        elif not self._table.numel():
             self._fill(theta)
         self._enter()
         if (self._first + step) % self._again == 0:
@@ -93,6 +109,8 @@ class TableEstimator(MinibatchEstimator):
     @property
     def carried(self) -> tuple[Tensor, ...]:
         """The table, shape (S, C, N d), and its sum, shape (S, C, d)."""
+        if self._resumed:
+            return self._resumed
         self._enter()
         if not self._table.numel():
             return ()
@@ -101,19 +119,21 @@ class TableEstimator(MinibatchEstimator):
 
     def resume(self, carried: tuple[Tensor, ...]) -> None:
         """See `Estimator.resume`."""
-        if carried:
-            table, self._sum = carried
-            wide = table.unflatten(2, (len(self._data), -1))
-            self._table = wide.permute(2, 0, 1, 3).clone(memory_format=torch.contiguous_format)
+        # The table itself is laid out at the next step: a kernel hands it on as it is.
+        self._resumed = carried
 
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """See `Estimator.evaluate`."""
-        drawn = self._drawn[step * self._per_step + minibatch]
+        change = self._change(theta, step * self._per_step + minibatch, minibatch)
+        return self.potential.prior(theta) + self._sum + (len(self._data) / self._batch) * change
+
+    def _change(self, theta: Tensor, number: int, minibatch: int) -> Tensor:
+        """sum_{i in B} (g_i(theta) - a_i) over the minibatch of this number of the block, the given one of its step."""
+        drawn = self._drawn[number]
         found = self.potential.likelihoods(theta, self._data[drawn])
         drawn = drawn.expand(found.shape[:-1])
-        change = in_order(found - self._table.gather(0, _wide(drawn, found)))
         self._asked.setdefault(minibatch, (drawn, found))
-        return self.potential.prior(theta) + self._sum + (len(self._data) / self._batch) * change
+        return in_order(found - self._table.gather(0, _wide(drawn, found)))
 
     def _fill(self, theta: Tensor) -> None:
         size = len(self._data)

@@ -11,6 +11,7 @@ import torch
 from sgverify import log_density
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
+from sgverify.samplers.fused import driver
 from sgverify.samplers.fused.compiler import build, compiler
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt
 from sgverify.targets import Target
@@ -53,7 +54,11 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_estimator_has_the_bits_of_the_definition(kind: str, make_target: Any) -> None:
+def test_every_estimator_has_the_bits_of_the_definition(
+    kind: str, make_target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Several blocks of steps, from each of which the next takes over what is carried.
+    monkeypatch.setattr(driver, "_LONGEST", 4)
     # Batches beyond a run of `add_up`, and two minibatches a step.
     batch = {"batch": 20} if kind not in ("full", "additive") else {}
     how = {"first_chain": 61, "dtype": "float32" if kind == "iid" else "float64"}
@@ -96,6 +101,9 @@ BUGS = {
         "(place - source->start) % 20 * source->stride",
         "reshuffle",
     ),
+    "the table keeps its first gradients": ("entry[j] = entering[m][b][j][l];", ";", "saga"),
+    "the table's sum is never recomputed": ("(first + k) % 2 == 0) sum_table", "0) sum_table", "saga"),
+    "gradients enter that are not the first": ("entering[0][", "entering[1][", "saga"),
     "noise of another step": ("added[(((k * ", "added[(((0 * ", "additive"),
 }
 

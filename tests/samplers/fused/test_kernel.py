@@ -208,7 +208,6 @@ def test_a_kernel_with_a_bug_is_never_used(
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ({"gradient": GradientChoice("saga", batch=4)}, "gradients by TableEstimator"),
         ({"generator": "native"}, "generator='native'"),
         ({"coupled": "brownian"}, "coupled='brownian'"),
     ],
