@@ -14,6 +14,7 @@ from torch import Tensor
 from sgverify.samplers.fused.compiler import CannotBuild, build
 from sgverify.samplers.fused.data_sums import SumText
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
+from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape, Tapes, program
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
@@ -65,6 +66,16 @@ class Kernel:
         ]
         self._begin, self._sums, self._fixed = self._trace_gradient()
         self._tables = gradient.tables()
+        self._drawn: DrawnInC | None = None
+        if gradient.minibatches and is_drawn_in_c(estimator.source):
+            self._drawn = DrawnInC(
+                type(estimator.source),
+                leg.streams(leg.settings.gradient.kind),
+                rows=self._rows,
+                size=self._tables.size,
+                batch=self._shape.batch,
+                patience=patience,
+            )
         farthest = leg.farthest
         limit = np.array(farthest).astype(str(dtype).removeprefix("torch."))
         # The largest number of the dtype that does not exceed the bound.
@@ -123,7 +134,9 @@ class Kernel:
         chains = len(self._noise.chains)
         table, held = carried[: self._gradient.table], carried[self._gradient.table :]
         before = [tensor.expand(self._rows, chains, -1).mT.contiguous() for tensor in (*state, *held)]
-        indices, noise = self._gradient.indices(first, count), self._gradient.noise(first, count)
+        indices, noise = self._indices(first, count), self._gradient.noise(first, count)
+        # Rows that share a stream share what is drawn.
+        noise = None if noise is None else noise.expand(-1, self._rows, -1, -1).contiguous()
         taken = count
         while True:
             after = [torch.empty_like(tensor) for tensor in before]
@@ -137,6 +150,18 @@ class Kernel:
                 return found[: len(state)], (*written, *found[len(state) :]), total, taken
             # Some chains exceeded the bound on the way: all rows stop at that step.
             taken = beyond
+
+    def _indices(self, first: int, count: int) -> np.ndarray | None:
+        """The data of the minibatches of these steps, shape (count m n, S, C); None if the kernel draws them."""
+        each = self._shape.minibatches
+        if self._drawn is not None:
+            return self._drawn.block(first * each, count * each)
+        found = self._gradient.indices(first, count)
+        if found is None:
+            return None
+        # Rows that share a stream share what is drawn.
+        shape = (len(found), self._rows, len(self._noise.chains))
+        return np.ascontiguousarray(np.broadcast_to(found, shape))
 
     def _advance(
         self,
