@@ -19,6 +19,7 @@ from benchmarks import (
     sampler,
     stationarity,
     stationary_bias,
+    verdicts,
 )
 from benchmarks.measuring import Row, Setting
 
@@ -37,4 +38,5 @@ BENCHMARKS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     "growth": growth.run,
     "stationary-bias": stationary_bias.run,
     "report": report.run,
+    "verdicts": verdicts.run,
 }

@@ -58,6 +58,7 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         "growth",
         "stationary-bias",
         "report",
+        "verdicts",
     ],
 )
 def test_a_benchmark_runs_and_agrees_with_its_peer(name: str, benchmarks: SimpleNamespace) -> None:
