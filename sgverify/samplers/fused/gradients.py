@@ -138,9 +138,9 @@ class KernelGradient:
     def visits_data(self) -> bool:
         """Does an estimate, or what is carried, sum the gradients of data?"""
         potential = self.potential
-        if potential.data is None or self.adds:
+        if potential.data is None or (self.adds and not self.noisy):
             return False
-        return self.minibatches > 0 or potential.affine is None
+        return (self.minibatches > 0 and not self.noisy) or potential.affine is None
 
     def given(self, rows: int) -> tuple[Tensor, ...]:
         """Tensors of the shapes that a step reads of its minibatches: see `Estimator.given`."""

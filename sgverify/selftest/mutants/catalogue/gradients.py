@@ -170,10 +170,10 @@ def bug(name: str, place: str, was: str, now: str, settings: dict[str, Any], rea
 OF_CONTROL_VARIATES = (
     bug(
         "saga-table-updated-before-use",
-        "TableEstimator.evaluate",
-        "change = in_order(found - self._table.gather(0, _wide(drawn, found)))",
+        "TableEstimator._change",
+        "return in_order(found - self._table.gather(0, _wide(drawn, found)))",
         "self._asked = {minibatch: (drawn, found)}; self._enter(); "
-        "change = in_order(found - self._table.gather(0, _wide(drawn, found)))",
+        "return in_order(found - self._table.gather(0, _wide(drawn, found)))",
         TABLE,
         "the new gradients enter the table before the old ones are subtracted: nothing of the change is left",
     ),
@@ -237,7 +237,7 @@ OF_CONTROL_VARIATES = (
     ),
     bug(
         "saga-table-emptied-by-a-pause",
-        "TableEstimator.resume",
+        "TableEstimator.begin",
         "self._table = wide.permute(2, 0, 1, 3).clone(",
         "self._table = wide.permute(2, 0, 1, 3).mul(0).clone(",
         TABLE,
