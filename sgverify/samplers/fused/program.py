@@ -142,6 +142,11 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
     return with_functions("\n".join(lines) + "\n")
 
 
+def program_of_streams(shape: KernelShape) -> str:
+    """The C text of a library that draws the numbers of streams, and takes no steps."""
+    return "\n".join(["#define STREAMS", *_definitions(shape, 0, 0), _text("variates.c")]) + "\n"
+
+
 def _moved(moved: Translated, held: Sequence[tuple[str, int]]) -> str:
     """Statements that compute the new values of variables and then put them in place of the old ones."""
     news = "\n".join(

@@ -80,36 +80,3 @@ static inline void take_minibatch(struct index_source *source, i64 number, int f
             out[j][l] = (real)(total[l][j] / (double)BATCH) + offset[j];
 }
 #endif
-
-#ifdef STREAMS
-/* The streams alone, for the tests: numbers `first`, ..., of one row. Shape (count, C). */
-EXPORTED void draw_normals(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, real *out)
-{
-    real made[CELL][WIDTH];
-    for (i64 chain = first_chain / WIDTH * WIDTH; chain < first_chain + chains; chain += WIDTH)
-        for (i64 cell = first / CELL; cell <= (first + count - 1) / CELL; cell++) {
-            fill_normals(key, cell, chain, made);
-            for (i64 n = 0; n < CELL; n++)
-                for (i64 l = 0; l < WIDTH; l++) {
-                    i64 number = cell * CELL + n - first, place = chain + l - first_chain;
-                    if (0 <= number && number < count && 0 <= place && place < chains)
-                        out[number * chains + place] = made[n][l];
-                }
-        }
-}
-
-EXPORTED void draw_indices(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, i64 bound, i64 *out)
-{
-    uint32_t made[CELL][WIDTH];
-    for (i64 chain = first_chain / WIDTH * WIDTH; chain < first_chain + chains; chain += WIDTH)
-        for (i64 cell = first / CELL; cell <= (first + count - 1) / CELL; cell++) {
-            fill_indices(key, cell, chain, (u64)bound, made);
-            for (i64 n = 0; n < CELL; n++)
-                for (i64 l = 0; l < WIDTH; l++) {
-                    i64 number = cell * CELL + n - first, place = chain + l - first_chain;
-                    if (0 <= number && number < count && 0 <= place && place < chains)
-                        out[number * chains + place] = made[n][l];
-                }
-        }
-}
-#endif

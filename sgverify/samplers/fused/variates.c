@@ -93,3 +93,35 @@ static void fill_indices(const u64 *key, i64 cell, i64 chain, u64 bound, uint32_
         }
     }
 }
+
+#ifdef STREAMS
+/* The numbers `first`, ..., `first` + `count` - 1 of one stream, for chains side by side, to rows of `out` that lie `stride` apart. */
+
+#define STRETCH(fill, made, type)                                                                                          \
+    for (i64 chain = first_chain / WIDTH * WIDTH; chain < first_chain + chains; chain += WIDTH) {                          \
+        const i64 from = chain < first_chain ? first_chain - chain : 0;                                                    \
+        const i64 to = chain + WIDTH > first_chain + chains ? first_chain + chains - chain : WIDTH;                        \
+        for (i64 cell = first / CELL; cell <= (first + count - 1) / CELL; cell++) {                                        \
+            fill;                                                                                                          \
+            const i64 begin = cell * CELL < first ? first - cell * CELL : 0;                                               \
+            const i64 end = (cell + 1) * CELL > first + count ? first + count - cell * CELL : CELL;                        \
+            for (i64 n = begin; n < end; n++) {                                                                            \
+                type *row = out + (cell * CELL + n - first) * stride + chain - first_chain;                                \
+                for (i64 l = from; l < to; l++)                                                                            \
+                    row[l] = made[n][l];                                                                                   \
+            }                                                                                                              \
+        }                                                                                                                  \
+    }
+
+EXPORTED void draw_normals(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, i64 stride, real *out)
+{
+    real made[CELL][WIDTH];
+    STRETCH(fill_normals(key, cell, chain, made), made, real)
+}
+
+EXPORTED void draw_indices(i64 chains, i64 first_chain, i64 first, i64 count, const u64 *key, i64 stride, i64 *out, i64 bound)
+{
+    uint32_t made[CELL][WIDTH];
+    STRETCH(fill_indices(key, cell, chain, (u64)bound, made), made, i64)
+}
+#endif

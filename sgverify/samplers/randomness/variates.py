@@ -42,6 +42,9 @@ def normals(stream: Stream, first: int, count: int, dtype: torch.dtype = torch.f
     2^23 evenly spaced angles. Hence |z| <= 7.63; the normal law has the probability 2e-14 beyond. The two normals of word `row`
     of a cell are the cell's normals `row` and ROWS + `row`. In float32 the same words are used.
     """
+    if stream.drawing is not None:
+        found: Tensor = stream.drawing.normals(stream, first, count, dtype)
+        return found
     return _stretch(stream, first, count, 2 * ROWS, lambda bits: box_muller(bits, dtype))
 
 
@@ -51,6 +54,9 @@ def indices(stream: Stream, first: int, count: int, bound: int | Tensor) -> Tens
     Each is floor(w * bound / 2^32) of a 32-bit word w: no probability is off by more than 2^-32. `bound` < 2^31 may be a tensor
     of shape (count, 1, 1). The halves of word `row` of a cell give the cell's integers `row` and ROWS + `row`.
     """
+    if stream.drawing is not None and isinstance(bound, int):
+        found: Tensor = stream.drawing.indices(stream, first, count, bound)
+        return found
     return _stretch(stream, first, count, 2 * ROWS, _halves).mul_(bound).bitwise_right_shift_(32)
 
 

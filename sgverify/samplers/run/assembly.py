@@ -15,6 +15,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers.composites import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
 from sgverify.samplers.composites import exchange as _exchange  # noqa: F401 - registers replica exchange
 from sgverify.samplers.composites.hooks import Stage, StepHooks, check_settings, hooks_of, starts_of
+from sgverify.samplers.fused.drawing import Drawing
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.kinds import make_estimator
 from sgverify.samplers.randomness.noise import (
@@ -78,6 +79,8 @@ class Assembly:
         self.chains = range(settings.first_chain, settings.first_chain + settings.chains)
         self._steps_at_once, self._tape, self._given_streams = block, tape, streams
         self._clock = Clock()
+        in_c = settings.compiled is not False and self.device.type == "cpu"
+        self._drawing = Drawing() if in_c else None
         self._native: Native | None = None
         # The seconds of a step on torch, once they are measured.
         self._pace: float | None = None
@@ -129,6 +132,7 @@ class Assembly:
             runs=stream_keys(settings.coupled, kind, rows),
             chains=self.chains,
             device=self.device,
+            drawing=self._drawing,
         )
 
     def estimator(self, alive: tuple[int, ...], asked: Census, purpose: str = "") -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -15,13 +14,16 @@ from sgverify.checks.question import Question
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims.loading import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.samplers import GradientChoice, Settings, fixed, sample
-from sgverify.samplers.fused import kernel
-from sgverify.samplers.fused.compiler import build, compiler
+from sgverify.samplers import Settings, fixed
+from sgverify.samplers.fused import drawing as drawing_module
+from sgverify.samplers.fused.compiler import CannotBuild, build, compiler
+from sgverify.samplers.fused.drawing import Drawing
+from sgverify.samplers.fused.program import KernelShape, program_of_streams
 from sgverify.samplers.gradients import minibatches
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import indices, normals
+from sgverify.samplers.run.assembly import Assembly
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
 
@@ -32,56 +34,24 @@ CONFIGURATION: dict[str, Any] = {
 }
 
 
-def kernel_text(monkeypatch: pytest.MonkeyPatch, dtype: str) -> str:
-    """The C text of a run of the configuration."""
-    texts: list[str] = []
-    honest = build
-    with monkeypatch.context() as patched:
-        patched.setattr(kernel, "build", lambda text, *given: texts.append(text) or honest(text, *given))
-        subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))
-        settings = Settings(
-            chains=130, dtype=dtype, gradient=GradientChoice("iid", batch=3), compiled="kernel"
-        )
-        rows = fixed([0.01], [9])
-        sample(subject.scheme, subject.target, rows, observables=[subject.observable], settings=settings)
-    return "#define STREAMS\n" + texts[0]
-
-
-def numbers_of(
-    library: ctypes.CDLL, name: str, stream: Stream, first: int, count: int, out: np.ndarray, *more: int
-) -> None:
-    """Numbers of a stream by the kernel's own functions, to `out`, shape (count, S, C)."""
-    for run, key in enumerate(stream.keys):
-        own, whole = np.ascontiguousarray(key), [len(stream.chains), stream.chains.start, first, count]
-        part = np.empty((count, len(stream.chains)), out.dtype)
-        given = [
-            ctypes.c_void_p(own.ctypes.data),
-            *map(ctypes.c_int64, more),
-            ctypes.c_void_p(part.ctypes.data),
-        ]
-        getattr(library, name)(*map(ctypes.c_int64, whole), *given)
-        out[:, run] = part
+def streams_text(dtype: str) -> str:
+    """The C text that draws the numbers of streams, as kernels do."""
+    return program_of_streams(KernelShape(getattr(torch, dtype), 1, 0, 0, 0, range(130)))
 
 
 def normals_in_c(
-    library: ctypes.CDLL, stream: Stream, first: int, count: int, dtype: torch.dtype
+    library: ctypes.CDLL, stream: Stream, first: int, count: int, dtype: torch.dtype = torch.float64
 ) -> torch.Tensor:
-    out = torch.empty((count, stream.runs, len(stream.chains)), dtype=dtype)
-    numbers_of(library, "draw_normals", stream, first, count, out.numpy())
-    return out
+    return drawing_module._drawn(library, "draw_normals", dtype, stream, first, count)
 
 
 def indices_in_c(library: ctypes.CDLL, stream: Stream, first: int, count: int, bound: int) -> torch.Tensor:
-    out = torch.empty((count, stream.runs, len(stream.chains)), dtype=torch.int64)
-    numbers_of(library, "draw_indices", stream, first, count, out.numpy(), bound)
-    return out
+    return drawing_module._drawn(library, "draw_indices", torch.int64, stream, first, count, bound)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_numbers_of_a_kernel_are_those_of_the_streams(
-    monkeypatch: pytest.MonkeyPatch, dtype: str
-) -> None:
-    library = build(kernel_text(monkeypatch, dtype))
+def test_the_numbers_of_a_kernel_are_those_of_the_streams(dtype: str) -> None:
+    library = build(streams_text(dtype))
     stream = Stream.of("noise", seed=3, runs=[b"a", b"b"], chains=range(50, 140))
     of_torch = getattr(torch, dtype)
     for first, count in ((0, 7), (29, 70)):
@@ -102,7 +72,7 @@ BUGS = {
 @pytest.mark.parametrize("was", BUGS)
 def test_independent_chains_judges_the_numbers_of_a_kernel(monkeypatch: pytest.MonkeyPatch, was: str) -> None:
     now, verdict = BUGS[was]
-    text = kernel_text(monkeypatch, "float64")
+    text = streams_text("float64")
     assert not was or text.count(was) == 1
     library = build(text.replace(was, now) if was else text)
     monkeypatch.setattr(variates, "normals", lambda *given: normals_in_c(library, *given))
@@ -117,3 +87,56 @@ def test_independent_chains_judges_the_numbers_of_a_kernel(monkeypatch: pytest.M
             check_white_noise(Question(subject, find_claim("sgverify/white-noise"), "white-noise")).verdict
             == "conforms"
         )
+
+
+def asked(stream: Stream, dtype: torch.dtype, times: int = 3) -> list[torch.Tensor]:
+    """Numbers of a stream, some of them asked for again and again."""
+    found = [normals(stream, 5 + 40 * k, 40, dtype) for k in range(times)]
+    return [*found, *(indices(stream, 3 * k, 11, 37) for k in range(times))]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_a_run_on_torch_draws_in_c_what_torch_draws(
+    dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drawing_module, "TIMED", 0.0)
+    monkeypatch.setattr(drawing_module, "SLOWEST", 0.0)
+    told: dict[str, Any] = {"seed": 3, "runs": [b"a", b"b"], "chains": range(50, 140)}
+    drawing = Drawing()
+    found = asked(Stream.of("noise", **told, drawing=drawing), dtype)
+    assert len(drawing._libraries) == 2
+    assert all(library is not None for library in drawing._libraries.values())
+    for one, other in zip(found, asked(Stream.of("noise", **told), dtype), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_c_that_draws_other_numbers_than_torch_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong angle planted in torch's normals stays visible: C would hide it."""
+    monkeypatch.setattr(drawing_module, "TIMED", 0.0)
+    monkeypatch.setattr(drawing_module, "SLOWEST", 0.0)
+    honest = variates.box_muller
+    monkeypatch.setattr(variates, "box_muller", lambda bits, dtype: tuple(-z for z in honest(bits, dtype)))
+    told: dict[str, Any] = {"seed": 3, "runs": [b"a"], "chains": range(9)}
+    drawing = Drawing()
+    stream = Stream.of("noise", **told, drawing=drawing)
+    found = [normals(stream, 0, 40) for _ in range(2)]
+    assert list(drawing._libraries.values()) == [None]
+    assert all(torch.equal(one, normals(Stream.of("noise", **told), 0, 40)) for one in found)
+
+
+def test_without_a_compiler_torch_draws_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(text: str) -> Any:
+        raise CannotBuild("there is no C compiler here")
+
+    monkeypatch.setattr(drawing_module, "TIMED", 0.0)
+    monkeypatch.setattr(drawing_module, "SLOWEST", 0.0)
+    monkeypatch.setattr(drawing_module, "build", fails)
+    stream = Stream.of("noise", seed=1, runs=[b"a"], chains=range(5), drawing=Drawing())
+    assert torch.equal(normals(stream, 0, 9), normals(stream, 0, 9))
+
+
+@pytest.mark.parametrize(("compiled", "in_c"), [("auto", True), (False, False)])
+def test_runs_that_want_no_c_have_none(compiled: Any, in_c: bool) -> None:
+    subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))
+    run = Assembly(subject.scheme, subject.target, fixed([0.01], [9]), Settings(chains=3, compiled=compiled))
+    assert (run._streams((0,))("noise").drawing is not None) == in_c
