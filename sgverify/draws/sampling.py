@@ -22,7 +22,7 @@ from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
 from sgverify.draws.step_choice import StepChoice, choose_step
 from sgverify.draws.streaming import DrawStore
-from sgverify.draws.validated import recall, remember
+from sgverify.draws.validated import potential_of, recall, remember
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import Draws, bytes_needed, kept_steps, record, uninterrupted
@@ -149,7 +149,9 @@ class Sampling:
             subject = subject.under(load_configuration(configuration, schedule__step=choice.step))
             configuration = subject.configuration
         runs = subject.composite or subject.scheme
-        ensemble = Ensemble(runs, subject.target, [row_of(subject)], Settings.of(configuration))
+        settings = Settings.of(configuration)
+        potential = potential_of(subject, settings.torch_dtype, settings.torch_device)
+        ensemble = Ensemble(runs, subject.target, [row_of(subject)], settings, potential=potential)
         steps = kept_steps(ensemble)
         options = () if energy is None else ("--energy",) if energy else ("--no-energy",)
         if energy is None:

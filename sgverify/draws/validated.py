@@ -12,10 +12,14 @@ from collections import OrderedDict
 from contextlib import suppress
 from typing import Any
 
+import torch
+
+from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import Configuration
 from sgverify.errors import SgverifyError
 from sgverify.exact.readings.formula import formula
+from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.targets.registry import is_own
 
 FREE = ("seed", "chains", "steps", "burn_in", "thinning")
@@ -45,6 +49,12 @@ def remember(subject: Subject) -> None:
             _KNOWN.popitem(last=False)
 
 
+@cached_per_subject
+def potential_of(subject: Subject, dtype: torch.dtype, device: torch.device) -> Potential:
+    """The gradients and energies of the subject's target, whose matrix of a quadratic potential takes a pass over all data."""
+    return Potential(subject.target, dtype=dtype, device=device)
+
+
 def _key(subject: Subject) -> str | None:
     """What a subject is known by; None if it cannot be known again."""
     given = _given(subject.configuration)
@@ -63,4 +73,4 @@ def _given(configuration: Configuration) -> dict[str, Any]:
     return configuration.model_dump(exclude_unset=True, exclude=set(FREE))
 
 
-__all__ = ["FREE", "recall", "remember"]
+__all__ = ["FREE", "potential_of", "recall", "remember"]
