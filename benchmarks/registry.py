@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks import (
     commutators,
+    compilers,
     cuda,
     dimensions,
     epochs,
@@ -34,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[Setting], Iterator[Row]]] = {
     "power-schedule": power_schedule.run,
     "posterior-averages": posterior_averages.run,
     "sampler": sampler.run,
+    "compilers": compilers.run,
     "cuda": cuda.run,
     "growth": growth.run,
     "stationary-bias": stationary_bias.run,

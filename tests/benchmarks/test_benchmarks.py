@@ -54,6 +54,7 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         "power-schedule",
         "posterior-averages",
         "sampler",
+        "compilers",
         "cuda",
         "growth",
         "stationary-bias",

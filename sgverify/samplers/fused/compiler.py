@@ -5,10 +5,11 @@ package of clang for Linux, macOS and Windows. Arithmetic is IEEE 754, neither c
 determines the bits, whichever compiler builds it. A library is compiled in a temporary folder, stored by `built`, loaded by ctypes.
 
 `python -m benchmarks compilers` is what the choice rests on: it times builds and steps for every compiler that is here. gcc, clang
-and zig build a kernel in 0.25 to 0.5 s, and their steps take the same time within a third. With -O3, gcc takes up to three
-times as long to build and gains no time in the steps: what counts is that loops over chains become vector instructions, and
-`-ftree-vectorize` does so at -O2. TinyCC, which has no vector instructions, `__int128` or thread-local variables, does not.
-Code for numba or llvmlite would need a second translator beside the C text, and their import takes longer than gcc's build.
+and zig give the same bits, and steps of about the same speed. With -O3, gcc and clang take two to three times as long to build and
+gain no time in the steps: what counts is that loops over chains become vector instructions, and `-ftree-vectorize` does so at -O2.
+TinyCC, which has no vector instructions, `__int128` or thread-local variables, does not build the text. For numba or llvmlite the
+definitions would need a second translator beside the C text. numba's import alone takes as long as gcc's build, and a loop over
+logistic regression like that of `benchmarks.peers.numba_loops` took 2.5 times as long to build, its steps five times as long.
 """
 
 from __future__ import annotations

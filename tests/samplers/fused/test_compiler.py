@@ -7,10 +7,13 @@ import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sgverify.samplers.fused import compiler
+from sgverify.samplers import GradientChoice, Settings, fixed, sample
+from sgverify.samplers.fused import compiler, kernel
+from sgverify.schemes import find_scheme
 
 
 def test_the_compiler_of_the_extra_is_taken_where_there_is_no_other(
@@ -33,6 +36,33 @@ def test_the_compiler_of_the_extra_is_taken_where_there_is_no_other(
     assert compiler.compiler() is None
     monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
     assert compiler.compiler() == ["mine", "-x"]
+
+
+@pytest.mark.power  # the first build for another system takes seconds
+@pytest.mark.skipif(compiler._zig() is None, reason="the extra 'kernel' is not installed")
+@pytest.mark.parametrize("system", ["x86_64-windows-gnu", "aarch64-macos", "aarch64-linux-gnu"])
+def test_kernels_compile_for_other_systems(
+    system: str, make_target: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    texts: list[str] = []
+    monkeypatch.setattr(kernel, "build", lambda text, *given: texts.append(text) or compiler.build(text))
+    target = make_target("logistic-regression", dim=2, size=7)
+    settings = Settings(chains=5, gradient=GradientChoice("iid", batch=3), compiled="kernel")
+    rows = fixed([0.001], [9])
+    sample(
+        find_scheme("sghmc-aboba"),
+        target,
+        rows,
+        observables=[lambda theta, p: theta[..., 0]],
+        settings=settings,
+    )
+    flags = [
+        flag
+        for flag in compiler.FLAGS
+        if flag != compiler.NATIVE and ("windows" not in system or flag != "-fPIC")
+    ]
+    monkeypatch.setattr(compiler, "FLAGS", (*flags, "-target", system))
+    assert compiler._compiled(compiler._zig() or [], texts[0], tmp_path).stat().st_size > 1000
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the compiler of this test is a shell script")

@@ -113,6 +113,42 @@ def test_a_paused_run_goes_on_with_the_same_bits(many_data: Target) -> None:
     assert np.array_equal(parts.averages.values, whole.values)
 
 
+def test_a_run_that_takes_a_kernel_on_its_way_is_paused_and_shows_its_progress(
+    many_data: Target, in_no_time: None, compiled_texts: list[str]
+) -> None:
+    rows, how = power([0.01], 0.4, [40, 90]), {"chains": 5, "gradient": GradientChoice("iid", batch=4)}
+    plain = sample(ABOBA, many_data, rows, observables=TESTS, settings=Settings(compiled=False, **how))
+    shares: list[float] = []
+    whole = sample(
+        ABOBA, many_data, rows, observables=TESTS, settings=Settings(**how), progress=shares.append
+    )
+    parts = Run(ABOBA, many_data, rows, observables=TESTS, settings=Settings(**how))
+    held = parts.advance(17).advance(40).pause()
+    other = Run(
+        ABOBA, many_data, rows, observables=TESTS, settings=Settings(**how), checkpoint=held
+    ).advance()
+    assert compiled_texts
+    for found in (whole, parts.advance().averages, other.averages):
+        assert np.array_equal(found.values, plain.values)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+
+
+def test_ctrl_c_ends_a_run_by_a_kernel(many_data: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, settings = fixed([0.01], [40, 900]), Settings(chains=5, compiled="kernel")
+    whole = sample(ABOBA, many_data, rows, observables=TESTS, settings=settings)
+
+    def pressed(share: float) -> None:
+        if share > 0.3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "_LONGEST", 100)
+    cut = sample(ABOBA, many_data, rows, observables=TESTS, settings=settings, progress=pressed)
+    assert not cut.complete
+    assert np.array_equal(cut.values[:, :, 0], whole.values[:, :, 0])
+    assert np.isnan(cut.values[:, :, 1]).all()
+
+
 def test_a_row_that_diverges_ends_at_the_same_step_and_the_others_go_on(space: Target) -> None:
     euler = find_scheme("sgld-euler")
     rows = [Row(Fixed(0.02), (200,)), Row(Fixed(1.0), (200,))]
