@@ -11,6 +11,7 @@ from flint import arb
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import NotExpandableError, OutOfReachError
+from sgverify.exact.affine.marginal import marginal
 from sgverify.exact.answers import ExactAnswers, answers_for, unreached
 from sgverify.exact.closure import ClosureAnswers, close_moments
 from sgverify.exact.closure.moments import Monomial
@@ -35,10 +36,11 @@ def exact_answers(subject: Subject) -> ExactAnswers:
         raise OutOfReachError(
             "no exact law: the memory starts from noisy gradients, and the exact law of the start has none"
         )
-    why = unreached(subject.model)
+    model = marginal(subject.model, subject.configuration.gradient)
+    why = unreached(model)
     if why:
         raise OutOfReachError(f"no exact law: {why}")
-    return answers_for(subject.model)
+    return answers_for(model)
 
 
 def expansion_certificate(answers: ExactAnswers) -> dict[str, Any]:

@@ -67,12 +67,14 @@ def power_points(
     """
     if answers.why_not("weighted average"):
         return []
-    lengths = lengths or (BRIEF_LENGTHS if subject.brief else DECREASING_LENGTHS)
-    if max(lengths) > LONGEST:
+    longest = min(LONGEST, answers.longest_schedule())
+    if lengths and max(lengths) > longest:
         raise ConfigurationError(
-            f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {LONGEST}, step by step; give shorter "
+            f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {longest} here, step by step; give shorter "
             "lengths, or schedule.kind=horizon, which reaches 1e12"
         )
+    usual = BRIEF_LENGTHS if subject.brief else DECREASING_LENGTHS
+    lengths = lengths or [length for length in usual if length <= longest]
     return [_point(subject, quantity == "mse", alpha, length) for length in lengths]
 
 

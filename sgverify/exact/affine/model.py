@@ -8,7 +8,7 @@ Exact values at a step size with bounds that hold for the float as well that a p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,18 +16,20 @@ from typing import Any
 
 import flint
 import numpy as np
-from flint import arb, arb_mat
+from flint import arb, arb_mat, fmpq_mat
 
 from sgverify.errors import NotAffineError
-from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial, read_affine, read_start
+from sgverify.exact.affine.carrier import AffineStep, Base, read_affine, read_start
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.matrices import as_ball, longest, powers_of, stacked
 from sgverify.exact.affine.noise import Drawn, GradientNoise, added, drawn_tensor
+from sgverify.exact.chain.block_recursion import contracted
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, ProblemAt, QuadraticForm
 from sgverify.exact.chain.varying_steps import StepArrays, VaryingProblem
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.numbers.entrywise import push
+from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import Scheme, exact
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.targets import Observable, Target
@@ -242,7 +244,8 @@ def varying_problem(model: Model) -> VaryingProblem:
         start_covariance = np.zeros((n, n))
         if spread is not None:
             start_covariance += np.array([float(v.mid()) for v in spread.entries()]).reshape(n, n)
-    gradients = _read(model, np.array([1.0])).gradients
+    read = _read(model, np.array([1.0]))
+    gradients, terms = read.gradients, 2 * longest(read) + model.target.dim
     return VaryingProblem(
         arrays=lambda steps: _arrays(model, steps),
         start_mean=start_mean,
@@ -253,35 +256,46 @@ def varying_problem(model: Model) -> VaryingProblem:
         target=float(model.truth),
         third=_stacked_tensor(model.noise.third, model.target.dim, gradients, 3),
         fourth=_stacked_tensor(model.noise.fourth, model.target.dim, gradients, 4),
+        # A coefficient is off by less than 2^-49 of itself; an entry sums products of two of them.
+        entry_error=2.0**-48 + terms * 2.0**-53 if model.size > UNCOUPLED else 2.0**-48,
     )
+
+
+UNCOUPLED = 4
+"""Coordinates up to which no two terms of an entry of a step nearly cancel, but at single step sizes: two dimensions."""
 
 
 def _arrays(model: Model, steps: Array) -> StepArrays:
-    """The step at all step sizes, piece by piece: what is computed on the way then stays in the processor's cache."""
-    pieces = [_piece(model, steps[first : first + _PIECE]) for first in range(0, len(steps), _PIECE)]
-    if len(pieces) == 1:
-        return pieces[0]
-    injections = [piece.injection for piece in pieces if piece.injection is not None]
-    return StepArrays(
-        np.concatenate([piece.map for piece in pieces], axis=-1),
-        np.concatenate([piece.shift for piece in pieces], axis=-1),
-        np.concatenate([piece.covariance for piece in pieces], axis=-1),
-        np.concatenate(injections, axis=-1) if injections else None,
+    read = _read(model, steps)
+    exact_powers = powers_of(
+        fmpq_mat([[to_fmpq(v) for v in row] for row in model.target.precision]),
+        fmpq_mat([[int(i == j) for j in range(model.target.dim)] for i in range(model.target.dim)]),
+        longest(read),
+    )
+    powers = [np.array(_rows(power)) for power in exact_powers]
+    found = _summed(model, read, powers, len(steps), lambda value: value)
+    return (
+        found
+        if model.size <= UNCOUPLED
+        else replace(found, sizes=_summed(model, read, powers, len(steps), np.abs))
     )
 
 
-def _piece(model: Model, steps: Array) -> StepArrays:
-    read = _read(model, steps)
-    dim, n, count = model.target.dim, model.size, len(steps)
-    precision = np.array([[float(v) for v in row] for row in model.target.precision])
-    mean = np.array([float(v) for v in model.target.mean])
+def _summed(
+    model: Model, read: AffineStep, powers: Sequence[Array], count: int, term: Callable[[Any], Any]
+) -> StepArrays:
+    """Map, shift and covariance at every step size, with `term` applied to every number that they are summed from."""
+    dim, n = model.target.dim, model.size
+    mean = term(np.array([float(v) for v in model.target.mean]))
     names = list(model.scheme.state)
 
     def column(base: tuple[str, Any]) -> Array:
         """The n x d blocks of one base at every step size, steps last."""
         out = np.zeros((n, dim, count))
         for k, name in enumerate(names):
-            out[k * dim : (k + 1) * dim] = _block(read.rows[name].get(base, ()), precision, count)
+            for c, power in zip(read.rows[name].get(base, ()), powers, strict=False):
+                factor = np.broadcast_to(term(c if isinstance(c, np.ndarray) else float(c)), (count,))
+                out[k * dim : (k + 1) * dim] += term(power)[:, :, None] * factor
         return out
 
     maps = np.concatenate([column(("state", name)) for name in names], axis=1)
@@ -292,10 +306,10 @@ def _piece(model: Model, steps: Array) -> StepArrays:
         covariance += np.einsum("idk,jdk->ijk", drawn, drawn)
     injection = None
     if model.noise.covariance is not None:
-        own = np.array([[float(v) for v in row] for row in _rows(model.noise.covariance)])
+        own = term(np.array([[float(v) for v in row] for row in _rows(model.noise.covariance)]))
         blocks = [column(("gradient", k)) for k in range(read.gradients)]
         for block in blocks:
-            covariance += np.einsum("idk,de,jek->ijk", block, own, block)
+            covariance += contracted("idk,de,jek->ijk", block, own, block)
         injection = np.concatenate(blocks, axis=1) if blocks else None
     return StepArrays(maps, shift, covariance, injection)
 
@@ -308,16 +322,6 @@ def _read(model: Model, steps: Array) -> AffineStep:
     return read_affine(
         model.scheme, {"h": Scalar(FLOATS, steps), **given}, each_evaluation=model.noise.each_evaluation
     )
-
-
-def _block(polynomial: Polynomial, precision: Array, count: int) -> Array:
-    dim = len(precision)
-    total, power = np.zeros((dim, dim, count)), np.eye(dim)
-    for coefficient in polynomial:
-        factor = coefficient if isinstance(coefficient, np.ndarray) else float(coefficient)
-        total = total + power[:, :, None] * np.broadcast_to(factor, (count,))
-        power = power @ precision
-    return total
 
 
 def _stacked_tensor(tensor: Any | None, dim: int, copies: int, order: int) -> Array | None:

@@ -12,8 +12,8 @@ import flint
 from flint import fmpq, fmpq_mat
 
 from sgverify.exact.affine.carrier import start_ingredients
-from sgverify.exact.affine.model import Model, StepSize, varying_problem
-from sgverify.exact.affine.noise import normal_through
+from sgverify.exact.affine.model import UNCOUPLED, Model, StepSize, varying_problem
+from sgverify.exact.affine.noise import LARGEST_TENSOR, normal_through
 from sgverify.exact.affine.step_series import StepSeries, two_scale_series
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, to_float
 from sgverify.exact.chain.block_recursion import Array
@@ -40,11 +40,17 @@ from sgverify.exact.chain.varying_steps import (
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.rings.polynomials import to_fmpq
 
-LARGEST_VARYING = 4
-"""Coordinates for which a recursion over a million different steps is run: two dimensions with momentum."""
-
 LARGEST_MEAN_SQUARE = 10
-"""Coordinates for which the mean square error is computed: its fourth-order tensors have n^4 entries."""
+"""Coordinates to which the mean square error is computed where noise is not Gaussian: its cumulants have n^4 entries."""
+
+LARGEST_GAUSSIAN = 120
+"""Coordinates to which it is computed where noise is Gaussian: it takes 4 s for 100 at one step size and length."""
+
+MOST_ENTRIES, MOST_PRODUCTS = 1.6e7, 1e8
+"""n^2 L and n^3 L to which a recursion over L different steps is run: 1 GB, and some seconds."""
+
+SHORTEST = 100
+"""The length below which values along a decreasing schedule show nothing."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +67,17 @@ class QuadraticAnswers(ExactAnswers):
     def why_not(self, question: Question) -> str | None:
         """See `Answers`."""
         size, scheme = self.model.size, self.model.scheme
-        if question == "mean square error" and size > LARGEST_MEAN_SQUARE:
-            return f"the chain has {size} coordinates, more than the {LARGEST_MEAN_SQUARE} of an exact mean square error"
+        if question in ("mean square error", "weighted average"):
+            most = LARGEST_GAUSSIAN if self._gaussian else LARGEST_MEAN_SQUARE
+            if size > most:
+                return f"the chain has {size} coordinates, more than the {most} of an exact mean square error"
+            if self._minibatches and self.model.target.dim > LARGEST_TENSOR:
+                return f"third and fourth cumulants of minibatches are not computed in {self.model.target.dim} dimensions"
         if question != "weighted average":
             return None
-        if size > LARGEST_VARYING:
+        if self.longest_schedule() < SHORTEST:
             return (
-                f"the chain has {size} coordinates, more than the {LARGEST_VARYING} of a decreasing schedule"
+                f"the chain has {size} coordinates, too many for a recursion over {SHORTEST} different steps"
             )
         if "h" in start_ingredients(scheme):
             return f"the memory of `{scheme.name}` starts from `h`"
@@ -75,6 +85,23 @@ class QuadraticAnswers(ExactAnswers):
             if not normal_through([law], 4):
                 return f"sums over a decreasing schedule take draws with a normal fourth moment, and noise.{law}() has none"
         return None
+
+    def longest_schedule(self) -> int:
+        """See `Answers`."""
+        n = self.model.size
+        arrays = 1 if n <= UNCOUPLED else 2
+        return int(min(MOST_ENTRIES / (arrays * n**2), MOST_PRODUCTS / n**3))
+
+    @property
+    def _minibatches(self) -> bool:
+        """Whether the gradient has noise that is not Gaussian."""
+        noise = self.model.noise
+        return noise.covariance is not None and not noise.each_evaluation
+
+    @property
+    def _gaussian(self) -> bool:
+        """Whether the noise of a step has no cumulants of orders 3 and 4."""
+        return not self._minibatches and normal_through(self.model.scheme.laws, 4)
 
     def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
         """See `Answers`."""

@@ -94,6 +94,10 @@ class Answers(ABC, Generic[Step, Number, Series]):
         """The reason why `question` is not answered, for the middle of a sentence; None where it is answered."""
         return None
 
+    def longest_schedule(self) -> int:
+        """The number of different steps up to which weighted averages are computed in some seconds."""
+        return 10**6
+
     @abstractmethod
     def stationary_bias(self, step: Step, position: int | None = None) -> Number:
         """phi_h - phi_bar. Raises `InstabilityError` where the chain has no invariant law."""

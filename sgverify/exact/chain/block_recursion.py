@@ -45,9 +45,10 @@ class Path:
 
 @dataclass(frozen=True)
 class BlockMaps:
-    """The matrices M_l as maps: (n, n, s, B)."""
+    """The matrices M_l as maps: (n, n, s, B); `sizes` bound their entries, and by default are their absolute values."""
 
     maps: Array
+    sizes: Array | None = None
 
     @property
     def _shape(self) -> tuple[int, int, int]:
@@ -116,7 +117,7 @@ class BlockMaps:
         """sum_l |y_l| . |M_l| |x_{l-1}| + |Y_l| : |M_l| |X_{l-1}| |M_l|^T: x runs forward, y backward."""
         total = 0.0
         for j in range(self._shape[1]):
-            m = np.abs(self.maps[:, :, j])
+            m = np.abs(self.maps[:, :, j]) if self.sizes is None else self.sizes[:, :, j]
             x = np.abs(left.vector[:, j - 1] if j else left.from_vector)
             y = np.abs(left.matrix[:, :, j - 1] if j else left.from_matrix)
             total += float(np.einsum("ib,ijb,jb->", np.abs(right.vector[:, j]), m, x))
@@ -213,8 +214,13 @@ class StepVariances:
     by_covariance: Array
 
     @classmethod
-    def of(cls, noise: Array, spread: Array, future: Path, skew: Skew | None) -> StepVariances:
-        """The sums from Q = `noise` and S = `spread`, both (n, n, s, B), and from g and E along `future`."""
+    def of(
+        cls, noise: Array, spread: Array, future: Path, skew: Skew | None, noise_sizes: Array | None = None
+    ) -> StepVariances:
+        """The sums from Q = `noise` and S = `spread`, both (n, n, s, B), and from g and E along `future`.
+
+        `noise_sizes` bound the entries of Q in the sizes, and by default are their absolute values.
+        """
         by_gradient, by_form, by_covariance = (np.empty_like(x) for x in (future.vector, noise, noise))
         values, size = [], 0.0
         sizes = None if skew is None else skew.sizes()
@@ -222,7 +228,8 @@ class StepVariances:
             q, s = noise[:, :, j], spread[:, :, j]
             g, e = future.vector[:, j], future.matrix[:, :, j]
             value, by_gradient[:, j], by_form[:, :, j], by_covariance[:, :, j] = gaussian_terms(g, e, q, s)
-            size += float(_sizes(*(np.abs(x) for x in (g, e, q, s))).sum())
+            bound = np.abs(q) if noise_sizes is None else noise_sizes[:, :, j]
+            size += float(_sizes(np.abs(g), np.abs(e), bound, np.abs(s)).sum())
             if skew is not None and sizes is not None:
                 more, more_gradient, more_form = skew.at(j, g, e)
                 value = value + more

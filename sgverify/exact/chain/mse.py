@@ -95,14 +95,20 @@ class Fluctuation:
 
     @cached_property
     def _convolution(self) -> tuple[arb_mat, arb_mat]:
-        """M^L and sum_{k=1..L} M^{L-k} Q E M^k, from one power of a block triangular matrix."""
-        m, n = self.chain.map, self.chain.size
-        rows, coupling = m.tolist(), (self.chain.covariance * self.centred.poisson.quadratic).tolist()
-        block = arb_mat(
-            [rows[i] + coupling[i] for i in range(n)] + [[arb(0)] * n + rows[i] for i in range(n)]
-        )
-        raised = (block**self.length).tolist()
-        return arb_mat([row[:n] for row in raised[:n]]), arb_mat([row[n:] for row in raised[:n]]) * m
+        """M^L and sum_{k=1..L} M^{L-k} Q E M^k, by doubling on the bits of L.
+
+        X_L = sum_{k=1..L} M^{L-k} X M^{k-1} has X_{a+b} = M^a X_b + X_a M^b: the block above the diagonal of the L-th power
+        of [[M, X], [0, M]].
+        """
+        m, first = self.chain.map, self.chain.covariance * self.centred.poisson.quadratic
+        power, total = m, first
+        for bit in bin(self.length)[3:]:
+            total = power * total + total * power
+            power = power * power
+            if bit == "1":
+                total = m * total + first * power
+                power = power * m
+        return power, total * m
 
     @property
     def power(self) -> arb_mat:

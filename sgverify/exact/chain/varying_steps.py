@@ -54,8 +54,8 @@ class StackedRun:
     """A chain with maps (n, n, s, B), shifts (n, s, B), covariances (n, n, s, B) and weights (s, B), zero
     where padded.
 
-    phi = constant + linear . x + x^T quadratic x, less `target`; every entry is within a relative
-    `entry_error`.
+    phi = constant + linear . x + x^T quadratic x, less `target`; every entry is within `entry_error` of its size: its absolute
+    value, or that of `sizes` (maps, shifts and covariances in the same shapes) where terms of an entry may cancel.
     """
 
     maps: Array
@@ -70,6 +70,7 @@ class StackedRun:
     target: float
     skew: Skew | None
     entry_error: float
+    sizes: StepArrays | None = None
 
     @property
     def finite(self) -> bool:
@@ -149,7 +150,7 @@ class StackedRun:
 
     @cached_property
     def _blocks(self) -> BlockMaps:
-        return BlockMaps(self.maps)
+        return BlockMaps(self.maps, None if self.sizes is None else self.sizes.map)
 
     @cached_property
     def _weight(self) -> float:
@@ -180,15 +181,16 @@ class StackedRun:
 
     @cached_property
     def _variances(self) -> StepVariances:
-        return StepVariances.of(self.covariances, self.law.matrix, self.future, self.skew)
+        sizes = None if self.sizes is None else self.sizes.covariance
+        return StepVariances.of(self.covariances, self.law.matrix, self.future, self.skew, sizes)
 
     def _propagated(self, derivatives: Path) -> float:
         """A bound of the effect that roundings of m_l and S_l have on a quantity with these derivatives by them."""
         law = self.law
         rounded = self._blocks.transported(law, derivatives)
-        rounded += _weighted(derivatives.vector, self.shifts) + _weighted(
-            derivatives.matrix, self.covariances
-        )
+        shifts = self.shifts if self.sizes is None else self.sizes.shift
+        covariances = self.covariances if self.sizes is None else self.sizes.covariance
+        rounded += _weighted(derivatives.vector, shifts) + _weighted(derivatives.matrix, covariances)
         seams = _weighted(derivatives.from_vector[:, :-1], law.seam_vector)
         seams += _weighted(derivatives.from_matrix[:, :, :-1], law.seam_matrix)
         # The factor 2: the term of the first step also bounds the effect of errors in the numbers of the start.
@@ -210,13 +212,27 @@ class StepArrays:
     """One step at K step sizes: map (n, n, K), shift (n, K), covariance (n, n, K), injection (n, q, K) or
     None.
 
-    The injection carries the non-Gaussian noise g, whose covariance is already part of `covariance`.
+    The injection carries the non-Gaussian noise g, whose covariance is already part of `covariance`. `sizes`: the same
+    sums of the absolute values of their terms, where terms may cancel; None where an entry is as exact as its terms.
     """
 
     map: Array
     shift: Array
     covariance: Array
     injection: Array | None = None
+    sizes: StepArrays | None = None
+
+    def shaped(self, shape: tuple[int, int]) -> StepArrays:
+        """Map, shift and covariance with their steps in blocks, (s, B)."""
+        map_, shift, covariance = (
+            x.reshape(*x.shape[:-1], *shape) for x in (self.map, self.shift, self.covariance)
+        )
+        return StepArrays(map_, shift, covariance)
+
+    def within(self, group: list[int]) -> StepArrays:
+        """Map, shift and covariance of some coordinates."""
+        block = np.ix_(group, group)
+        return StepArrays(self.map[block], self.shift[group], self.covariance[block])
 
 
 @dataclass(frozen=True)
@@ -224,9 +240,9 @@ class VaryingProblem:
     """A chain with changing steps, phi = constant + linear . x + x^T quadratic x, and the average it should
     have.
 
-    `arrays(h)` evaluates the step at an array (K,) of step sizes; `entry_error` bounds the relative error of
-    every entry it returns and of the numbers here. third (q, q, q) and fourth (q, q, q, q) are the cumulants
-    of g.
+    `arrays(h)` evaluates the step at an array (K,) of step sizes; `entry_error` bounds the error of every entry it returns
+    relative to its size (`StepArrays`), and the relative error of the numbers here. third (q, q, q) and fourth (q, q, q, q)
+    are the cumulants of g.
     """
 
     arrays: Callable[[Array], StepArrays]
@@ -280,9 +296,9 @@ def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | Non
     # The steps that fill up the last block come after all others with weight 0, so that their noise has no effect.
     share = blocked(sizes if weights is None else _checked_weights(weights, len(sizes)), *shape, 0.0)
     arrays = problem.arrays(blocked(sizes, *shape, sizes[-1]).ravel())
-    maps, shifts, noise = (
-        x.reshape(*x.shape[:-1], *shape) for x in (arrays.map, arrays.shift, arrays.covariance)
-    )
+    laid = arrays.shaped(shape)
+    maps, shifts, noise = laid.map, laid.shift, laid.covariance
+    sizes_of_entries = None if arrays.sizes is None else arrays.sizes.shaped(shape)
     skew = _skew(problem, arrays.injection, shape)
     constant, target = problem.constant, problem.target
     groups = _groups(problem, maps, noise, skew)
@@ -303,6 +319,7 @@ def independent_runs(problem: VaryingProblem, steps: Array, weights: Array | Non
             target=target,
             skew=skew if skew is None or whole else Skew(skew.injection[group], skew.third, skew.fourth),
             entry_error=problem.entry_error,
+            sizes=None if sizes_of_entries is None else sizes_of_entries.within(group),
         )
         constant = target = 0.0
         if not run.finite:
