@@ -27,6 +27,20 @@ CASES = [(function, dtype) for function in ELEMENTARY for dtype in DTYPES]
 _INTEGERS = {torch.float64: torch.int64, torch.float32: torch.int32}
 
 
+# Each is compiled by itself: three by default, which have every kind of operation between them.
+SOME = pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(
+            function,
+            id=function.__name__,
+            marks=[] if function.__name__ in ("exp", "softplus", "sin") else [pytest.mark.power],
+        )
+        for function in ELEMENTARY
+    ],
+)
+
+
 def loops(*cases: tuple[Callable[..., Tensor], torch.dtype]) -> str:
     """A C text with a loop over entries for each function."""
     lines = []
@@ -106,7 +120,7 @@ def test_only_functions_that_are_called_are_written() -> None:
 @pytest.mark.skipif(
     not Path("/proc/cpuinfo").exists() or "avx2" not in Path("/proc/cpuinfo").read_text(), reason="no AVX2"
 )
-@pytest.mark.parametrize("function", ELEMENTARY, ids=lambda function: function.__name__)
+@SOME
 def test_a_loop_is_made_of_vector_instructions(as_shipped, function, tmp_path: Path) -> None:
     """The processor's instructions: products of whole vectors, and none of single numbers in a loop over 64 lanes."""
     command = compiler()
@@ -137,7 +151,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> _Compiled:
     return made
 
 
-@pytest.mark.parametrize("function", ELEMENTARY, ids=lambda function: function.__name__)
+@SOME
 def test_values_come_from_c_once_that_repays(forgetful, monkeypatch: pytest.MonkeyPatch, function) -> None:
     for dtype in DTYPES:
         given = arguments(function, dtype, 400, seed=11)[:600].reshape(20, 30)

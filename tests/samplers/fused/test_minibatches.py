@@ -35,14 +35,14 @@ SIZES = [(1, 1), (6, 2), (6, 6), (40, 8), (99, 33), (210, 70)]
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("size", "batch"), SIZES)
-@pytest.mark.parametrize(("chains", "rows"), [(range(1), 1), (range(13, 18), 2), (range(50, 140), 3)])
+@pytest.mark.parametrize(("chains", "rows"), [(range(1), 1), (range(50, 120), 2)])
 def test_minibatches_are_those_of_the_definition(
     kind: type[Any], size: int, batch: int, chains: range, rows: int
 ) -> None:
     given = stream(chains, rows)
     drawn = DrawnInC(kind, given, rows=rows, size=size, batch=batch)
     # Onwards from call to call, over the ends of epochs, then back, and far away.
-    for first, count in ((0, 3), (3, 1), (4, 17), (2, 5), (1001, 4)):
+    for first, count in ((0, 4), (4, 17), (2, 5), (1001, 4)):
         assert np.array_equal(drawn.block(first, count), defined(kind, given, size, batch, first, count))
     assert (batch > COMPARED) == ((size, batch) == SIZES[-1])
 
@@ -68,7 +68,9 @@ BUGS = {
 }
 
 
-@pytest.mark.parametrize("was", BUGS)
+@pytest.mark.parametrize(
+    "was", [pytest.param(was, marks=[pytest.mark.power] if k % 3 else []) for k, was in enumerate(BUGS)]
+)
 def test_a_bug_in_the_c_text_is_seen(was: str, monkeypatch: pytest.MonkeyPatch) -> None:
     honest = minibatches.text
 
@@ -95,7 +97,7 @@ def test_sources_of_other_kinds_are_left_to_themselves() -> None:
     assert [is_drawn_in_c(kind(given, 6, 2)) for kind in (*KINDS, Iid, Own)] == [True] * 3 + [False] * 2
 
 
-@pytest.mark.parametrize("kind", ["without-replacement", "reshuffle", "symmetric", "additive"])
+@pytest.mark.parametrize("kind", ["reshuffle", "additive"])
 def test_rows_on_one_stream_move_in_the_kernel_as_the_definition_says(kind: str, make_target: Any) -> None:
     name = "gaussian-mean" if kind == "additive" else "logistic-regression"
     target = make_target(name, dim=2, size=12)
