@@ -119,7 +119,11 @@ def variance_leads(ratio: float, chains: int, order: int, what: str) -> str:
 
     On the optimal schedule the ratio grows with the schedule's scale like C^(2K+1), K the order.
     """
-    wanted = f"{ratio ** (-1 / (2 * order + 1)):.3g} times the" if ratio > 0.01 / chains else "a much larger"
+    wanted = (
+        f"at least {ratio ** (-1 / (2 * order + 1)):.3g} times the"
+        if ratio > 0.01 / chains
+        else "a much larger"
+    )
     return (
         f"the variance outweighs the squared bias; that of {what} is being timed: bias^2/variance is only {ratio:.2g} at "
         f"one length; raise schedule.scale ({wanted} scale), not the lengths"

@@ -80,6 +80,9 @@ FIRST_WORK = 2.5e7
 CONTROLLED_CHAINS, CONTROLLED_WORK = 256, 7.5e7
 """The chains of the first look beside a Gaussian control, and the work of all looks, in steps at `SPEED`: seconds."""
 
+CONTROLLED_LOOKS = 6
+"""The most looks beside a control. Its sweeps are short: an error of a few percent of the bias takes more chains than steps."""
+
 SHIFTS = 4
 """The most halvings of all steps of a default sweep, each because the expansion does not hold at the largest step."""
 
@@ -312,7 +315,9 @@ def _with_controlled_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
     steps = sum(row.lengths[-1] for row in rows) + (MOST * rows[0].lengths[-1] if plan.coupled else 0)
     cost = work_of_step(subject) + 1
     looks = tuple(
-        n for n in (CONTROLLED_CHAINS * 2**k for k in range(LOOKS)) if n * steps * cost <= CONTROLLED_WORK
+        n
+        for n in (CONTROLLED_CHAINS * 2**k for k in range(CONTROLLED_LOOKS))
+        if n * steps * cost <= CONTROLLED_WORK
     )
     if not looks:
         raise NoSweep(
