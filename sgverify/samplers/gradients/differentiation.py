@@ -70,13 +70,18 @@ def gradient_by_tracking(potential: Callable[..., Any], points: Tensor, *data: T
     """The gradients of a potential in theta at points, by the reverse mode (`sgverify.schemes.definition.reverse_mode`).
 
     Points have shape (*batch, d). Data of shape (n, *batch, w), or one that broadcasts to it, give shape (n, *batch, d). Raises
-    `DefinitionError` for a potential that runs on torch tensors alone.
+    `DefinitionError` for a potential that runs on torch tensors alone, or that spreads one number over a wider vector.
     """
     theta = Tracked(Chains(points), VECTOR)
     (found,) = gradient_of(potential(theta, *(Chains(part) for part in data)), [theta])
     shape = torch.broadcast_shapes(points.shape[:-1], *(part.shape[:-1] for part in data))
     if not isinstance(found, Chains):
         return torch.full((*shape, points.shape[-1]), float(found), dtype=points.dtype, device=points.device)
+    if found.tensor.shape[-1] != points.shape[-1]:
+        # A single coordinate that was spread over wider data: the parts of its derivative are not summed.
+        raise DefinitionError(
+            f"a gradient of {found.tensor.shape[-1]} coordinates at a theta of {points.shape[-1]}; expected as many"
+        )
     return found.tensor.expand(*shape, points.shape[-1])
 
 

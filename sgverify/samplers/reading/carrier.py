@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.samplers.reading import elementary
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import EXACT, Clock, Constant, lasting
@@ -136,7 +136,14 @@ def put_together(like: Tensor, whole: Tensor | None, places: tuple[int, ...], *v
 
 
 def product(rows: Tensor, matrix: Tensor) -> Tensor:
-    """rows @ matrix for shapes (*batch, d) and (d, e), summed over k = 0, 1, ... in this order; shape (*batch, e)."""
+    """rows @ matrix for shapes (*batch, d) and (d, e), summed over k = 0, 1, ... in this order; shape (*batch, e).
+
+    Raises `DefinitionError` for rows of another length.
+    """
+    if rows.shape[-1] != len(matrix):
+        raise DefinitionError(
+            f"{rows.shape[-1]} coordinates times a matrix of {len(matrix)} rows; expected as many"
+        )
     total = rows[..., :1] * matrix[0]
     for k in range(1, len(matrix)):
         total = total + rows[..., k : k + 1] * matrix[k]
@@ -237,6 +244,10 @@ def _(like: Chains, whole: Any, coordinates: Mapping[int, Any]) -> Chains:
     values = [part.tensor if isinstance(part, Chains) else part for part in coordinates.values()]
     if whole is not None and not isinstance(whole, Chains):
         whole = Chains(like.tensor * 0 + whole)
+    if whole is not None and whole.tensor.shape[-1] != like.tensor.shape[-1]:
+        raise DefinitionError(
+            f"a derivative of {whole.tensor.shape[-1]} coordinates by a vector of {like.tensor.shape[-1]}; expected as many"
+        )
     return Chains(
         put_together(like.tensor, None if whole is None else whole.tensor, tuple(coordinates), *values)
     )

@@ -45,6 +45,7 @@ class Tracked:
 
     def __add__(self, other: Any) -> Tracked:
         if not isinstance(other, Tracked):
+            self._refuse_wider(other)
             return Tracked(None if self.value is None else self.value + other, self.kind, [(self, _same)])
         return self._joined(other, lambda left, right: left + right, _same)
 
@@ -58,11 +59,18 @@ class Tracked:
 
     def __sub__(self, other: Any) -> Tracked:
         if not isinstance(other, Tracked):
+            self._refuse_wider(other)
             return Tracked(None if self.value is None else self.value - other, self.kind, [(self, _same)])
         return self._joined(other, lambda left, right: left - right, _negative)
 
     def __rsub__(self, other: Any) -> Tracked:
+        self._refuse_wider(other)
         return Tracked(None if self.value is None else other - self.value, self.kind, [(self, _negative)])
+
+    def _refuse_wider(self, other: Any) -> None:
+        """Raise `DefinitionError` for a scalar and a constant vector: their sum has one adjoint for each coordinate."""
+        if self.kind == SCALAR and kind_of(other) == VECTOR:
+            raise DefinitionError("the sum of a scalar and a vector; expected two of a kind")
 
     def _joined(self, other: Tracked, operation: Callable[[Any, Any], Any], second: Pullback) -> Tracked:
         if self.kind != other.kind:
@@ -90,6 +98,8 @@ class Tracked:
 
     def __truediv__(self, other: Any) -> Tracked:
         if not isinstance(other, Tracked):
+            if self.kind == SCALAR and kind_of(other) == VECTOR:
+                return self * (1 / other)
             return Tracked(
                 None if self.value is None else self.value / other, self.kind, [(self, lambda a: a / other)]
             )
@@ -271,6 +281,9 @@ def _(left: Tracked, right: Any) -> Tracked:
     a = left.known()
     if right is left:
         return Tracked(dot(a, a), SCALAR, [(left, lambda s: _times(2 * s, a))])
+    other = right.kind if isinstance(right, Tracked) else kind_of(right)
+    if left.kind != other and (left.kind == SCALAR or isinstance(right, Tracked)):
+        raise DefinitionError(f"dot of a {left.kind} and a {other}; expected two vectors")
     if not isinstance(right, Tracked):
         return Tracked(dot(a, right), SCALAR, [(left, lambda s: _times(s, right))])
     b = right.known()

@@ -14,6 +14,7 @@ from sgverify.samplers.gradients.differentiation import (
     is_trackable,
     of_pair,
 )
+from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
 from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
@@ -82,6 +83,47 @@ def test_torch_code_of_a_user_is_left_to_autograd() -> None:
         return theta.tensor.sum(-1)  # type: ignore[attr-defined]
 
     assert not is_trackable(own, 2)
+
+
+SPREAD = {
+    "a scalar and a vector of data": lambda theta, x: dot(dot(theta, theta) - x, x),
+    "a vector of data and a scalar": lambda theta, x: dot(x - dot(theta, theta), x),
+    "a coordinate and a vector of data": lambda theta, x: dot(coordinate(theta, 0) + x, x),
+    "a scalar over a vector of data": lambda theta, x: dot(dot(theta, theta) / (1 + x), x),
+    "dot of a scalar and a vector": lambda theta, x: dot(coordinate(theta, 0), x),
+    "dot of two tracked kinds": lambda theta, x: dot(dot(theta, x), theta),
+    "theta and wider data": lambda theta, x: dot(theta - x, theta - x),
+    "a function of theta and wider data": lambda theta, x: dot(exp(-theta) * x, x),
+    "a matrix before wider data": lambda theta, x: (
+        dot(linear(_eye(theta), theta) - x, x) + dot(linear(_eye(theta), sin(theta)) * x, x)
+    ),
+    "a coordinate of a sum with wider data": lambda theta, x: dot(theta - x, x) * coordinate(theta, 0),
+}
+
+
+def _eye(theta: object) -> Matrix:
+    return _EYES[_width(theta) - 1]
+
+
+_EYES = [Matrix([[int(i == j) for j in range(size)] for i in range(size)]) for size in (1, 2, 3)]
+
+
+def _width(value: object) -> int:
+    tensor = value.value.tensor if isinstance(value, Tracked) else value.tensor  # type: ignore[attr-defined]
+    return int(tensor.shape[-1])
+
+
+@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("name", SPREAD)
+def test_a_number_that_is_spread_over_a_vector_has_the_right_gradient_or_none(name: str, dim: int) -> None:
+    potential = SPREAD[name]
+    generator = torch.Generator().manual_seed(3)
+    theta, x = (torch.rand((4, width), dtype=torch.float64, generator=generator) for width in (dim, 3))
+    if not is_trackable(potential, dim, 3):
+        # Autograd's task, then.
+        return
+    expected = gradient_by_autograd(lambda at: potential(at, Chains(x)), theta)
+    torch.testing.assert_close(gradient_by_tracking(potential, theta, x), expected)
 
 
 def test_a_vector_is_no_potential() -> None:
