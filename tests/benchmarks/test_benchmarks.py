@@ -57,6 +57,7 @@ def benchmarks() -> Iterator[SimpleNamespace]:
         "compilers",
         "cuda",
         "growth",
+        "exact-growth",
         "stationary-bias",
         "report",
         "verdicts",
