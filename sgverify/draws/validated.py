@@ -28,6 +28,9 @@ FREE = ("seed", "chains", "steps", "burn_in", "thinning")
 MOST = 8
 """The most subjects that are kept."""
 
+MOST_DATA = 16 << 20
+"""The most bytes of data that all kept subjects have, if they are more than the latest; what is derived takes 14 times that."""
+
 _KNOWN: OrderedDict[str, Subject] = OrderedDict()
 
 
@@ -45,7 +48,7 @@ def remember(subject: Subject) -> None:
     if key is not None:
         _KNOWN[key] = subject
         _KNOWN.move_to_end(key)
-        while len(_KNOWN) > MOST:
+        while len(_KNOWN) > MOST or (len(_KNOWN) > 1 and sum(map(_size, _KNOWN.values())) > MOST_DATA):
             _KNOWN.popitem(last=False)
 
 
@@ -67,6 +70,11 @@ def _key(subject: Subject) -> str | None:
             [type(subject).__name__, subject.reference, formula(subject.scheme), given], sort_keys=True
         )
     return None
+
+
+def _size(subject: Subject) -> int:
+    """The bytes of the data of a subject's target."""
+    return 0 if subject.target.data is None else subject.target.data.nbytes
 
 
 def _given(configuration: Configuration) -> dict[str, Any]:

@@ -133,4 +133,9 @@ def test_the_latest_subjects_are_kept(asked: list[Subject], monkeypatch: pytest.
     for friction in (1.0, 2.0, 3.0, 2.0, 1.0):
         prepared(friction=friction)
     assert len(asked) == 4
+    # The latest one is kept, whatever its data.
+    monkeypatch.setattr(validated, "MOST_DATA", 0)
+    for friction in (1.0, 2.0, 2.0, 1.0):
+        prepared(friction=friction)
+    assert len(asked) == 6
     assert np.isfinite([subject.step for subject in asked]).all()
