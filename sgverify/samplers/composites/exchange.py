@@ -168,17 +168,10 @@ class Exchange(StepHooks):
         T, (E, V) = self._temperatures, (self._grouped(x[..., 0]) for x in (energy, self._variance))
         low = torch.arange(self.replicas - 1, device=E.device)
         low = low[low % 2 == (number // self.choice.every) % min(2, self.replicas - 1)]
-        exponent = exchange_rules.log_swap_rate(
-            E[:, low],
-            E[:, low + 1],
-            tau_1=T[:, low],
-            tau_2=T[:, low + 1],
-            variance=V[:, low],
-            F=self.choice.correction,
-        ).clamp(max=0.0)
+        exponent = self.log_chance(E[:, low], E[:, low + 1], T[:, low], T[:, low + 1], V[:, low])
         if self.choice.intensity is not None:
             h = self._grouped(torch.tensor(steps, dtype=torch.float64, device=E.device)[:, None])[:, :1]
-            exponent = exponent + (self.choice.intensity * h).log()
+            exponent = exponent + self.log_trial(h)
         accepted = self._grouped(self.log_uniforms[place])[:, low] < exponent
         source = self._places.expand(E.shape).clone()
         source[:, low] += accepted.long()
@@ -198,6 +191,19 @@ class Exchange(StepHooks):
             self.controls = Controls(*(self._moved(tensor, source) for tensor in self.controls.tensors))
         return self._exchanged(state, source, T)
 
+    def log_chance(
+        self, energy_1: Tensor, energy_2: Tensor, tau_1: Tensor, tau_2: Tensor, variance: Tensor
+    ) -> Tensor:
+        """log min(1, S) of a colder and a warmer replica; see `exchange_rules.log_swap_rate`."""
+        rate: Tensor = exchange_rules.log_swap_rate(
+            energy_1, energy_2, tau_1=tau_1, tau_2=tau_2, variance=variance, F=self.choice.correction
+        )
+        return rate.clamp(max=0.0)
+
+    def log_trial(self, h: Tensor) -> Tensor:
+        """The log of the chance that a swap is tried at all after a step of size h."""
+        return (self.choice.intensity * h).log()
+
     def _exchanged(self, state: State, source: Tensor, T: Tensor) -> State:
         """The state after accepted swaps: theta and memory move, a momentum as configured; a thermostat's friction stays."""
         scheme, moved = self._stage.scheme, []
@@ -209,9 +215,7 @@ class Exchange(StepHooks):
             if name == "p":
                 new = T.expand(source.shape)
                 old = new.gather(1, source)
-                temperatures = (x.flatten(0, 1)[..., None].to(value.dtype) for x in (old, new))
-                was, now = (Chains(x) for x in temperatures)
-                value = exchange_rules.rescaled(Chains(value), old=was, new=now).tensor
+                value = rescaled_momentum(value, *(x.flatten(0, 1)[..., None] for x in (old, new)))
             moved.append(by_coordinate(value))
         return tuple(moved)
 
@@ -223,6 +227,13 @@ class Exchange(StepHooks):
     def _grouped(self, tensor: Tensor) -> Tensor:
         """The rows of shape (S, ...) in groups of R replicas, shape (G, R, ...)."""
         return tensor.unflatten(0, (-1, self.replicas))
+
+
+def rescaled_momentum(p: Tensor, old: Tensor, new: Tensor) -> Tensor:
+    """Momenta, shape (S, C, d), that move from temperatures `old` to `new`, float64 of shape (S, C, 1) or (S, 1, 1)."""
+    was, now = (Chains(tau.to(p.dtype)) for tau in (old, new))
+    value: Tensor = exchange_rules.rescaled(Chains(p), old=was, new=now).tensor
+    return value
 
 
 def check_choice(choice: Any) -> None:

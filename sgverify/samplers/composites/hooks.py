@@ -134,8 +134,8 @@ def starts_of(start: float | Sequence[float], rows: Sequence[Row], hooks: StepHo
 
 def check_settings(composite: Composite, settings: Settings) -> None:
     """Raise `ConfigurationError` for settings that contradict the composite's rule."""
-    for name in ("coupled", "compiled"):
-        if getattr(settings, name) not in (False, "auto"):
+    for name, possible in (("coupled", (False,)), ("compiled", (False, "auto", "kernel"))):
+        if getattr(settings, name) not in possible:
             raise ConfigurationError(
                 f"{name}={getattr(settings, name)!r} with the composite {composite.name}: expected False; leave {name} out, or "
                 f"run its scheme {composite.scheme.name}"

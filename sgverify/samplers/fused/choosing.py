@@ -24,10 +24,9 @@ def is_candidate(leg: Leg) -> bool:
     """May a kernel move this leg, by its settings and by what is to be observed?"""
     settings, observer = leg.settings, leg.observer
     if settings.compiled == "kernel":
-        return leg.hooks is None
+        return True
     return (
         settings.compiled == "auto"
-        and leg.hooks is None
         and leg.taped
         and settings.generator == "philox"
         and settings.coupled != "brownian"

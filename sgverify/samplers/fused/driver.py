@@ -17,6 +17,7 @@ import torch
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.fused.choosing import compared, is_candidate, pays
 from sgverify.samplers.fused.compiler import CannotBuild
+from sgverify.samplers.fused.composites.driver import FusedComposite, fused_composite
 from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
@@ -71,7 +72,7 @@ class Fused:
         return new, far_out(new, leg.farthest), taken
 
 
-def fused(leg: Leg, pace: float | None) -> Fused | None:
+def fused(leg: Leg, pace: float | None) -> Fused | FusedComposite | None:
     """The kernel of a leg; None if no kernel can be made, or if it would cost more time than it saves.
 
     `pace` is the measured number of seconds of a step on torch, None if it is not known yet: then only `compiled="kernel"` has a
@@ -84,6 +85,9 @@ def fused(leg: Leg, pace: float | None) -> Fused | None:
         return None
     patience = math.inf if wanted == "kernel" or pace is None else pace * len(leg.steps)
     try:
+        if leg.hooks is not None:
+            _check(leg)
+            return fused_composite(leg, patience)
         return Fused(leg, _proved(leg, patience), _numbers(leg))
     except (NotTranslatable, NotRecordable, CannotBuild) as reason:
         if wanted == "auto":
@@ -95,15 +99,21 @@ def fused(leg: Leg, pace: float | None) -> Fused | None:
         ) from reason
 
 
-def _proved(leg: Leg, patience: float) -> Kernel:
-    """The kernel, after its first steps have been compared with the definition's, bit for bit; see `build` for `patience`."""
-    settings, steps, device = leg.settings, leg.steps, leg.start[0].device
+def _check(leg: Leg) -> None:
+    """Raise `NotTranslatable` for settings that no kernel has."""
+    settings, device = leg.settings, leg.start[0].device
     if device.type != "cpu" or settings.generator != "philox":
         raise NotTranslatable(f"generator={settings.generator!r} on {device}")
     if settings.coupled == "brownian":
         raise NotTranslatable("coupled='brownian'")
     if not leg.taped:
         raise NotTranslatable("tape=False")
+
+
+def _proved(leg: Leg, patience: float) -> Kernel:
+    """The kernel, after its first steps have been compared with the definition's, bit for bit; see `build` for `patience`."""
+    _check(leg)
+    steps = leg.steps
     observer = leg.observer
     if not isinstance(observer, Summing | Keeping | None):
         raise NotTranslatable("every state is asked for")

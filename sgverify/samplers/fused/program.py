@@ -136,8 +136,8 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
         parts["OBSERVE"] = (
             "{\n" + seen.text + f"\nconst int j = 0;\nfor (int l = from; l < to; l++) {{\n{adding}\n}}\n}}"
         )
-    lines = [*_definitions(shape, len(step.constants), observed), _text("variates.c"), _text("streams.c")]
-    for line in _text("steps.c").splitlines():
+    lines = [*definitions(shape, len(step.constants), observed), c_text("variates.c"), c_text("streams.c")]
+    for line in c_text("steps.c").splitlines():
         lines.append(parts.get(line.strip(), line))
     return with_functions("\n".join(lines) + "\n")
 
@@ -157,7 +157,8 @@ def _moved(moved: Translated, held: Sequence[tuple[str, int]]) -> str:
     return "{\n" + moved.text + "\n" + news + "\n" + copies + "\n}"
 
 
-def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:
+def definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:
+    """The definitions in front of the C text of a kernel."""
     double = shape.dtype == torch.float64
     log_terms, sin_terms = variates._TERMS[shape.dtype]
     _, mantissa, root = variates._LAYOUT[shape.dtype]
@@ -200,7 +201,8 @@ def _definitions(shape: KernelShape, constants: int, observed: int) -> list[str]
     return [f"#define {name} {value}" for name, value in defined.items()]
 
 
-def _text(name: str) -> str:
+def c_text(name: str) -> str:
+    """The C text of a file of this folder."""
     return files("sgverify.samplers.fused").joinpath(name).read_text(encoding="utf-8")
 
 

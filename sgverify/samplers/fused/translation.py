@@ -24,6 +24,9 @@ _REVERSED = {"rsub": "-", "__rsub__": "-"}
 # A number divided by a tensor, which torch computes as the number times 1 / tensor.
 _INVERTED = ("__rdiv__", "__rtruediv__")
 
+NUMBER = "="
+"""What the name of an input begins with that is one number for all chains."""
+
 LONGEST = 2_000
 """The most operations of a step that are translated; a dense matrix has two for each of its entries."""
 
@@ -51,6 +54,16 @@ class SumWriter(Protocol):
         """The same for the sum of the differences from a table of gradients; `again`: not for the first time in a step."""
 
 
+class EnergyWriter(Protocol):
+    """Writes the statements of the parts of an energy that come from data."""
+
+    def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
+        """The statements that put the result of an operation of `energies` into the array `result`.
+
+        `theta` is the array of the point, empty for an operation without one; `source` names the minibatch, empty for all data.
+        """
+
+
 def translate(
     tape: Tape,
     inputs: Sequence[tuple[str, Tensor]],
@@ -58,13 +71,16 @@ def translate(
     *,
     offset: int = 0,
     sums: SumWriter | None = None,
+    wide: int | None = None,
+    energies: EnergyWriter | None = None,
 ) -> Translated:
     """The C translation of a tape; names in C begin with `prefix`.
 
     `inputs` gives the C array of each input and a tensor of its shape, (S, C, width). The tape's fixed tensors lie in the C array
-    `f` from `offset` on; `sums` writes sums over data. Raises `NotTranslatable`.
+    `f` from `offset` on; `sums` writes sums over data. With `wide`, those in float64 lie in the C array `fw` from `wide` on.
+    An input whose name begins with `NUMBER` is a C expression of one number for all chains. Raises `NotTranslatable`.
     """
-    writer = _written(tape, inputs, prefix, offset, sums)
+    writer = _written(tape, inputs, prefix, offset, sums, wide, energies)
     results = [writer.values[name] for name in tape.outputs]
     if not all(value.array for value in results):
         raise NotTranslatable("a step that returns a number")
@@ -88,11 +104,17 @@ def translate_in_parts(
 
 
 def _written(
-    tape: Tape, inputs: Sequence[tuple[str, Tensor]], prefix: str, offset: int, sums: SumWriter | None
+    tape: Tape,
+    inputs: Sequence[tuple[str, Tensor]],
+    prefix: str,
+    offset: int,
+    sums: SumWriter | None,
+    wide: int | None = None,
+    energies: EnergyWriter | None = None,
 ) -> _Writer:
     if len(tape.lines) > LONGEST:
         raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
-    writer = _Writer(tape, inputs, prefix, offset, sums)
+    writer = _Writer(tape, inputs, prefix, offset, sums, wide, energies)
     for line in tape.lines:
         writer.add(line)
     return writer
@@ -106,22 +128,31 @@ class _Writer:
         prefix: str,
         start: int,
         sums: SumWriter | None,
+        wide: int | None,
+        energies: EnergyWriter | None,
     ) -> None:
-        self._space, self._prefix, self._sums = tape.space, prefix, sums
+        self._space, self._prefix, self._sums, self._energies = tape.space, prefix, sums, energies
         self._only_parts = _only_parts(tape)
         self.values: dict[str, Value] = {}
         self.loops = Loops(prefix)
         self._changed: set[str] = set()
         for number, (array, like) in enumerate(inputs):
-            self.values[f"x{number}"] = Value(like.shape[-1], tuple(like.shape), array)
+            alike = array.startswith(NUMBER)
+            self.values[f"x{number}"] = (
+                Value(0, tuple(like.shape), text=array.removeprefix(NUMBER))
+                if alike
+                else Value(like.shape[-1], tuple(like.shape), array)
+            )
         for number, constant in enumerate(tape.constants):
             shape = () if constant.value.shape[1] == 1 else (constant.value.shape[1], 1, 1)
             self.values[f"c{number}"] = Value(0, shape, text=f"c[{number}]")
+        starts = {"f": start, "fw": wide or 0}
         for number, tensor in enumerate(tape.fixed):
+            name = "f" if wide is None or tensor.dtype != torch.float64 else "fw"
             width = tensor.shape[-1] if tensor.ndim == 1 else 0
-            array = f"{SHARED}f" if tensor.ndim else ""
-            self.values[f"f[{number}]"] = Value(width, tuple(tensor.shape), array, start, f"f[{start}]")
-            start += tensor.numel()
+            array, place = f"{SHARED}{name}" if tensor.ndim else "", starts[name]
+            self.values[f"f[{number}]"] = Value(width, tuple(tensor.shape), array, place, f"{name}[{place}]")
+            starts[name] += tensor.numel()
 
     def add(self, line: Operation) -> None:
         """Translate one operation."""
@@ -156,7 +187,18 @@ class _Writer:
             value, bound = self._pair(line)
             # As torch does: a NaN stays.
             self._apply(line, (value, bound), "({0} < {1} ? {1} : {0})")
-        elif operation in ("expand", "expand_as", "clone"):
+        elif operation == "clamp" and len(line.given) == 2 and line.given[1].startswith("max="):
+            bound = self._value(line.given[1].removeprefix("max="))
+            self._apply(line, (self._value(line.given[0]), bound), "({0} > {1} ? {1} : {0})")
+        elif operation == "lt" and len(line.given) == 2:
+            self._apply(line, self._pair(line), "{0} < {1}")
+        elif operation == "where" and len(line.given) == 3:
+            self._apply(line, tuple(self._value(name) for name in line.given), "({0} ? {1} : {2})")
+        elif operation == "double" and len(line.given) == 1:
+            self._assign(line, (self._value(line.given[0]),), "")
+        elif operation in ("sum_of_values", "mean_of_deviations", "mean_of_heights"):
+            self._energy(line)
+        elif operation in ("expand", "expand_as", "clone", "detach"):
             self.values[line.name] = replace(self.values[line.given[0]], shape=tuple(line.result.shape))
         elif operation == "put_together":
             self._put_together(line)
@@ -194,6 +236,8 @@ class _Writer:
         shape = tuple(line.result.shape)
         if value is None or not value.array:
             raise NotTranslatable("a part of a number")
+        if place == (Ellipsis, None) and len(value.shape) == 2:
+            return replace(value, shape=shape)
         if (
             not (isinstance(place, tuple) and len(place) == 2 and place[0] is Ellipsis)
             or len(value.shape) != 3
@@ -236,6 +280,18 @@ class _Writer:
             self._changed.add(data)
         self.values[line.name] = Value(line.result.shape[-1], tuple(line.result.shape), name)
 
+    def _energy(self, line: Operation) -> None:
+        """A part of an energy that comes from data, by statements of its own."""
+        if self._energies is None:
+            raise NotTranslatable("an energy over data in a step")
+        operation = line.function.__name__
+        *points, source = line.given
+        theta = self.loops.stored_array(self.values[points[0]]) if points else ""
+        data, name = self.values[source].array if source in self.values else "", f"{self._prefix}{line.name}_"
+        self.loops.append(self._energies.write(operation, theta, data, name))
+        shape = tuple(line.result.shape)
+        self.values[line.name] = Value(shape[-1] if len(shape) == 3 else 1, shape, name)
+
     def _put_together(self, line: Operation) -> None:
         """The vector of some numbers at their coordinates, added to a vector or to 0."""
         _, whole, places, *numbers = line.given
@@ -263,7 +319,7 @@ class _Writer:
         width = shape[-1] if len(shape) == 3 else 1
         for value in given:
             # A number or a vector of the target combines with states only, a test function's value with other values of its kind.
-            fixed = value.array == f"{SHARED}f"
+            fixed = value.array in (f"{SHARED}f", f"{SHARED}fw")
             if value.width and not fixed and len(value.shape) != len(shape):
                 raise NotTranslatable("values of different shapes")
             if fixed and (value.width == 0 or len(shape) != 3):
@@ -300,4 +356,5 @@ def _only_parts(tape: Tape) -> set[str]:
 
 
 def _ctype(tensor: Tensor) -> str:
-    return {torch.float64: "double", torch.float32: "float"}[tensor.dtype]
+    # The truth of a comparison is 1 or 0; its operands must not be rounded.
+    return {torch.float64: "double", torch.float32: "float", torch.bool: "double"}[tensor.dtype]

@@ -275,20 +275,23 @@ class Potential:
             energy = affine.height + inner(delta, affine.linear(theta.double()) / 2 + affine.offset)
             if chosen is None or affine.heights is None:
                 return energy
-            return energy + (
-                inner(delta, self._deviation(chosen)) + in_order(affine.heights[chosen]) / len(chosen)
-            )
+            return energy + (inner(delta, self._deviation(chosen)) + self._height(chosen))
         energy = value_of(self.target.prior, theta)
         if self.data is None:
             return energy
-        total = torch.zeros_like(energy)
+        total = self._sum_of_values(theta, chosen)
+        return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
+
+    def _sum_of_values(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
+        """The sum of likelihood(theta, x_i) over all or the chosen data, float64, in the order of `add_up`; shape (*batch)."""
+        total = torch.zeros(theta.shape[:-1], dtype=torch.float64, device=theta.device)
         for data, weights in self._pieces(theta, chosen):
             if self._summed is not None:
                 total = total + value_of(of_batch(self._summed, data), theta)
                 continue
             each = value_of(of_pair(self.target, data), theta.expand(len(data), *theta.shape))
             total = add_up(total, each if weights is None else each * weights)
-        return energy + total if chosen is None else energy + (len(self.data) / len(chosen)) * total
+        return total
 
     def _pieces(self, theta: Tensor, chosen: Tensor | None) -> Iterator[tuple[Tensor, Tensor | None]]:
         """All or the chosen data in pieces that broadcast with (n, *batch, d), each with its weights, (n, *batch), or None."""
@@ -303,6 +306,12 @@ class Potential:
             else:
                 counts = None if weights is None else weights[part].reshape(-1, *lead)
                 yield whole[part].reshape(-1, *lead, whole.shape[1]), counts
+
+    def _height(self, chosen: Tensor) -> Tensor:
+        """What a minibatch adds to the energy of an affine gradient at its centre; (n, *batch) gives (*batch), float64."""
+        assert self._exact is not None
+        assert self._exact.heights is not None
+        return in_order(self._exact.heights[chosen]) / len(chosen)
 
     @property
     def _summed(self) -> Callable[[Tensor, Tensor], Tensor] | None:
@@ -354,7 +363,8 @@ class LinearisedGradient:
         for tensor in (transposed, centre, offset):
             lasting(tensor)
         deviations, heights = (None if x is None else x.to(device) for x in (self.deviations, self.heights))
-        return LinearisedGradient(transposed, centre, offset, deviations, self.height.to(device), heights)
+        height = lasting(self.height.to(device))
+        return LinearisedGradient(transposed, centre, offset, deviations, height, heights)
 
 
 def read_affine(target: Target) -> LinearisedGradient | None:

@@ -25,7 +25,7 @@ _INTO: dict[Any, Callable[..., Any]] = {
 } | {function: function for function in (root, *ELEMENTARY)}
 
 
-_CONVERSIONS = (torch.Tensor.to, torch.Tensor.contiguous)
+_CONVERSIONS = (torch.Tensor.to, torch.Tensor.double, torch.Tensor.contiguous)
 """Operations that may return their argument itself, where there is nothing to do."""
 
 _FOLDED = 2

@@ -1,0 +1,6 @@
+"""How do the steps of a composite, and its actions between them, run in one C kernel?
+
+All replicas of a chain move together: they are the variables of one larger state. `energies` are those over minibatches,
+`swaps` records replica exchange, `program` writes the C text around `together.c`, `kernel` calls it, and `driver` proves it and
+moves a run by it.
+"""

@@ -1,0 +1,221 @@
+"""How does a kernel compute energies over minibatches and data?
+
+What an energy takes from data is one operation on a tape, which becomes a loop over data; the rest is recorded as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function
+
+from sgverify.samplers.fused.gradients import TRACED, padded
+from sgverify.samplers.fused.loops import SHARED, LoopText
+from sgverify.samplers.fused.translation import NotTranslatable, translate
+from sgverify.samplers.gradients.differentiation import Potential, of_pair, value_of
+from sgverify.samplers.reading.arithmetic import RUN
+from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.tape import Tape, record
+
+
+def sum_of_values(theta: Tensor, chosen: Tensor | None) -> Tensor:
+    """sum_i likelihood(theta, x_i) over a minibatch, None for all data, float64: one operation on a tape."""
+    given = (theta,) if chosen is None else (theta, chosen)
+    if has_torch_function(given):
+        found: Tensor = handle_torch_function(sum_of_values, given, theta, chosen)
+        return found
+    return torch.ones(theta.shape[:-1], dtype=torch.float64)
+
+
+def mean_of_deviations(chosen: Tensor) -> Tensor:
+    """The mean deviation of a minibatch's gradients from the full one, float64: one operation on a tape."""
+    if has_torch_function((chosen,)):
+        found: Tensor = handle_torch_function(mean_of_deviations, (chosen,), chosen)
+        return found
+    # The traced minibatch holds the dimension as its numbers.
+    return torch.ones((*chosen.shape[1:], int(chosen.flatten()[0])), dtype=torch.float64)
+
+
+def mean_of_heights(chosen: Tensor) -> Tensor:
+    """The mean deviation of a minibatch's energies from the full one, float64: one operation on a tape."""
+    if has_torch_function((chosen,)):
+        found: Tensor = handle_torch_function(mean_of_heights, (chosen,), chosen)
+        return found
+    return torch.ones(chosen.shape[1:], dtype=torch.float64)
+
+
+class RecordedEnergies(Potential):
+    """A potential whose sums of energies over data are single operations; the rest is that of the given potential.
+
+    Raises `NotTranslatable` for a likelihood that sums over data itself.
+    """
+
+    def __init__(self, potential: Potential) -> None:
+        vars(self).update(vars(potential))
+        self.of = potential
+        self._found: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
+        if potential._summed is not None:
+            raise NotTranslatable("the energy of a likelihood in torch code of a user")
+
+    def minibatch(self, batch: int, rows: int) -> Tensor:
+        """A minibatch for a recording; its numbers are those of the coordinates."""
+        return torch.full((batch, rows, TRACED), self.target.dim, dtype=torch.int64)
+
+    def tape_of_one_datum(self, rows: int) -> Tape | None:
+        """The tape of one datum's energy, a function of theta and the datum; None if energies visit no data."""
+        if self.data is None or (self._exact is not None and self._exact.heights is not None):
+            return None
+        theta = torch.ones((rows, TRACED, self.target.dim), dtype=self.dtype)
+        datum = torch.ones((rows, TRACED, self.data.shape[1]), dtype=self.dtype)
+        energy = of_pair(self.target, datum)
+        # One run before the recording, so that the constants exist.
+        value_of(energy, theta)
+        return record(lambda: (value_of(energy, theta),), (theta, datum), (), Clock())[0]
+
+    def _sum_of_values(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
+        return sum_of_values(theta, chosen)
+
+    def _deviation(self, chosen: Tensor) -> Tensor:
+        return self._once("deviation", chosen)
+
+    def _height(self, chosen: Tensor) -> Tensor:
+        return self._once("height", chosen)
+
+    def _once(self, name: str, chosen: Tensor) -> Tensor:
+        """What a minibatch adds does not depend on the point: it is computed once."""
+        key = (name, id(chosen))
+        if key not in self._found:
+            function = mean_of_deviations if name == "deviation" else mean_of_heights
+            self._found[key] = (chosen, function(chosen))
+        return self._found[key][1]
+
+    def begin(self) -> None:
+        """Forget what was computed of minibatches: a new recording begins."""
+        self._found = {}
+
+    def tables(self) -> EnergyTables:
+        """The data as the kernel reads them."""
+        nothing, none = np.zeros((1, 1)), torch.zeros(1, dtype=self.dtype)
+        if self.data is None:
+            return EnergyTables(nothing, nothing, none, none, none)
+        affine = self._exact
+        if affine is not None and affine.heights is not None and affine.deviations is not None:
+            found = affine.deviations.numpy()
+            wide = np.zeros((len(found), padded(found.shape[1])))
+            wide[:, : found.shape[1]] = found
+            return EnergyTables(wide, np.ascontiguousarray(affine.heights.numpy()), none, none, none)
+        whole, weights = self.all_data
+        return EnergyTables(
+            nothing,
+            nothing,
+            self.data.contiguous(),
+            whole.contiguous(),
+            none if weights is None else weights.contiguous(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyTables:
+    """`deviations` (N, padded d) and `heights` (N) of an affine gradient, float64, or `data` (N, w), and `whole` with `weights`."""
+
+    deviations: np.ndarray
+    heights: np.ndarray
+    data: Tensor
+    whole: Tensor
+    weights: Tensor
+
+
+@dataclass(frozen=True)
+class EnergyText:
+    """Writes the C text of `sum_of_values`, `mean_of_deviations` and `mean_of_heights`.
+
+    `body` is the tape of one datum's energy, whose constants lie from `offset` on in the kernel's array of constants. The data
+    of minibatch number `event` lie in `apart`.
+    """
+
+    potential: Potential
+    body: Tape | None
+    batch: int
+    offset: int
+
+    def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
+        """See `EnergyWriter.write`."""
+        if operation == "sum_of_values":
+            return self._sum(theta, source, result)
+        dim = self.potential.target.dim if operation == "mean_of_deviations" else 1
+        row = (
+            "energy_deviations + (u64)chosen_by[l] * PADDED"
+            if dim > 1 or operation == "mean_of_deviations"
+            else ""
+        )
+        added = "row[j]" if row else "energy_heights[chosen_by[l]]"
+        lines = [
+            f"memset({result}, 0, sizeof {result});",
+            f"for (int b = 0; b < {self.batch}; b++) {{",
+            _chosen(source, self.batch, "b"),
+            "for (int l = from; l < to; l++) {",
+            f"const double *row = {row};" if row else "",
+            f"for (int j = 0; j < {dim}; j++) {result}[j][l] = {result}[j][l] + {added};",
+            "}",
+            "}",
+            f"for (int j = 0; j < {dim}; j++) EACH(l) {result}[j][l] = {result}[j][l] / (double){self.batch};",
+        ]
+        return LoopText([f"double {result}[{dim}][WIDTH];"], "\n".join(lines))
+
+    def _sum(self, theta: str, source: str, result: str) -> LoopText:
+        """In the order of `add_up`: runs by halves, one run after the other, then the data that are left."""
+        potential, body = self.potential, self.body
+        assert body is not None and potential.data is not None
+        dim, width = potential.target.dim, potential.data.shape[1]
+        whole, weights = potential.all_data
+        everything, place, held = source == "", f"{result}i", f"{result}g"
+        size = len(whole) if everything else self.batch
+        datum = f"{SHARED}{result}x" if everything else f"{result}x"
+        inputs: list[tuple[str, Any]] = [(theta, torch.ones((1, 2, dim))), (datum, torch.ones((1, 2, width)))]
+        moved = translate(body, inputs, f"{result}b", offset=self.offset)
+        if everything:
+            reading = [f"const real *const {result}x = energy_whole + (u64){place} * {width};"]
+        else:
+            reading = [
+                _chosen(source, self.batch, place),
+                f"real {result}x[{width}][WIDTH];",
+                f"memset({result}x, 0, sizeof {result}x);",
+                f"for (int l = from; l < to; l++) for (int j = 0; j < {width}; j++) "
+                f"{result}x[j][l] = energy_data[(u64)chosen_by[l] * {width} + j];",
+            ]
+        weight = f" * energy_weights[{place}]" if everything and weights is not None else ""
+        halves: list[str] = []
+        if size >= RUN:
+            halves = [f"if ({place} < {size} / {RUN} * {RUN}) {{"]
+            for level in range(RUN.bit_length() - 1):
+                half = f"{result}h[{level}][l]"
+                halves += [
+                    f"if (!({place} >> {level} & 1)) {{ EACH(l) {half} = {held}[l]; continue; }}",
+                    f"EACH(l) {held}[l] = {half} + {held}[l];",
+                ]
+            halves.append("}")
+        lines = [
+            f"memset({result}, 0, sizeof {result});",
+            f"for (int {place} = 0; {place} < {size}; {place}++) {{",
+            *reading,
+            f"double {held}[WIDTH];",
+            moved.text,
+            f"{{ const int j = 0; EACH(l) {held}[l] = {moved.results[0]}{weight}; }}",
+            *halves,
+            f"EACH(l) {result}[0][l] = {result}[0][l] + {held}[l];",
+            "}",
+        ]
+        arrays = [f"double {result}[1][WIDTH];", f"double {result}h[HALVINGS][WIDTH];" if halves else ""]
+        return LoopText(arrays, "\n".join(lines))
+
+
+def _chosen(source: str, batch: int, place: str) -> str:
+    """The data of the minibatch `source` at a place in it, for the chains at hand."""
+    return f"const uint32_t *const chosen_by = {source} + (({source}_event * {batch} + {place}) * rows + s) * chains + at;"
+
+
+__all__ = ["EnergyTables", "EnergyText", "RecordedEnergies"]

@@ -1,0 +1,313 @@
+"""How does one call of a C kernel take many steps of a composite, and which arrays go in and out?"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.fused.compiler import build
+from sgverify.samplers.fused.composites.energies import EnergyText
+from sgverify.samplers.fused.composites.program import (
+    CompositeTapes,
+    Places,
+    Sizes,
+    Variable,
+    composite_program,
+)
+from sgverify.samplers.fused.composites.swaps import Swaps
+from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
+from sgverify.samplers.fused.program import FEW, KernelShape
+from sgverify.samplers.fused.translation import NotTranslatable
+from sgverify.samplers.reading.binding import bind_settings
+from sgverify.samplers.reading.carrier import ObservedFunctions
+from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.motion import State
+from sgverify.samplers.reading.tape import Tape, record
+from sgverify.samplers.run.leg import Leg, Sums
+from sgverify.schemes.definition.binding import in_order
+
+
+class CompositeKernel:
+    """Many steps of all chains of the rows that run, in C, with the actions of a composite.
+
+    Raises `NotTranslatable`, `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
+    """
+
+    def __init__(self, leg: Leg, rule: Swaps, asked: ObservedFunctions | None, patience: float) -> None:
+        scheme = leg.bound.definition
+        gradient = kernel_gradient(leg.estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
+        if leg.applied_estimator is not leg.estimator or gradient.noisy or gradient.widths:
+            raise NotTranslatable("these gradients between the actions of a composite")
+        if scheme.census.hessians:
+            raise NotTranslatable("Hessian-vector products")
+        if not all(law.normal for law in scheme.laws):
+            raise NotTranslatable("draws of another law than the normal one")
+        self._rule, self._gradient, self._asked, self._patience = rule, gradient, asked, patience
+        self._replicas = rule.replicas
+        self._groups = len(leg.places) // rule.replicas
+        self._dtype, dim = leg.start[0].dtype, leg.target.dim
+        self._noise = leg.streams("noise")
+        iid = gradient.iid or not gradient.minibatches
+        self._batches = leg.streams(leg.settings.gradient.kind) if gradient.minibatches and iid else None
+        self._clock = Clock()
+        temperatures = rule.hooks.temperatures(leg.rows, leg.settings)
+        self._bounds = [
+            bind_settings(
+                scheme,
+                leg.settings,
+                dim,
+                self._clock,
+                np.ascontiguousarray(temperatures[r :: self._replicas]),
+            )
+            for r in range(self._replicas)
+        ]
+        self._shape = KernelShape(
+            self._dtype,
+            dim,
+            scheme.draws,
+            gradient.minibatches,
+            leg.settings.gradient.batch if gradient.minibatches else 1,
+            self._noise.chains,
+            iid=iid,
+            adds=gradient.adds or not gradient.minibatches,
+        )
+        widths = [dim if kind == "vector" else 1 for kind in scheme.shapes.values()]
+        self._each = len(widths)
+        self._states = [
+            Variable(f"X{r}_{v}", self._dtype, width)
+            for r in range(self._replicas)
+            for v, width in enumerate(widths)
+        ]
+        self._held = [Variable(name, dtype, width) for name, _, dtype, width in rule.held]
+        self._actions = rule.actions()
+        body = None
+        if gradient.visits_data:
+            body = gradient.potential.tape_of_one_datum(self._groups)
+        self._body = body
+        self._datum = rule.energies.tape_of_one_datum(self._groups)
+        self._observed = self._trace_observed()
+        self._tables = gradient.tables()
+        self._energy_tables = rule.energies.tables()
+        limit = np.array(leg.farthest).astype(str(self._dtype).removeprefix("torch."))
+        below = np.nextafter(limit, np.array(0, limit.dtype))
+        self._farthest = float(limit if float(limit) <= leg.farthest else below)
+        self._text = ""
+        self._call: Any = None
+        self._numbers, self._flat, self._wide = np.empty(0), torch.empty(0), torch.empty(0)
+
+    def follow(self, rule: Swaps) -> None:
+        """Take the numbers of the actions from this rule from now on, which is that of other hooks of the same run."""
+        self._rule = rule
+
+    def meet(self, h: Constant) -> None:
+        """Recompute the kernel's constants from the definition for the step sizes h, shape (K or 1, S)."""
+        step, inputs = self._trace(h)
+        real, shape = self._dtype, self._shape
+        tapes = [step, *(action.tape for action in self._actions), self._observed[0], self._datum, self._body]
+        places = Places(None, real)
+        starts = []
+        for tape in tapes:
+            starts.append(places)
+            places = places.after(tape)
+        datum = self._datum
+        if any(t is not None and any(x.dtype != real for x in t.fixed) for t in (step, datum, self._body)):
+            raise NotTranslatable("a constant of another dtype than the state's")
+        sums = None
+        if self._body is not None:
+            few = shape.width <= FEW
+            sums = self._gradient.sum_text(self._body, shape.batch, few, starts[-1].narrow)
+        rule = self._rule
+        energies = EnergyText(rule.energies, datum, rule.batch, starts[-2].narrow)
+        event = rule.event if rule.batch else "0"
+        text = composite_program(
+            shape,
+            CompositeTapes(step, inputs, self._actions, *self._observed, sums, energies, event),
+            self._states,
+            self._held,
+            Sizes(self._replicas, rule.numbers),
+        )
+        if text != self._text:
+            self._text, self._call = text, _function(build(text, self._patience), real)
+        fixed = [tensor for tape in tapes if tape is not None for tensor in tape.fixed]
+        self._flat = _flat([x for x in fixed if x.dtype == real], real)
+        self._wide = _flat([x for x in fixed if x.dtype != real], torch.float64)
+        longest = max((len(constant.value) for constant in step.constants), default=1)
+        values = [np.broadcast_to(constant.value, (longest, self._groups)) for constant in step.constants]
+        stacked = np.stack(values, axis=-1) if values else np.zeros((1, self._groups, 1))
+        self._numbers = np.ascontiguousarray(torch.from_numpy(np.ascontiguousarray(stacked)).to(real).numpy())
+
+    def move(
+        self, state: State, first: int, steps: np.ndarray, sums: Sums | None, place: int
+    ) -> tuple[State, tuple[Tensor, ...], Tensor | None, int]:
+        """The state after steps of sizes `steps`, shape (K, S), the hooks' tensors, the sums, and the number of steps taken.
+
+        The first of them is step `first`, counted from 0, at `place` among the step sizes that were met. They end before the first
+        step at which an entry of the state exceeds the bound of divergence.
+        """
+        rule, taken, R = self._rule, len(steps), self._replicas
+        chains = len(self._noise.chains)
+        held = rule.tensors
+        whole = [tensor.expand(len(state[0]), chains, -1) for tensor in (*state, *held)]
+        before = [whole[v][r::R].mT.contiguous() for r in range(R) for v in range(self._each)]
+        before += [tensor[r::R].mT.contiguous() for tensor in whole[self._each :] for r in range(R)]
+        numbers, chances = rule.step_numbers(first, steps), rule.chances(first, taken)
+        apart, indices = rule.indices(first, taken), self._gradient.indices(first, taken)
+        if indices is not None:
+            indices = np.ascontiguousarray(indices.reshape(len(indices), -1, chains)[:, ::R])
+        while True:
+            after = [torch.empty_like(tensor) for tensor in before]
+            total = (
+                None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
+            )
+            beyond = 0
+            if taken:
+                beyond = self._advance(
+                    before, after, first, taken, place, numbers, chances, apart, indices, sums, total
+                )
+            else:
+                after, total = before, None if sums is None else sums.total.clone()
+            if not beyond:
+                break
+            # Some chains exceed the bound at that step, which torch takes.
+            taken = beyond - 1
+        found = [tensor.mT for tensor in after]
+        new = tuple(_interleaved(found[v : self._each * R : self._each]) for v in range(self._each))
+        rest = found[self._each * R :]
+        tensors = tuple(_interleaved(rest[n * R : (n + 1) * R]) for n in range(len(held)))
+        return new, tensors, total, taken
+
+    def _advance(
+        self,
+        before: list[Tensor],
+        after: list[Tensor],
+        first: int,
+        count: int,
+        place: int,
+        numbers: np.ndarray,
+        chances: np.ndarray,
+        apart: np.ndarray | None,
+        indices: np.ndarray | None,
+        sums: Sums | None,
+        total: Tensor | None,
+    ) -> int:
+        pointers = ctypes.c_void_p * len(before)
+        noise = np.ascontiguousarray(self._noise.keys)
+        batches = (
+            noise if self._batches is None else np.ascontiguousarray(self._batches.keys[:: self._replicas])
+        )
+        start = None if sums is None else sums.total.contiguous()
+        weights = None if sums is None else np.ascontiguousarray(sums.weights, dtype=np.float64)
+        counted = None if sums is None else np.ascontiguousarray(sums.counted, dtype=np.uint8)
+        tables, energies = self._tables, self._energy_tables
+        arrays = (ctypes.c_void_p * 11)(
+            energies.deviations.ctypes.data,
+            energies.heights.ctypes.data,
+            energies.data.data_ptr(),
+            energies.whole.data_ptr(),
+            energies.weights.data_ptr(),
+            tables.deviations.ctypes.data,
+            tables.size,
+            tables.offset.data_ptr(),
+            tables.data.data_ptr(),
+            tables.across.data_ptr(),
+            None if tables.weights is None else tables.weights.data_ptr(),
+        )
+        return int(
+            self._call(
+                self._groups,
+                len(self._noise.chains),
+                self._noise.chains.start,
+                first,
+                count,
+                noise.ctypes.data,
+                batches.ctypes.data,
+                pointers(*(tensor.data_ptr() for tensor in before)),
+                pointers(*(tensor.data_ptr() for tensor in after)),
+                self._numbers[place if len(self._numbers) > 1 else 0 :].ctypes.data,
+                self._numbers.shape[-1] * self._groups if len(self._numbers) > 1 else 0,
+                self._flat.data_ptr(),
+                self._wide.data_ptr(),
+                arrays,
+                None if indices is None else indices.ctypes.data,
+                None if apart is None else apart.ctypes.data,
+                numbers.ctypes.data,
+                chances.ctypes.data,
+                self._farthest,
+                None if weights is None else weights.ctypes.data,
+                None if counted is None else counted.ctypes.data,
+                None if start is None else start.data_ptr(),
+                None if total is None else total.data_ptr(),
+            )
+        )
+
+    def _trace(self, h: Constant) -> tuple[Tape, list[tuple[str, Tensor]]]:
+        """The tape of the step of all replicas on two chains, and its inputs in C."""
+        self._clock.now = 0
+        gradient, R, vector = self._gradient, self._replicas, (self._groups, TRACED, self._shape.dim)
+        sizes = [
+            Constant(
+                np.ascontiguousarray(h.value[:, r::R] if h.value.shape[1] > 1 else h.value),
+                self._clock,
+                passing=h.passing,
+            )
+            for r in range(R)
+        ]
+        state = [torch.ones((self._groups, TRACED, v.width), dtype=self._dtype) for v in self._states]
+        drawn = [torch.ones(vector, dtype=self._dtype) for _ in range(R * self._shape.draws)]
+        given = gradient.given(self._groups)
+        estimator = gradient.estimator.reading(gradient.potential, given, ())
+
+        def step() -> Sequence[Tensor]:
+            found: list[Tensor] = []
+            for r, bound in enumerate(self._bounds):
+                mine = state[r * self._each : (r + 1) * self._each]
+                draws = drawn[r * self._shape.draws : (r + 1) * self._shape.draws]
+                found += bound.step(mine, h=sizes[r], grad=estimator.of_step(0), draw=in_order(draws))
+            return found
+
+        # One run before the recording, so that the constants exist.
+        step()
+        tape = record(step, (*state, *drawn, *given), (), self._clock)[0]
+        named = partial(str.format, "g[{}]" if self._shape.adds else "{}")
+        inputs = [(v.name, tensor) for v, tensor in zip(self._states, state, strict=True)]
+        inputs += [(f"z[{k}]", tensor) for k, tensor in enumerate(drawn)]
+        inputs += [(named(m), drawn[0]) for m in range(len(given))]
+        return tape, inputs
+
+    def _trace_observed(self) -> tuple[Tape | None, list[tuple[str, Tensor]]]:
+        """The tape of the test functions of all replicas."""
+        asked = self._asked
+        if asked is None:
+            return None, []
+        state = [torch.ones((self._groups, TRACED, v.width), dtype=self._dtype) for v in self._states]
+        inputs = [(v.name, tensor) for v, tensor in zip(self._states, state, strict=True)]
+        parts = [state[r * self._each : (r + 1) * self._each] for r in range(self._replicas)]
+        tape = record(
+            lambda: [value for part in parts for value in asked.evaluate(part)], state, (), Clock()
+        )[0]
+        return tape, inputs
+
+
+def _interleaved(replicas: Sequence[Tensor]) -> Tensor:
+    """The rows of all groups, the replicas of a group side by side, in the memory layout of states."""
+    return torch.stack([tensor.mT for tensor in replicas], dim=1).flatten(0, 1).mT
+
+
+def _flat(tensors: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
+    return torch.cat([*(tensor.flatten() for tensor in tensors), torch.zeros(1, dtype=dtype)]).contiguous()
+
+
+def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
+    whole: Any = ctypes.c_int64
+    address: Any = ctypes.c_void_p
+    number: Any = ctypes.c_double if dtype == torch.float64 else ctypes.c_float
+    function = library.advance_together
+    function.restype = whole
+    function.argtypes = [*[whole] * 5, *[address] * 5, whole, *[address] * 7, number, *[address] * 4]
+    return function

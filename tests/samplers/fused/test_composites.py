@@ -1,0 +1,164 @@
+"""Runs of composites in a kernel have the bits of the hooks' own runs, and a kernel with a bug is never used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sgverify.errors import ConfigurationError
+from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
+from sgverify.samplers.composites.exchange import ExchangeChoice
+from sgverify.samplers.fused import compiler as compiling
+from sgverify.samplers.fused.compiler import compiler
+from sgverify.samplers.fused.composites.driver import FusedComposite
+from sgverify.samplers.run.averages import Averages
+from sgverify.samplers.run.pausing import Run
+from sgverify.schemes.composites.catalogue import COMPOSITES
+from sgverify.targets import Target
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
+
+SQUARE, FIRST = (lambda theta, *_: theta[..., 0] ** 2), (lambda theta, *_: theta[..., 0])
+THREE = ExchangeChoice(ladder=(1.0, 1.5, 2.0), every=2, intensity=50.0, step_factors=(1.0, 0.9, 0.8))
+IID = GradientChoice("iid", batch=4)
+
+
+@pytest.fixture(autouse=True)
+def _compiled_most_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of several replicas are long texts."""
+    flags = tuple("-O0" if flag == "-O1" else flag for flag in compiling.FLAGS)
+    monkeypatch.setattr(compiling, "FLAGS", flags)
+
+
+@pytest.fixture(scope="module")
+def data(make_target: Any) -> Target:
+    return make_target("gaussian-mean", dim=3, size=40, data_seed=5)
+
+
+@pytest.fixture(scope="module")
+def targets(make_target: Any, data: Target) -> dict[str, Target]:
+    return {
+        "gaussian": data,
+        "logistic": make_target("logistic-regression", dim=3, size=60, data_seed=5),
+        "double-well": make_target("double-well", dim=2),
+    }
+
+
+def run(name: str, target: Target, rows: Any, compiled: Any, **how: Any) -> Averages:
+    settings = Settings(**{"chains": 6, "compiled": compiled, **how})
+    return sample(COMPOSITES[name], target, rows, observables=[SQUARE, FIRST], settings=settings)
+
+
+def assert_equal(one: Averages, other: Averages) -> None:
+    np.testing.assert_array_equal(one.values, other.values)
+    for name, value in other.last.items():
+        np.testing.assert_array_equal(one.last[name], value)
+    assert one.diverged == other.diverged
+
+
+CASES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
+    "three replicas, step sizes of their own that decrease, swaps tried at random": (
+        "avr-resghmc",
+        "gaussian",
+        power([0.001, 0.002], 0.3, [35, 70]),
+        {"gradient": IID, "exchange": THREE, "chains": 70, "first_chain": 61},
+    ),
+    "float32, minibatches without replacement of a likelihood": (
+        "vr-resgld",
+        "logistic",
+        fixed([0.001], [50]),
+        {
+            "gradient": GradientChoice("without-replacement", batch=20),
+            "exchange": ExchangeChoice(ladder=(1.0, 1.5), refresh=15),
+            "dtype": "float32",
+        },
+    ),
+    "momenta that stay, and states of a few steps": (
+        "vr-resghmc",
+        "gaussian",
+        fixed([0.001], [60]),
+        {"gradient": IID, "exchange": ExchangeChoice(momentum="kept"), "burn_in": 10, "thinning": 3},
+    ),
+    "energies of all data": (
+        "resgld",
+        "logistic",
+        fixed([0.001], [60]),
+        {"gradient": GradientChoice("full")},
+    ),
+    "a target without data, and chains that diverge": (
+        "resgld",
+        "double-well",
+        fixed([0.01, 0.2], [60]),
+        {"gradient": GradientChoice("full"), "exchange": ExchangeChoice(ladder=(1.0, 3.0)), "start": 4.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_kernel_swaps_with_the_bits_of_the_hooks(
+    targets: dict[str, Target], case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, target, rows, how = CASES[case]
+    moved = []
+    honest = FusedComposite.move
+    monkeypatch.setattr(FusedComposite, "move", lambda *given: moved.append(1) or honest(*given))
+    assert_equal(
+        run(name, targets[target], rows, "kernel", **how), run(name, targets[target], rows, False, **how)
+    )
+    assert moved
+
+
+def test_a_kernel_that_takes_over_and_pauses_goes_on_with_the_same_swaps(
+    data: Target, in_no_time: None
+) -> None:
+    rows, how = fixed([0.001], [90]), {"gradient": IID, "exchange": ExchangeChoice(ladder=(1.0, 1.5))}
+    plain = run("avr-resgld", data, rows, False, **how)
+    settings = Settings(chains=6, compiled="auto", **how)  # type: ignore[arg-type]
+    paused = Run(COMPOSITES["avr-resgld"], data, rows, observables=[SQUARE, FIRST], settings=settings)
+    paused.advance(37)
+    assert_equal(paused.advance().averages, plain)
+
+
+def test_torch_keeps_runs_that_measure_noise_at_every_step(data: Target) -> None:
+    with pytest.raises(ConfigurationError, match="measures the noise of its energies at every step"):
+        run("resgld", data, fixed([0.001], [20]), "kernel", gradient=IID)
+
+
+# Each a place in the C text and what stands there instead.
+BUGS = {
+    "a pair is tried at the other pair's steps": ("/ 2 % 2 == 0)", "/ 2 % 2 == 1)"),
+    "swaps are tried at half of their steps": (
+        "if ((first + k + 1) % 2 == 0 && ",
+        "if ((first + k + 1) % 4 == 0 && ",
+    ),
+    "all pairs decide by one uniform number": (
+        "* REPLICAS + 1) * chains + at + l];",
+        "* REPLICAS + 0) * chains + at + l];",
+    ),
+    "all swaps compare energies on one minibatch": ("apart_event++", "apart_event"),
+    "replicas share their noise": ("noise_keys + (s * REPLICAS + r) * 2", "noise_keys + (s * REPLICAS) * 2"),
+    "the temperatures of a pair are exchanged": ("number[0]", "number[1]"),
+    "the control variate stays behind": ("memcpy(A1, NA1, sizeof A1);", ""),
+    "a walker stays behind": ("memcpy(W1, NW1, sizeof W1);", ""),
+    "steps count that do not": (
+        "counted[(k * rows + s) * REPLICAS + 1]",
+        "counted[(k * rows + s) * REPLICAS + 0] + 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_a_kernel_with_a_bug_in_its_swaps_is_never_used(
+    data: Target, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, (was, now) = compiling.build, BUGS[name]
+
+    def planted(text: str, *given: Any) -> Any:
+        assert was in text
+        return honest(text.replace(was, now), *given)
+
+    monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
+    with pytest.raises(ConfigurationError, match=r"in C"):
+        run("vr-resgld", data, fixed([0.002], [40]), "kernel", gradient=IID, exchange=THREE, chains=16)
