@@ -38,6 +38,7 @@ class Drawing:
     def __init__(self) -> None:
         self._spent: dict[str, float] = {}
         self._libraries: dict[str, ctypes.CDLL | None] = {}
+        self._unbuilt: set[str] = set()
 
     def normals(self, stream: Stream, first: int, count: int, dtype: torch.dtype) -> Tensor:
         """See `variates.normals`."""
@@ -85,9 +86,13 @@ class Drawing:
         """The library, if torch has spent as long as it costs to load it, or to build it where it is not built yet."""
         if self._spent[kind] < TIMED:
             return None
+        if self._spent[kind] < SLOWEST and kind in self._unbuilt:
+            return None
         real = torch.float64 if dtype == torch.int64 else dtype
         text = program_of_streams(KernelShape(real, 1, 0, 0, 0, stream.chains))
         if self._spent[kind] < SLOWEST and not is_built(text):
+            # Asked once: to look for a library takes as long as to draw a few numbers.
+            self._unbuilt.add(kind)
             return None
         try:
             return build(text)

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from sgverify.samplers.fused.compiler import build
-from sgverify.samplers.fused.program import KernelShape, _definitions, _text
+from sgverify.samplers.fused.program import KernelShape, c_text, definitions
 from sgverify.samplers.gradients.minibatches import Minibatches, Reshuffle, Symmetric, WithoutReplacement
 from sgverify.samplers.randomness.philox import Stream
 
@@ -91,5 +91,5 @@ def is_drawn_in_c(source: Minibatches) -> bool:
 
 def text(shape: KernelShape) -> str:
     """The C text for the chains of a kernel's shape."""
-    defined = [*_definitions(shape, 0, 0), f"#define COMPARED {COMPARED}"]
-    return "\n".join([*defined, _text("variates.c"), _text("minibatches.c")])
+    defined = [*definitions(shape, 0, 0), f"#define COMPARED {COMPARED}"]
+    return "\n".join([*defined, c_text("variates.c"), c_text("minibatches.c")])

@@ -144,7 +144,7 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
 
 def program_of_streams(shape: KernelShape) -> str:
     """The C text of a library that draws the numbers of streams, and takes no steps."""
-    return "\n".join(["#define STREAMS", *_definitions(shape, 0, 0), _text("variates.c")]) + "\n"
+    return "\n".join(["#define STREAMS", *definitions(shape, 0, 0), c_text("variates.c")]) + "\n"
 
 
 def _moved(moved: Translated, held: Sequence[tuple[str, int]]) -> str:

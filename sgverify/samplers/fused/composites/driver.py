@@ -99,7 +99,7 @@ def fused_composite(leg: Leg, patience: float) -> FusedComposite:
         raise NotTranslatable(f"the actions of {type(hooks).__name__}")
     if observer is not None and not isinstance(observer, Summing):
         raise NotTranslatable("every state of a composite is asked for")
-    rule, steps = Swaps(leg, hooks), leg.steps
+    rule, steps = Swaps(leg, hooks, patience), leg.steps
     window = max(compared(leg), 4 * rule.every)
     asked: ObservedFunctions | None = None
     first = step_sizes(leg.rows, steps.start, min(len(steps), window))

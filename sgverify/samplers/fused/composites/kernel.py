@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from sgverify.samplers.fused.composites.program import (
 )
 from sgverify.samplers.fused.composites.swaps import Swaps
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
+from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.binding import bind_settings
@@ -42,7 +44,7 @@ class CompositeKernel:
     def __init__(self, leg: Leg, rule: Swaps, asked: ObservedFunctions | None, patience: float) -> None:
         scheme = leg.bound.definition
         gradient = kernel_gradient(leg.estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
-        if leg.applied_estimator is not leg.estimator or gradient.noisy or gradient.widths:
+        if leg.applied_estimator is not leg.estimator or gradient.noisy or gradient.widths or gradient.table:
             raise NotTranslatable("these gradients between the actions of a composite")
         if scheme.census.hessians:
             raise NotTranslatable("Hessian-vector products")
@@ -77,6 +79,19 @@ class CompositeKernel:
             iid=iid,
             adds=gradient.adds or not gradient.minibatches,
         )
+        self._drawn: DrawnInC | None = None
+        if not iid and not is_drawn_in_c(leg.estimator.source):
+            raise NotTranslatable(f"minibatches of {type(leg.estimator.source).__name__}")
+        if gradient.minibatches and is_drawn_in_c(leg.estimator.source):
+            stream = leg.streams(leg.settings.gradient.kind)
+            self._drawn = DrawnInC(
+                type(leg.estimator.source),
+                replace(stream, keys=np.ascontiguousarray(stream.keys[:: self._replicas])),
+                rows=self._groups,
+                size=len(leg.estimator.potential.data),
+                batch=self._shape.batch,
+                patience=patience,
+            )
         widths = [dim if kind == "vector" else 1 for kind in scheme.shapes.values()]
         self._each = len(widths)
         self._states = [
@@ -157,9 +172,7 @@ class CompositeKernel:
         before = [whole[v][r::R].mT.contiguous() for r in range(R) for v in range(self._each)]
         before += [tensor[r::R].mT.contiguous() for tensor in whole[self._each :] for r in range(R)]
         numbers, chances = rule.step_numbers(first, steps), rule.chances(first, taken)
-        apart, indices = rule.indices(first, taken), self._gradient.indices(first, taken)
-        if indices is not None:
-            indices = np.ascontiguousarray(indices.reshape(len(indices), -1, chains)[:, ::R])
+        apart, indices = rule.indices(first, taken), self._indices(first, taken)
         while True:
             after = [torch.empty_like(tensor) for tensor in before]
             total = (
@@ -181,6 +194,13 @@ class CompositeKernel:
         rest = found[self._each * R :]
         tensors = tuple(_interleaved(rest[n * R : (n + 1) * R]) for n in range(len(held)))
         return new, tensors, total, taken
+
+    def _indices(self, first: int, count: int) -> np.ndarray | None:
+        """The data of the minibatches of these steps, shape (count m n, G, C); None if the kernel draws them."""
+        each = self._shape.minibatches
+        if self._drawn is not None:
+            return self._drawn.block(first * each, count * each)
+        return None
 
     def _advance(
         self,

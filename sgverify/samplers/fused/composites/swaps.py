@@ -6,6 +6,7 @@ Steps at which the noise of energies is measured are left to torch.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -19,7 +20,9 @@ from sgverify.samplers.composites.exchange import Exchange, rescaled_momentum
 from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
 from sgverify.samplers.fused.composites.energies import RecordedEnergies
 from sgverify.samplers.fused.gradients import TRACED
+from sgverify.samplers.fused.minibatches import DrawnInC
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
+from sgverify.samplers.gradients.minibatches import Iid, WithoutReplacement
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Leg
@@ -49,7 +52,7 @@ class Swaps:
     Raises `NotTranslatable` for a run that torch has to act on at nearly every step.
     """
 
-    def __init__(self, leg: Leg, hooks: Exchange) -> None:
+    def __init__(self, leg: Leg, hooks: Exchange, patience: float = math.inf) -> None:
         energies = hooks.energies
         if not energies.exact and hooks.period < LEAST:
             raise NotTranslatable("replica exchange that measures the noise of its energies at every step")
@@ -66,7 +69,9 @@ class Swaps:
             (f"{letter}{r}", r, dtype, width) for letter, dtype, width in kinds for r in range(self.replicas)
         ]
         self.numbers = self.replicas + (hooks.choice.intensity is not None)
-        self._source = None if energies.exact else _of_groups(energies._swaps, self.replicas)
+        self._source: Iid | DrawnInC | None = None
+        if not energies.exact:
+            self._source = self._of_groups(energies._swaps, patience)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -109,15 +114,14 @@ class Swaps:
         if self._source is None:
             return None
         every = self.every
-        if every == 1:
-            drawn = self._source.block(first + 1, count)
-        else:
-            numbers = range(first + every - first % every, first + count + 1, every)
-            if not numbers:
-                return None
-            drawn = torch.cat([self._source.block(number, 1) for number in numbers])
-        shape = (*drawn.shape[:2], self._groups, drawn.shape[-1])
-        return np.ascontiguousarray(drawn.expand(shape).flatten(0, 1).numpy().astype(np.uint32))
+        runs = (
+            [(first + 1, count)]
+            if every == 1
+            else [(n, 1) for n in _multiples(every, first + 1, first + count)]
+        )
+        if not runs:
+            return None
+        return np.concatenate([_block(self._source, self._groups, *run) for run in runs])
 
     def actions(self) -> list[Action]:
         """The swaps of each parity."""
@@ -208,6 +212,14 @@ class Swaps:
             if scheme.shapes[name] != SCALAR and not (name == "p" and kept)
         ]
 
+    def _of_groups(self, source: Iid | WithoutReplacement, patience: float) -> Iid | DrawnInC:
+        """The source of minibatches that all replicas of a group share."""
+        stream = replace(source._stream, keys=np.ascontiguousarray(source._stream.keys[:: self.replicas]))
+        if isinstance(source, Iid):
+            return Iid(stream, source._size, source._batch)
+        how: Any = {"rows": self._groups, "size": source._size, "batch": source._batch, "patience": patience}
+        return DrawnInC(type(source), stream, **how)
+
     def _recorded(self) -> _RecordedSwapEnergies:
         """The energies of swaps, on a potential that records and on one minibatch for all steps."""
         source = copy(self.hooks.energies)
@@ -235,11 +247,17 @@ class _Given:
         return (self._minibatch,)
 
 
-def _of_groups(source: Any, replicas: int) -> Any:
-    """The source of a group's minibatches, of one for all replicas."""
-    found, stream = copy(source), source._stream
-    found._stream = replace(stream, keys=np.ascontiguousarray(stream.keys[::replicas]))
-    return found
+def _multiples(every: int, first: int, last: int) -> range:
+    """The multiples of a number from `first` to `last`."""
+    return range(-(-first // every) * every, last + 1, every)
+
+
+def _block(source: Iid | DrawnInC, groups: int, first: int, count: int) -> np.ndarray:
+    """The data of minibatches, uint32 of shape (count n, G, C)."""
+    if isinstance(source, DrawnInC):
+        return source.block(first, count)
+    drawn = source.block(first, count).flatten(0, 1)
+    return np.ascontiguousarray(drawn.expand(-1, groups, -1).numpy().astype(np.uint32))
 
 
 __all__ = ["Action", "Swaps"]
