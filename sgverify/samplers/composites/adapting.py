@@ -6,7 +6,7 @@ multiplier of its energy's region.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.gradients.minibatches import Iid
 from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.constants import lasting
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes.composites.adaptation import Adaptation, make_adaptation
@@ -34,12 +35,12 @@ class AdaptedWeights:
         self.adaptation = adaptation
         partition = adaptation.partition
 
-        def fixed(values: tuple[float, ...]) -> Tensor:
-            return torch.tensor(values, dtype=torch.float64, device=device)
+        def fixed(values: Sequence[float]) -> Tensor:
+            return lasting(torch.tensor(values, dtype=torch.float64, device=device))
 
         self._inner, self._widths = fixed(partition.inner), fixed(partition.widths)
         self._lowers, self._top = fixed(partition.edges[:-1]), partition.edges[-1]
-        self._numbers = torch.arange(1, partition.bins + 1, device=device)
+        self._numbers = fixed(range(1, partition.bins + 1))
         self.theta = torch.full(
             (rows, chains, partition.bins), adaptation.start, dtype=torch.float64, device=device
         )

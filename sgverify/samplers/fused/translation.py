@@ -24,6 +24,8 @@ _REVERSED = {"rsub": "-", "__rsub__": "-"}
 # A number divided by a tensor, which torch computes as the number times 1 / tensor.
 _INVERTED = ("__rdiv__", "__rtruediv__")
 
+_COMPARED = {"lt": "<", "gt": ">", "ge": ">=", "le": "<=", "eq": "==", "__eq__": "=="}
+
 NUMBER = "="
 """What the name of an input begins with that is one number for all chains."""
 
@@ -190,10 +192,19 @@ class _Writer:
         elif operation == "clamp" and len(line.given) == 2 and line.given[1].startswith("max="):
             bound = self._value(line.given[1].removeprefix("max="))
             self._apply(line, (self._value(line.given[0]), bound), "({0} > {1} ? {1} : {0})")
-        elif operation == "lt" and len(line.given) == 2:
-            self._apply(line, self._pair(line), "{0} < {1}")
+        elif operation in _COMPARED and len(line.given) == 2:
+            pair = tuple(self._value(name, finite=False) for name in line.given)
+            self._apply(line, pair, f"{{0}} {_COMPARED[operation]} {{1}}")
         elif operation == "where" and len(line.given) == 3:
-            self._apply(line, tuple(self._value(name) for name in line.given), "({0} ? {1} : {2})")
+            values = tuple(self._value(name, finite=False) for name in line.given)
+            self._apply(line, values, "({0} ? {1} : {2})")
+        elif operation == "maximum" and len(line.given) == 2:
+            # As torch does: a NaN stays.
+            self._apply(line, self._pair(line), "({0} > {1} || {0} != {0} ? {0} : {1})")
+        elif operation == "bucketize":
+            self._region(line)
+        elif operation == "gather" and len(line.given) == 3 and self._space.get(line.given[1]) == -1:
+            self._looked_up(line, line.given[0], line.given[2])
         elif operation == "double" and len(line.given) == 1:
             self._assign(line, (self._value(line.given[0]),), "")
         elif operation in ("sum_of_values", "mean_of_deviations", "mean_of_heights"):
@@ -219,12 +230,14 @@ class _Writer:
         left, right = (self._value(name) for name in line.given)
         return left, right
 
-    def _value(self, name: str) -> Value:
+    def _value(self, name: str, *, finite: bool = True) -> Value:
         if name in self.values:
             return self.values[name]
         number = self._space.get(name)
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise NotTranslatable(f"an operation with {number!r}")
+        if abs(number) == float("inf") and not finite:
+            return Value(0, (), text="__builtin_inf()" if number > 0 else "-__builtin_inf()")
         if number != number or abs(number) == float("inf"):
             raise NotTranslatable(f"an operation with {number!r}")
         return Value(0, (), text=float(number).hex())
@@ -233,6 +246,8 @@ class _Writer:
         """Some coordinates of a value."""
         value = self.values.get(line.given[0])
         (place,) = self._asked(line.given)
+        if line.given[1] in self.values:
+            return self._looked_up(line, *line.given)
         shape = tuple(line.result.shape)
         if value is None or not value.array:
             raise NotTranslatable("a part of a number")
@@ -291,6 +306,35 @@ class _Writer:
         self.loops.append(self._energies.write(operation, theta, data, name))
         shape = tuple(line.result.shape)
         self.values[line.name] = Value(shape[-1] if len(shape) == 3 else 1, shape, name)
+
+    def _region(self, line: Operation) -> None:
+        """The number of edges below a value, NaN counting as above all; the edges are a vector of constants."""
+        value, edges = self._value(line.given[0]), self.values.get(line.given[1])
+        options = {name.partition("=")[0]: self._space.get(name.partition("=")[2]) for name in line.given[2:]}
+        if edges is None or not edges.array.startswith(SHARED) or options != {"right": False}:
+            raise NotTranslatable("regions of other kinds")
+        name, array = f"{self._prefix}{line.name}_", f"{edges.array[1:]}[{edges.offset} + i]"
+        text = (
+            f"memset({name}, 0, sizeof {name});\n{{ const int j = 0; for (int i = 0; i < {edges.width}; i++) EACH(l) "
+            f"{name}[0][l] += !({array} >= {self.loops.read(value, 1, None)}); }}"
+        )
+        self.loops.append(LoopText([f"i64 {name}[1][WIDTH];"], text))
+        self.values[line.name] = Value(1, tuple(line.result.shape), name)
+
+    def _looked_up(self, line: Operation, table: str, index: str) -> Value:
+        """The entry of a vector at a place that differs from chain to chain."""
+        value, place = self._value(table), self.values[index]
+        if line.result.shape[-1] != 1 or not value.array or value.width < 1:
+            raise NotTranslatable("a look-up of several entries")
+        name, at = f"{self._prefix}{line.name}_", self.loops.read(place, 1, None)
+        shared = value.array.startswith(SHARED)
+        array = value.array[1:] if shared else self.loops.stored_array(value)
+        entry = f"{array}[{value.offset} + {at}]" if shared else f"{array}[{at}][l]"
+        kind = _ctype(line.result)
+        text = f"{{ const int j = 0; EACH(l) {name}[0][l] = {entry}; }}"
+        self.loops.append(LoopText([f"{kind} {name}[1][WIDTH];"], text))
+        self.values[line.name] = Value(1, tuple(line.result.shape), name)
+        return self.values[line.name]
 
     def _put_together(self, line: Operation) -> None:
         """The vector of some numbers at their coordinates, added to a vector or to 0."""
@@ -357,4 +401,6 @@ def _only_parts(tape: Tape) -> set[str]:
 
 def _ctype(tensor: Tensor) -> str:
     # The truth of a comparison is 1 or 0; its operands must not be rounded.
-    return {torch.float64: "double", torch.float32: "float", torch.bool: "double"}[tensor.dtype]
+    return {torch.float64: "double", torch.float32: "float", torch.bool: "double", torch.int64: "i64"}[
+        tensor.dtype
+    ]

@@ -16,6 +16,7 @@ from sgverify.samplers.run.checkpoint import Checkpoint
 from sgverify.samplers.run.leg import Block, Divergence, Position, Summing, Sums, by_coordinate
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
+from sgverify.samplers.run.weighted_sums import in_units
 
 
 class RunningSums(Summing):
@@ -115,12 +116,10 @@ class RunningSums(Summing):
         top = before.clone()
         for i in kept:
             top[i] = torch.maximum(before[i], logs[i])
-        # The log of the unit is -inf before the first weight.
-        self._sums[:-1] *= torch.where(top == -torch.inf, 0.0, torch.exp(before - top))
+        shrunk, weighed = in_units(before, top, logs, values)
+        self._sums[:-1] *= shrunk
         self._sums[-1] = top
-        own = torch.where(logs == -torch.inf, 0.0, torch.exp(logs - top))
-        # Not multiplied by 0: the test function may overflow where the weight is 0.
-        return [*(torch.where(own == 0, 0.0, value * own) for value in values), own]
+        return weighed
 
     def _counts(self, row: int, number: int) -> bool:
         """Does step `number` count: is it one of burn_in + thinning, burn_in + 2 thinning, ..., in a sampling stage?"""

@@ -6,26 +6,31 @@ the run and on the last ones. Single steps that a kernel does not take are taken
 
 from __future__ import annotations
 
+import math
 import time
-from copy import copy
+from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.composites.exchange import Exchange
-from sgverify.samplers.composites.swap_energies import Controls
+from sgverify.samplers.composites.hooks import StepHooks
 from sgverify.samplers.fused.choosing import compared
 from sgverify.samplers.fused.composites.kernel import CompositeKernel
+from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.composites.swaps import Swaps
+from sgverify.samplers.fused.composites.weights import Weights
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.run.leg import Leg, RunObserver, Stepwise, Summing, Sums
+from sgverify.samplers.run.leg import FAR, Leg, RunObserver, Stepwise, Summing, Sums
 from sgverify.samplers.run.schedules import step_sizes
+from sgverify.samplers.run.weighted_sums import with_weights
 
 # The numbers of a block of steps that are drawn outside of the kernel, and the longest block; then blocks take this many seconds.
 _OUTSIDE, _LONGEST, _BLOCK = 1 << 22, 1 << 14, 0.2
@@ -34,7 +39,7 @@ _OUTSIDE, _LONGEST, _BLOCK = 1 << 22, 1 << 14, 0.2
 class FusedComposite:
     """Moves a leg of a composite's run by a kernel (see `Mover`)."""
 
-    def __init__(self, leg: Leg, rule: Swaps, kernel: CompositeKernel) -> None:
+    def __init__(self, leg: Leg, rule: Rule, kernel: CompositeKernel) -> None:
         self._leg, self._rule, self._kernel = leg, rule, kernel
         self._h: Constant | None = None
         self._stepwise = Stepwise(leg, 1)
@@ -95,97 +100,96 @@ def fused_composite(leg: Leg, patience: float) -> FusedComposite:
     Raises `NotTranslatable`, `NotRecordable` or `CannotBuild`.
     """
     hooks, observer = leg.hooks, leg.observer
-    if type(hooks) is not Exchange:
+    made = _RULES.get(type(hooks))
+    if made is None:
         raise NotTranslatable(f"the actions of {type(hooks).__name__}")
     if observer is not None and not isinstance(observer, Summing):
         raise NotTranslatable("every state of a composite is asked for")
-    rule, steps = Swaps(leg, hooks, patience), leg.steps
-    window = max(compared(leg), 4 * rule.every)
+    rule, steps = made(leg, hooks, patience), leg.steps
+    window = max(compared(leg), 4 * getattr(rule, "every", 1))
     asked: ObservedFunctions | None = None
     first = step_sizes(leg.rows, steps.start, min(len(steps), window))
     if isinstance(observer, Summing):
         asked = observer.sums(leg.places, steps.start + 1, first).asked
     kernel = CompositeKernel(leg, rule, asked, patience)
     for some in (steps[:window], steps[-min(len(steps), window) :]):
-        _show(leg, hooks, kernel, some, asked)
+        _show(leg, made, rule, kernel, some, asked)
     kernel.follow(rule)
     return FusedComposite(leg, rule, kernel)
 
 
 def _show(
-    leg: Leg, hooks: Exchange, kernel: CompositeKernel, steps: range, asked: ObservedFunctions | None
+    leg: Leg,
+    made: Callable[[Leg, Any, float], Rule],
+    rule: Rule,
+    kernel: CompositeKernel,
+    steps: range,
+    asked: ObservedFunctions | None,
 ) -> None:
-    """Raise `NotTranslatable` if the kernel's steps, swaps or sums differ from those of the definition."""
+    """Raise `NotTranslatable` if the kernel's steps, actions or sums differ from those of the definition."""
     sizes = step_sizes(leg.rows, steps.start, len(steps))
     moving = bool((sizes != sizes[0]).any())
     h = Constant(sizes if moving else sizes[:1], leg.clock, passing=moving)
     place = np.arange(sizes.size).reshape(sizes.shape)
     # Weights that differ between steps and rows, some of them 0.
     weights, counted = 1 + place % 7 / 8, place % 3 != 1
-    shape = (0 if asked is None else len(asked.observables), len(leg.places), leg.settings.chains)
-    sums = None if asked is None else Sums(asked, torch.zeros(shape, dtype=torch.float64), weights, counted)
-    one, other = _shown(hooks), _shown(hooks)
+    sums, total = None, torch.zeros(())
+    if asked is not None:
+        total = cast(Summing, leg.observer).sums(leg.places, steps.start + 1, sizes).total
+        sums = Sums(asked, total, weights, counted)
+    one, other = rule.shown(), rule.shown()
+    # Chains apart from one another, so that their energies differ.
+    chains = torch.arange(leg.settings.chains, dtype=leg.start[0].dtype)[:, None]
+    start = (leg.start[0] + chains % 7 * (leg.farthest / FAR / 4), *leg.start[1:])
     kernel.meet(h)
-    kernel.follow(Swaps(leg, one))
-    found, tensors, total, taken = kernel.move(leg.start, steps.start, sizes, sums, 0)
-    observer = _Adding(asked, torch.zeros(shape, dtype=torch.float64), weights, counted)
-    torch_leg = replace(leg, hooks=other, observer=observer, taped=False)
-    torch_leg.estimator.resume(torch_leg.estimator.carried)
-    # Without measurements of the noise, which torch takes in any case.
-    other.period = steps.stop + 1
-    expected, _, _ = Stepwise(torch_leg, taken).move(leg.start, steps.start, sizes[:taken], h)
+    kernel.follow(made(leg, one, math.inf))
+    found, tensors, found_total, taken = kernel.move(start, steps.start, sizes, sums, 0)
+    if not taken:
+        raise NotTranslatable("a step after which chains have diverged")
+    observer = _Adding(asked, other, total, weights, counted)
+    torch_leg = replace(
+        leg, hooks=other, observer=observer, taped=False, applied_estimator=other.estimator(leg.estimator)
+    )
+    expected, _, _ = Stepwise(torch_leg, taken).move(start, steps.start, sizes[:taken], h)
     for name, mine, its in zip(leg.bound.definition.state, found, expected, strict=True):
         if not torch.equal(mine, its.expand(mine.shape)):
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
             )
-    for mine, its in zip(tensors, Swaps(leg, other).tensors, strict=True):
+    for mine, its in zip(tensors, made(leg, other, math.inf).tensors, strict=True):
         if not torch.equal(mine, its.expand(mine.shape)):
-            raise NotTranslatable("what swaps move beside the states is another in C")
-    if total is not None and not torch.equal(total, observer.total):
+            raise NotTranslatable("what the composite changes beside the states is another in C")
+    if found_total is not None and not torch.equal(found_total, observer.total):
         raise NotTranslatable("a test function, or what it counts, is another one in C")
 
 
-def _shown(hooks: Exchange) -> Exchange:
-    """Hooks for a proof: no two rows hold equal values, and of the swaps some are accepted and some are not.
-
-    Replicas often start at one point, where an exchange of what they hold would not show; and a first variance is infinite.
-    """
-    found = copy(hooks)
-    rows = torch.arange(len(hooks._variance), dtype=torch.float64)[:, None, None]
-    known = hooks._variance.isfinite()
-    found._variance = torch.where(known, hooks._variance, 1.0) * (1 + rows / 8)
-    if hooks.controls is not None:
-        at, full, coefficient = hooks.controls.tensors
-        apart = rows.to(at.dtype) / 1024
-        found.controls = Controls(
-            at * (1 + apart) + apart, full * (1 + rows / 1024), coefficient * (1 - rows / 64)
-        )
-
-    def prepare(first: int, count: int) -> None:
-        hooks_prepare(found, first, count)
-        # Of three numbers one always accepts, one always refuses, and one is what it is.
-        numbers = found.log_uniforms.expand(count, *known.shape[:2]).clone()
-        numbers.view(-1)[0::3], numbers.view(-1)[1::3] = -torch.inf, 0.0
-        found.log_uniforms = numbers
-
-    hooks_prepare = type(hooks).prepare
-    found.prepare = prepare  # type: ignore[method-assign]
-    return found
+_RULES: dict[type[Any], Callable[[Leg, Any, float], Rule]] = {Exchange: Swaps, Adapting: Weights}
+"""The actions that a kernel takes, by the type of hooks."""
 
 
 class _Adding(RunObserver):
-    """The sums of test functions with given weights of each step and row."""
+    """The sums of test functions with given weights of each step and row, in the way of `RunningSums`."""
 
     def __init__(
-        self, asked: ObservedFunctions | None, total: Tensor, weights: np.ndarray, counted: np.ndarray
+        self,
+        asked: ObservedFunctions | None,
+        hooks: StepHooks,
+        total: Tensor,
+        weights: np.ndarray,
+        counted: np.ndarray,
     ) -> None:
-        self._asked, self.total, self._place = asked, total, 0
+        self._asked, self._hooks, self.total, self._place = asked, hooks, total, 0
         self._weights, self._counted = torch.from_numpy(weights), torch.from_numpy(counted)
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
         """Add the values at this state."""
-        if self._asked is not None:
-            k, self._place = self._place, self._place + 1
-            added = torch.stack(self._asked.evaluate(state)) * self._weights[k][:, None]
-            self.total = torch.where(self._counted[k][:, None], self.total + added, self.total)
+        if self._asked is None:
+            return
+        k, self._place = self._place, self._place + 1
+        values = self._asked.evaluate(state)
+        factor = self._weights[k][:, None]
+        if self._hooks.weighted:
+            new = torch.stack(with_weights(self.total.unbind(), values, self._hooks.log_weights(), factor))
+        else:
+            new = self.total + torch.stack(values) * factor
+        self.total = torch.where(self._counted[k][:, None], new, self.total)

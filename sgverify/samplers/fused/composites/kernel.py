@@ -21,17 +21,18 @@ from sgverify.samplers.fused.composites.program import (
     Variable,
     composite_program,
 )
-from sgverify.samplers.fused.composites.swaps import Swaps
+from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape
-from sgverify.samplers.fused.translation import NotTranslatable
+from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
 from sgverify.samplers.reading.binding import bind_settings
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Leg, Sums
+from sgverify.samplers.run.weighted_sums import with_weights
 from sgverify.schemes.definition.binding import in_order
 
 
@@ -41,10 +42,10 @@ class CompositeKernel:
     Raises `NotTranslatable`, `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
     """
 
-    def __init__(self, leg: Leg, rule: Swaps, asked: ObservedFunctions | None, patience: float) -> None:
+    def __init__(self, leg: Leg, rule: Rule, asked: ObservedFunctions | None, patience: float) -> None:
         scheme = leg.bound.definition
         gradient = kernel_gradient(leg.estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
-        if leg.applied_estimator is not leg.estimator or gradient.noisy or gradient.widths or gradient.table:
+        if gradient.noisy or gradient.widths or gradient.table:
             raise NotTranslatable("these gradients between the actions of a composite")
         if scheme.census.hessians:
             raise NotTranslatable("Hessian-vector products")
@@ -106,6 +107,7 @@ class CompositeKernel:
             body = gradient.potential.tape_of_one_datum(self._groups)
         self._body = body
         self._datum = rule.energies.tape_of_one_datum(self._groups)
+        self._weighted = rule.hooks.weighted
         self._observed = self._trace_observed()
         self._tables = gradient.tables()
         self._energy_tables = rule.energies.tables()
@@ -116,7 +118,7 @@ class CompositeKernel:
         self._call: Any = None
         self._numbers, self._flat, self._wide = np.empty(0), torch.empty(0), torch.empty(0)
 
-    def follow(self, rule: Swaps) -> None:
+    def follow(self, rule: Rule) -> None:
         """Take the numbers of the actions from this rule from now on, which is that of other hooks of the same run."""
         self._rule = rule
 
@@ -131,7 +133,7 @@ class CompositeKernel:
             starts.append(places)
             places = places.after(tape)
         datum = self._datum
-        if any(t is not None and any(x.dtype != real for x in t.fixed) for t in (step, datum, self._body)):
+        if any(t is not None and any(x.dtype != real for x in t.fixed) for t in (datum, self._body)):
             raise NotTranslatable("a constant of another dtype than the state's")
         sums = None
         if self._body is not None:
@@ -145,7 +147,7 @@ class CompositeKernel:
             CompositeTapes(step, inputs, self._actions, *self._observed, sums, energies, event),
             self._states,
             self._held,
-            Sizes(self._replicas, rule.numbers),
+            Sizes(self._replicas, rule.numbers, self._weighted),
         )
         if text != self._text:
             self._text, self._call = text, _function(build(text, self._patience), real)
@@ -281,7 +283,8 @@ class CompositeKernel:
         state = [torch.ones((self._groups, TRACED, v.width), dtype=self._dtype) for v in self._states]
         drawn = [torch.ones(vector, dtype=self._dtype) for _ in range(R * self._shape.draws)]
         given = gradient.given(self._groups)
-        estimator = gradient.estimator.reading(gradient.potential, given, ())
+        held = {v.name: torch.full((self._groups, TRACED, v.width), 0.5, dtype=v.dtype) for v in self._held}
+        estimator = self._rule.bend(gradient.estimator.reading(gradient.potential, given, ()), held)
 
         def step() -> Sequence[Tensor]:
             found: list[Tensor] = []
@@ -293,25 +296,40 @@ class CompositeKernel:
 
         # One run before the recording, so that the constants exist.
         step()
-        tape = record(step, (*state, *drawn, *given), (), self._clock)[0]
+        tape = record(step, (*state, *drawn, *given, *held.values()), (), self._clock)[0]
         named = partial(str.format, "g[{}]" if self._shape.adds else "{}")
         inputs = [(v.name, tensor) for v, tensor in zip(self._states, state, strict=True)]
         inputs += [(f"z[{k}]", tensor) for k, tensor in enumerate(drawn)]
         inputs += [(named(m), drawn[0]) for m in range(len(given))]
+        inputs += held.items()
         return tape, inputs
 
     def _trace_observed(self) -> tuple[Tape | None, list[tuple[str, Tensor]]]:
-        """The tape of the test functions of all replicas."""
+        """The tape of the test functions of all replicas; with weighted states, of the sums after a state."""
         asked = self._asked
         if asked is None:
             return None, []
         state = [torch.ones((self._groups, TRACED, v.width), dtype=self._dtype) for v in self._states]
         inputs = [(v.name, tensor) for v, tensor in zip(self._states, state, strict=True)]
         parts = [state[r * self._each : (r + 1) * self._each] for r in range(self._replicas)]
-        tape = record(
-            lambda: [value for part in parts for value in asked.evaluate(part)], state, (), Clock()
-        )[0]
-        return tape, inputs
+        if not self._weighted:
+            tape = record(
+                lambda: [value for part in parts for value in asked.evaluate(part)], state, (), Clock()
+            )[0]
+            return tape, inputs
+        log = torch.ones((self._groups, TRACED, 1), dtype=torch.float64)
+        factor = torch.ones((), dtype=torch.float64)
+        sums = [torch.ones_like(log) for _ in range(len(asked.observables) + 2)]
+        inputs += [("L0", log), (f"{NUMBER}weights[k * rows + s]", factor)]
+        inputs += [(f"(sums + {o})", value) for o, value in enumerate(sums)]
+
+        def summed() -> Sequence[Tensor]:
+            return with_weights(
+                [value[..., 0] for value in sums], asked.evaluate(parts[0]), log[..., 0], factor
+            )
+
+        summed()
+        return record(summed, [value for _, value in inputs], (), Clock())[0], inputs
 
 
 def _interleaved(replicas: Sequence[Tensor]) -> Tensor:

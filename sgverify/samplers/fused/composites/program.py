@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.composites.energies import EnergyText
-from sgverify.samplers.fused.composites.swaps import Action
+from sgverify.samplers.fused.composites.rule import Action
 from sgverify.samplers.fused.elementary import with_functions
 from sgverify.samplers.fused.program import KernelShape, c_text, definitions
 from sgverify.samplers.fused.translation import NotTranslatable, SumWriter, translate
@@ -114,8 +114,12 @@ def composite_program(
         )
         each = len(seen.results) // sizes.replicas
         adding = "\n".join(
-            f"if (counted[(k * rows + s) * REPLICAS + {o // each}]) "
-            f"sums[{o}][l] += {text} * weights[(k * rows + s) * REPLICAS + {o // each}];"
+            f"if (counted[(k * rows + s) * REPLICAS + {o // each}]) sums[{o}][l] "
+            + (
+                f"= {text};"
+                if sizes.weighted
+                else f"+= {text} * weights[(k * rows + s) * REPLICAS + {o // each}];"
+            )
             for o, text in enumerate(seen.results)
         )
         parts["OBSERVE"] = (
@@ -138,10 +142,11 @@ def composite_program(
 
 @dataclass(frozen=True)
 class Sizes:
-    """The number of replicas, and of numbers that a step's chains share."""
+    """The number of replicas, and of numbers that a step's chains share; `weighted`: do states have weights in averages?"""
 
     replicas: int
     numbers: int
+    weighted: bool
 
 
 class Places:

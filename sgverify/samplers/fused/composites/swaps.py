@@ -6,7 +6,7 @@ Steps at which the noise of energies is measured are left to torch.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -19,12 +19,13 @@ from torch import Tensor
 from sgverify.samplers.composites.exchange import Exchange, rescaled_momentum
 from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
 from sgverify.samplers.fused.composites.energies import RecordedEnergies
+from sgverify.samplers.fused.composites.rule import Action, Rule
 from sgverify.samplers.fused.gradients import TRACED
 from sgverify.samplers.fused.minibatches import DrawnInC
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
 from sgverify.samplers.gradients.minibatches import Iid, WithoutReplacement
 from sgverify.samplers.reading.constants import Clock
-from sgverify.samplers.reading.tape import Tape, record
+from sgverify.samplers.reading.tape import record
 from sgverify.samplers.run.leg import Leg
 from sgverify.schemes.definition.abstract_value import SCALAR
 
@@ -32,31 +33,18 @@ LEAST = 4
 """The fewest steps between two measurements for which a kernel is made."""
 
 
-@dataclass(frozen=True)
-class Action:
-    """What happens after some steps: `tape` computes new values of the variables `changed` from its `inputs`.
-
-    `when` is a C condition on the step's number l = first + k + 1; `inputs` are C arrays or numbers with tensors of their shapes.
-    """
-
-    when: str
-    tape: Tape
-    inputs: list[tuple[str, Tensor]]
-    changed: list[str]
-
-
-class Swaps:
+class Swaps(Rule):
     """The swaps of a leg of replica exchange, as a kernel takes them.
 
-    `held` names the variables, beside those of the states, that swaps read or move: for each its replica, type and width.
     Raises `NotTranslatable` for a run that torch has to act on at nearly every step.
     """
 
-    def __init__(self, leg: Leg, hooks: Exchange, patience: float = math.inf) -> None:
+    def __init__(self, leg: Leg, hooks: Exchange, patience: float) -> None:
         energies = hooks.energies
         if not energies.exact and hooks.period < LEAST:
             raise NotTranslatable("replica exchange that measures the noise of its energies at every step")
         self.hooks, self.replicas, self.every = hooks, hooks.replicas, int(hooks.choice.every)
+        self.event = f"(first + k + 1) % {self.every} == 0"
         self._leg, self._groups = leg, len(leg.places) // hooks.replicas
         self.energies = RecordedEnergies(energies._potential)
         self.batch = 0 if energies.exact else energies._batch
@@ -75,24 +63,24 @@ class Swaps:
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """The tensors of the hooks behind `held`, one for each letter, of shape (S, C, width)."""
+        """See `Rule.tensors`."""
         hooks = self.hooks
         controls = () if hooks.controls is None else hooks.controls.tensors
         return (hooks._variance, hooks._walkers, *controls)
 
     def take(self, tensors: Sequence[Tensor]) -> None:
-        """Hand the tensors after some steps back to the hooks."""
+        """See `Rule.take`."""
         self.hooks._variance, self.hooks._walkers = tensors[:2]
         if self._controlled:
             self.hooks.controls = Controls(*tensors[2:5])
 
     def until_torch(self, done: int) -> int | None:
-        """The steps after step `done` before one that torch has to take; None if there is none."""
+        """See `Rule.until_torch`: those before the next measurement."""
         period = self.hooks.period
         return None if self.hooks.energies.exact else period - done % period - 1
 
     def step_numbers(self, first: int, steps: np.ndarray) -> np.ndarray:
-        """The numbers of the next steps, of sizes (K, S), that chains share: temperatures, and the log chance of a trial."""
+        """See `Rule.step_numbers`: temperatures, and the log chance of a trial."""
         hooks = self.hooks
         shape = (len(steps), self._groups, self.replicas)
         temperatures = np.broadcast_to(hooks._temperatures[..., 0].numpy(), shape)
@@ -104,13 +92,13 @@ class Swaps:
         return np.ascontiguousarray(np.concatenate([temperatures, np.array(tried)], axis=-1))
 
     def chances(self, first: int, count: int) -> np.ndarray:
-        """The logarithms of the uniform numbers of the next steps, shape (K, S, C)."""
+        """See `Rule.chances`."""
         self.hooks.prepare(first, count)
         shape = (count, len(self._leg.places), self._leg.settings.chains)
         return np.ascontiguousarray(self.hooks.log_uniforms.expand(shape).numpy())
 
     def indices(self, first: int, count: int) -> np.ndarray | None:
-        """The data of the minibatches of the next steps' swaps, uint32 of shape (events n, G, C); None for exact energies."""
+        """See `Rule.indices`."""
         if self._source is None:
             return None
         every = self.every
@@ -124,18 +112,42 @@ class Swaps:
         return np.concatenate([_block(self._source, self._groups, *run) for run in runs])
 
     def actions(self) -> list[Action]:
-        """The swaps of each parity."""
+        """See `Rule.actions`: the swaps of each parity."""
         count = min(2, self.replicas - 1)
-        turn = f"(first + k + 1) % {self.every} == 0"
         return [
-            self._swap(f"{turn} && (first + k + 1) / {self.every} % {count} == {parity}", parity)
+            self._swap(f"{self.event} && (first + k + 1) / {self.every} % {count} == {parity}", parity)
             for parity in range(count)
         ]
 
-    @property
-    def event(self) -> str:
-        """The C condition on a step that uses up a minibatch of energies."""
-        return f"(first + k + 1) % {self.every} == 0"
+    def shown(self) -> Exchange:
+        """See `Rule.shown`: no two rows hold equal values, and of the swaps some are accepted and some are not.
+
+        Replicas often start at one point, where an exchange of what they hold would not show; and a first variance is infinite.
+        """
+        hooks = self.hooks
+        found = copy(hooks)
+        rows = torch.arange(len(hooks._variance), dtype=torch.float64)[:, None, None]
+        known = hooks._variance.isfinite()
+        found._variance = torch.where(known, hooks._variance, 1.0) * (1 + rows / 8)
+        if hooks.controls is not None:
+            at, full, coefficient = hooks.controls.tensors
+            apart = rows.to(at.dtype) / 1024
+            found.controls = Controls(
+                at * (1 + apart) + apart, full * (1 + rows / 1024), coefficient * (1 - rows / 64)
+            )
+
+        def prepare(first: int, count: int) -> None:
+            hooks_prepare(found, first, count)
+            # Of three numbers one always accepts, one always refuses, and one is what it is.
+            numbers = found.log_uniforms.expand(count, *known.shape[:2]).clone()
+            numbers.view(-1)[0::3], numbers.view(-1)[1::3] = -torch.inf, 0.0
+            found.log_uniforms = numbers
+
+        hooks_prepare = type(hooks).prepare
+        found.prepare = prepare  # type: ignore[method-assign]
+        # Without measurements of the noise, which torch takes in any case.
+        found.period = sys.maxsize
+        return found
 
     def _swap(self, when: str, parity: int) -> Action:
         hooks, leg = self.hooks, self._leg
@@ -260,4 +272,4 @@ def _block(source: Iid | DrawnInC, groups: int, first: int, count: int) -> np.nd
     return np.ascontiguousarray(drawn.expand(-1, groups, -1).numpy().astype(np.uint32))
 
 
-__all__ = ["Action", "Swaps"]
+__all__ = ["Swaps"]

@@ -1,0 +1,134 @@
+"""How are adapted weights recorded for a kernel: the multiplier of gradients, the update, and the log weights of states?
+
+All formulas are those of `AdaptedWeights`, recorded as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.samplers.composites.adapting import AdaptedEstimator, AdaptedWeights, Adapting
+from sgverify.samplers.fused.composites.energies import RecordedEnergies
+from sgverify.samplers.fused.composites.rule import Action, Rule
+from sgverify.samplers.fused.gradients import TRACED
+from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
+from sgverify.samplers.gradients.estimators import Estimator
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.tape import record
+from sgverify.samplers.run.leg import Leg
+from sgverify.schemes.composites.adaptation import Adaptation
+
+
+@dataclass(frozen=True)
+class _AtEveryStep(Adaptation):
+    """An adaptation that takes omega_k from a tensor, so that a recording holds for every k."""
+
+    given: Any = None
+
+    def omega(self, k: Any) -> Any:
+        """See `Adaptation.omega`; a number k is that of the check of the settings."""
+        return Adaptation.omega(self, k) if self.given is None else Chains(self.given)
+
+
+class Weights(Rule):
+    """The adapted weights of a leg, as a kernel takes them.
+
+    Raises `NotTranslatable` for energies over data.
+    """
+
+    replicas, numbers, batch, event = 1, 1, 0, "0"
+
+    def __init__(self, leg: Leg, hooks: Adapting, patience: float) -> None:
+        own, other = leg.estimator.potential, hooks.energies._potential
+        if hooks.energies._source is not None or any(
+            potential.data is not None and potential.affine is None for potential in (own, other)
+        ):
+            raise NotTranslatable("adapted weights by energies over data")
+        self.hooks, self._leg = hooks, leg
+        self.energies = RecordedEnergies(other)
+        self._weights = hooks.weighting
+        bins = self._weights.adaptation.partition.bins
+        self.held = [("M0", 0, torch.float64, bins), ("L0", 0, torch.float64, 1), ("E0", 0, torch.float64, 1)]
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """See `Rule.tensors`: the weights, and the log weight and the energy of the latest state."""
+        hooks, theta = self.hooks, self.hooks.weighting.theta
+        latest = [
+            value[..., None] if value.numel() else theta.new_zeros((*theta.shape[:2], 1))
+            for value in (hooks._log, hooks._energy)
+        ]
+        return theta, latest[0], latest[1]
+
+    def take(self, tensors: Sequence[Tensor]) -> None:
+        """See `Rule.take`."""
+        self.hooks.weighting.theta, self.hooks._log, self.hooks._energy = (
+            tensors[0],
+            tensors[1][..., 0],
+            tensors[2][..., 0],
+        )
+
+    def step_numbers(self, first: int, steps: np.ndarray) -> np.ndarray:
+        """See `Rule.step_numbers`: omega_k."""
+        adaptation = self.hooks.weighting.adaptation
+        omega = [adaptation.omega(k) for k in range(first + 1, first + len(steps) + 1)]
+        shape = (len(steps), len(self._leg.places), 1)
+        return np.ascontiguousarray(np.broadcast_to(np.array(omega)[:, None, None], shape))
+
+    def chances(self, first: int, count: int) -> np.ndarray:
+        """See `Rule.chances`: none."""
+        return np.zeros(1)
+
+    def bend(self, estimator: Estimator, held: dict[str, Tensor]) -> Estimator:
+        """See `Rule.bend`."""
+        return AdaptedEstimator(estimator, self._recorded(held["M0"], None))
+
+    def actions(self) -> list[Action]:
+        """See `Rule.actions`: the weights after every step."""
+        rows, leg = len(self._leg.places), self._leg
+        theta = torch.ones((rows, TRACED, leg.target.dim), dtype=leg.start[0].dtype)
+        held = torch.full((rows, TRACED, self.held[0][3]), 0.5, dtype=torch.float64)
+        omega = torch.ones((rows, 1, 1), dtype=torch.float64)
+        source = copy(self.hooks.energies)
+        source._potential = self.energies
+
+        def act() -> list[Tensor]:
+            weights = self._recorded(held, omega)
+            energy = source.at(0, theta)
+            weights.adapt(1, energy)
+            return [weights.theta, weights.log_importance(energy)[..., None], energy[..., None]]
+
+        # One run before the recording, so that the constants exist.
+        act()
+        inputs = [("X0_0", theta), ("M0", held), (f"{NUMBER}number[0]", omega)]
+        tape = record(act, (theta, held, omega), (), Clock())[0]
+        return [Action("1", tape, inputs, ["M0", "L0", "E0"])]
+
+    def shown(self) -> Adapting:
+        """See `Rule.shown`: weights that differ from region to region and from row to row."""
+        found, weights = copy(self.hooks), copy(self.hooks.weighting)
+        rows = torch.arange(len(weights.theta), dtype=torch.float64)[:, None, None]
+        places = torch.arange(weights.theta.shape[-1], dtype=torch.float64)
+        weights.theta = weights.theta * (1 + (places % 3 + rows % 5) / 8)
+        found._weights = weights
+        return found
+
+    def _recorded(self, theta: Tensor, omega: Tensor | None) -> AdaptedWeights:
+        weights, held = copy(self._weights), self._weights.adaptation
+        weights.theta = theta
+        weights.adaptation = _AtEveryStep(
+            **{item.name: getattr(held, item.name) for item in fields(Adaptation)}
+        )
+        object.__setattr__(weights.adaptation, "given", omega)
+        return weights
+
+
+__all__ = ["Weights"]
