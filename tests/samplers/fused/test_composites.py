@@ -15,6 +15,7 @@ from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.fused.composites.driver import FusedComposite
 from sgverify.samplers.run.averages import Averages
 from sgverify.samplers.run.pausing import Run
+from sgverify.schemes.composites.adaptation import PartitionChoice
 from sgverify.schemes.composites.catalogue import COMPOSITES
 from sgverify.targets import Target
 
@@ -87,6 +88,24 @@ CASES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
         fixed([0.001], [60]),
         {"gradient": GradientChoice("full")},
     ),
+    "masses of regions in float32": (
+        "csgld",
+        "double-well",
+        fixed([0.01], [60]),
+        {"dtype": "float32", "gradient": GradientChoice("full"), "chains": 70, "first_chain": 61},
+    ),
+    "smooth weights to a power, step sizes that decrease and weigh, one of whose rows diverges": (
+        "awsgld",
+        "double-well",
+        [*power([0.01, 0.02], 0.3, [25, 50]), *fixed([0.3], [25, 50])],
+        {
+            "gradient": GradientChoice("full"),
+            "partition": PartitionChoice(weights="smooth", zeta=0.7, bins=7),
+            "burn_in": 3,
+            "thinning": 2,
+            "start": 3.0,
+        },
+    ),
     "a target without data, and chains that diverge": (
         "resgld",
         "double-well",
@@ -121,9 +140,11 @@ def test_a_kernel_that_takes_over_and_pauses_goes_on_with_the_same_swaps(
     assert_equal(paused.advance().averages, plain)
 
 
-def test_torch_keeps_runs_that_measure_noise_at_every_step(data: Target) -> None:
+def test_torch_keeps_runs_with_energies_over_new_data_at_every_step(data: Target) -> None:
     with pytest.raises(ConfigurationError, match="measures the noise of its energies at every step"):
         run("resgld", data, fixed([0.001], [20]), "kernel", gradient=IID)
+    with pytest.raises(ConfigurationError, match="energies over data"):
+        run("csgld", data, fixed([0.001], [20]), "kernel", gradient=IID)
 
 
 # Each a place in the C text and what stands there instead.
@@ -162,3 +183,29 @@ def test_a_kernel_with_a_bug_in_its_swaps_is_never_used(
     monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
     with pytest.raises(ConfigurationError, match=r"in C"):
         run("vr-resgld", data, fixed([0.002], [40]), "kernel", gradient=IID, exchange=THREE, chains=16)
+
+
+# The same for adapted weights.
+WEIGHT_BUGS = {
+    "energies fall into other regions": ("!(fw[", "!(2 * fw["),
+    "the weights stay as they are": ("memcpy(M0, NM0, sizeof M0);", ""),
+    "omega stands still": ("+ (k * rows + s) * NUMBERS", "+ (0 * k * rows + s) * NUMBERS"),
+    "the state before gives the weight in averages": ("memcpy(L0, NL0, sizeof L0);", ""),
+    "step sizes do not weigh": ("weights[k * rows + s]", "1.0"),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHT_BUGS)
+def test_a_kernel_with_a_bug_in_its_weights_is_never_used(
+    targets: dict[str, Target], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, (was, now) = compiling.build, WEIGHT_BUGS[name]
+
+    def planted(text: str, *given: Any) -> Any:
+        assert was in text
+        return honest(text.replace(was, now), *given)
+
+    monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
+    rows, how = fixed([0.01], [20]), {"gradient": GradientChoice("full"), "dtype": "float32", "chains": 16}
+    with pytest.raises(ConfigurationError, match=r"in C"):
+        run("csgld", targets["double-well"], rows, "kernel", **how)

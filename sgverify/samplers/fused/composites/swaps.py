@@ -144,7 +144,7 @@ class Swaps(Rule):
             found.log_uniforms = numbers
 
         hooks_prepare = type(hooks).prepare
-        found.prepare = prepare  # type: ignore[method-assign]
+        found.prepare = prepare
         # Without measurements of the noise, which torch takes in any case.
         found.period = sys.maxsize
         return found
@@ -239,7 +239,7 @@ class Swaps(Rule):
         if source.exact:
             return _RecordedSwapEnergies(source, None)
         minibatch = self.energies.minibatch(self.batch, self._groups)
-        source._swaps = _Given(minibatch)  # type: ignore[assignment]
+        source._swaps = _Given(minibatch)
         return _RecordedSwapEnergies(source, minibatch)
 
 

@@ -60,10 +60,13 @@ class Weights(Rule):
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
-        """See `Rule.tensors`: the weights, and the log weight and the energy of the latest state."""
+        """See `Rule.tensors`: the weights, and the log weight and the energy of the latest state.
+
+        Before the first step of a leg these are of no state, or of one with other rows.
+        """
         hooks, theta = self.hooks, self.hooks.weighting.theta
         latest = [
-            value[..., None] if value.numel() else theta.new_zeros((*theta.shape[:2], 1))
+            value[..., None] if value.shape == theta.shape[:2] else theta.new_zeros((*theta.shape[:2], 1))
             for value in (hooks._log, hooks._energy)
         ]
         return theta, latest[0], latest[1]
