@@ -6,10 +6,11 @@ later loop reads is stored in an array [width][chains]. Between two loops there 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sgverify.samplers.reading.tape import Operation
+from sgverify.samplers.reading.tape import Operation, Tape
 
 
 @dataclass(frozen=True)
@@ -150,3 +151,23 @@ class Loops:
             self._stored.add(value.array)
             return f"({value.array}_ + {value.offset})"
         return f"({value.array} + {value.offset})"
+
+
+def only_parts(tape: Tape) -> set[str]:
+    """The values of several coordinates of which only single coordinates are used, each once."""
+    single, other = Counter[str](), {*tape.outputs}
+    for line in tape.lines:
+        place = tape.space.get(line.given[-1]) if line.function.__name__ == "__getitem__" else None
+        if (
+            isinstance(place, tuple)
+            and len(place) == 2
+            and isinstance(place[1], slice)
+            and line.result.ndim == 3
+        ):
+            single[f"{line.given[0]} {place[1]}"] += 1
+            if line.result.shape[-1] != 1:
+                other.add(line.given[0])
+        else:
+            other.update(name.partition("=")[2] or name for name in line.given)
+    repeated = {key.split()[0] for key, count in single.items() if count > 1}
+    return {key.split()[0] for key in single} - other - repeated

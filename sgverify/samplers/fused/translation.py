@@ -6,7 +6,6 @@ works coordinate by coordinate (`loops`); a sum over data has statements of its 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.elementary import called
-from sgverify.samplers.fused.loops import SHARED, Loops, LoopText, Parted, Value
+from sgverify.samplers.fused.loops import SHARED, Loops, LoopText, Parted, Value, only_parts
 from sgverify.samplers.reading.elementary import ELEMENTARY
 from sgverify.samplers.reading.tape import Operation, Tape
 
@@ -134,7 +133,7 @@ class _Writer:
         energies: EnergyWriter | None,
     ) -> None:
         self._space, self._prefix, self._sums, self._energies = tape.space, prefix, sums, energies
-        self._only_parts = _only_parts(tape)
+        self._only_parts = only_parts(tape)
         self.values: dict[str, Value] = {}
         self.loops = Loops(prefix)
         self._changed: set[str] = set()
@@ -377,26 +376,6 @@ class _Writer:
         name = f"{self._prefix}{line.name}"
         self.loops.add(_ctype(line.result), name, given, width, form)
         self.values[line.name] = Value(width, shape, name)
-
-
-def _only_parts(tape: Tape) -> set[str]:
-    """The values of several coordinates of which only single coordinates are used, each once."""
-    single, other = Counter[str](), {*tape.outputs}
-    for line in tape.lines:
-        place = tape.space.get(line.given[-1]) if line.function.__name__ == "__getitem__" else None
-        if (
-            isinstance(place, tuple)
-            and len(place) == 2
-            and isinstance(place[1], slice)
-            and line.result.ndim == 3
-        ):
-            single[f"{line.given[0]} {place[1]}"] += 1
-            if line.result.shape[-1] != 1:
-                other.add(line.given[0])
-        else:
-            other.update(name.partition("=")[2] or name for name in line.given)
-    repeated = {key.split()[0] for key, count in single.items() if count > 1}
-    return {key.split()[0] for key in single} - other - repeated
 
 
 def _ctype(tensor: Tensor) -> str:

@@ -309,8 +309,7 @@ class Potential:
 
     def _height(self, chosen: Tensor) -> Tensor:
         """What a minibatch adds to the energy of an affine gradient at its centre; (n, *batch) gives (*batch), float64."""
-        assert self._exact is not None
-        assert self._exact.heights is not None
+        assert self._exact is not None and self._exact.heights is not None
         return in_order(self._exact.heights[chosen]) / len(chosen)
 
     @property
@@ -326,8 +325,7 @@ class Potential:
 
     def _deviation(self, chosen: Tensor) -> Tensor:
         """The deviation of an affine gradient on a minibatch from the full one; (n, *batch) gives (*batch, d), float64."""
-        assert self._exact is not None
-        assert self._exact.deviations is not None
+        assert self._exact is not None and self._exact.deviations is not None
         return in_order(self._exact.deviations[chosen]) / len(chosen)
 
 
