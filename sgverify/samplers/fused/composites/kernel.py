@@ -16,7 +16,7 @@ from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.composites.energies import EnergyText
 from sgverify.samplers.fused.composites.program import (
     CompositeTapes,
-    Places,
+    ConstantPlaces,
     Sizes,
     Variable,
     composite_program,
@@ -127,7 +127,7 @@ class CompositeKernel:
         step, inputs = self._trace(h)
         real, shape = self._dtype, self._shape
         tapes = [step, *(action.tape for action in self._actions), self._observed[0], self._datum, self._body]
-        places = Places(None, real)
+        places = ConstantPlaces(None, real)
         starts = []
         for tape in tapes:
             starts.append(places)

@@ -64,7 +64,7 @@ def composite_program(
     moved = translate(tapes.step, tapes.step_inputs, "step_", sums=tapes.sums, wide=wide)
     if moved.widths != [variable.width for variable in states]:
         raise NotTranslatable("a step that changes the width of a variable")
-    places = Places(tapes.step, real)
+    places = ConstantPlaces(tapes.step, real)
     parts = {
         "DECLARE_STATE": "\n".join(
             f"{v.kind(real)} {v.name}[{v.width}][WIDTH], N{v.name}[{v.width}][WIDTH];" for v in everything
@@ -149,7 +149,7 @@ class Sizes:
     weighted: bool
 
 
-class Places:
+class ConstantPlaces:
     """Where the constants of the next tape begin, in the array of the states' dtype and in that of float64."""
 
     def __init__(self, tape: Tape | None, real: torch.dtype, narrow: int = 0, wide: int = 0) -> None:
@@ -163,9 +163,9 @@ class Places:
                 raise NotTranslatable(f"a constant in {tensor.dtype}")
         self.narrow, self.wide = narrow, wide
 
-    def after(self, tape: Tape | None) -> Places:
+    def after(self, tape: Tape | None) -> ConstantPlaces:
         """The places after those of this tape."""
-        return Places(tape, self._real, self.narrow, self.wide)
+        return ConstantPlaces(tape, self._real, self.narrow, self.wide)
 
 
 def _moved(text: str, results: Sequence[str], variables: Sequence[Variable]) -> str:
