@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from benchmarks.peers.bars import Judgement, judge
 from benchmarks.peers.cells import Cell
 from benchmarks.peers.comparison import Measured
 from benchmarks.peers.contenders import CONTENDERS, OTHER_LAW, OURS
+from benchmarks.peers.earlier import earlier_rows
 
 Found = Sequence[tuple[Cell, Sequence[Measured]]]
 
@@ -48,10 +50,32 @@ def tables(found: Found, first: Mapping[str, Mapping[str, Any]], last: Mapping[s
         for cell, measured, one in judged
     ]
     fallen = [f"{cell.chains} chains, {cell.name}" for cell, _, one in judged if one.fell]
-    parts = [SAID, f"Bars met in {len(rows) - missed} of {len(rows)} cells."]
+    runs = [one.seconds for _, measured, _ in judged for one in measured if one.seconds]
+    least, turns = min(map(sum, runs), default=0.0), min(map(len, runs), default=0)
+    parts = [
+        SAID,
+        f"{turns} turns, in which a contender ran for at least {least:.2g} s in all. "
+        f"Bars met in {len(rows) - missed} of {len(rows)} cells.",
+    ]
     if fallen:
         parts.append("Fallen to less than half of what was last measured: " + "; ".join(fallen) + ".")
     parts += [_markdown(heads, rows), _notes(found)]
+    beside = earlier_rows({cell.key: measured for cell, measured in found})
+    if beside:
+        heads = (
+            "problem",
+            "chains then; now",
+            "over torch, then",
+            "now",
+            "over blackjax, then",
+            "now",
+            "other",
+        )
+        parts += [
+            "Our time over a torch loop's and over blackjax's, in a measurement of f4cb324 by an independent reader and now: below "
+            "1, ours is less.",
+            _markdown(heads, beside),
+        ]
     if first:
         parts += [
             "First calls, cold: a fresh process without caches, 100 chains, the imports and then 1000 steps, CPU seconds.",
@@ -61,6 +85,8 @@ def tables(found: Found, first: Mapping[str, Mapping[str, Any]], last: Mapping[s
 
 
 def _bar(judged: Judgement) -> str:
+    if math.isnan(judged.margin):
+        return "not measured"
     return f"{'✓' if judged.met else '✗'} {judged.margin:.2g} ({judged.of})"
 
 

@@ -105,6 +105,16 @@ def test_the_page_names_who_was_not_measured(peers: SimpleNamespace) -> None:
     assert "Fallen to less than half of what was last measured: 100 chains, SAGA" in page
 
 
+def test_an_earlier_measurement_stands_beside_the_present_one(peers: SimpleNamespace) -> None:
+    cell = peers.cells.Cell("saga", 100)
+    found = measured(peers, sgverify=500, torch_loop=1000)
+    page = peers.page.tables([(cell, found)], {}, {})
+    assert (
+        "| SAGA, mean of a Gaussian, float32 | 256; 100 | - | 2 | - | - | 4.1 ms a step; now 2 ms a step |"
+        in page
+    )
+
+
 def test_what_was_measured_is_not_measured_again(
     peers: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
