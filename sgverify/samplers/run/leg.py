@@ -338,6 +338,10 @@ class Keeping(RunObserver):
         """Room for the states of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""
         raise NotImplementedError
 
+    def next_kept(self, number: int) -> int | None:
+        """The number of the first step from `number` on whose state is kept; None if there is none."""
+        raise NotImplementedError
+
     def keep(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> None:
         """The room of these steps has been filled; they may be fewer than there was room for."""
         raise NotImplementedError

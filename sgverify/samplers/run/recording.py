@@ -218,6 +218,13 @@ class Recorder(Keeping):
                 self._energies[part] = self._energy(torch.from_numpy(theta[part])).numpy()
         self._filled, self.shown = _Filled(place.stop, []), number + len(steps) - 1
 
+    def next_kept(self, number: int) -> int | None:
+        """The number of the first step from `number` on whose state is recorded; None if there is none."""
+        kept = self._kept
+        first = kept.start + max(0, -(-(number - kept.start) // kept.step)) * kept.step
+        later = range(first, kept.stop, kept.step)
+        return next((one for one in later if self._schedule.samples(one)), None)
+
     def _marked(self, number: int, count: int) -> np.ndarray:
         """Which of the steps number, ..., number + count - 1 are recorded?"""
         past = np.arange(number, number + count) - self._kept.start

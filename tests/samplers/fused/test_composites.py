@@ -15,6 +15,8 @@ from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.fused.composites.driver import FusedComposite
 from sgverify.samplers.run.averages import Averages
 from sgverify.samplers.run.pausing import Run
+from sgverify.samplers.run.recording import Draws, record
+from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.composites.adaptation import PartitionChoice
 from sgverify.schemes.composites.catalogue import COMPOSITES
 from sgverify.targets import Target
@@ -138,6 +140,21 @@ def test_a_kernel_that_takes_over_and_pauses_goes_on_with_the_same_swaps(
     paused = Run(COMPOSITES["avr-resgld"], data, rows, observables=[SQUARE, FIRST], settings=settings)
     paused.advance(37)
     assert_equal(paused.advance().averages, plain)
+
+
+def test_draws_of_adapted_weights_are_those_of_torch(targets: dict[str, Target]) -> None:
+    def drawn(compiled: Any) -> Draws:
+        settings = Settings(
+            chains=6, compiled=compiled, gradient=GradientChoice("full"), burn_in=9, thinning=7, start=3.0
+        )
+        rows = power([0.01], 0.3, [60])
+        return record(Ensemble(COMPOSITES["csgld"], targets["double-well"], rows, settings))
+
+    found, plain = drawn("kernel"), drawn(False)
+    np.testing.assert_array_equal(found.numbers, plain.numbers)
+    np.testing.assert_array_equal(found.values["theta"], plain.values["theta"])
+    np.testing.assert_array_equal(found.log_weights, plain.log_weights)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(found.statistics["region"], plain.statistics["region"])
 
 
 def test_torch_keeps_runs_with_energies_over_new_data_at_every_step(data: Target) -> None:

@@ -21,14 +21,14 @@ from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.hooks import StepHooks
 from sgverify.samplers.fused.choosing import compared
 from sgverify.samplers.fused.composites.kernel import CompositeKernel
-from sgverify.samplers.fused.composites.rule import Rule
+from sgverify.samplers.fused.composites.rule import LEAST, Rule
 from sgverify.samplers.fused.composites.swaps import Swaps
 from sgverify.samplers.fused.composites.weights import Weights
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.run.leg import FAR, Leg, RunObserver, Stepwise, Summing, Sums
+from sgverify.samplers.run.leg import FAR, Keeping, Leg, RunObserver, Stepwise, Summing, Sums
 from sgverify.samplers.run.schedules import step_sizes
 from sgverify.samplers.run.weighted_sums import with_weights
 
@@ -73,14 +73,16 @@ class FusedComposite:
     def _until_torch(self, done: int, most: int) -> int:
         """The steps that the kernel takes before one that torch takes."""
         until = self._rule.until_torch(done)
-        return most if until is None else min(most, until)
+        most = most if until is None else min(most, until)
+        kept = self._leg.observer.next_kept(done + 1) if isinstance(self._leg.observer, Keeping) else None
+        return most if kept is None else min(most, kept - done - 1)
 
     def _in_kernel(self, state: State, done: int, steps: np.ndarray, place: int) -> tuple[State, int]:
         """The state after these steps, the first of which is at `place` in its block, and the number of steps taken."""
         leg = self._leg
         if not len(steps):
             return state, 0
-        if leg.observer is None:
+        if leg.observer is None or isinstance(leg.observer, Keeping):
             state, tensors, _, taken = self._kernel.move(state, done, steps, None, place)
         else:
             summing = cast(Summing, leg.observer)
@@ -103,7 +105,9 @@ def fused_composite(leg: Leg, patience: float) -> FusedComposite:
     made = _RULES.get(type(hooks))
     if made is None:
         raise NotTranslatable(f"the actions of {type(hooks).__name__}")
-    if observer is not None and not isinstance(observer, Summing):
+    # Torch takes the steps whose states are kept; how many swaps there were between two of them nothing would count.
+    between = isinstance(observer, Keeping) and made is Weights and leg.settings.thinning >= LEAST
+    if observer is not None and not isinstance(observer, Summing) and not between:
         raise NotTranslatable("every state of a composite is asked for")
     rule, steps = made(leg, hooks, patience), leg.steps
     window = max(compared(leg), 4 * getattr(rule, "every", 1))

@@ -14,6 +14,9 @@ from sgverify.samplers.fused.composites.energies import RecordedEnergies
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.reading.tape import Tape
 
+LEAST = 4
+"""The fewest steps between two that torch takes for which a kernel is made."""
+
 
 @dataclass(frozen=True)
 class Action:

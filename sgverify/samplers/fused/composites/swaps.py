@@ -19,7 +19,7 @@ from torch import Tensor
 from sgverify.samplers.composites.exchange import Exchange, rescaled_momentum
 from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
 from sgverify.samplers.fused.composites.energies import RecordedEnergies
-from sgverify.samplers.fused.composites.rule import Action, Rule
+from sgverify.samplers.fused.composites.rule import LEAST, Action, Rule
 from sgverify.samplers.fused.gradients import TRACED
 from sgverify.samplers.fused.minibatches import DrawnInC
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
@@ -28,9 +28,6 @@ from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import record
 from sgverify.samplers.run.leg import Leg
 from sgverify.schemes.definition.abstract_value import SCALAR
-
-LEAST = 4
-"""The fewest steps between two measurements for which a kernel is made."""
 
 
 class Swaps(Rule):
