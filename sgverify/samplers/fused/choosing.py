@@ -13,8 +13,8 @@ from sgverify.samplers.run.leg import Keeping, Leg, Summing
 PROVED = 0.05
 """Seconds in which a built kernel is loaded and its first steps are proved (`python -m benchmarks compilers`)."""
 
-WINDOWS = 2
-"""The windows of steps, at the beginning and at the end of a leg, that a proof takes on torch as well."""
+MOVED = 3
+"""The steps before one that renews: the first evaluates gradients that a table has already, later ones change it."""
 
 TIMED = 0.03
 """Seconds of steps on torch after which their pace is taken to be known; a run that is over before needs no kernel."""
@@ -37,11 +37,25 @@ def is_candidate(leg: Leg) -> bool:
 
 def pays(leg: Leg, steps: range, pace: float) -> bool:
     """Would these steps of a leg, at so many seconds for one on torch, take longer than proving a kernel that is built?"""
-    return pace * (len(steps) - WINDOWS * compared(leg)) > PROVED
+    return pace * (len(steps) - sum(map(len, windows(leg, steps)))) > PROVED
+
+
+def windows(leg: Leg, steps: range) -> list[range]:
+    """The windows of these steps that a proof takes on torch as well.
+
+    The first and the last steps, and those up to each kind of step that renews what the gradient estimator keeps: a bug in such a
+    step shows nowhere else.
+    """
+    size = compared(leg)
+    found = [steps[:size], steps[-size:]]
+    for kind, renewal in enumerate(leg.estimator.renewals(steps.start)):
+        if all(leg.estimator.renewals(window.start)[kind] >= window.stop for window in found):
+            found += [range(max(steps.start, renewal - MOVED), renewal + 1)] if renewal < steps.stop else []
+    return found
 
 
 def compared(leg: Leg) -> int:
-    """The steps of a window of the proof: enough to use every position in a block of each random stream."""
+    """The steps of the first and last window: enough to use every position in a block of each random stream."""
     scheme, choice = leg.bound.definition, leg.settings.gradient
     used = [scheme.draws * leg.target.dim]
     if choice.estimator.draws_data:

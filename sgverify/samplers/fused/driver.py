@@ -1,6 +1,6 @@
 """Does a C kernel move a run, and how does the run call it?
 
-A kernel is used only after it has reproduced the bits of the definition on the first steps of the run.
+A kernel is used only after it has reproduced the bits of the definition on some steps of the run (`choosing.windows`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.fused.choosing import compared, is_candidate, pays
+from sgverify.samplers.fused.choosing import is_candidate, pays, windows
 from sgverify.samplers.fused.compiler import CannotBuild
 from sgverify.samplers.fused.composites.driver import FusedComposite, fused_composite
 from sgverify.samplers.fused.kernel import Kernel
@@ -111,18 +111,19 @@ def _check(leg: Leg) -> None:
 
 
 def _proved(leg: Leg, patience: float) -> Kernel:
-    """The kernel, after its first steps have been compared with the definition's, bit for bit; see `build` for `patience`."""
+    """The kernel, after some of its steps have been compared with the definition's, bit for bit; see `build` for `patience`."""
     _check(leg)
     steps = leg.steps
     observer = leg.observer
     if not isinstance(observer, Summing | Keeping | None):
         raise NotTranslatable("every state is asked for")
-    first, asked = _sizes(leg, steps), None
+    first, *others = windows(leg, steps)
+    asked = None
     if isinstance(observer, Summing):
-        asked = observer.sums(leg.places, steps.start + 1, first).asked
+        asked = observer.sums(leg.places, steps.start + 1, _sizes(leg, first)).asked
     kernel = Kernel(leg, asked, patience)
-    # Also with the last random numbers of the run, from the same state: a bug may only show at a later step.
-    for window in (steps, steps[-min(len(steps), compared(leg)) :]):
+    # Also with later random numbers of the run, from the same state: a bug may only show at a later step.
+    for window in (first, *others):
         _show(leg, kernel, window, asked)
     return kernel
 
@@ -195,7 +196,7 @@ def _room(leg: Leg, kept: np.ndarray) -> Room:
 
 def _sizes(leg: Leg, steps: range) -> np.ndarray:
     """The sizes of the compared steps, shape (K, S)."""
-    return step_sizes(leg.rows, steps.start, min(len(steps), compared(leg)))
+    return step_sizes(leg.rows, steps.start, len(steps))
 
 
 def _numbers(leg: Leg) -> int:

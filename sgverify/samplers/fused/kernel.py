@@ -98,11 +98,14 @@ class Kernel:
         return each * (self._shape.dim if self._shape.noisy else 1) * self._rows * len(self._noise.chains)
 
     def meet(self, h: Constant) -> None:
-        """Recompute the kernel's constants from the definition for the step sizes h."""
+        """Recompute the kernel's constants from the definition for the step sizes h. Raises `NotTranslatable`."""
         tape = self._trace(h)
         sums = None if self._sums is None else self._sums(_size(tape.fixed) + _size(self._fixed[0]))
         text = program(self._shape, Tapes(tape, self._observed(), self._begin, sums), self._state)
-        if text != self._text:
+        if self._text not in ("", text):
+            # What was proved at other step sizes says nothing of this text.
+            raise NotTranslatable("a step whose operations depend on the step size")
+        if not self._text:
             self._text, self._call = text, _function(build(text, self._patience), self._dtype)
         fixed = (*tape.fixed, *self._fixed[0], *self._fixed[1])
         if any(tensor.dtype != self._dtype for tensor in fixed):

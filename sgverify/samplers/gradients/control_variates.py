@@ -83,6 +83,10 @@ class TableEstimator(MinibatchEstimator):
         """The number of steps after which the sum of the table is recomputed."""
         return self._again
 
+    def renewals(self, first: int) -> tuple[int, ...]:
+        """See `Estimator.renewals`: the next sum of the whole table."""
+        return ((first // self._again + 1) * self._again, *super().renewals(first))
+
     @property
     def cancels(self) -> bool:
         """See `MinibatchEstimator.cancels`."""

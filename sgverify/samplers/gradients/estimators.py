@@ -93,6 +93,10 @@ class Estimator:
     def resume(self, carried: tuple[Tensor, ...]) -> None:
         """Continue from the carried tensors of another estimator, for the rows that still run."""
 
+    def renewals(self, first: int) -> tuple[int, ...]:
+        """The first steps after step `first` that renew what most steps keep: a snapshot, a sum, a permutation, its direction."""
+        return ()
+
     def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
         """The gradient estimate at theta in a step of the block; both have shape (S, C, d)."""
         return self.potential.full(theta)
@@ -171,6 +175,17 @@ class MinibatchEstimator(Estimator):
         """Do minibatches cancel from the estimate, so that none is drawn?"""
         return False
 
+    def renewals(self, first: int) -> tuple[int, ...]:
+        """See `Estimator.renewals`: permutations of the source, and their direction."""
+        length = 0 if self.cancels else getattr(self.source, "length", 0)
+        if not length:
+            return ()
+        # A sweep ends within a step if its minibatches are no multiple of those of a step.
+        return tuple(
+            (first * self._per_step // period + 1) * period // self._per_step
+            for period in (length, 2 * length)
+        )
+
     def given(self, step: int) -> tuple[Tensor, ...] | None:
         """See `Estimator.given`: the data of each minibatch, or what they add to the full gradient if it is affine."""
         numbers = range(step * self._per_step, (step + 1) * self._per_step)
@@ -223,6 +238,10 @@ class SnapshotEstimator(MinibatchEstimator):
     def refresh(self) -> int:
         """The number of steps from one snapshot to the next."""
         return self._refresh
+
+    def renewals(self, first: int) -> tuple[int, ...]:
+        """See `Estimator.renewals`: the next snapshot."""
+        return ((first // self._refresh + 1) * self._refresh, *super().renewals(first))
 
     @property
     def cancels(self) -> bool:

@@ -84,9 +84,14 @@ class Reshuffle:
         self._stream, self._size, self._batch = stream, size, batch
         self._epoch, self._order = -1, torch.empty(0)
 
+    @property
+    def length(self) -> int:
+        """The number of minibatches in one sweep over the data."""
+        return self._size // self._batch
+
     def block(self, first: int, count: int) -> Tensor:
         """See `Minibatches`."""
-        length = self._size // self._batch
+        length = self.length
         pieces = []
         while count:
             epoch, place = divmod(first, length)
@@ -121,7 +126,7 @@ class Symmetric(Reshuffle):
 
     def block(self, first: int, count: int) -> Tensor:
         """See `Minibatches`."""
-        length = self._size // self._batch
+        length = self.length
         places = []
         for number in range(first, first + count):
             sweep, place = divmod(number, 2 * length)

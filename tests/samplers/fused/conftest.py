@@ -34,5 +34,5 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if kernels were built and proved in no time: "auto" takes one for the second block."""
     monkeypatch.setattr(choosing, "TIMED", 0.0)
     monkeypatch.setattr(choosing, "PROVED", 0.0)
-    monkeypatch.setattr(choosing, "WINDOWS", 0)
+    monkeypatch.setattr(choosing, "windows", lambda leg, steps: [])
     monkeypatch.setattr(compiler, "SLOWEST", 0.0)

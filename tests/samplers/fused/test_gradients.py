@@ -125,6 +125,43 @@ def test_a_gradient_with_a_bug_is_never_used(
         run(fresh_heun, make_target(**REGRESSION), gradient=choice)
 
 
+RARE = {
+    "the snapshot is never renewed": (
+        "(first + k) % 20 == 0",
+        "first + k == 0",
+        {"kind": "svrg", "refresh": 20},
+    ),
+    "the table's sum is never recomputed": ("% 20 == 0) sum_table", "% 20 == 1) sum_table", {"kind": "saga"}),
+    "the way back repeats its first block": ("2 * length - 1 - place", "length - 1", {"kind": "symmetric"}),
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_what_is_renewed_after_many_steps_is_proved_too(
+    name: str, make_target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    was, now, kind = RARE[name]
+    found = []
+
+    def planted(text: str, *given: Any) -> Any:
+        found.append(was in text)
+        return build(text.replace(was, now), *given)
+
+    for place in ("kernel", "minibatches"):
+        monkeypatch.setattr(f"sgverify.samplers.fused.{place}.build", planted)
+    # The 20 blocks of two data end between the first and the last 16 steps.
+    how = {"gradient": GradientChoice(batch=2, **kind), "compiled": "kernel", "start": 0.3}
+    with pytest.raises(ConfigurationError, match=r"steps (20|40) to .* in C|carries"):
+        sample(
+            find_scheme("sgld-euler"),
+            make_target(**REGRESSION),
+            fixed([0.001], [60]),
+            observables=TESTS,
+            settings=Settings(chains=7, **how),
+        )
+    assert any(found)
+
+
 def test_torch_code_of_a_user_is_refused_by_name() -> None:
     @log_density(dim=2)
     def own(theta: torch.Tensor) -> torch.Tensor:
