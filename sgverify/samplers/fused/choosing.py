@@ -40,13 +40,13 @@ def pays(leg: Leg, steps: range, pace: float) -> bool:
     return pace * (len(steps) - sum(map(len, windows(leg, steps)))) > PROVED
 
 
-def windows(leg: Leg, steps: range) -> list[range]:
+def windows(leg: Leg, steps: range, least: int = 1) -> list[range]:
     """The windows of these steps that a proof takes on torch as well.
 
-    The first and the last steps, and those up to each kind of step that renews what the gradient estimator keeps: a bug in such a
-    step shows nowhere else.
+    The first and the last steps, `least` or more of them, and those up to each kind of step that renews what the gradient estimator
+    keeps: a bug in such a step shows nowhere else.
     """
-    size = compared(leg)
+    size = max(compared(leg), least)
     found = [steps[:size], steps[-size:]]
     for kind, renewal in enumerate(leg.estimator.renewals(steps.start)):
         if all(leg.estimator.renewals(window.start)[kind] >= window.stop for window in found):

@@ -151,7 +151,7 @@ def test_what_is_renewed_after_many_steps_is_proved_too(
         monkeypatch.setattr(f"sgverify.samplers.fused.{place}.build", planted)
     # The 20 blocks of two data end between the first and the last 16 steps.
     how = {"gradient": GradientChoice(batch=2, **kind), "compiled": "kernel", "start": 0.3}
-    with pytest.raises(ConfigurationError, match=r"steps (20|40) to .* in C|carries"):
+    with pytest.raises(ConfigurationError, match=r"steps .8 to .1 in C"):
         sample(
             find_scheme("sgld-euler"),
             make_target(**REGRESSION),

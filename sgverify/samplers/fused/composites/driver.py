@@ -1,7 +1,7 @@
 """Does a C kernel move a run of a composite, and how does the run call it?
 
-A kernel is used only after it has reproduced the bits of the definition and of the composite's actions, on the first steps of
-the run and on the last ones. Single steps that a kernel does not take are taken by torch.
+A kernel is used only after it has reproduced the bits of the definition and of the composite's actions on some steps of the run
+(`choosing.windows`). Single steps that a kernel does not take are taken by torch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch import Tensor
 from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.hooks import StepHooks
-from sgverify.samplers.fused.choosing import compared
+from sgverify.samplers.fused.choosing import windows
 from sgverify.samplers.fused.composites.kernel import CompositeKernel
 from sgverify.samplers.fused.composites.rule import LEAST, Rule
 from sgverify.samplers.fused.composites.swaps import Swaps
@@ -110,13 +110,14 @@ def fused_composite(leg: Leg, patience: float) -> FusedComposite:
     if observer is not None and not isinstance(observer, Summing) and not between:
         raise NotTranslatable("every state of a composite is asked for")
     rule, steps = made(leg, hooks, patience), leg.steps
-    window = max(compared(leg), 4 * getattr(rule, "every", 1))
+    first, *others = windows(leg, steps, 4 * getattr(rule, "every", 1))
     asked: ObservedFunctions | None = None
-    first = step_sizes(leg.rows, steps.start, min(len(steps), window))
     if isinstance(observer, Summing):
-        asked = observer.sums(leg.places, steps.start + 1, first).asked
+        asked = observer.sums(
+            leg.places, steps.start + 1, step_sizes(leg.rows, first.start, len(first))
+        ).asked
     kernel = CompositeKernel(leg, rule, asked, patience)
-    for some in (steps[:window], steps[-min(len(steps), window) :]):
+    for some in (first, *others):
         _show(leg, made, rule, kernel, some, asked)
     kernel.follow(rule)
     return FusedComposite(leg, rule, kernel)
