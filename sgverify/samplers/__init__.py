@@ -2,7 +2,7 @@
 
 `reading` runs a definition on tensors, `randomness` has the random streams, `gradients` the gradient estimators, `run` the loop.
 `composites` act around steps (swaps, adaptive weights). `own` runs users' potentials, `intercepted` users' steps with
-prescribed draws, and `fused` runs steps on quadratic targets in one C kernel. `importance` estimates averages of the target.
+prescribed draws, and `fused` runs steps in one C kernel. `importance` estimates averages of the target.
 """
 
 from sgverify.samplers.gradients.estimators import GradientChoice

@@ -147,7 +147,7 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
     room = _room(leg, kept) if isinstance(leg.observer, Keeping) else None
     start = kernel.carried(leg, leg.start[0])
     found, carried, total, taken = kernel.move(leg.start, start, steps.start, len(sizes), sums, room)
-    motion = Motion(leg.bound, leg.clock, (), tape=False)
+    motion = Motion(leg.bound, leg.clock, tape=False)
     # A copy, since the run itself begins at its first step.
     estimator = copy(leg.estimator)
     estimator.resume(start)

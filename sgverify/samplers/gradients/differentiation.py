@@ -173,6 +173,12 @@ class Potential:
         return prior + total
 
     @property
+    def recordable(self) -> bool:
+        """Can a tape record full gradients, since none of them runs torch code of a user?"""
+        own = self.data is not None and not self.tracked_likelihood
+        return self.affine is not None or (self.tracked_prior and not own)
+
+    @property
     def all_data(self) -> tuple[Tensor, Tensor | None]:
         """The data over which sums over all data run, shape (n, w), and their weights, shape (n,), or None."""
         assert self._whole is not None

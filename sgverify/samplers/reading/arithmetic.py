@@ -47,7 +47,7 @@ def add_up(total: Tensor, terms: Tensor) -> Tensor:
     """
     whole = len(terms) // RUN * RUN
     if whole:
-        runs = terms[:whole].unflatten(0, (-1, RUN))
+        runs = terms[:whole].reshape(-1, RUN, *terms.shape[1:])
         while runs.shape[1] > 1:
             runs = runs[:, 0::2] + runs[:, 1::2]
         for place in range(len(runs)):

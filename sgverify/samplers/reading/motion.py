@@ -28,20 +28,19 @@ class Motion:
     """Moves states by a scheme that is bound to tensors.
 
     With `tape`, the first step at a step size runs the definition and computes its constants, and the second step is recorded.
-    The third step is both run and played; if the two agree to the bit, all later steps are played. `fixed` are the tensors in a
-    gradient that do not change. The step from a state may overwrite that state.
+    The third step is both run and played; if the two agree to the bit, all later steps are played. The step from a state may
+    overwrite that state.
     """
 
     def __init__(
         self,
         bound: Bound[Scheme],
         clock: Clock,
-        fixed: Sequence[Tensor],
         *,
         tape: bool,
     ) -> None:
         self._bound, self._clock = bound, clock
-        self._fixed, self._recordable, self._proved = tuple(fixed), tape, False
+        self._recordable, self._proved = tape, False
         self._h: Constant | None = None
         self._rooms: tuple[State, ...] = ()
         self._turn = 0
@@ -97,7 +96,7 @@ class Motion:
             self._recorded, new = record(
                 lambda: self._define(state, drawn, make_grad),
                 (*state, *drawn, *given),
-                self._fixed,
+                (),
                 self._clock,
                 overwritten=len(state),
             )

@@ -94,10 +94,10 @@ class Assembly:
         if self.hooks is not None:
             self.temperatures = self.hooks.temperatures(self.rows, settings)
         self.bound = self._bound_to(tuple(range(len(self.rows))))
-        if settings.compiled is True and (settings.gradient.estimator.noisy or self.potential.affine is None):
+        if settings.compiled is True and (settings.gradient.estimator.noisy or not self.potential.recordable):
             raise ConfigurationError(
                 f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
-                "full gradients of a quadratic potential are compiled; leave compiled=False"
+                "full gradients of a potential that is not torch code of a user are compiled; leave compiled=False"
             )
         # Made here once, so that a gradient estimator that the target does not support is refused before the run.
         self.estimator((0,), scheme.census)

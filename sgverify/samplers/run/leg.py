@@ -148,7 +148,7 @@ class Stepwise:
 
     def __init__(self, leg: Leg, length: int) -> None:
         self._leg, self.length = leg, length
-        self._motion = Motion(leg.bound, leg.clock, leg.fixed, tape=leg.taped)
+        self._motion = Motion(leg.bound, leg.clock, tape=leg.taped)
 
     def move(
         self, state: State, done: int, steps: np.ndarray, h: Constant
@@ -209,8 +209,8 @@ class Leg:
     """A part of a run with a fixed set of rows; it takes the steps in `steps`, counted from 0.
 
     `places` are the indices of the rows in the sweep. `estimator` is the configured gradient estimator, `applied_estimator` the
-    one that the steps use: the same, or the one that the hooks of a composite made from it. `fixed` are the constant tensors in
-    a gradient. `taped`: a tape or a kernel may replace the definition. A chain beyond `farthest` has diverged.
+    one that the steps use: the same, or the one that the hooks of a composite made from it. `taped`: a tape or a kernel may replace
+    the definition. A chain beyond `farthest` has diverged.
     `draws(first, count)` gives the noise of the next steps, one tensor (S, C, d) for each draw.
     """
 
@@ -226,7 +226,6 @@ class Leg:
     hooks: StepHooks | None
     draws: Callable[[int, int], Iterator[Tensor]]
     streams: Callable[[str], Any]
-    fixed: tuple[Tensor, ...]
     taped: bool
     farthest: float
     observer: RunObserver | None

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from sgverify.samplers.fused.choosing import TimedStart, is_candidate, pays
 from sgverify.samplers.fused.driver import fused
@@ -135,7 +134,6 @@ class Ensemble(Assembly):
             hooks,
             partial(self._draws, noise),
             self._streams(alive),
-            self._fixed(),
             self._tape,
             self.farthest,
             observer,
@@ -152,10 +150,6 @@ class Ensemble(Assembly):
             why = self.hooks.why_diverged(place, np.flatnonzero(beyond[place]))
             found[row] = replace(divergence, why=why)
         return whole_groups(found, self.hooks.replicas)
-
-    def _fixed(self) -> tuple[Tensor, ...]:
-        affine = self.potential.affine
-        return () if affine is None else (affine.centre, affine.transposed, affine.offset)
 
     def _length(self, rows: int) -> int:
         """The number of steps per block, such that the random numbers of a block do not exceed _BLOCK."""

@@ -31,7 +31,7 @@ class Settings:
     faster in float32 but reproducible only for the same batch of chains. Minibatches always use "philox".
     `compiled`: "kernel" takes the steps in C generated from the definition, with equal bits (see `fused`); "auto" does so if it is
     possible and the run is long enough to repay the compiler; False never does. True uses torch.compile (full gradients of
-    quadratic potentials), with results that agree up to rounding.
+    potentials that are not torch code of a user), with results that agree up to rounding.
     Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in` takes
     precedence. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), or the rows of B with G^-1 = B B^T, for dynamics with a
     metric.
