@@ -13,6 +13,7 @@ from reports import (
     advised,
     diagnoses,
     false_alarms,
+    kernels,
     picture,
     pools,
     posteriors,
@@ -143,6 +144,10 @@ def _make_references(choice: Choice) -> None:
     references.main([_data("references", choice)])
 
 
+def _make_kernels(choice: Choice) -> None:
+    kernels.make(HERE)
+
+
 def _make_diagnoses(choice: Choice) -> None:
     diagnoses.make(HERE)
 
@@ -214,6 +219,14 @@ _PARTS = (
         5,
         _make_diagnoses,
         diagnoses.render,
+    ),
+    Part(
+        "kernels",
+        ("kernels/kernels.json", "kernels/kernels.md"),
+        "kernels in C and their definitions: schemes, targets and gradient estimators of the catalogues",
+        15,
+        _make_kernels,
+        kernels.render,
     ),
     Part(
         "transcripts",

@@ -172,6 +172,8 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
     for one, other in zip(carried, estimator.carried, strict=True):
         if not torch.equal(one, other.expand(one.shape)):
             raise NotTranslatable("what the gradient estimator carries from step to step is another in C")
+    if far_out(found, leg.farthest) is not None:
+        raise NotTranslatable("a chain diverges in the first steps, which are compared with the definition's")
     if total is not None and not torch.equal(total, expected_total):
         raise NotTranslatable("a test function, or what it counts, is another one in C")
     if room is not None and not all(

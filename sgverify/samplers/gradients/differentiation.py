@@ -1,9 +1,8 @@
 """How are gradients, Hessian products and energies of a target computed on torch from the definition of its potential?
 
-`prior` and `likelihood` are differentiated by the reverse mode, at many points at once; no closed form is written down. Potentials
-that are torch code of a user are differentiated by autograd, as are Hessians. If autograd shows that the gradient is affine in
-theta, `LinearisedGradient` replaces a pass over the data by one product. Energies are float64 for every dtype of the state: swaps
-and weights depend on small differences of large sums.
+`derivatives` differentiates `prior` and `likelihood`. If autograd shows that the gradient is affine in theta, `LinearisedGradient`
+replaces a pass over the data by one product. Energies are float64 for every dtype of the state: swaps and weights depend on small
+differences of large sums.
 """
 
 from __future__ import annotations
@@ -15,111 +14,22 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.samplers.own import functions as _functions  # noqa: F401 - teaches a user's log density to read tensors
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.gradients.derivatives import (
+    gradient_by_autograd,
+    gradient_by_tracking,
+    hessian_product,
+    inner,
+    is_trackable,
+    linearise,
+    of_batch,
+    of_pair,
+    value_of,
+)
 from sgverify.samplers.reading.arithmetic import RUN, add_up, in_order
-from sgverify.samplers.reading.carrier import Chains, product
+from sgverify.samplers.reading.carrier import product
 from sgverify.samplers.reading.constants import lasting
-from sgverify.schemes.definition.abstract_value import VECTOR
-from sgverify.schemes.definition.mathematics import dot
-from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
 from sgverify.targets import Target
-
-
-def of_pair(target: Target, data: Tensor) -> Callable[[Chains], Any]:
-    """The function theta -> likelihood(theta, x) of each datum x; theta has shape (n, *batch, d), data (n, *, d)."""
-    likelihood: Any = target.likelihood
-    x = Chains(data)
-    return lambda theta: likelihood(theta, x)
-
-
-def of_batch(summed: Callable[[Tensor, Tensor], Tensor], data: Tensor) -> Callable[[Chains], Any]:
-    """The function theta -> sum_i likelihood(theta, x_i), theta of shape (*batch, d), by the likelihood's own sum."""
-    return lambda theta: Chains(summed(theta.tensor, data)[..., None])
-
-
-def linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor] | None:
-    """The gradients (n, d) and Hessians (n, d, d) at points (n, d); None if the Hessian may depend on the point."""
-    with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
-        rows = []
-        for i in range(points.shape[1]):
-            row = torch.zeros_like(at)
-            if gradient.requires_grad:
-                (row,) = torch.autograd.grad(
-                    gradient[:, i].sum(), at, create_graph=True, retain_graph=True, materialize_grads=True
-                )
-            if row.requires_grad:
-                return None
-            rows.append(row)
-    return gradient.detach(), torch.stack(rows, dim=1)
-
-
-def gradient_by_autograd(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
-    """The gradients at points; both have shape (*batch, d)."""
-    with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at)
-    return gradient
-
-
-def gradient_by_tracking(potential: Callable[..., Any], points: Tensor, *data: Tensor) -> Tensor:
-    """The gradients of a potential in theta at points, by the reverse mode (`sgverify.schemes.definition.reverse_mode`).
-
-    Points have shape (*batch, d). Data of shape (n, *batch, w), or one that broadcasts to it, give shape (n, *batch, d). Raises
-    `DefinitionError` for a potential that runs on torch tensors alone, or that spreads one number over a wider vector.
-    """
-    theta = Tracked(Chains(points), VECTOR)
-    (found,) = gradient_of(potential(theta, *(Chains(part) for part in data)), [theta])
-    shape = torch.broadcast_shapes(points.shape[:-1], *(part.shape[:-1] for part in data))
-    if not isinstance(found, Chains):
-        return torch.full((*shape, points.shape[-1]), float(found), dtype=points.dtype, device=points.device)
-    if found.tensor.shape[-1] != points.shape[-1]:
-        # A single coordinate that was spread over wider data: the parts of its derivative are not summed.
-        raise DefinitionError(
-            f"a gradient of {found.tensor.shape[-1]} coordinates at a theta of {points.shape[-1]}; expected as many"
-        )
-    return found.tensor.expand(*shape, points.shape[-1])
-
-
-def is_trackable(potential: Callable[..., Any], dim: int, *widths: int) -> bool:
-    """Does a potential run on tracked values, and not on torch tensors alone? It is tried once, at 0."""
-    try:
-        theta, *data = (torch.zeros(1, width, dtype=torch.float64) for width in (dim, *widths))
-        gradient_by_tracking(potential, theta, *data)
-    except (DefinitionError, TypeError, AttributeError):
-        return False
-    return True
-
-
-def hessian_product(function: Callable[[Chains], Any], points: Tensor, vectors: Tensor) -> Tensor:
-    """The Hessian at each point times the vector of that point; points, vectors and result have shape (*batch, d)."""
-    with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
-        if not gradient.requires_grad:
-            return torch.zeros_like(points)
-        # No term couples two points, so that the gradient of the sum over points is the gradient at each.
-        (found,) = torch.autograd.grad((gradient * vectors.detach()).sum(), at, materialize_grads=True)
-    return found
-
-
-def value_of(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
-    """The value at each point, in float64; points of shape (*batch, d) give shape (*batch)."""
-    with torch.no_grad():
-        value: Tensor = function(Chains(points.detach())).tensor
-    return value[..., 0].double()
-
-
-def inner(left: Tensor, right: Tensor) -> Tensor:
-    """sum_k left_k right_k, in the order k = 0, 1, ...; shapes (*batch, d) give shape (*batch)."""
-    value: Tensor = dot(Chains(left), Chains(right)).tensor
-    return value[..., 0]
-
 
 # The most entries of a tensor that a pass over the data creates at once.
 _PIECE = 1 << 20

@@ -7,13 +7,13 @@ import torch
 
 from sgverify.configuration import load_configuration
 from sgverify.errors import DefinitionError
-from sgverify.samplers.gradients.differentiation import (
-    Potential,
+from sgverify.samplers.gradients.derivatives import (
     gradient_by_autograd,
     gradient_by_tracking,
     is_trackable,
     of_pair,
 )
+from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt

@@ -16,7 +16,8 @@ from torch.overrides import handle_torch_function, has_torch_function
 from sgverify.samplers.fused.gradients import TRACED, padded
 from sgverify.samplers.fused.loops import SHARED, LoopText
 from sgverify.samplers.fused.translation import NotTranslatable, translate
-from sgverify.samplers.gradients.differentiation import Potential, of_pair, value_of
+from sgverify.samplers.gradients.derivatives import of_pair, value_of
+from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.reading.arithmetic import RUN
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import Tape, record
