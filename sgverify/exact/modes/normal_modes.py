@@ -184,12 +184,16 @@ class NormalModes:
         With q = |M^(2^m)| < 1 the sum is at most (1 + |M|)(1 + |M^2|)...(1 + |M^(2^(m-1))|)/(1 - q).
         """
         powers, total, hopeless = self.maps, arb(1), arb(2) ** 512
+        if not all(entry.is_finite() for power in powers for entry in power.entries()):
+            raise PrecisionLostError("a mode whose map is not enclosed at this precision")
         for _ in range(_SQUARINGS):
-            norm = max((frobenius(power) for power in powers), key=float)
+            norms = [frobenius(power) for power in powers]
+            # One by one: a norm that is no number is below nothing, and a maximum could pass it over.
+            if not all(norm < hopeless for norm in norms):
+                break
+            norm = max(norms)
             if norm < arb(0.5):
                 return (total / (1 - norm)).upper()
-            if not norm < hopeless:
-                break
             total = (total * (1 + norm)).upper()
             powers = [power * power for power in powers]
         for map_ in self.maps:
@@ -262,7 +266,8 @@ def _spread(polynomial: Polynomial, size: arb, moved: arb) -> arb:
 
 
 def _largest(values: Sequence[arb]) -> arb:
-    return max((abs(value).upper() for value in values), key=float)
+    """The largest absolute value. Upper bounds are exact numbers, which compare exactly, unlike their roundings to floats."""
+    return max(abs(value).upper() for value in values)
 
 
 def _length(vector: arb_mat) -> arb:

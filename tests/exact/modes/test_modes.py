@@ -16,7 +16,7 @@ from sgverify.exact.answers import ModeAnswers, QuadraticAnswers, answers_for
 from sgverify.exact.modes.expansion import common_noise
 from sgverify.exact.modes.normal_modes import NormalModes, Turned
 from sgverify.exact.modes.stationary import stationary_average
-from sgverify.exact.numbers.ball import number
+from sgverify.exact.numbers.ball import PrecisionLostError, number
 from tests.zoo.affine_models import model_of
 
 STEP = fixed_step(0.05)
@@ -100,3 +100,20 @@ def test_eigenvectors_that_are_not_found_leave_the_chain_as_a_whole(monkeypatch:
     found = ModeAnswers(model).stationary_bias(STEP)
     assert found.ball.overlaps(QuadraticAnswers(model).stationary_bias(STEP).ball)
     assert found.error_bound < 1e-15
+
+
+def test_no_mode_is_passed_over_in_a_bound() -> None:
+    modes = object.__new__(NormalModes)
+    small, above = flint.arb_mat([[arb("0.25")]]), arb("0.25") + arb(2) ** -80
+    with flint.ctx.workprec(192):
+        bounds = []
+        for maps in ([small, flint.arb_mat([[above]])], [flint.arb_mat([[above]])]):
+            vars(modes)["maps"] = maps
+            vars(modes).pop("summed_powers", None)
+            bounds.append(modes.summed_powers)
+        # Norms that are one number when rounded to floats.
+        assert bounds[0] >= bounds[1]
+        vars(modes).pop("summed_powers")
+        vars(modes)["maps"] = [small, flint.arb_mat([[arb("nan")]])]
+        with pytest.raises((InstabilityError, PrecisionLostError)):
+            _ = modes.summed_powers
