@@ -29,7 +29,6 @@ def is_candidate(leg: Leg) -> bool:
         settings.compiled == "auto"
         and leg.taped
         and settings.generator == "philox"
-        and settings.coupled != "brownian"
         and leg.start[0].device.type == "cpu"
         and isinstance(observer, Summing | Keeping | None)
     )

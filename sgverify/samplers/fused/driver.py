@@ -104,8 +104,6 @@ def _check(leg: Leg) -> None:
     settings, device = leg.settings, leg.start[0].device
     if device.type != "cpu" or settings.generator != "philox":
         raise NotTranslatable(f"generator={settings.generator!r} on {device}")
-    if settings.coupled == "brownian":
-        raise NotTranslatable("coupled='brownian'")
     if not leg.taped:
         raise NotTranslatable("tape=False")
 

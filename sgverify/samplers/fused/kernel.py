@@ -38,10 +38,8 @@ class Kernel:
         gradient = kernel_gradient(estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
         if scheme.census.hessians:
             raise NotTranslatable("Hessian-vector products")
-        if not all(law.normal for law in scheme.laws):
-            raise NotTranslatable("draws of another law than the normal one")
         self._bound, self._clock, self._gradient = leg.bound, leg.clock, gradient
-        self._noise = leg.streams("noise")
+        self._noise, self._draws = leg.streams("noise"), leg.draws
         self._batches = (
             leg.streams(leg.settings.gradient.kind) if gradient.minibatches and gradient.iid else None
         )
@@ -55,6 +53,8 @@ class Kernel:
             self._noise.chains,
             iid=gradient.iid or not gradient.minibatches,
             noisy=gradient.noisy,
+            # Increments of one path, and draws of other laws, are drawn outside of the kernel.
+            handed=leg.settings.coupled == "brownian" or not all(law.normal for law in scheme.laws),
             adds=gradient.adds or not gradient.minibatches,
             carried=gradient.widths,
             refresh=gradient.refresh,
@@ -94,8 +94,11 @@ class Kernel:
     @property
     def outside(self) -> int:
         """The number of random numbers of a step that are drawn outside of the kernel."""
-        each = 0 if self._shape.iid and not self._shape.noisy else self._shape.minibatches * self._shape.batch
-        return each * (self._shape.dim if self._shape.noisy else 1) * self._rows * len(self._noise.chains)
+        shape = self._shape
+        each = 0 if shape.iid and not shape.noisy else shape.minibatches * shape.batch
+        each *= shape.dim if shape.noisy else 1
+        each += shape.draws * shape.dim if shape.handed else 0
+        return each * self._rows * len(self._noise.chains)
 
     def meet(self, h: Constant) -> None:
         """Recompute the kernel's constants from the definition for the step sizes h. Raises `NotTranslatable`."""
@@ -140,6 +143,7 @@ class Kernel:
         indices, noise = self._indices(first, count), self._gradient.noise(first, count)
         # Rows that share a stream share what is drawn.
         noise = None if noise is None else noise.expand(-1, self._rows, -1, -1).contiguous()
+        handed = self._handed(first, count)
         taken = count
         while True:
             after = [torch.empty_like(tensor) for tensor in before]
@@ -147,7 +151,9 @@ class Kernel:
                 None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
             )
             written = tuple(tensor.clone(memory_format=torch.contiguous_format) for tensor in table)
-            beyond = self._advance(before, after, first, taken, sums, total, room, indices, noise, written)
+            beyond = self._advance(
+                before, after, first, taken, sums, total, room, indices, handed, noise, written
+            )
             if beyond in (0, taken):
                 found = tuple(tensor.mT for tensor in after)
                 return found[: len(state)], (*written, *found[len(state) :]), total, taken
@@ -166,6 +172,13 @@ class Kernel:
         shape = (len(found), self._rows, len(self._noise.chains))
         return np.ascontiguousarray(np.broadcast_to(found, shape))
 
+    def _handed(self, first: int, count: int) -> Tensor | None:
+        """The draws of these steps, shape (count draws, S, d, C), if they are drawn outside of the kernel."""
+        if not self._shape.handed or not self._shape.draws:
+            return None
+        drawn = torch.stack(list(self._draws(first, count))).to(self._dtype).mT
+        return drawn.expand(-1, self._rows, -1, len(self._noise.chains)).contiguous()
+
     def _advance(
         self,
         before: list[Tensor],
@@ -176,6 +189,7 @@ class Kernel:
         total: Tensor | None,
         room: Room | None,
         indices: np.ndarray | None,
+        handed: Tensor | None,
         added: Tensor | None,
         written: tuple[Tensor, ...],
     ) -> int:
@@ -213,6 +227,7 @@ class Kernel:
                 tables.across.data_ptr(),
                 None if tables.weights is None else tables.weights.data_ptr(),
                 None if indices is None else indices.ctypes.data,
+                None if handed is None else handed.data_ptr(),
                 None if added is None else added.data_ptr(),
                 written[0].data_ptr() if written else None,
                 self._farthest,
@@ -278,7 +293,7 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     function = library.advance
     function.restype = whole
     sizes, keys, arrays = [whole] * 5, [address, whole, address, whole], [address] * 3
-    data = [whole, address, address, whole, *[address] * 7]
+    data = [whole, address, address, whole, *[address] * 8]
     function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 6]
     return function
 

@@ -36,8 +36,9 @@ class KernelShape:
     """The sizes for which a kernel is made.
 
     A step uses `minibatches` minibatches of `batch` data each; both are 0 for full gradients. `carried` are the widths of what
-    the gradient estimator carries from step to step, and recomputes every `refresh` steps; with a `table` of each
-    datum's last gradient, they are its sum.
+    the gradient estimator carries from step to step, and recomputes every `refresh` steps; with a `table` of each datum's last
+    gradient, they are its sum. The draws of a step are normal numbers of one stream, drawn in the kernel, unless they are
+    `handed` to it.
     """
 
     dtype: torch.dtype
@@ -49,6 +50,7 @@ class KernelShape:
     iid: bool = True
     adds: bool = True
     noisy: bool = False
+    handed: bool = False
     carried: tuple[int, ...] = ()
     refresh: int = 0
     table: bool = False
@@ -183,6 +185,7 @@ def definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:
         "ADDS": int(shape.adds),
         "TABLE": int(shape.table),
         "NOISY": int(shape.noisy),
+        "HANDED": int(shape.handed),
         "IID": int(shape.iid),
         "RUN": RUN,
         "HALVINGS": RUN.bit_length() - 1,

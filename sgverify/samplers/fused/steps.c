@@ -33,17 +33,18 @@ static void enter_minibatches(real *table, i64 size, int from, int to, struct in
 
 /* `count` steps of every chain of every row, from step `first` on (counted from 0).
 
-   States and what the gradient estimator carries have the shape (S, width, C); `constants` (K or 1, S, CONSTANTS).
-   `table`, shape (S, C, N, DIM), is written over. `size` data lie in `data` and, those of a run side by side, in `data_across`, with `data_weights` if
-   they count differently; `indices`, shape (count MINIBATCHES BATCH, S, C), are the data of the minibatches unless they are
-   drawn here; `added`, shape (count MINIBATCHES, S, DIM, C), is noise that gradients add. Returns 0, or the number of the first
-   step after which an entry of a state is NaN or beyond `bound`. Nothing that is given is written over. States of the first row
-   after steps marked in `kept` are written to `kept_states`, shape (steps kept, C, width), NULL for a variable that is not kept. */
+   States and what the gradient estimator carries have the shape (S, width, C); `constants` (K or 1, S, CONSTANTS). `table`, shape
+   (S, C, N, DIM), is written over. `size` data lie in `data` and, those of a run side by side, in `data_across`, with
+   `data_weights` if they count differently; `indices`, shape (count MINIBATCHES BATCH, S, C), are the data of the minibatches
+   unless they are drawn here; `handed`, shape (count DRAWS, S, DIM, C), are the step's draws unless they are drawn here, and
+   `added`, shape (count MINIBATCHES, S, DIM, C), is noise that gradients add. Returns 0, or the number of the first step after
+   which an entry of a state is NaN or beyond `bound`. Nothing else that is given is written over. States of the first row after
+   steps marked in `kept` are written to `kept_states`, shape (steps kept, C, width), NULL for a variable that is not kept. */
 EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys, i64 noise_stride,
             const u64 *batch_keys, i64 batch_stride, const real *const *before, real *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *deviations, i64 size,
             const real *offset, const real *data, const real *data_across, const real *data_weights,
-            const uint32_t *indices, const real *added, real *table,
+            const uint32_t *indices, const real *handed, const real *added, real *table,
             real bound, const double *weights, const uint8_t *counted, const double *sums_before,
             double *sums_after, const uint8_t *kept, real *const *kept_states)
 {
@@ -58,6 +59,7 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
             DECLARE_STATE
             real z[DRAWS + 1][DIM][WIDTH], g[MINIBATCHES + 1][DIM][WIDTH];
             double sums[OBSERVED + 1][WIDTH];
+            memset(z, 0, sizeof z);
             memset(g, 0, sizeof g);
             memset(sums, 0, sizeof sums);
             LOAD_STATE
@@ -77,7 +79,13 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
                 const real *c = constants + k * constants_stride + s * CONSTANTS;
                 BEGIN
                 for (int draw = 0; draw < DRAWS; draw++)
+#if HANDED
+                    for (int j = 0; j < DIM; j++)
+                        for (int l = from; l < to; l++)
+                            z[draw][j][l] = handed[(((k * DRAWS + draw) * rows + s) * DIM + j) * chains + at + l];
+#else
                     take_normals(&normals, ((first + k) * DRAWS + draw) * DIM, z[draw]);
+#endif
 #if MINIBATCHES && ADDS
                 for (int m = 0; m < MINIBATCHES; m++)
 #if NOISY

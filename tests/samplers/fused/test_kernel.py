@@ -196,7 +196,8 @@ def test_a_kernel_is_built_only_where_that_pays(line: Target, monkeypatch: pytes
     """A run of 100 steps beside those of its proof, for a kernel that is built, or takes longer than the run to build."""
     made: list[bool] = []
     monkeypatch.setattr(driver, "_proved", lambda leg, patience: made.append(patience >= compiling.SLOWEST))
-    proof = choosing.WINDOWS * choosing.compared(first_leg(line, 100))
+    tried = first_leg(line, 100)
+    proof = sum(map(len, choosing.windows(tried, tried.steps)))
     leg = first_leg(line, 100 + proof)
     monkeypatch.setattr(driver, "Fused", lambda *given: given)
     for pace in (None, choosing.PROVED / 101, choosing.PROVED / 99, compiling.SLOWEST / 99):
@@ -245,12 +246,36 @@ def test_a_kernel_with_a_bug_is_never_used(
     ("how", "reason"),
     [
         ({"generator": "native"}, "generator='native'"),
-        ({"coupled": "brownian"}, "coupled='brownian'"),
     ],
 )
 def test_what_has_no_kernel_is_refused_by_name(many_data: Target, how: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         run(ABOBA, many_data, fixed([0.01, 0.02], [9]), **how)
+
+
+@scheme(langevin)
+def by_signs(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    return theta - h * grad(theta) + sqrt(T * h) * (noise.two_point() + noise())
+
+
+@pytest.mark.parametrize(("subject", "coupled"), [(ABOBA, "brownian"), (by_signs, True), (by_signs, False)])
+def test_draws_that_are_handed_to_a_kernel_have_the_bits_of_the_definition(
+    space: Target, subject: Any, coupled: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Increments of one Brownian path, and draws of other laws than the normal one."""
+    rows = [Row(Fixed(0.02), (9,)), Row(Fixed(0.01), (40,))]
+    how = {"coupled": coupled, "dtype": "float32"}
+    plain = run(subject, space, rows, False, **how)
+    assert np.array_equal(run(subject, space, rows, **how), plain)
+    honest = compiling.build
+
+    def planted(text: str, *given: Any) -> Any:
+        assert "(((k * DRAWS" in text
+        return honest(text.replace("handed[(((k * DRAWS", "handed[(((0 * DRAWS"), *given)
+
+    monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
+    with pytest.raises(ConfigurationError, match="end at another"):
+        run(subject, space, rows, **how)
 
 
 def test_a_tensor_s_exponential_has_the_bits_of_the_definition(line: Target) -> None:
