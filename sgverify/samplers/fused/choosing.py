@@ -50,7 +50,8 @@ def windows(leg: Leg, steps: range, least: int = 1) -> list[range]:
     for kind, renewal in enumerate(leg.estimator.renewals(steps.start)):
         if all(leg.estimator.renewals(window.start)[kind] >= window.stop for window in found):
             found += [range(max(steps.start, renewal - MOVED), renewal + 1)] if renewal < steps.stop else []
-    return found
+    # In order: a source of permutations keeps the present one only.
+    return sorted(found, key=lambda window: window.start)
 
 
 def compared(leg: Leg) -> int:

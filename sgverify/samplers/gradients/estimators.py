@@ -177,14 +177,9 @@ class MinibatchEstimator(Estimator):
 
     def renewals(self, first: int) -> tuple[int, ...]:
         """See `Estimator.renewals`: permutations of the source, and their direction."""
-        length = 0 if self.cancels else getattr(self.source, "length", 0)
-        if not length:
-            return ()
+        periods = () if self.cancels else getattr(self.source, "periods", ())
         # A sweep ends within a step if its minibatches are no multiple of those of a step.
-        return tuple(
-            (first * self._per_step // period + 1) * period // self._per_step
-            for period in (length, 2 * length)
-        )
+        return tuple((first * self._per_step // each + 1) * each // self._per_step for each in periods)
 
     def given(self, step: int) -> tuple[Tensor, ...] | None:
         """See `Estimator.given`: the data of each minibatch, or what they add to the full gradient if it is affine."""

@@ -85,13 +85,13 @@ class Reshuffle:
         self._epoch, self._order = -1, torch.empty(0)
 
     @property
-    def length(self) -> int:
-        """The number of minibatches in one sweep over the data."""
-        return self._size // self._batch
+    def periods(self) -> tuple[int, ...]:
+        """The numbers of minibatches after which a new sweep begins: of another permutation, or in the other direction."""
+        return (self._size // self._batch,)
 
     def block(self, first: int, count: int) -> Tensor:
         """See `Minibatches`."""
-        length = self.length
+        length = self.periods[0]
         pieces = []
         while count:
             epoch, place = divmod(first, length)
@@ -124,9 +124,14 @@ class Symmetric(Reshuffle):
     Leimkuhler, arXiv 2410.19780, symmetric minibatch splitting.
     """
 
+    @property
+    def periods(self) -> tuple[int, ...]:
+        """See `Reshuffle.periods`: the way back, and a new permutation."""
+        return (self._size // self._batch, 2 * (self._size // self._batch))
+
     def block(self, first: int, count: int) -> Tensor:
         """See `Minibatches`."""
-        length = self.length
+        length = self.periods[0]
         places = []
         for number in range(first, first + count):
             sweep, place = divmod(number, 2 * length)
