@@ -2,7 +2,8 @@
 
 What is derived from a subject (its stability limit, the step that keeps the widths) lies with the subject, so that the latest ones
 are kept. A subject is known again by its scheme, by the formula that the scheme prints now, and by every key of its configuration
-but those of `FREE`. Targets made in Python, in a user's file or of a data file are never known again: they may have changed.
+but those of `FREE`; data of a file by their hash. Targets made in Python or in a user's file are never known again: they may have
+changed.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def _key(subject: Subject) -> str | None:
     """What a subject is known by; None if it cannot be known again."""
     given = _given(subject.configuration)
     target = given.get("target", {})
-    if is_own(target.get("name", "")) or "file" in target:
+    # The configuration holds the hash of a data file that was read.
+    if is_own(target.get("name", "")) or ("file" in target and "sha256" not in target):
         return None
     # The formula, since a definition may read numbers of its module, which may have changed.
     with suppress(SgverifyError, TypeError):

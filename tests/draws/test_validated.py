@@ -95,6 +95,9 @@ def test_what_may_have_changed_is_validated_anew(
     for number in range(2):
         data.write_text(f"1.0\n2.0\n{number}.5\n")
         found = prepared(target={"file": str(data)})
+        # The same data again, in a file written anew, are known.
+        data.write_text(f"1.0\n2.0\n{number}.5\n")
+        found = prepared(target={"file": str(data)})
         assert found.subject.target.data is not None
         assert found.subject.target.data[-1, 0] == number + 0.5
     assert len(asked) == 4

@@ -53,15 +53,20 @@ class SumText:
         """
         place = f"{result}i"
         datum, statements = self._datum(theta, source, result)
-        entered = "" if again else f"entering[{source}][{place}][j][l] = {datum};"
+        # Chain by chain, as the table lies: a gradient is found at once, and used coordinate by coordinate.
+        found = "latest" if again else f"entering[{source}][{place}]"
+        own = f"for (int l = from; l < to; l++) for (int j = 0; j < {self.dim}; j++)"
         lines = [
-            f"memset({result}, 0, sizeof {result});",
+            "memset(change, 0, sizeof change);",
             *statements,
-            f"for (int l = from; l < to; l++) for (int j = 0; j < {self.dim}; j++) {{",
-            f"const real {result}a = own_table[(l * size + {result}c[l]) * {self.dim} + j];",
-            f"{result}[j][l] = {result}[j][l] + ({datum} - {result}a); {entered}",
+            f"for (int j = 0; j < {self.dim}; j++) EACH(l) {found}[l][j] = {datum};",
+            "for (int l = from; l < to; l++) {",
+            f"const real *const {result}a = own_table + (l * size + {result}c[l]) * {self.dim};",
+            f"for (int j = 0; j < {self.dim}; j++) change[l][j] = change[l][j] + ({found}[l][j] - {result}a[j]);",
             "}",
             "}",
+            f"memset({result}, 0, sizeof {result});",
+            f"{own} {result}[j][l] = change[l][j];",
         ]
         return LoopText([f"real {result}[{self.dim}][WIDTH];"], "\n".join(lines))
 

@@ -13,21 +13,29 @@ static void sum_table(const real *table, i64 size, int from, int to, real (*sum)
     }
 }
 
-/* The gradients of the step's minibatches enter the table, and its sum, one after the other. */
+/* The gradients of the step's minibatches, [minibatch][datum][chain][coordinate], enter the table and its sum one by one. */
 static void enter_minibatches(real *table, i64 size, int from, int to, struct index_source *source, i64 step,
-                              real (*entering)[BATCH][DIM][WIDTH], real (*sum)[WIDTH])
+                              real (*entering)[BATCH][WIDTH][DIM], real (*sum)[WIDTH])
 {
+    static _Thread_local real own[WIDTH][DIM];
+    for (int l = from; l < to; l++)
+        for (int j = 0; j < DIM; j++)
+            own[l][j] = sum[j][l];
     for (int m = 0; m < MINIBATCHES; m++)
         for (int b = 0; b < BATCH; b++) {
             const uint32_t *index = take_indices(source, (step * MINIBATCHES + m) * BATCH + b, from, to);
             for (int l = from; l < to; l++) {
-                real *entry = table + (l * size + index[l]) * DIM;
+                real *restrict entry = table + (l * size + index[l]) * DIM;
+                const real *restrict found = entering[m][b][l];
                 for (int j = 0; j < DIM; j++) {
-                    sum[j][l] = sum[j][l] + (entering[m][b][j][l] - entry[j]);
-                    entry[j] = entering[m][b][j][l];
+                    own[l][j] = own[l][j] + (found[j] - entry[j]);
+                    entry[j] = found[j];
                 }
             }
         }
+    for (int l = from; l < to; l++)
+        for (int j = 0; j < DIM; j++)
+            sum[j][l] = own[l][j];
 }
 #endif
 
@@ -72,7 +80,7 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
             chosen.start = first * MINIBATCHES * BATCH, chosen.end = (first + count) * MINIBATCHES * BATCH;
             i64 kept_so_far = 0;
 #if TABLE
-            static _Thread_local real entering[MINIBATCHES][BATCH][DIM][WIDTH];
+            static _Thread_local real entering[MINIBATCHES][BATCH][WIDTH][DIM], change[WIDTH][DIM], latest[WIDTH][DIM];
             real *const own_table = table + (s * chains + at) * size * DIM;
 #endif
             for (i64 k = 0; k < count; k++) {

@@ -101,7 +101,7 @@ BUGS = {
         "(place - source->start) % 20 * source->stride",
         "reshuffle",
     ),
-    "the table keeps its first gradients": ("entry[j] = entering[m][b][j][l];", ";", "saga"),
+    "the table keeps its first gradients": ("entry[j] = found[j];", ";", "saga"),
     "the table's sum is never recomputed": ("(first + k) % 2 == 0) sum_table", "0) sum_table", "saga"),
     "gradients enter that are not the first": ("entering[0][", "entering[1][", "saga"),
     "noise of another step": ("added[(((k * ", "added[(((0 * ", "additive"),
