@@ -89,7 +89,7 @@ class SumText:
                 ]
             halves.append("}")
         return [
-            f"real {result}h[HALVINGS][{self.dim}][WIDTH];" if halves else "",
+            f"static _Thread_local real {result}h[HALVINGS][{self.dim}][WIDTH];" if halves else "",
             *statements,
             f"real {held}[{self.dim}][WIDTH];",
             f"{every} {held}[j][l] = {datum};",
@@ -151,7 +151,11 @@ class SumText:
             text = f"{moved.text}\n{every} {result}g[j][l] = {moved.results[0]};"
             parted = Parted([("real", f"{result}g", self.dim)], text, [], f"{result}g[j][l]")
         return [
-            *(f"{kind} {name}all[RUN][{width}][WIDTH];" for kind, name, width in parted.arrays),
+            # Too large for the stack of every thread.
+            *(
+                f"static _Thread_local {kind} {name}all[RUN][{width}][WIDTH];"
+                for kind, name, width in parted.arrays
+            ),
             f"for (; {run} + RUN <= {self.size}; {run} += RUN) {{",
             f"const real *const {rows} = data + ({self._first} + {run}) * {self.width};",
             "for (int n = 0; n < RUN; n++) {",

@@ -6,6 +6,7 @@ The text holds the random variates and the steps, with the recorded definition a
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -141,12 +142,31 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
     lines = [*definitions(shape, len(step.constants), observed), c_text("variates.c"), c_text("streams.c")]
     for line in c_text("steps.c").splitlines():
         lines.append(parts.get(line.strip(), line))
-    return with_functions("\n".join(lines) + "\n")
+    return with_functions(off_the_stack("\n".join(lines) + "\n"))
 
 
 def program_of_streams(shape: KernelShape) -> str:
     """The C text of a library that draws the numbers of streams, and takes no steps."""
     return "\n".join(["#define STREAMS", *definitions(shape, 0, 0), c_text("variates.c")]) + "\n"
+
+
+MOST_ON_STACK = 1 << 17
+"""The most bytes of arrays that a kernel keeps on the stack, of which threads may have little."""
+
+_ARRAYS = re.compile(
+    r"^(\s*)((?:real|double|float) (\w+(?:\[[^\]]*\])+(?:, \w+(?:\[[^\]]*\])+)*);)", re.MULTILINE
+)
+
+
+def off_the_stack(text: str) -> str:
+    """The C text with its arrays in memory of the thread's own, if they take more than `MOST_ON_STACK`."""
+    sizes = {"CELL": 2 * ROWS, **dict(re.findall(r"^#define (\w+) (\d+)$", text, re.MULTILINE))}
+    needed = 0
+    for _, _, declared in _ARRAYS.findall(text):
+        for array in declared.split(", "):
+            lengths = [length.split(" + ") for length in re.findall(r"\[([^\]]*)\]", array)]
+            needed += 8 * math.prod(sum(int(sizes.get(part, part)) for part in parts) for parts in lengths)
+    return _ARRAYS.sub(r"\1static _Thread_local \2", text) if needed > MOST_ON_STACK else text
 
 
 def _moved(moved: Translated, held: Sequence[tuple[str, int]]) -> str:

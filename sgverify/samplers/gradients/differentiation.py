@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -65,7 +66,7 @@ class Potential:
         self.tracked_likelihood = target.likelihood is not None and is_trackable(
             target.likelihood, target.dim, 1 if target.data is None else target.data.shape[1]
         )
-        affine = read_affine(target) if hoist else None
+        affine = affine_of(target) if hoist else None
         self.affine: LinearisedGradient | None = None if affine is None else affine.to(dtype, device)
         self._exact = None if affine is None else affine.to(torch.float64, device)
         # The gradient of a quadratic potential is often 0 at its mean.
@@ -279,6 +280,18 @@ class LinearisedGradient:
         deviations, heights = (None if x is None else x.to(device) for x in (self.deviations, self.heights))
         height = lasting(self.height.to(device))
         return LinearisedGradient(transposed, centre, offset, deviations, height, heights)
+
+
+_READ: WeakKeyDictionary[Target, LinearisedGradient | None] = WeakKeyDictionary()
+
+
+def affine_of(target: Target) -> LinearisedGradient | None:
+    """The affine gradient of a target (`read_affine`), which takes passes over all data and is read once."""
+    if not isinstance(target, Target):
+        return read_affine(target)
+    if target not in _READ:
+        _READ[target] = read_affine(target)
+    return _READ[target]
 
 
 def read_affine(target: Target) -> LinearisedGradient | None:

@@ -34,7 +34,7 @@ from sgverify.exact.series.branches import on_every_branch
 from sgverify.exact.transfer.plane.interpreter import Noisy
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.abstract_value import SCALAR
-from sgverify.schemes.definition.gradient import Tracked, gradient_of
+from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.surd import Surd, sqrt_of_rational
 from sgverify.testing.profiles import examples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -169,3 +170,28 @@ def test_torch_code_of_a_user_is_refused_by_name() -> None:
 
     with pytest.raises(ConfigurationError, match="torch code of a user|comes from outside"):
         run(find_scheme("sgld-euler"), own.target())
+
+
+@pytest.mark.power
+def test_a_kernel_of_many_coordinates_fits_a_thread_with_a_small_stack(make_target: Any) -> None:
+    """Its arrays, some hundred of kilobytes each, are no stack's."""
+    target, found = make_target("logistic-regression", dim=64, size=20), []
+    settings = Settings(chains=18, compiled="kernel", gradient=GradientChoice("svrg", batch=5))
+    before = threading.stack_size(512 << 10)
+    try:
+        thread = threading.Thread(
+            target=lambda: found.append(
+                sample(
+                    find_scheme("sghmc-baoab"),
+                    target,
+                    fixed([1e-3], [3]),
+                    observables=TESTS,
+                    settings=settings,
+                )
+            )
+        )
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert np.isfinite(found[0].values).all()
