@@ -146,6 +146,9 @@ def _attributes(
     if "test_function" not in configuration.model_fields_set:
         # Nothing is averaged here; written out, the default would be refused for vectors.
         keys.pop("test_function")
+    if not command:
+        # The target was made in Python: the configuration cannot build it, and must not name another one.
+        keys["target"] = {"name": target.name}
     return {
         "scheme": reference,
         "target": target.name,

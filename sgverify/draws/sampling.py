@@ -95,7 +95,10 @@ def sample(
         _LOG.warning(line)
     if sampling.note:
         _LOG.info(sampling.note)
-    return sampling.draw(progress, out=out)
+    draws = sampling.draw(progress, out=out)
+    if draws.attrs["diverged"]:
+        _LOG.warning(f"{draws.attrs['diverged']}: the draws end there; take a smaller schedule.step")
+    return draws
 
 
 @dataclass(frozen=True, eq=False)

@@ -123,7 +123,7 @@ def test_many_coordinates_are_summarised_on_one_screen() -> None:
     assert text.endswith("... and 30 more coordinates")
 
 
-def test_a_divergence_is_named_and_not_averaged() -> None:
+def test_a_divergence_is_named_and_not_averaged(caplog: pytest.LogCaptureFixture) -> None:
     draws = sgverify.sample(
         "sgld-euler", target={"name": "quartic"}, schedule={"step": 0.3}, chains=4, steps=20_000, start=0.0
     )
@@ -131,6 +131,8 @@ def test_a_divergence_is_named_and_not_averaged() -> None:
     flagged = np.argwhere(draws.sample_stats.diverging.values)
     assert flagged.tolist() == [[chain, draws.posterior.sizes["draw"] - 1]]
     assert np.isfinite(draws.posterior.theta).all()
+    assert "diverged at step" in caplog.text
+    assert "take a smaller schedule.step" in caplog.text
     assert "diverged at step" in summarise_draws(draws)
     assert "mean" not in summarise_draws(draws)
     assert table_of(draws) == {}
@@ -204,6 +206,8 @@ def test_the_parameters_of_a_module_keep_their_names_and_shapes(tmp_path: Path) 
         np.testing.assert_array_equal(found["2.weight"], draws.posterior["2.weight"])
     same = sgverify.sample("sghmc-euler", json.loads(draws.attrs["configuration"]), target=target)
     np.testing.assert_array_equal(same.posterior["0.bias"], draws.posterior["0.bias"])
+    # The configuration cannot build a target that was made in Python, and names no other one.
+    assert json.loads(same.attrs["configuration"])["target"] == {"name": target.name}
     with pytest.raises(ConfigurationError, match="a target that is made already"):
         draw(target={"name": name, "dim": 3})
 
