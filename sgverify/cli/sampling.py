@@ -103,7 +103,7 @@ def sample(
         click.echo(f"{attributes['diverged']}; the draws end before that step", err=True)
         return VIOLATES
     if stopped:
-        click.echo(f"stopped at step {attributes['steps_done']:,}; the draws so far are complete", err=True)
+        click.echo(f"stopped at step {attributes['steps_done']:,}; the draws up to it are kept", err=True)
         return INTERRUPTED
     return 0
 
