@@ -76,11 +76,7 @@ class Kernel:
                 batch=self._shape.batch,
                 patience=patience,
             )
-        farthest = leg.farthest
-        limit = np.array(farthest).astype(str(dtype).removeprefix("torch."))
-        # The largest number of the dtype that does not exceed the bound.
-        below = np.nextafter(limit, np.array(0, limit.dtype))
-        self._farthest = float(limit if float(limit) <= farthest else below)
+        self._farthest = largest_within(leg.farthest, dtype)
         self._text, self._patience = "", patience
         self._call: Any = None
         self._numbers = np.empty(0)
@@ -113,15 +109,8 @@ class Kernel:
         fixed = (*tape.fixed, *self._fixed[0], *self._fixed[1])
         if any(tensor.dtype != self._dtype for tensor in fixed):
             raise NotTranslatable("a constant of another dtype than the state's")
-        self._flat = torch.cat(
-            [tensor.flatten() for tensor in (*fixed, torch.zeros(1, dtype=self._dtype))]
-        ).contiguous()
-        longest = max((len(constant.value) for constant in tape.constants), default=1)
-        values = [np.broadcast_to(constant.value, (longest, self._rows)) for constant in tape.constants]
-        stacked = np.stack(values, axis=-1) if values else np.zeros((1, self._rows, 1))
-        self._numbers = np.ascontiguousarray(
-            torch.from_numpy(np.ascontiguousarray(stacked)).to(self._dtype).numpy()
-        )
+        self._flat = side_by_side(fixed, self._dtype)
+        self._numbers = numbers_of(tape.constants, self._rows, self._dtype)
 
     def move(
         self,
@@ -282,6 +271,26 @@ class Kernel:
         return record(lambda: asked.evaluate(state), state, (), Clock())[0]
 
 
+def largest_within(bound: float, dtype: torch.dtype) -> float:
+    """The largest number of the dtype that does not exceed the bound."""
+    limit = np.array(bound).astype(str(dtype).removeprefix("torch."))
+    below = np.nextafter(limit, np.array(0, limit.dtype))
+    return float(limit if float(limit) <= bound else below)
+
+
+def side_by_side(tensors: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
+    """The entries of all tensors, one after the other, and a 0, so that there is always one."""
+    return torch.cat([*(tensor.flatten() for tensor in tensors), torch.zeros(1, dtype=dtype)]).contiguous()
+
+
+def numbers_of(constants: Sequence[Constant], rows: int, dtype: torch.dtype) -> np.ndarray:
+    """The values of a tape's constants in the dtype of the state, shape (K or 1, S, constants)."""
+    longest = max((len(constant.value) for constant in constants), default=1)
+    values = [np.broadcast_to(constant.value, (longest, rows)) for constant in constants]
+    stacked = np.stack(values, axis=-1) if values else np.zeros((1, rows, 1))
+    return np.ascontiguousarray(torch.from_numpy(np.ascontiguousarray(stacked)).to(dtype).numpy())
+
+
 def _size(tensors: Sequence[Tensor]) -> int:
     return sum(tensor.numel() for tensor in tensors)
 
@@ -298,4 +307,12 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     return function
 
 
-__all__ = ["CannotBuild", "Kernel", "NotRecordable", "NotTranslatable"]
+__all__ = [
+    "CannotBuild",
+    "Kernel",
+    "NotRecordable",
+    "NotTranslatable",
+    "largest_within",
+    "numbers_of",
+    "side_by_side",
+]

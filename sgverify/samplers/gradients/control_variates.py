@@ -87,11 +87,6 @@ class TableEstimator(MinibatchEstimator):
         """See `Estimator.renewals`: the next sum of the whole table."""
         return ((first // self._again + 1) * self._again, *super().renewals(first))
 
-    @property
-    def cancels(self) -> bool:
-        """See `MinibatchEstimator.cancels`."""
-        return False
-
     def prepare(self, first: int, count: int) -> None:
         """Draw the minibatches."""
         self._first = first

@@ -23,6 +23,7 @@ from sgverify.samplers.fused.composites.program import (
 )
 from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
+from sgverify.samplers.fused.kernel import largest_within, numbers_of, side_by_side
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
@@ -111,9 +112,7 @@ class CompositeKernel:
         self._observed = self._trace_observed()
         self._tables = gradient.tables()
         self._energy_tables = rule.energies.tables()
-        limit = np.array(leg.farthest).astype(str(self._dtype).removeprefix("torch."))
-        below = np.nextafter(limit, np.array(0, limit.dtype))
-        self._farthest = float(limit if float(limit) <= leg.farthest else below)
+        self._farthest = largest_within(leg.farthest, self._dtype)
         self._text = ""
         self._call: Any = None
         self._numbers, self._flat, self._wide = np.empty(0), torch.empty(0), torch.empty(0)
@@ -152,12 +151,9 @@ class CompositeKernel:
         if text != self._text:
             self._text, self._call = text, _function(build(text, self._patience), real)
         fixed = [tensor for tape in tapes if tape is not None for tensor in tape.fixed]
-        self._flat = _flat([x for x in fixed if x.dtype == real], real)
-        self._wide = _flat([x for x in fixed if x.dtype != real], torch.float64)
-        longest = max((len(constant.value) for constant in step.constants), default=1)
-        values = [np.broadcast_to(constant.value, (longest, self._groups)) for constant in step.constants]
-        stacked = np.stack(values, axis=-1) if values else np.zeros((1, self._groups, 1))
-        self._numbers = np.ascontiguousarray(torch.from_numpy(np.ascontiguousarray(stacked)).to(real).numpy())
+        self._flat = side_by_side([x for x in fixed if x.dtype == real], real)
+        self._wide = side_by_side([x for x in fixed if x.dtype != real], torch.float64)
+        self._numbers = numbers_of(step.constants, self._groups, real)
 
     def move(
         self, state: State, first: int, steps: np.ndarray, sums: Sums | None, place: int
@@ -335,10 +331,6 @@ class CompositeKernel:
 def _interleaved(replicas: Sequence[Tensor]) -> Tensor:
     """The rows of all groups, the replicas of a group side by side, in the memory layout of states."""
     return torch.stack([tensor.mT for tensor in replicas], dim=1).flatten(0, 1).mT
-
-
-def _flat(tensors: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
-    return torch.cat([*(tensor.flatten() for tensor in tensors), torch.zeros(1, dtype=dtype)]).contiguous()
 
 
 def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
