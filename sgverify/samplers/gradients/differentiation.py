@@ -287,8 +287,6 @@ _READ: WeakKeyDictionary[Target, LinearisedGradient | None] = WeakKeyDictionary(
 
 def affine_of(target: Target) -> LinearisedGradient | None:
     """The affine gradient of a target (`read_affine`), which takes passes over all data and is read once."""
-    if not isinstance(target, Target):
-        return read_affine(target)
     if target not in _READ:
         _READ[target] = read_affine(target)
     return _READ[target]
