@@ -23,6 +23,7 @@ from sgverify.samplers.composites.hooks import Stage, StepHooks, hooks_of
 from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
 from sgverify.samplers.randomness.variates import indices
 from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.elementary import exp
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.leg import by_coordinate
 from sgverify.samplers.run.schedules import Row
@@ -69,7 +70,7 @@ class Exchange(StepHooks):
         self.composite = composite
         self.choice: Any = settings.exchange if settings.exchange is not None else ExchangeChoice()
         check_choice(self.choice)
-        self.replicas = len(self.choice.ladder)
+        self.replicas, self.every = len(self.choice.ladder), int(self.choice.every)
         self._recorded: dict[str, Tensor] = {}
 
     def rows(self, rows: Sequence[Row]) -> tuple[Row, ...]:
@@ -101,12 +102,14 @@ class Exchange(StepHooks):
         self.controls = None
         controlled = self.composite.reduced and not self.energies.exact
         self._places = torch.arange(self.replicas, device=theta.device)[None, :, None]
+        count = (*theta.shape[:2], 1)
+        wide: Any = {"dtype": torch.float64, "device": theta.device}
+        # The log chance of the latest swap that was tried with the row above, and the number of swaps, from here on.
+        self._tried, self._moves = torch.full(count, torch.nan, **wide), torch.zeros(count, **wide)
         if carried:
             self._variance, self._walkers = carried[:2]
             self.controls = Controls(*carried[2:5]) if controlled else None
             return
-        count = (*theta.shape[:2], 1)
-        wide: Any = {"dtype": torch.float64, "device": theta.device}
         # The variance of exact energies is 0; for others an infinite variance forbids swaps before the first measurement.
         first = 0.0 if self.energies.exact else torch.inf
         self._variance = torch.full(count, first, **wide)
@@ -132,6 +135,10 @@ class Exchange(StepHooks):
             # The noise was measured before the refresh: at a new control it is 0.
             self.controls = self.energies.control_at(state[0], self.controls.coefficient)
         return state
+
+    def renewals(self, first: int) -> tuple[int, ...]:
+        """See `StepHooks.renewals`: the next measurement, and with it the next control variate."""
+        return () if self.energies.exact else (first + self.period - 1 - first % self.period,)
 
     @property
     def carried(self) -> tuple[Tensor, ...]:
@@ -177,7 +184,8 @@ class Exchange(StepHooks):
         source[:, low] += accepted.long()
         source[:, low + 1] -= accepted.long()
         chance = torch.full_like(E, torch.nan)
-        chance[:, low] = exponent.exp()
+        chance[:, low] = exp(exponent)
+        self._grouped(self._tried)[:, low] = exponent[..., None]
         self._recorded = {
             "energy": energy[..., 0],
             "swap_probability": chance.flatten(0, 1),
@@ -187,6 +195,7 @@ class Exchange(StepHooks):
         if accepted.device.type == "cpu" and not bool(accepted.any()):
             return state
         self._walkers = self._moved(self._walkers, source)
+        self._moves = self._moves + (source != self._places).flatten(0, 1)[..., None]
         if self.controls is not None:
             self.controls = Controls(*(self._moved(tensor, source) for tensor in self.controls.tensors))
         return self._exchanged(state, source, T)

@@ -84,6 +84,13 @@ class StepHooks:
         """The tensors that later steps need of earlier ones: a fixed number, each of shape (S, C, k)."""
         return ()
 
+    every = 1
+    """The steps from one action to the next, where most steps have none."""
+
+    def renewals(self, first: int) -> tuple[int, ...]:
+        """The first steps from step `first` on, counted from 0, that renew what most steps keep. See `Estimator.renewals`."""
+        return ()
+
     weighted = False
     """Do states have weights in averages, given by `log_weights`?"""
 

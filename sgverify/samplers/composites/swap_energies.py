@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.composites.hooks import Stage
@@ -31,6 +32,22 @@ class Controls:
     def learnt(self, coefficient: Tensor) -> Controls:
         """The control variates with another coefficient."""
         return replace(self, coefficient=coefficient)
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Estimates of U on r minibatches, shape (r, S, C, 1), and the best coefficient of each row, empty without control variates.
+
+    `share` is the factor from the variance of these estimates to that of the estimate by which a swap decides.
+    """
+
+    values: Tensor
+    coefficient: Tensor
+    share: float
+
+    def variance(self, differences: Tensor) -> Tensor:
+        """The variance of the estimate of a difference from `differences` on these minibatches, shape (r, *batch)."""
+        return _covariance(differences, differences) * self.share
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,17 +118,21 @@ class SwapEnergies:
 
     def measure(self, theta: Tensor, controls: Controls | None, event: int, replicas: int) -> Measured:
         """The variance of the estimate at theta with the present control variates, measured on separate minibatches."""
+        found = self.estimates(theta, controls, event)
+        grouped = found.values.unflatten(1, (-1, replicas))
+        # The last row of a group has no row above it.
+        differences = grouped - torch.cat([grouped[:, :, 1:], grouped[:, :, -1:]], dim=2)
+        return Measured(found.variance(differences).flatten(0, 1), found.coefficient)
+
+    def estimates(self, theta: Tensor, controls: Controls | None, event: int) -> Samples:
+        """The estimates at theta on the separate minibatches of a measurement."""
         energies, share = self._sample(theta, event)
         estimates, coefficient = energies, torch.empty(0)
         if controls is not None:
             control, _ = self._sample(controls.at, event)
             coefficient = best_coefficient(_covariance(energies, control), _covariance(control, control))
             estimates = reduced_energy(energies, control, controls.full, coefficient=controls.coefficient)
-        grouped = estimates.unflatten(1, (-1, replicas))
-        # The last row of a group has no row above it.
-        differences = grouped - torch.cat([grouped[:, :, 1:], grouped[:, :, -1:]], dim=2)
-        variance = _covariance(differences, differences).flatten(0, 1) * share
-        return Measured(variance, coefficient)
+        return Samples(estimates, coefficient, share)
 
     def minibatch(self, number: int) -> Tensor:
         """The data indices, shape (n, S, C), on which energies are estimated after step `number`."""
@@ -133,10 +154,18 @@ class SwapEnergies:
         return self._potential.energy_over(wide, chosen)[..., None], share
 
 
+def sum_of_samples(values: Tensor) -> Tensor:
+    """The sum along the first axis, term by term: one operation on a tape."""
+    if has_torch_function_unary(values):
+        found: Tensor = handle_torch_function(sum_of_samples, (values,), values)
+        return found
+    return in_order(values)
+
+
 def _covariance(a: Tensor, b: Tensor) -> Tensor:
     """The sample covariance along the first axis."""
     count = len(a)
-    return in_order((a - in_order(a) / count) * (b - in_order(b) / count)) / (count - 1)
+    return sum_of_samples((a - sum_of_samples(a) / count) * (b - sum_of_samples(b) / count)) / (count - 1)
 
 
-__all__ = ["Controls", "Measured", "SwapEnergies"]
+__all__ = ["Controls", "Measured", "Samples", "SwapEnergies", "sum_of_samples"]

@@ -39,19 +39,24 @@ def pays(leg: Leg, steps: range, pace: float) -> bool:
     return pace * (len(steps) - sum(map(len, windows(leg, steps)))) > PROVED
 
 
-def windows(leg: Leg, steps: range, least: int = 1) -> list[range]:
+def windows(leg: Leg, steps: range) -> list[range]:
     """The windows of these steps that a proof takes on torch as well.
 
-    The first and the last steps, `least` or more of them, and those up to each kind of step that renews what the gradient estimator
-    keeps: a bug in such a step shows nowhere else.
+    The first and the last steps, in which a composite acts four times at least, and those up to each kind of step that renews what
+    the gradient estimator or the composite keeps: a bug in such a step shows nowhere else.
     """
-    size = max(compared(leg), least)
+    size = max(compared(leg), 1 if leg.hooks is None else 4 * leg.hooks.every)
     found = [steps[:size], steps[-size:]]
-    for kind, renewal in enumerate(leg.estimator.renewals(steps.start)):
-        if all(leg.estimator.renewals(window.start)[kind] >= window.stop for window in found):
+    for kind, renewal in enumerate(_renewals(leg, steps.start)):
+        if all(_renewals(leg, window.start)[kind] >= window.stop for window in found):
             found += [range(max(steps.start, renewal - MOVED), renewal + 1)] if renewal < steps.stop else []
     # In order: a source of permutations keeps the present one only.
     return sorted(found, key=lambda window: window.start)
+
+
+def _renewals(leg: Leg, first: int) -> tuple[int, ...]:
+    hooks = () if leg.hooks is None else leg.hooks.renewals(first)
+    return (*leg.estimator.renewals(first), *hooks)
 
 
 def compared(leg: Leg) -> int:

@@ -14,17 +14,16 @@ from typing import cast
 import numpy as np
 import torch
 
-from sgverify.errors import ConfigurationError
 from sgverify.samplers.fused.choosing import is_candidate, pays, windows
 from sgverify.samplers.fused.compiler import CannotBuild
 from sgverify.samplers.fused.composites.driver import FusedComposite, fused_composite
-from sgverify.samplers.fused.kernel import Kernel
+from sgverify.samplers.fused.kernel import Kernel, cannot_compile, takes
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import Motion, State
 from sgverify.samplers.reading.tape import NotRecordable
-from sgverify.samplers.run.leg import Keeping, Leg, Room, Summing, Sums, far_out
+from sgverify.samplers.run.leg import Keeping, Leg, Room, Stepwise, Summing, Sums, far_out
 from sgverify.samplers.run.schedules import step_sizes
 
 # The first block of a kernel, in random numbers, and the longest; then blocks take this many seconds.
@@ -39,6 +38,7 @@ class Fused:
     def __init__(self, leg: Leg, kernel: Kernel, numbers: int) -> None:
         self._leg, self._kernel = leg, kernel
         self._h: Constant | None = None
+        self._takes = True
         self._longest = max(1, min(_LONGEST, _OUTSIDE // max(1, kernel.outside)))
         self.length = max(1, min(self._longest, _NUMBERS // max(1, numbers)))
 
@@ -48,8 +48,9 @@ class Fused:
         """See `Mover.move`."""
         leg, started = self._leg, time.perf_counter()
         if h is not self._h:
-            self._h = h
-            self._kernel.meet(h)
+            self._h, self._takes = h, takes(self._kernel, leg, h)
+        if not self._takes:
+            return Stepwise(leg, self.length).move(state, done, steps, h)
         carried = self._kernel.carried(leg, state[0])
         if leg.observer is None:
             new, carried, _, taken = self._kernel.move(state, carried, done, len(steps), None)
@@ -92,11 +93,7 @@ def fused(leg: Leg, pace: float | None) -> Fused | FusedComposite | None:
     except (NotTranslatable, NotRecordable, CannotBuild) as reason:
         if wanted == "auto":
             return None
-        raise ConfigurationError(
-            f"compiled='kernel' with the scheme {leg.bound.definition.name} on the target {leg.target.name}: {reason}; expected "
-            "arithmetic and elementary functions of states, a potential that is not torch code of a user, "
-            "generator='philox' and device='cpu'; leave compiled='auto'"
-        ) from reason
+        raise cannot_compile(leg, reason) from reason
 
 
 def _check(leg: Leg) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.errors import ConfigurationError
 from sgverify.samplers.fused.compiler import CannotBuild, build
 from sgverify.samplers.fused.data_sums import SumText
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
@@ -77,7 +78,7 @@ class Kernel:
                 patience=patience,
             )
         self._farthest = largest_within(leg.farthest, dtype)
-        self._text, self._patience = "", patience
+        self._key, self._patience = StepKey(), patience
         self._call: Any = None
         self._numbers = np.empty(0)
         self._flat = torch.empty(0)
@@ -99,13 +100,10 @@ class Kernel:
     def meet(self, h: Constant) -> None:
         """Recompute the kernel's constants from the definition for the step sizes h. Raises `NotTranslatable`."""
         tape = self._trace(h)
-        sums = None if self._sums is None else self._sums(_size(tape.fixed) + _size(self._fixed[0]))
-        text = program(self._shape, Tapes(tape, self._observed(), self._begin, sums), self._state)
-        if self._text not in ("", text):
-            # What was proved at other step sizes says nothing of this text.
-            raise NotTranslatable("a step whose operations depend on the step size")
-        if not self._text:
-            self._text, self._call = text, _function(build(text, self._patience), self._dtype)
+        if self._key.is_new(tape):
+            sums = None if self._sums is None else self._sums(_size(tape.fixed) + _size(self._fixed[0]))
+            text = program(self._shape, Tapes(tape, self._observed(), self._begin, sums), self._state)
+            self._call = _function(build(text, self._patience), self._dtype)
         fixed = (*tape.fixed, *self._fixed[0], *self._fixed[1])
         if any(tensor.dtype != self._dtype for tensor in fixed):
             raise NotTranslatable("a constant of another dtype than the state's")
@@ -271,6 +269,44 @@ class Kernel:
         return record(lambda: asked.evaluate(state), state, (), Clock())[0]
 
 
+class StepKey:
+    """The operations of the step whose C text a kernel has: at other step sizes they may not be others."""
+
+    def __init__(self) -> None:
+        self._key = ""
+
+    def is_new(self, tape: Tape) -> bool:
+        """Is this the first step? Raises `NotTranslatable` for one of other operations than the first."""
+        if self._key not in ("", tape.key):
+            # What was proved at other step sizes says nothing of this step.
+            raise NotTranslatable("a step whose operations depend on the step size")
+        new, self._key = not self._key, tape.key
+        return new
+
+
+def takes(kernel: Any, leg: Leg, h: Constant) -> bool:
+    """Does a kernel, proved at other step sizes, take steps of the sizes h? Otherwise torch does.
+
+    Raises `ConfigurationError` if `compiled="kernel"` requires it.
+    """
+    try:
+        kernel.meet(h)
+    except NotTranslatable as reason:
+        if leg.settings.compiled == "kernel":
+            raise cannot_compile(leg, reason) from reason
+        return False
+    return True
+
+
+def cannot_compile(leg: Leg, reason: Exception) -> ConfigurationError:
+    """Why `compiled="kernel"` cannot be had."""
+    return ConfigurationError(
+        f"compiled='kernel' with the scheme {leg.bound.definition.name} on the target {leg.target.name}: {reason}; expected "
+        "arithmetic and elementary functions of states, a potential that is not torch code of a user, "
+        "generator='philox' and device='cpu'; leave compiled='auto'"
+    )
+
+
 def largest_within(bound: float, dtype: torch.dtype) -> float:
     """The largest number of the dtype that does not exceed the bound."""
     limit = np.array(bound).astype(str(dtype).removeprefix("torch."))
@@ -312,7 +348,10 @@ __all__ = [
     "Kernel",
     "NotRecordable",
     "NotTranslatable",
+    "StepKey",
+    "cannot_compile",
     "largest_within",
     "numbers_of",
     "side_by_side",
+    "takes",
 ]

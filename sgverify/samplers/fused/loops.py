@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
 
 from sgverify.samplers.reading.tape import Operation, Tape
 
@@ -32,6 +36,26 @@ class LoopText:
 
     arrays: list[str]
     text: str
+
+
+class SumWriter(Protocol):
+    """Writes the statements of a sum over data."""
+
+    def write(self, theta: str, source: str, result: str) -> LoopText:
+        """The statements that put the sum at the array `theta` into the array `result`; `source` names the data."""
+
+    def write_change(self, theta: str, source: str, result: str, *, again: bool) -> LoopText:
+        """The same for the sum of the differences from a table of gradients; `again`: not for the first time in a step."""
+
+
+class EnergyWriter(Protocol):
+    """Writes the statements of the parts of an energy that come from data."""
+
+    def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
+        """The statements that put the result of an operation of `energies` into the array `result`.
+
+        `theta` is the array of the point, empty for an operation without one; `source` names the minibatch, empty for all data.
+        """
 
 
 SHARED = "@"
@@ -171,3 +195,25 @@ def only_parts(tape: Tape) -> set[str]:
             other.update(name.partition("=")[2] or name for name in line.given)
     repeated = {key.split()[0] for key, count in single.items() if count > 1}
     return {key.split()[0] for key in single} - other - repeated
+
+
+def depending(tape: Tape, inputs: Sequence[str]) -> set[str]:
+    """The results of a tape that depend on some of these inputs."""
+    found = set(inputs)
+    for line in tape.lines:
+        if found & {name.partition("=")[2] or name for name in line.given}:
+            found.add(line.name)
+    return found
+
+
+def width_of(shape: Sequence[int]) -> int:
+    """The coordinates of a value in C: those of a vector, or the samples of a number, shape (r, S, C, 1)."""
+    return {3: shape[-1], 4: shape[0]}.get(len(shape), 1)
+
+
+def ctype(tensor: Tensor) -> str:
+    """The C type of a tensor's numbers."""
+    # The truth of a comparison is 1 or 0; its operands must not be rounded.
+    return {torch.float64: "double", torch.float32: "float", torch.bool: "double", torch.int64: "i64"}[
+        tensor.dtype
+    ]

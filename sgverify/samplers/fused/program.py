@@ -16,7 +16,8 @@ from torch import Tensor
 
 from sgverify.samplers.fused.elementary import with_functions
 from sgverify.samplers.fused.gradients import padded
-from sgverify.samplers.fused.translation import NotTranslatable, SumWriter, Translated, translate
+from sgverify.samplers.fused.loops import SumWriter
+from sgverify.samplers.fused.translation import NotTranslatable, Translated, translate
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import LANES, ROWS
 from sgverify.samplers.reading.arithmetic import RUN
@@ -159,14 +160,29 @@ _ARRAYS = re.compile(
 
 
 def off_the_stack(text: str) -> str:
-    """The C text with its arrays in memory of the thread's own, if they take more than `MOST_ON_STACK`."""
+    """The C text with those arrays in memory of the thread's own with which the others would take more than `MOST_ON_STACK`.
+
+    Arrays of blocks that do not lie within one another share their place.
+    """
     sizes = {"CELL": 2 * ROWS, **dict(re.findall(r"^#define (\w+) (\d+)$", text, re.MULTILINE))}
-    needed = 0
-    for _, _, declared in _ARRAYS.findall(text):
-        for array in declared.split(", "):
-            lengths = [length.split(" + ") for length in re.findall(r"\[([^\]]*)\]", array)]
-            needed += 8 * math.prod(sum(int(sizes.get(part, part)) for part in parts) for parts in lengths)
-    return _ARRAYS.sub(r"\1static _Thread_local \2", text) if needed > MOST_ON_STACK else text
+    held, lines = [0], []
+    for line in text.splitlines():
+        found = _ARRAYS.match(line)
+        if found:
+            needed = 0
+            for array in found[3].split(", "):
+                lengths = [length.split(" + ") for length in re.findall(r"\[([^\]]*)\]", array)]
+                needed += 8 * math.prod(
+                    sum(int(sizes.get(part, part)) for part in parts) for parts in lengths
+                )
+            if sum(held) + needed > MOST_ON_STACK:
+                line = f"{found[1]}static _Thread_local {line[len(found[1]) :]}"
+            else:
+                held[-1] += needed
+        for brace in re.findall(r"[{}]", line):
+            held = [*held, 0] if brace == "{" else held[:-1] or [0]
+        lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def _moved(moved: Translated, held: Sequence[tuple[str, int]]) -> str:

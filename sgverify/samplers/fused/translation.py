@@ -8,13 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.elementary import called
-from sgverify.samplers.fused.loops import SHARED, Loops, LoopText, Parted, Value, only_parts
+from sgverify.samplers.fused.loops import (
+    SHARED,
+    EnergyWriter,
+    Loops,
+    LoopText,
+    Parted,
+    SumWriter,
+    Value,
+    ctype,
+    depending,
+    only_parts,
+    width_of,
+)
 from sgverify.samplers.reading.elementary import ELEMENTARY
 from sgverify.samplers.reading.tape import Operation, Tape
 
@@ -45,26 +57,6 @@ class Translated:
     text: str
 
 
-class SumWriter(Protocol):
-    """Writes the statements of a sum over data."""
-
-    def write(self, theta: str, source: str, result: str) -> LoopText:
-        """The statements that put the sum at the array `theta` into the array `result`; `source` names the data."""
-
-    def write_change(self, theta: str, source: str, result: str, *, again: bool) -> LoopText:
-        """The same for the sum of the differences from a table of gradients; `again`: not for the first time in a step."""
-
-
-class EnergyWriter(Protocol):
-    """Writes the statements of the parts of an energy that come from data."""
-
-    def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
-        """The statements that put the result of an operation of `energies` into the array `result`.
-
-        `theta` is the array of the point, empty for an operation without one; `source` names the minibatch, empty for all data.
-        """
-
-
 def translate(
     tape: Tape,
     inputs: Sequence[tuple[str, Tensor]],
@@ -74,14 +66,16 @@ def translate(
     sums: SumWriter | None = None,
     wide: int | None = None,
     energies: EnergyWriter | None = None,
+    repeated: tuple[str, str] | None = None,
 ) -> Translated:
     """The C translation of a tape; names in C begin with `prefix`.
 
     `inputs` gives the C array of each input and a tensor of its shape, (S, C, width). The tape's fixed tensors lie in the C array
     `f` from `offset` on; `sums` writes sums over data. With `wide`, those in float64 lie in the C array `fw` from `wide` on.
-    An input whose name begins with `NUMBER` is a C expression of one number for all chains. Raises `NotTranslatable`.
+    An input whose name begins with `NUMBER` is a C expression of one number for all chains. `repeated` names an input, and text
+    that opens a loop, which the caller closes: what depends on the input stands within. Raises `NotTranslatable`.
     """
-    writer = _written(tape, inputs, prefix, offset, sums, wide, energies)
+    writer = _written(tape, inputs, prefix, offset, repeated, sums=sums, wide=wide, energies=energies)
     results = [writer.values[name] for name in tape.outputs]
     if not all(value.array for value in results):
         raise NotTranslatable("a step that returns a number")
@@ -99,7 +93,7 @@ def translate_in_parts(
 
     Arguments as for `translate`. A caller that runs the first part for several values of an input can run the last loop for all.
     """
-    writer = _written(tape, inputs, prefix, offset, None)
+    writer = _written(tape, inputs, prefix, offset)
     (name,) = tape.outputs
     return writer.loops.in_parts(writer.values[name])
 
@@ -109,15 +103,22 @@ def _written(
     inputs: Sequence[tuple[str, Tensor]],
     prefix: str,
     offset: int,
-    sums: SumWriter | None,
-    wide: int | None = None,
-    energies: EnergyWriter | None = None,
+    repeated: tuple[str, str] | None = None,
+    **more: Any,
 ) -> _Writer:
     if len(tape.lines) > LONGEST:
         raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
-    writer = _Writer(tape, inputs, prefix, offset, sums, wide, energies)
+    writer = _Writer(tape, inputs, prefix, offset, **more)
+    name, opening = repeated or ("", "")
+    within = depending(tape, [f"x{number}" for number, (array, _) in enumerate(inputs) if array == name])
     for line in tape.lines:
-        writer.add(line)
+        if line.name not in within:
+            writer.add(line)
+    if repeated is not None:
+        writer.loops.append(LoopText([], opening))
+    for line in tape.lines:
+        if line.name in within:
+            writer.add(line)
     return writer
 
 
@@ -128,9 +129,9 @@ class _Writer:
         inputs: Sequence[tuple[str, Tensor]],
         prefix: str,
         start: int,
-        sums: SumWriter | None,
-        wide: int | None,
-        energies: EnergyWriter | None,
+        sums: SumWriter | None = None,
+        wide: int | None = None,
+        energies: EnergyWriter | None = None,
     ) -> None:
         self._space, self._prefix, self._sums, self._energies = tape.space, prefix, sums, energies
         self._only_parts = only_parts(tape)
@@ -206,8 +207,12 @@ class _Writer:
             self._looked_up(line, line.given[0], line.given[2])
         elif operation == "double" and len(line.given) == 1:
             self._assign(line, (self._value(line.given[0]),), "")
-        elif operation in ("sum_of_values", "mean_of_deviations", "mean_of_heights"):
+        elif operation in ("sum_of_values", "mean_of_rows", "sample_of_energies"):
             self._energy(line)
+        elif operation == "sum_of_samples":
+            self._sum_of_samples(line)
+        elif operation == "isfinite":
+            self._apply(line, (self._value(line.given[0]),), "({0} - {0} == 0)")
         elif operation in ("expand", "expand_as", "clone", "detach"):
             self.values[line.name] = replace(self.values[line.given[0]], shape=tuple(line.result.shape))
         elif operation == "put_together":
@@ -304,7 +309,20 @@ class _Writer:
         data, name = self.values[source].array if source in self.values else "", f"{self._prefix}{line.name}_"
         self.loops.append(self._energies.write(operation, theta, data, name))
         shape = tuple(line.result.shape)
-        self.values[line.name] = Value(shape[-1] if len(shape) == 3 else 1, shape, name)
+        self.values[line.name] = Value(width_of(shape), shape, name)
+
+    def _sum_of_samples(self, line: Operation) -> None:
+        """The sum over the first axis of a value of shape (r, S, C, 1), which has r coordinates in C."""
+        value, name = self._value(line.given[0]), f"{self._prefix}{line.name}_"
+        if len(value.shape) != 4:
+            raise NotTranslatable("a sum over another axis than that of samples")
+        array = self.loops.stored_array(value)
+        text = (
+            f"memset({name}, 0, sizeof {name});\n"
+            f"for (int j = 0; j < {value.width}; j++) EACH(l) {name}[0][l] = {name}[0][l] + {array}[j][l];"
+        )
+        self.loops.append(LoopText([f"{ctype(line.result)} {name}[1][WIDTH];"], text))
+        self.values[line.name] = Value(1, tuple(line.result.shape), name)
 
     def _region(self, line: Operation) -> None:
         """The number of edges below a value, NaN counting as above all; the edges are a vector of constants."""
@@ -329,7 +347,7 @@ class _Writer:
         shared = value.array.startswith(SHARED)
         array = value.array[1:] if shared else self.loops.stored_array(value)
         entry = f"{array}[{value.offset} + {at}]" if shared else f"{array}[{at}][l]"
-        kind = _ctype(line.result)
+        kind = ctype(line.result)
         text = f"{{ const int j = 0; EACH(l) {name}[0][l] = {entry}; }}"
         self.loops.append(LoopText([f"{kind} {name}[1][WIDTH];"], text))
         self.values[line.name] = Value(1, tuple(line.result.shape), name)
@@ -342,7 +360,7 @@ class _Writer:
         base = self.values.get(whole)
         first = "0" if base is None else self.loops.read(base, width, None)
         lines = [f"for (int j = 0; j < {width}; j++) EACH(l) {name}[j][l] = {first};"]
-        kind = _ctype(line.result)
+        kind = ctype(line.result)
         for place, given in zip(self._space[places], numbers, strict=True):
             value = self.loops.read(self._value(given), 1, None)
             sign = "=" if base is None else "+="
@@ -359,27 +377,23 @@ class _Writer:
     def _apply(self, line: Operation, given: tuple[Value, ...], form: str) -> None:
         """An operation in a loop over coordinates and chains; `form` has a place for each operand."""
         shape = tuple(line.result.shape)
-        width = shape[-1] if len(shape) == 3 else 1
+        width, samples = width_of(shape), len(shape) == 4
         for value in given:
             # A number or a vector of the target combines with states only, a test function's value with other values of its kind.
             fixed = value.array in (f"{SHARED}f", f"{SHARED}fw")
-            if value.width and not fixed and len(value.shape) != len(shape):
+            alike = len(value.shape) == len(shape) or (samples and value.width == 1 and len(value.shape) == 3)
+            if value.width and not fixed and not alike:
                 raise NotTranslatable("values of different shapes")
             if fixed and (value.width == 0 or len(shape) != 3):
                 raise NotTranslatable("a matrix of the target as a whole")
             if value.width not in (0, 1, width):
                 raise NotTranslatable("values of different widths")
-        if len(shape) not in (2, 3) or (
-            len(shape) == 2 and any(value.shape for value in given if not value.width)
+        if (
+            len(shape) not in (2, 3, 4)
+            or (samples and shape[-1] != 1)
+            or (len(shape) == 2 and any(value.shape for value in given if not value.width))
         ):
             raise NotTranslatable(f"a value of shape {shape}")
         name = f"{self._prefix}{line.name}"
-        self.loops.add(_ctype(line.result), name, given, width, form)
+        self.loops.add(ctype(line.result), name, given, width, form)
         self.values[line.name] = Value(width, shape, name)
-
-
-def _ctype(tensor: Tensor) -> str:
-    # The truth of a comparison is 1 or 0; its operands must not be rounded.
-    return {torch.float64: "double", torch.float32: "float", torch.bool: "double", torch.int64: "i64"}[
-        tensor.dtype
-    ]

@@ -11,12 +11,17 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.fused import compiler as compiling
+from sgverify.samplers.fused.choosing import pays
 from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.fused.composites.driver import FusedComposite
+from sgverify.samplers.fused.composites.kernel import CompositeKernel
+from sgverify.samplers.fused.kernel import Kernel
+from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.run.averages import Averages
 from sgverify.samplers.run.pausing import Run
 from sgverify.samplers.run.recording import Draws, record
 from sgverify.samplers.run.run import Ensemble
+from sgverify.schemes import find_scheme
 from sgverify.schemes.composites.adaptation import PartitionChoice
 from sgverify.schemes.composites.catalogue import COMPOSITES
 from sgverify.targets import Target
@@ -84,6 +89,33 @@ CASES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
         fixed([0.001], [60]),
         {"gradient": IID, "exchange": ExchangeChoice(momentum="kept"), "burn_in": 10, "thinning": 3},
     ),
+    "noise that is measured at every step": (
+        "resgld",
+        "gaussian",
+        fixed([0.001, 0.002], [60]),
+        {"gradient": IID, "chains": 19, "first_chain": 61},
+    ),
+    "noise that is measured on repeated minibatches, in float32": (
+        "avr-resgld",
+        "logistic",
+        fixed([0.001], [50]),
+        {
+            "gradient": GradientChoice("iid", batch=3),
+            "exchange": ExchangeChoice(
+                ladder=(1.0, 1.5, 4.0), refresh=7, every=3, variance="repeated", repeats=4
+            ),
+            "dtype": "float32",
+        },
+    ),
+    "measured subsets of data, without a control variate": (
+        "resgld",
+        "logistic",
+        fixed([0.001], [40]),
+        {
+            "gradient": GradientChoice("without-replacement", batch=7),
+            "exchange": ExchangeChoice(ladder=(1.0, 1.1), refresh=6),
+        },
+    ),
     "energies of all data": (
         "resgld",
         "logistic",
@@ -142,6 +174,41 @@ def test_a_kernel_that_takes_over_and_pauses_goes_on_with_the_same_swaps(
     assert_equal(paused.advance().averages, plain)
 
 
+@pytest.mark.parametrize("kernel", [CompositeKernel, Kernel])
+def test_a_kernel_that_would_be_another_one_at_later_step_sizes_leaves_its_steps_to_torch(
+    data: Target, kernel: Any, in_no_time: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, how = power([0.001], 0.3, [30, 60, 90]), dict[str, Any](gradient=IID, chains=6)
+    scheme: Any = COMPOSITES["resgld"] if kernel is CompositeKernel else find_scheme("sgld-euler")
+    honest, asked = kernel.meet, []
+
+    def meet(self: Any, h: Any) -> None:
+        asked.append(h)
+        # Two windows are proved, and one block of steps is taken.
+        if len(asked) > 3:
+            raise NotTranslatable("a step whose operations depend on the step size")
+        honest(self, h)
+
+    monkeypatch.setattr(kernel, "meet", meet)
+
+    def found(compiled: Any) -> Averages:
+        return sample(scheme, data, rows, observables=[SQUARE], settings=Settings(**how, compiled=compiled))
+
+    assert_equal(found("auto"), found(False))
+    assert len(asked) > 3
+    asked.clear()
+    with pytest.raises(ConfigurationError, match="depend on the step size"):
+        found("kernel")
+
+
+def test_a_proof_takes_as_many_steps_as_rare_swaps_need(data: Target) -> None:
+    choice = ExchangeChoice(every=25)
+    for steps, worth in ((200, False), (1000, True)):
+        settings = Settings(chains=6, gradient=IID, exchange=choice)
+        ensemble = Ensemble(COMPOSITES["resgld"], data, fixed([0.001], [steps]), settings)
+        assert pays(ensemble.leg(ensemble.begin()), range(steps), 1.0) is worth
+
+
 def test_draws_of_adapted_weights_are_those_of_torch(targets: dict[str, Target]) -> None:
     def drawn(compiled: Any) -> Draws:
         settings = Settings(
@@ -157,9 +224,7 @@ def test_draws_of_adapted_weights_are_those_of_torch(targets: dict[str, Target])
     np.testing.assert_array_equal(found.statistics["region"], plain.statistics["region"])
 
 
-def test_torch_keeps_runs_with_energies_over_new_data_at_every_step(data: Target) -> None:
-    with pytest.raises(ConfigurationError, match="measures the noise of its energies at every step"):
-        run("resgld", data, fixed([0.001], [20]), "kernel", gradient=IID)
+def test_torch_keeps_weights_that_adapt_by_energies_over_data(data: Target) -> None:
     with pytest.raises(ConfigurationError, match="energies over data"):
         run("csgld", data, fixed([0.001], [20]), "kernel", gradient=IID)
 
@@ -175,7 +240,24 @@ BUGS = {
         "* REPLICAS + 1) * chains + at + l];",
         "* REPLICAS + 0) * chains + at + l];",
     ),
-    "all swaps compare energies on one minibatch": ("apart_event++", "apart_event"),
+    "all swaps compare energies on one minibatch": ("(first + k + 1) / 1 * 1", "4"),
+    "a swap compares energies on a part of its minibatch": (
+        "take_apart(&apart[0], ((first",
+        "take_apart(&apart[0], 4 * ((first",
+    ),
+    "all measurements visit one minibatch": ("(first + k + 1) / 10 * 1", "1"),
+    "the noise is measured at half of its steps": ("% 10 == 0) {", "% 20 == 0) {"),
+    "the noise of one pair is that of another": (
+        "memcpy(V1, NV1, sizeof V1);",
+        "memcpy(V1, NV0, sizeof V1);",
+    ),
+    "a sample has one datum less": ("q < 4;", "q < 3;"),
+    "a sample's sum leaves out a datum": (
+        "for (int j = 0; j < 4; j++) EACH(l) act0_",
+        "for (int j = 0; j < 3; j++) EACH(l) act0_",
+    ),
+    "what is not finite is smoothed": (" == 0)", " != 1)"),
+    "the energy at a new control variate is the old one": ("memcpy(F2, NF2, sizeof F2);", ""),
     "replicas share their noise": ("noise_keys + (s * REPLICAS + r) * 2", "noise_keys + (s * REPLICAS) * 2"),
     "the temperatures of a pair are exchanged": ("number[0]", "number[1]"),
     "the control variate stays behind": ("memcpy(A1, NA1, sizeof A1);", ""),

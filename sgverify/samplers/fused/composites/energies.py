@@ -5,7 +5,8 @@ What an energy takes from data is one operation on a tape, which becomes a loop 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,21 +33,27 @@ def sum_of_values(theta: Tensor, chosen: Tensor | None) -> Tensor:
     return torch.ones(theta.shape[:-1], dtype=torch.float64)
 
 
-def mean_of_deviations(chosen: Tensor) -> Tensor:
-    """The mean deviation of a minibatch's gradients from the full one, float64: one operation on a tape."""
+def mean_of_rows(chosen: Tensor) -> Tensor:
+    """The mean deviation of a minibatch's gradients and energies from the full ones, float64: one operation on a tape.
+
+    The energy's comes after the d numbers of the gradient.
+    """
     if has_torch_function((chosen,)):
-        found: Tensor = handle_torch_function(mean_of_deviations, (chosen,), chosen)
+        found: Tensor = handle_torch_function(mean_of_rows, (chosen,), chosen)
         return found
     # The traced minibatch holds the dimension as its numbers.
-    return torch.ones((*chosen.shape[1:], int(chosen.flatten()[0])), dtype=torch.float64)
+    return torch.ones((*chosen.shape[1:], int(chosen.flatten()[0]) + 1), dtype=torch.float64)
 
 
-def mean_of_heights(chosen: Tensor) -> Tensor:
-    """The mean deviation of a minibatch's energies from the full one, float64: one operation on a tape."""
-    if has_torch_function((chosen,)):
-        found: Tensor = handle_torch_function(mean_of_heights, (chosen,), chosen)
+def sample_of_energies(theta: Tensor, chosen: Tensor) -> Tensor:
+    """The energies over each of r minibatches, float64 of shape (r, *batch, 1): one operation on a tape.
+
+    theta has shape (*batch, d), `chosen` the shape (n, r, *batch).
+    """
+    if has_torch_function((theta, chosen)):
+        found: Tensor = handle_torch_function(sample_of_energies, (theta, chosen), theta, chosen)
         return found
-    return torch.ones(chosen.shape[1:], dtype=torch.float64)
+    return torch.ones((*chosen.shape[1:], 1), dtype=torch.float64)
 
 
 class RecordedEnergies(Potential):
@@ -58,7 +65,7 @@ class RecordedEnergies(Potential):
     def __init__(self, potential: Potential) -> None:
         vars(self).update(vars(potential))
         self.of = potential
-        self._found: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
+        self._found: dict[int, tuple[Tensor, Tensor]] = {}
         if potential._summed is not None:
             raise NotTranslatable("the energy of a likelihood in torch code of a user")
 
@@ -77,22 +84,33 @@ class RecordedEnergies(Potential):
         value_of(energy, theta)
         return record(lambda: (value_of(energy, theta),), (theta, datum), (), Clock())[0]
 
+    def tape_of_a_sample(self, batch: int, rows: int) -> tuple[Tape, list[Tensor]]:
+        """The tape of the energy over one minibatch of so many data, and its inputs: theta and the minibatch."""
+        theta = torch.ones((rows, TRACED, self.target.dim), dtype=self.dtype)
+        chosen = self.minibatch(batch, rows)
+
+        def energy() -> tuple[Tensor]:
+            self.begin()
+            return (self.energy_over(theta, chosen)[..., None],)
+
+        # One run before the recording, so that the constants exist.
+        energy()
+        return record(energy, (theta, chosen), (), Clock())[0], [theta, chosen]
+
     def _sum_of_values(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
         return sum_of_values(theta, chosen)
 
     def _deviation(self, chosen: Tensor) -> Tensor:
-        return self._once("deviation", chosen)
+        return self._rows(chosen)[..., : self.target.dim]
 
     def _height(self, chosen: Tensor) -> Tensor:
-        return self._once("height", chosen)
+        return self._rows(chosen)[..., self.target.dim]
 
-    def _once(self, name: str, chosen: Tensor) -> Tensor:
+    def _rows(self, chosen: Tensor) -> Tensor:
         """What a minibatch adds does not depend on the point: it is computed once."""
-        key = (name, id(chosen))
-        if key not in self._found:
-            function = mean_of_deviations if name == "deviation" else mean_of_heights
-            self._found[key] = (chosen, function(chosen))
-        return self._found[key][1]
+        if id(chosen) not in self._found:
+            self._found[id(chosen)] = (chosen, mean_of_rows(chosen))
+        return self._found[id(chosen)][1]
 
     def begin(self) -> None:
         """Forget what was computed of minibatches: a new recording begins."""
@@ -102,16 +120,16 @@ class RecordedEnergies(Potential):
         """The data as the kernel reads them."""
         nothing, none = np.zeros((1, 1)), torch.zeros(1, dtype=self.dtype)
         if self.data is None:
-            return EnergyTables(nothing, nothing, none, none, none)
+            return EnergyTables(nothing, none, none, none)
         affine = self._exact
         if affine is not None and affine.heights is not None and affine.deviations is not None:
             found = affine.deviations.numpy()
-            wide = np.zeros((len(found), padded(found.shape[1])))
-            wide[:, : found.shape[1]] = found
-            return EnergyTables(wide, np.ascontiguousarray(affine.heights.numpy()), none, none, none)
+            rows = np.zeros((len(found), padded(found.shape[1] + 1)))
+            rows[:, : found.shape[1]] = found
+            rows[:, found.shape[1]] = affine.heights.numpy()
+            return EnergyTables(rows, none, none, none)
         whole, weights = self.all_data
         return EnergyTables(
-            nothing,
             nothing,
             self.data.contiguous(),
             whole.contiguous(),
@@ -121,51 +139,76 @@ class RecordedEnergies(Potential):
 
 @dataclass(frozen=True, eq=False)
 class EnergyTables:
-    """`deviations` (N, padded d) and `heights` (N) of an affine gradient, float64, or `data` (N, w), and `whole` with `weights`."""
+    """The deviations of an affine gradient's data, float64, or `data` (N, w), and `whole` with `weights`.
 
-    deviations: np.ndarray
-    heights: np.ndarray
+    A row holds the deviation of the gradient and that of the energy: shape (N, padded d + 1).
+    """
+
+    rows: np.ndarray
     data: Tensor
     whole: Tensor
     weights: Tensor
 
 
 @dataclass(frozen=True)
-class EnergyText:
-    """Writes the C text of `sum_of_values`, `mean_of_deviations` and `mean_of_heights`.
+class EnergyMinibatch:
+    """Minibatches in C, `count` of `size` data each: `data` is a pointer to the data at a place, one for each chain at hand."""
 
-    `body` is the tape of one datum's energy, whose constants lie from `offset` on in the kernel's array of constants. The data
-    of minibatch number `event` lie in `apart`.
+    size: int
+    count: int
+    data: str
+
+
+@dataclass(frozen=True)
+class TapeAt:
+    """A tape with its inputs, and where its constants begin in the arrays of the states' dtype and of float64."""
+
+    tape: Tape
+    inputs: list[Tensor]
+    narrow: int
+    wide: int | None
+
+
+@dataclass(frozen=True)
+class EnergyText:
+    """Writes the C text of `sum_of_values`, `mean_of_rows` and `sample_of_energies`.
+
+    `body` is the tape of one datum's energy, whose constants lie from `offset` on in the kernel's array of constants, `sample`
+    that of the energy over one minibatch of a sample. `minibatches` says where those of an input lie.
     """
 
     potential: Potential
     body: Tape | None
-    batch: int
     offset: int
+    sample: TapeAt | None
+    minibatches: Mapping[str, EnergyMinibatch]
 
     def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
         """See `EnergyWriter.write`."""
         if operation == "sum_of_values":
             return self._sum(theta, source, result)
-        dim = self.potential.target.dim if operation == "mean_of_deviations" else 1
-        row = (
-            "energy_deviations + (u64)chosen_by[l] * PADDED"
-            if dim > 1 or operation == "mean_of_deviations"
-            else ""
-        )
-        added = "row[j]" if row else "energy_heights[chosen_by[l]]"
+        if operation == "sample_of_energies":
+            return self._sampled(theta, source, result)
+        return self._mean(source, result)
+
+    def _mean(self, source: str, result: str) -> LoopText:
+        """The rows are added chain by chain, as they lie."""
+        dim, batch = self.potential.target.dim, self.minibatches[source].size
+        width, total = padded(dim + 1), f"{result}t"
         lines = [
-            f"memset({result}, 0, sizeof {result});",
-            f"for (int b = 0; b < {self.batch}; b++) {{",
-            _chosen(source, self.batch, "b"),
+            f"memset({total}, 0, sizeof {total});",
+            f"for (int b = 0; b < {batch}; b++) {{",
+            self._chosen(source, "b"),
             "for (int l = from; l < to; l++) {",
-            f"const double *row = {row};" if row else "",
-            f"for (int j = 0; j < {dim}; j++) {result}[j][l] = {result}[j][l] + {added};",
+            f"const double *const row = energy_rows + (u64)chosen_by[l] * {width};",
+            f"for (int j = 0; j < {width}; j++) {total}[l][j] = {total}[l][j] + row[j];",
             "}",
             "}",
-            f"for (int j = 0; j < {dim}; j++) EACH(l) {result}[j][l] = {result}[j][l] / (double){self.batch};",
+            f"for (int j = 0; j < {dim + 1}; j++) EACH(l) {result}[j][l] = {total}[l][j] / (double){batch};",
         ]
-        return LoopText([f"double {result}[{dim}][WIDTH];"], "\n".join(lines))
+        return LoopText(
+            [f"double {result}[{dim + 1}][WIDTH];", f"double {total}[WIDTH][{width}];"], "\n".join(lines)
+        )
 
     def _sum(self, theta: str, source: str, result: str) -> LoopText:
         """In the order of `add_up`: runs by halves, one run after the other, then the data that are left."""
@@ -174,7 +217,7 @@ class EnergyText:
         dim, width = potential.target.dim, potential.data.shape[1]
         whole, weights = potential.all_data
         everything, place, held = source == "", f"{result}i", f"{result}g"
-        size = len(whole) if everything else self.batch
+        size = len(whole) if everything else self.minibatches[source].size
         datum = f"{SHARED}{result}x" if everything else f"{result}x"
         inputs: list[tuple[str, Any]] = [(theta, torch.ones((1, 2, dim))), (datum, torch.ones((1, 2, width)))]
         moved = translate(body, inputs, f"{result}b", offset=self.offset)
@@ -182,7 +225,7 @@ class EnergyText:
             reading = [f"const real *const {result}x = energy_whole + (u64){place} * {width};"]
         else:
             reading = [
-                _chosen(source, self.batch, place),
+                self._chosen(source, place),
                 f"real {result}x[{width}][WIDTH];",
                 f"memset({result}x, 0, sizeof {result}x);",
                 f"for (int l = from; l < to; l++) for (int j = 0; j < {width}; j++) "
@@ -213,10 +256,39 @@ class EnergyText:
         arrays = [f"double {result}[1][WIDTH];", f"double {result}h[HALVINGS][WIDTH];" if halves else ""]
         return LoopText(arrays, "\n".join(lines))
 
+    def _sampled(self, theta: str, source: str, result: str) -> LoopText:
+        """The energy over one minibatch after the other; what does not depend on the minibatch is computed once."""
+        assert self.sample is not None
+        drawn, at, number, inner = self.minibatches[source], self.sample, f"{result}q", f"{result}m"
+        one = EnergyMinibatch(drawn.size, 1, drawn.data.format(f"{number} * {drawn.size} + ({{}})"))
+        moved = translate(
+            at.tape,
+            list(zip((theta, inner), at.inputs, strict=True)),
+            f"{result}b",
+            offset=at.narrow,
+            wide=at.wide,
+            energies=replace(self, minibatches={inner: one}),
+            repeated=(inner, f"for (int {number} = 0; {number} < {drawn.count}; {number}++) {{"),
+        )
+        lines = [
+            "{",
+            moved.text,
+            f"{{ const int j = 0; EACH(l) {result}[{number}][l] = {moved.results[0]}; }}",
+            "}",
+            "}",
+        ]
+        return LoopText([f"double {result}[{drawn.count}][WIDTH];"], "\n".join(lines))
 
-def _chosen(source: str, batch: int, place: str) -> str:
-    """The data of the minibatch `source` at a place in it, for the chains at hand."""
-    return f"const uint32_t *const chosen_by = {source} + (({source}_event * {batch} + {place}) * rows + s) * chains + at;"
+    def _chosen(self, source: str, place: str) -> str:
+        """The data of a minibatch at a place in it, for the chains at hand."""
+        return f"const uint32_t *const chosen_by = {self.minibatches[source].data.format(place)};"
 
 
-__all__ = ["EnergyTables", "EnergyText", "RecordedEnergies"]
+__all__ = [
+    "EnergyMinibatch",
+    "EnergyTables",
+    "EnergyText",
+    "RecordedEnergies",
+    "TapeAt",
+    "sample_of_energies",
+]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.compiler import build
-from sgverify.samplers.fused.composites.energies import EnergyText
+from sgverify.samplers.fused.composites.energies import EnergyText, TapeAt
 from sgverify.samplers.fused.composites.program import (
     CompositeTapes,
     ConstantPlaces,
@@ -23,7 +23,7 @@ from sgverify.samplers.fused.composites.program import (
 )
 from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
-from sgverify.samplers.fused.kernel import largest_within, numbers_of, side_by_side
+from sgverify.samplers.fused.kernel import StepKey, largest_within, numbers_of, side_by_side
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
@@ -108,12 +108,16 @@ class CompositeKernel:
             body = gradient.potential.tape_of_one_datum(self._groups)
         self._body = body
         self._datum = rule.energies.tape_of_one_datum(self._groups)
+        # A sample of energies is taken on as many minibatches, of so many data each.
+        self._sample = (
+            None if rule.sampled is None else rule.energies.tape_of_a_sample(rule.sampled[1], self._groups)
+        )
         self._weighted = rule.hooks.weighted
         self._observed = self._trace_observed()
         self._tables = gradient.tables()
         self._energy_tables = rule.energies.tables()
         self._farthest = largest_within(leg.farthest, self._dtype)
-        self._text = ""
+        self._key = StepKey()
         self._call: Any = None
         self._numbers, self._flat, self._wide = np.empty(0), torch.empty(0), torch.empty(0)
 
@@ -122,10 +126,21 @@ class CompositeKernel:
         self._rule = rule
 
     def meet(self, h: Constant) -> None:
-        """Recompute the kernel's constants from the definition for the step sizes h, shape (K or 1, S)."""
+        """Recompute the kernel's constants from the definition for the step sizes h, shape (K or 1, S).
+
+        Raises `NotTranslatable`.
+        """
         step, inputs = self._trace(h)
         real, shape = self._dtype, self._shape
-        tapes = [step, *(action.tape for action in self._actions), self._observed[0], self._datum, self._body]
+        sample = None if self._sample is None else self._sample[0]
+        tapes = [
+            step,
+            *(action.tape for action in self._actions),
+            self._observed[0],
+            sample,
+            self._datum,
+            self._body,
+        ]
         places = ConstantPlaces(None, real)
         starts = []
         for tape in tapes:
@@ -139,17 +154,20 @@ class CompositeKernel:
             few = shape.width <= FEW
             sums = self._gradient.sum_text(self._body, shape.batch, few, starts[-1].narrow)
         rule = self._rule
-        energies = EnergyText(rule.energies, datum, rule.batch, starts[-2].narrow)
-        event = rule.event if rule.batch else "0"
-        text = composite_program(
-            shape,
-            CompositeTapes(step, inputs, self._actions, *self._observed, sums, energies, event),
-            self._states,
-            self._held,
-            Sizes(self._replicas, rule.numbers, self._weighted),
-        )
-        if text != self._text:
-            self._text, self._call = text, _function(build(text, self._patience), real)
+        sampled = None
+        if self._sample is not None:
+            wide = None if real == torch.float64 else starts[-3].wide
+            sampled = TapeAt(*self._sample, starts[-3].narrow, wide)
+        energies = EnergyText(rule.energies, datum, starts[-2].narrow, sampled, rule.minibatches)
+        if self._key.is_new(step):
+            text = composite_program(
+                shape,
+                CompositeTapes(step, inputs, self._actions, *self._observed, sums, energies, rule.streams),
+                self._states,
+                self._held,
+                Sizes(self._replicas, rule.numbers, self._weighted),
+            )
+            self._call = _function(build(text, self._patience), real)
         fixed = [tensor for tape in tapes if tape is not None for tensor in tape.fixed]
         self._flat = side_by_side([x for x in fixed if x.dtype == real], real)
         self._wide = side_by_side([x for x in fixed if x.dtype != real], torch.float64)
@@ -170,7 +188,8 @@ class CompositeKernel:
         before = [whole[v][r::R].mT.contiguous() for r in range(R) for v in range(self._each)]
         before += [tensor[r::R].mT.contiguous() for tensor in whole[self._each :] for r in range(R)]
         numbers, chances = rule.step_numbers(first, steps), rule.chances(first, taken)
-        apart, indices = rule.indices(first, taken), self._indices(first, taken)
+        given = [stream.given(first, taken) for stream in rule.streams]
+        indices = self._indices(first, taken)
         while True:
             after = [torch.empty_like(tensor) for tensor in before]
             total = (
@@ -179,7 +198,7 @@ class CompositeKernel:
             beyond = 0
             if taken:
                 beyond = self._advance(
-                    before, after, first, taken, place, numbers, chances, apart, indices, sums, total
+                    before, after, first, taken, place, numbers, chances, given, indices, sums, total
                 )
             else:
                 after, total = before, None if sums is None else sums.total.clone()
@@ -209,7 +228,7 @@ class CompositeKernel:
         place: int,
         numbers: np.ndarray,
         chances: np.ndarray,
-        apart: np.ndarray | None,
+        given: Sequence[np.ndarray | None],
         indices: np.ndarray | None,
         sums: Sums | None,
         total: Tensor | None,
@@ -223,9 +242,19 @@ class CompositeKernel:
         weights = None if sums is None else np.ascontiguousarray(sums.weights, dtype=np.float64)
         counted = None if sums is None else np.ascontiguousarray(sums.counted, dtype=np.uint8)
         tables, energies = self._tables, self._energy_tables
-        arrays = (ctypes.c_void_p * 11)(
-            energies.deviations.ctypes.data,
-            energies.heights.ctypes.data,
+        drawn = (ctypes.c_void_p * (3 * len(given) + 1))(
+            *(
+                part
+                for stream, array in zip(self._rule.streams, given, strict=True)
+                for part in (
+                    stream.keys.ctypes.data,
+                    None if array is None else array.ctypes.data,
+                    stream.size,
+                )
+            )
+        )
+        arrays = (ctypes.c_void_p * 10)(
+            energies.rows.ctypes.data,
             energies.data.data_ptr(),
             energies.whole.data_ptr(),
             energies.weights.data_ptr(),
@@ -253,7 +282,7 @@ class CompositeKernel:
                 self._wide.data_ptr(),
                 arrays,
                 None if indices is None else indices.ctypes.data,
-                None if apart is None else apart.ctypes.data,
+                drawn,
                 numbers.ctypes.data,
                 chances.ctypes.data,
                 self._farthest,

@@ -13,10 +13,11 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.composites.energies import EnergyText
-from sgverify.samplers.fused.composites.rule import Action
+from sgverify.samplers.fused.composites.rule import Action, EnergyStream
 from sgverify.samplers.fused.elementary import with_functions
-from sgverify.samplers.fused.program import KernelShape, c_text, definitions
-from sgverify.samplers.fused.translation import NotTranslatable, SumWriter, translate
+from sgverify.samplers.fused.loops import SumWriter
+from sgverify.samplers.fused.program import KernelShape, c_text, definitions, off_the_stack
+from sgverify.samplers.fused.translation import NotTranslatable, translate
 from sgverify.samplers.reading.tape import Tape
 
 
@@ -37,7 +38,7 @@ class Variable:
 class CompositeTapes:
     """What a kernel runs: the step of all replicas, the actions after it, and the test functions of all replicas, or None.
 
-    `sums` and `energies` write sums over data. `event` is the C condition on a step whose action uses up a minibatch.
+    `sums` and `energies` write sums over data, energies of actions on the minibatches of `streams`.
     """
 
     step: Tape
@@ -47,7 +48,7 @@ class CompositeTapes:
     observed_inputs: list[tuple[str, Tensor]]
     sums: SumWriter | None
     energies: EnergyText
-    event: str
+    streams: Sequence[EnergyStream]
 
 
 def composite_program(
@@ -102,7 +103,10 @@ def composite_program(
         ]
         body = _moved(given.text, given.results, [by_name[name] for name in action.changed])
         acts.append("\n".join([f"if ({action.when}) {{", *drawn, body, "}"]))
-    acts.append(f"if ({tapes.event}) apart_event++;")
+    acts += [
+        f"if ({stream.event}) apart[{number}].used += {stream.each * stream.batch};"
+        for number, stream in enumerate(tapes.streams)
+    ]
     parts["ACT"] = "\n".join(acts)
     if tapes.observe is not None:
         seen = translate(
@@ -130,6 +134,8 @@ def composite_program(
     lines = [
         *definitions(shape, len(tapes.step.constants), observed),
         f"#define REPLICAS {sizes.replicas}",
+        f"#define ALL_DRAWS {sizes.replicas * shape.draws}",
+        f"#define APART {len(tapes.streams)}",
         f"#define NUMBERS {sizes.numbers}",
         f"#define SUMMED(o) (((o) % {each} * rows + s) * REPLICAS + (o) / {each})",
         c_text("variates.c"),
@@ -137,7 +143,7 @@ def composite_program(
     ]
     for line in files(__package__).joinpath("together.c").read_text(encoding="utf-8").splitlines():
         lines.append(parts.get(line.strip(), line))
-    return with_functions("\n".join(lines) + "\n")
+    return with_functions(off_the_stack("\n".join(lines) + "\n"))
 
 
 @dataclass(frozen=True)

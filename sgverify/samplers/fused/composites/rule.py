@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.fused.composites.energies import RecordedEnergies
+from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
+from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
+from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator
+from sgverify.samplers.gradients.minibatches import Iid, Minibatches, WithoutReplacement
 from sgverify.samplers.reading.tape import Tape
-
-LEAST = 4
-"""The fewest steps between two that torch takes for which a kernel is made."""
 
 
 @dataclass(frozen=True)
@@ -31,19 +31,79 @@ class Action:
     changed: list[str]
 
 
+class EnergyStream:
+    """Minibatches of a stream of their own, on which an action computes energies, the same for all replicas of a chain.
+
+    After the steps l = every, 2 every, ... an action uses `each` minibatches of `batch` data, numbered from
+    l // divisor * each - before on. Data drawn with replacement are drawn in the kernel, others for each call of it.
+    """
+
+    def __init__(
+        self,
+        source: Minibatches,
+        replicas: int,
+        *,
+        rows: int,
+        every: int,
+        each: int = 1,
+        divisor: int = 1,
+        before: int = 0,
+        patience: float,
+    ) -> None:
+        if not isinstance(source, (Iid, WithoutReplacement)):
+            raise NotTranslatable(f"energies over minibatches of {type(source).__name__}")
+        self.size, self.batch, self.every, self.each = source._size, source._batch, every, each
+        self._divisor, self._before = divisor, before
+        self.keys = np.ascontiguousarray(source._stream.keys[::replicas])
+        self._drawn: DrawnInC | None = None
+        if is_drawn_in_c(source):
+            stream = replace(source._stream, keys=self.keys)
+            self._drawn = DrawnInC(
+                type(source), stream, rows=rows, size=self.size, batch=self.batch, patience=patience
+            )
+
+    @property
+    def event(self) -> str:
+        """The C condition on a step after which an action uses the stream."""
+        return f"(first + k + 1) % {self.every} == 0"
+
+    @property
+    def outside(self) -> int:
+        """About how many numbers a step has that are drawn outside of the kernel."""
+        return 0 if self._drawn is None else -(-self.each * self.batch // self.every)
+
+    def minibatch(self, name: str, size: int) -> EnergyMinibatch:
+        """The data of an event in C, where the stream is named `name`, in minibatches of `size` data each."""
+        first = f"((first + k + 1) / {self._divisor} * {self.each} - {self._before}) * {self.batch}"
+        return EnergyMinibatch(size, self.batch * self.each // size, f"take_apart(&{name}, {first}, {{}})")
+
+    def given(self, first: int, count: int) -> np.ndarray | None:
+        """The data of the events of these steps, uint32 of shape (events each n, G, C); None if the kernel draws them."""
+        if self._drawn is None:
+            return None
+        after = range(-(-(first + 1) // self.every) * self.every, first + count + 1, self.every)
+        numbers = [step // self._divisor * self.each - self._before for step in after]
+        if not numbers:
+            return None
+        if len(numbers) == 1 or numbers[1] - numbers[0] == self.each:
+            return self._drawn.block(numbers[0], len(numbers) * self.each)
+        return np.concatenate([self._drawn.block(number, self.each) for number in numbers])
+
+
 class Rule:
     """The actions of a composite in a leg.
 
     `held` names the variables, beside those of the states, that actions read or change: for each its replica, dtype and width.
-    `numbers` is how many numbers a step has that all chains share. Actions compute energies of `energies`, on minibatches of
-    `batch` data, one for each step at which the C condition `event` holds; `batch` is 0 without minibatches.
+    `numbers` is how many numbers a step has that all chains share. Actions compute energies of `energies` on the minibatches of
+    `streams`; `minibatches` says where those of an input of the actions lie. Samples of energies are taken on as many minibatches,
+    of as many data each, as `sampled` says.
     """
 
     hooks: Any
     replicas: int
     numbers: int
-    batch: int
-    event: str
+    streams: tuple[EnergyStream, ...] = ()
+    sampled: tuple[int, int] | None = None
     held: list[tuple[str, int, torch.dtype, int]]
     energies: RecordedEnergies
 
@@ -56,10 +116,6 @@ class Rule:
         """Hand the tensors after some steps back to the hooks."""
         raise NotImplementedError
 
-    def until_torch(self, done: int) -> int | None:
-        """The steps after step `done` before one that torch has to take; None if there is none."""
-        return None
-
     def step_numbers(self, first: int, steps: np.ndarray) -> np.ndarray:
         """The numbers that chains share of the next steps, of sizes (K, S); shape (K, G, numbers)."""
         raise NotImplementedError
@@ -68,9 +124,10 @@ class Rule:
         """The logarithms of the uniform numbers of the next steps, shape (K, S, C)."""
         raise NotImplementedError
 
-    def indices(self, first: int, count: int) -> np.ndarray | None:
-        """The data of the minibatches of the next steps' energies, uint32 of shape (events n, G, C); None without minibatches."""
-        return None
+    @property
+    def minibatches(self) -> dict[str, EnergyMinibatch]:
+        """The minibatches that the steps and the actions read, by the name of the input."""
+        return {}
 
     def bend(self, estimator: Estimator, held: dict[str, Tensor]) -> Estimator:
         """The estimator that steps use, made from their own one; `held` are the variables by name."""

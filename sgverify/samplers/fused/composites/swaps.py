@@ -1,15 +1,13 @@
 """How is a swap of replica exchange recorded for a kernel, and which random numbers does it need?
 
-Energies and rules are those of `Exchange`, recorded as they are; only who exchanges with whom is said for one pair at a time.
-Steps at which the noise of energies is measured are left to torch.
+Energies and rules are those of `Exchange`, recorded as they are: the measurement of the energies' noise, the swaps, the refresh of
+control variates. Only who exchanges with whom, and whose energies are compared, is said for one pair at a time.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +15,15 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.composites.exchange import Exchange, rescaled_momentum
-from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
-from sgverify.samplers.fused.composites.energies import RecordedEnergies
-from sgverify.samplers.fused.composites.rule import LEAST, Action, Rule
+from sgverify.samplers.composites.swap_energies import Controls, Measured, SwapEnergies
+from sgverify.samplers.fused.composites.energies import (
+    EnergyMinibatch,
+    RecordedEnergies,
+    sample_of_energies,
+)
+from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
-from sgverify.samplers.fused.minibatches import DrawnInC
-from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
-from sgverify.samplers.gradients.minibatches import Iid, WithoutReplacement
+from sgverify.samplers.fused.translation import NUMBER
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import record
 from sgverify.samplers.run.leg import Leg
@@ -31,50 +31,48 @@ from sgverify.schemes.definition.abstract_value import SCALAR
 
 
 class Swaps(Rule):
-    """The swaps of a leg of replica exchange, as a kernel takes them.
-
-    Raises `NotTranslatable` for a run that torch has to act on at nearly every step.
-    """
+    """The swaps of a leg of replica exchange, as a kernel takes them."""
 
     def __init__(self, leg: Leg, hooks: Exchange, patience: float) -> None:
         energies = hooks.energies
-        if not energies.exact and hooks.period < LEAST:
-            raise NotTranslatable("replica exchange that measures the noise of its energies at every step")
         self.hooks, self.replicas, self.every = hooks, hooks.replicas, int(hooks.choice.every)
         self.event = f"(first + k + 1) % {self.every} == 0"
         self._leg, self._groups = leg, len(leg.places) // hooks.replicas
         self.energies = RecordedEnergies(energies._potential)
-        self.batch = 0 if energies.exact else energies._batch
         self._controlled = hooks.controls is not None
         dim, real = leg.target.dim, leg.start[0].dtype
         kinds = [("V", torch.float64, 1), ("W", torch.float64, 1)]
         if self._controlled:
             kinds += [("A", real, dim), ("F", torch.float64, 1), ("C", torch.float64, 1)]
+        kinds += [("P", torch.float64, 1), ("N", torch.float64, 1)]
         self.held = [
             (f"{letter}{r}", r, dtype, width) for letter, dtype, width in kinds for r in range(self.replicas)
         ]
         self.numbers = self.replicas + (hooks.choice.intensity is not None)
-        self._source: Iid | DrawnInC | None = None
         if not energies.exact:
-            self._source = self._of_groups(energies._swaps, patience)
+            how: Any = {"replicas": self.replicas, "rows": self._groups, "patience": patience}
+            repeats = energies._choice.repeats if energies.repeated else 1
+            swaps = EnergyStream(energies._swaps, every=self.every, **how)
+            variances = EnergyStream(
+                energies._variances, every=hooks.period, each=repeats, divisor=hooks.period, **how
+            )
+            self.streams = swaps, variances
+            # The energies of repeated minibatches, or of the data of one.
+            self.sampled = (repeats, energies._batch) if energies.repeated else (energies._batch, 1)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """See `Rule.tensors`."""
         hooks = self.hooks
         controls = () if hooks.controls is None else hooks.controls.tensors
-        return (hooks._variance, hooks._walkers, *controls)
+        return (hooks._variance, hooks._walkers, *controls, hooks._tried, hooks._moves)
 
     def take(self, tensors: Sequence[Tensor]) -> None:
         """See `Rule.take`."""
         self.hooks._variance, self.hooks._walkers = tensors[:2]
         if self._controlled:
             self.hooks.controls = Controls(*tensors[2:5])
-
-    def until_torch(self, done: int) -> int | None:
-        """See `Rule.until_torch`: those before the next measurement."""
-        period = self.hooks.period
-        return None if self.hooks.energies.exact else period - done % period - 1
+        self.hooks._tried, self.hooks._moves = tensors[-2:]
 
     def step_numbers(self, first: int, steps: np.ndarray) -> np.ndarray:
         """See `Rule.step_numbers`: temperatures, and the log chance of a trial."""
@@ -94,27 +92,28 @@ class Swaps(Rule):
         shape = (count, len(self._leg.places), self._leg.settings.chains)
         return np.ascontiguousarray(self.hooks.log_uniforms.expand(shape).numpy())
 
-    def indices(self, first: int, count: int) -> np.ndarray | None:
-        """See `Rule.indices`."""
-        if self._source is None:
-            return None
-        every = self.every
-        runs = (
-            [(first + 1, count)]
-            if every == 1
-            else [(n, 1) for n in _multiples(every, first + 1, first + count)]
-        )
-        if not runs:
-            return None
-        return np.concatenate([_block(self._source, self._groups, *run) for run in runs])
+    @property
+    def minibatches(self) -> dict[str, EnergyMinibatch]:
+        """See `Rule.minibatches`: those of swaps and of measurements."""
+        if self.sampled is None:
+            return {}
+        swaps, variances = self.streams
+        return {
+            _SWAPS: swaps.minibatch(_SWAPS, swaps.batch),
+            _MEASURED: variances.minibatch(_MEASURED, self.sampled[1]),
+        }
 
     def actions(self) -> list[Action]:
-        """See `Rule.actions`: the swaps of each parity."""
-        count = min(2, self.replicas - 1)
-        return [
-            self._swap(f"{self.event} && (first + k + 1) / {self.every} % {count} == {parity}", parity)
+        """See `Rule.actions`: the swaps of each parity, a measurement before them and new control variates after them."""
+        count, event = min(2, self.replicas - 1), f"(first + k + 1) % {self.every} == 0"
+        found = [
+            self._swap(f"{event} && (first + k + 1) / {self.every} % {count} == {parity}", parity)
             for parity in range(count)
         ]
+        if self.sampled is None:
+            return found
+        found = [self._measurement(), *found]
+        return [*found, self._refresh()] if self._controlled else found
 
     def shown(self) -> Exchange:
         """See `Rule.shown`: no two rows hold equal values, and of the swaps some are accepted and some are not.
@@ -125,7 +124,11 @@ class Swaps(Rule):
         found = copy(hooks)
         rows = torch.arange(len(hooks._variance), dtype=torch.float64)[:, None, None]
         known = hooks._variance.isfinite()
-        found._variance = torch.where(known, hooks._variance, 1.0) * (1 + rows / 8)
+        variance = torch.where(known, hooks._variance, 1.0) * (1 + rows / 8)
+        if not hooks.energies.exact:
+            # Of some chains the noise has not been measured yet.
+            variance[:, ::5] = torch.inf
+        found._variance, found._tried = variance, hooks._tried.clone()
         if hooks.controls is not None:
             at, full, coefficient = hooks.controls.tensors
             apart = rows.to(at.dtype) / 1024
@@ -142,28 +145,86 @@ class Swaps(Rule):
 
         hooks_prepare = type(hooks).prepare
         found.prepare = prepare
-        # Without measurements of the noise, which torch takes in any case.
-        found.period = sys.maxsize
         return found
+
+    def _made(self, width: int, dtype: torch.dtype = torch.float64) -> Tensor:
+        return torch.ones((self._groups, TRACED, width), dtype=dtype)
+
+    def _held(self, letters: str, rows: Sequence[int]) -> dict[str, Tensor]:
+        """Tensors for what is held of these replicas, by name."""
+        return {
+            name: self._made(width, dtype)
+            for name, r, dtype, width in self.held
+            if name[0] in letters and r in rows
+        }
+
+    def _places(self, rows: Sequence[int]) -> dict[int, Tensor]:
+        """Tensors for theta of these replicas."""
+        leg = self._leg
+        return {r: self._made(leg.target.dim, leg.start[0].dtype) for r in rows}
+
+    def _controls(self, held: dict[str, Tensor], r: int) -> Controls | None:
+        return Controls(*(held[f"{letter}{r}"] for letter in "AFC")) if self._controlled else None
+
+    def _measurement(self) -> Action:
+        """The variance of each pair, and the coefficients of control variates, where the noise of energies is measured."""
+        hooks, rows = self.hooks, range(self.replicas)
+        theta, held = self._places(rows), self._held("VAFC", rows)
+        energies = _RecordedSwapEnergies(hooks.energies, self.energies, self._groups, self.sampled)
+        inputs = [(f"X{r}_0", theta[r]) for r in rows]
+        inputs += [*held.items(), (_MEASURED, energies.sample)]
+        learns = hooks.composite.adaptive and self._controlled
+
+        def act() -> list[Tensor]:
+            self.energies.begin()
+            found = [energies.estimates(theta[r], self._controls(held, r), 1) for r in rows]
+            learnt = []
+            for r in rows:
+                # The last row has no row above it.
+                above = found[min(r + 1, self.replicas - 1)]
+                mine = copy(hooks)
+                mine._variance, mine.controls = held[f"V{r}"], self._controls(held, r)
+                variance = found[r].variance(found[r].values - above.values)
+                mine.energies = _Measuring(Measured(variance, found[r].coefficient))
+                mine._measure(theta[r], 1)
+                learnt.append(mine)
+            news = [mine._variance for mine in learnt]
+            return news + ([mine.controls.coefficient for mine in learnt] if learns else [])
+
+        # One run before the recording, so that the constants exist.
+        act()
+        tape = record(act, [value for _, value in inputs], (), Clock())[0]
+        changed = [f"{letter}{r}" for letter in ("VC" if learns else "V") for r in rows]
+        return Action(self.streams[1].event, tape, inputs, changed)
+
+    def _refresh(self) -> Action:
+        """New control variates at the states after the swaps."""
+        rows = range(self.replicas)
+        theta, held = self._places(rows), self._held("C", rows)
+        source = copy(self.hooks.energies)
+        source._potential = self.energies
+        inputs = [(f"X{r}_0", theta[r]) for r in rows] + [*held.items()]
+
+        def act() -> list[Tensor]:
+            found = [source.control_at(theta[r], held[f"C{r}"]) for r in rows]
+            return [control.at for control in found] + [control.full for control in found]
+
+        act()
+        tape = record(act, [value for _, value in inputs], (), Clock())[0]
+        return Action(self.streams[1].event, tape, inputs, [f"{letter}{r}" for letter in "AF" for r in rows])
 
     def _swap(self, when: str, parity: int) -> Action:
         hooks, leg = self.hooks, self._leg
         lows = range(parity, self.replicas - 1, 2)
         rows = sorted({*lows, *(low + 1 for low in lows)})
-        groups, real, dim = self._groups, leg.start[0].dtype, leg.target.dim
+        groups, real, dim, made = self._groups, leg.start[0].dtype, leg.target.dim, self._made
         scheme = leg.bound.definition
-
-        def made(width: int, dtype: torch.dtype = torch.float64) -> Tensor:
-            return torch.ones((groups, TRACED, width), dtype=dtype)
 
         states = {
             r: [made(dim if kind == "vector" else 1, real) for kind in scheme.shapes.values()] for r in rows
         }
         inputs = [(f"X{r}_{v}", value) for r in rows for v, value in enumerate(states[r])]
-        others: dict[str, Tensor] = {}
-        for name, r, dtype, width in self.held:
-            if r in rows:
-                others[name] = made(width, dtype)
+        others = self._held("VWAFCN", rows)
         inputs += others.items()
         T = {r: torch.ones((groups, 1, 1), dtype=torch.float64) for r in rows}
         inputs += [(f"{NUMBER}number[{r}]", T[r]) for r in rows]
@@ -172,26 +233,27 @@ class Swaps(Rule):
             inputs.append((f"{NUMBER}number[{self.replicas}]", trial))
         uniforms = {low: made(1) for low in lows}
         inputs += [(f"U{low}", uniforms[low]) for low in lows]
-        energies = self._recorded()
-        if energies.minibatch is not None:
-            inputs.append(("apart", energies.minibatch))
+        energies = _RecordedSwapEnergies(hooks.energies, self.energies, groups, self.sampled)
+        if self.sampled is not None:
+            inputs.append((_SWAPS, energies.given))
         changed = [f"X{r}_{v}" for r in rows for v in self._moving(scheme)]
         letters = "WAFC" if self._controlled else "W"
         changed += [f"{letter}{r}" for r in rows for letter in letters]
+        changed += [*(f"P{low}" for low in lows), *(f"N{r}" for r in rows)]
 
         def act() -> list[Tensor]:
             self.energies.begin()
             estimates = {}
             for r in rows:
-                controls = Controls(*(others[f"{x}{r}"] for x in "AFC")) if self._controlled else None
-                estimates[r] = energies.source.at(states[r][0], controls, 1)
-            accepted, partner = {}, {}
+                estimates[r] = energies.at(states[r][0], self._controls(others, r), 1)
+            accepted, partner, tried = {}, {}, []
             for low in lows:
                 exponent = hooks.log_chance(
                     estimates[low], estimates[low + 1], T[low], T[low + 1], others[f"V{low}"]
                 )
                 if hooks.choice.intensity is not None:
                     exponent = exponent + trial
+                tried.append(exponent)
                 accepted[low] = accepted[low + 1] = uniforms[low] < exponent
                 partner[low], partner[low + 1] = low + 1, low
             found = []
@@ -206,7 +268,8 @@ class Swaps(Rule):
                 for letter in letters:
                     mine, its = others[f"{letter}{r}"], others[f"{letter}{partner[r]}"]
                     found.append(torch.where(accepted[r], its, mine))
-            return found
+            moves = [torch.where(accepted[r], others[f"N{r}"] + 1, others[f"N{r}"]) for r in rows]
+            return [*found, *tried, *moves]
 
         # One run before the recording, so that the constants exist.
         act()
@@ -221,52 +284,46 @@ class Swaps(Rule):
             if scheme.shapes[name] != SCALAR and not (name == "p" and kept)
         ]
 
-    def _of_groups(self, source: Iid | WithoutReplacement, patience: float) -> Iid | DrawnInC:
-        """The source of minibatches that all replicas of a group share."""
-        stream = replace(source._stream, keys=np.ascontiguousarray(source._stream.keys[:: self.replicas]))
-        if isinstance(source, Iid):
-            return Iid(stream, source._size, source._batch)
-        how: Any = {"rows": self._groups, "size": source._size, "batch": source._batch, "patience": patience}
-        return DrawnInC(type(source), stream, **how)
 
-    def _recorded(self) -> _RecordedSwapEnergies:
-        """The energies of swaps, on a potential that records and on one minibatch for all steps."""
-        source = copy(self.hooks.energies)
-        source._potential = self.energies
-        if source.exact:
-            return _RecordedSwapEnergies(source, None)
-        minibatch = self.energies.minibatch(self.batch, self._groups)
-        source._swaps = _Given(minibatch)
-        return _RecordedSwapEnergies(source, minibatch)
+class _RecordedSwapEnergies(SwapEnergies):
+    """Energies of swaps on a potential that records, on one minibatch for all swaps and one sample for all measurements."""
 
+    def __init__(
+        self,
+        energies: SwapEnergies,
+        potential: RecordedEnergies,
+        groups: int,
+        sampled: tuple[int, int] | None,
+    ) -> None:
+        vars(self).update(vars(energies))
+        self._potential = potential
+        if sampled is None:
+            return
+        count, size = sampled
+        self.given = potential.minibatch(energies._batch, groups)
+        self.sample = potential.minibatch(size, groups)[:, None].repeat(1, count, 1, 1)
+        self._share = energies.spread(1)[1]
 
-@dataclass(frozen=True, eq=False)
-class _RecordedSwapEnergies:
-    source: SwapEnergies
-    minibatch: Tensor | None
+    def minibatch(self, number: int) -> Tensor:
+        """See `SwapEnergies.minibatch`."""
+        return self.given
 
-
-class _Given:
-    """A source of one minibatch."""
-
-    def __init__(self, minibatch: Tensor) -> None:
-        self._minibatch = minibatch
-
-    def block(self, first: int, count: int) -> tuple[Tensor]:
-        return (self._minibatch,)
+    def _sample(self, theta: Tensor, event: int) -> tuple[Tensor, float]:
+        return sample_of_energies(theta, self.sample), self._share
 
 
-def _multiples(every: int, first: int, last: int) -> range:
-    """The multiples of a number from `first` to `last`."""
-    return range(-(-first // every) * every, last + 1, every)
+class _Measuring:
+    """Energies of which a measurement is known."""
+
+    def __init__(self, found: Measured) -> None:
+        self._found = found
+
+    def measure(self, *given: Any) -> Measured:
+        """See `SwapEnergies.measure`."""
+        return self._found
 
 
-def _block(source: Iid | DrawnInC, groups: int, first: int, count: int) -> np.ndarray:
-    """The data of minibatches, uint32 of shape (count n, G, C)."""
-    if isinstance(source, DrawnInC):
-        return source.block(first, count)
-    drawn = source.block(first, count).flatten(0, 1)
-    return np.ascontiguousarray(drawn.expand(-1, groups, -1).numpy().astype(np.uint32))
-
+_SWAPS, _MEASURED = "apart[0]", "apart[1]"
+"""The streams of minibatches in C: those of swaps, and those of measurements."""
 
 __all__ = ["Swaps"]

@@ -2,26 +2,52 @@
 
    A row s is a group of REPLICAS rows of the run, s REPLICAS + r. What is held has the shape (rows, width, C); `constants`
    (K or 1, rows, CONSTANTS). `numbers`, shape (K, rows, NUMBERS), are those of a step that all chains share; `chances`,
-   shape (K, rows, REPLICAS, C), are logarithms of uniform numbers; `apart`, shape (events BATCH, rows, C), are the data of the
-   minibatches on which the actions compute energies. Returns 0, or the number of the first step after which an entry of a state
+   shape (K, rows, REPLICAS, C), are logarithms of uniform numbers; `drawn` are the streams of the minibatches, apart from those of
+   gradients, on which the actions compute energies. Returns 0, or the number of the first step after which an entry of a state
    is NaN or beyond `bound`, before an action. Nothing that is given is written over. */
 struct arrays {
-    const double *energy_deviations, *energy_heights;
+    const double *energy_rows;
     const real *energy_data, *energy_whole, *energy_weights;
     const double *deviations;
     i64 size;
     const real *offset, *data, *data_across, *data_weights;
 };
 
+/* A stream of data for energies: its two key words of each row, or the data given for these steps, shape (numbers, rows, C). */
+struct drawn { const u64 *keys; const uint32_t *given; i64 size; };
+
+/* The same for the chains at hand; `used` of the given data belong to earlier actions. */
+struct apart {
+    const u64 *key;
+    const uint32_t *given;
+    i64 cell, chain, stride, used;
+    u64 size;
+    uint32_t made[CELL][WIDTH];
+};
+
+/* The datum of each chain at hand at a place in the present minibatch, whose numbers in the stream begin with `first`. */
+static inline const uint32_t *take_apart(struct apart *source, i64 first, i64 place)
+{
+    if (source->given)
+        return source->given + (source->used + place) * source->stride;
+    const i64 number = first + place;
+    if (number / CELL != source->cell) {
+        source->cell = number / CELL;
+        fill_indices(source->key, source->cell, source->chain, source->size, source->made);
+    }
+    return source->made[number % CELL];
+}
+
 EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys,
             const u64 *batch_keys, void *const *before, void *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *fw, const struct arrays *arrays,
-            const uint32_t *indices, const uint32_t *apart, const double *numbers, const double *chances,
+            const uint32_t *indices, const struct drawn *drawn, const double *numbers, const double *chances,
             real bound, const double *weights, const uint8_t *counted, const double *sums_before, double *sums_after)
 {
     static _Thread_local struct normal_source normals[REPLICAS];
     static _Thread_local struct index_source chosen;
-    const double *const energy_deviations = arrays->energy_deviations, *const energy_heights = arrays->energy_heights;
+    static _Thread_local struct apart apart[APART + 1];
+    const double *const energy_rows = arrays->energy_rows;
     const real *const energy_data = arrays->energy_data, *const energy_whole = arrays->energy_whole;
     const real *const energy_weights = arrays->energy_weights;
     const double *const deviations = arrays->deviations;
@@ -35,7 +61,7 @@ EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, 
             const int to = chain + WIDTH > first_chain + chains ? (int)(first_chain + chains - chain) : WIDTH;
             const i64 at = chain - first_chain;
             DECLARE_STATE
-            real z[REPLICAS * DRAWS + 1][DIM][WIDTH], g[MINIBATCHES + 1][DIM][WIDTH];
+            real z[ALL_DRAWS + 1][DIM][WIDTH], g[MINIBATCHES + 1][DIM][WIDTH];
             double sums[OBSERVED + 1][WIDTH];
             memset(g, 0, sizeof g);
             memset(sums, 0, sizeof sums);
@@ -50,7 +76,11 @@ EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, 
             chosen.key = batch_keys + s * 2, chosen.cell = -1, chosen.chain = chain, chosen.size = (u64)size;
             chosen.given = indices + s * chains + at, chosen.stride = rows * chains;
             chosen.start = first * MINIBATCHES * BATCH, chosen.end = (first + count) * MINIBATCHES * BATCH;
-            i64 apart_event = 0;
+            for (int n = 0; n < APART; n++) {
+                apart[n].key = drawn[n].keys + s * 2, apart[n].cell = -1, apart[n].chain = chain;
+                apart[n].given = drawn[n].given ? drawn[n].given + s * chains + at : 0;
+                apart[n].stride = rows * chains, apart[n].used = 0, apart[n].size = (u64)drawn[n].size;
+            }
             for (i64 k = 0; k < count; k++) {
                 const real *c = constants + k * constants_stride + s * CONSTANTS;
                 const double *const number = numbers + (k * rows + s) * NUMBERS;

@@ -44,7 +44,7 @@ class Weights(Rule):
     Raises `NotTranslatable` for energies over data.
     """
 
-    replicas, numbers, batch, event = 1, 1, 0, "0"
+    replicas, numbers = 1, 1
 
     def __init__(self, leg: Leg, hooks: Adapting, patience: float) -> None:
         own, other = leg.estimator.potential, hooks.energies._potential

@@ -156,7 +156,7 @@ MUTANTS = (
     ),
     bug(
         "swap-variance-of-plain-energies",
-        f"{ENERGIES}:SwapEnergies.measure",
+        f"{ENERGIES}:SwapEnergies.estimates",
         "estimates = reduced_energy(",
         "_ = reduced_energy(",
         "the variance of the energies without their control variate, which swaps do not compare",
