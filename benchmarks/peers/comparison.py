@@ -28,7 +28,7 @@ class Effort:
     seconds: float
 
 
-FULL, QUICKLY = Effort(3, 0.7), Effort(2, 0.1)
+FULL, QUICKLY = Effort(2, 2.0), Effort(2, 0.1)
 
 
 @dataclass

@@ -53,20 +53,15 @@ class SumText:
         """
         place = f"{result}i"
         datum, statements = self._datum(theta, source, result)
-        # Chain by chain, as the table lies: a gradient is found at once, and used coordinate by coordinate.
-        found = "latest" if again else f"entering[{source}][{place}]"
-        own = f"for (int l = from; l < to; l++) for (int j = 0; j < {self.dim}; j++)"
+        found = "latest" if again else f"entering[{source}]"
         lines = [
-            "memset(change, 0, sizeof change);",
             *statements,
-            f"for (int j = 0; j < {self.dim}; j++) EACH(l) {found}[l][j] = {datum};",
-            "for (int l = from; l < to; l++) {",
-            f"const real *const {result}a = own_table + (l * size + {result}c[l]) * {self.dim};",
-            f"for (int j = 0; j < {self.dim}; j++) change[l][j] = change[l][j] + ({found}[l][j] - {result}a[j]);",
-            "}",
+            # Chain by chain, as the table lies.
+            f"for (int j = 0; j < {self.dim}; j++) EACH(l) {found}[{place}][l][j] = {datum};",
+            f"memcpy(places[{source}][{place}], {result}c, sizeof places[{source}][{place}]);",
             "}",
             f"memset({result}, 0, sizeof {result});",
-            f"{own} {result}[j][l] = change[l][j];",
+            f"sum_changes(own_table, size, from, to, places[{source}], {found}, {result});",
         ]
         return LoopText([f"real {result}[{self.dim}][WIDTH];"], "\n".join(lines))
 

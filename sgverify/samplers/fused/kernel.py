@@ -82,11 +82,18 @@ class Kernel:
         self._call: Any = None
         self._numbers = np.empty(0)
         self._flat = torch.empty(0)
+        self._started: tuple[Tensor, State] | None = None
+        self._own: State = ()
+        self._spare: State = ()
 
     def carried(self, leg: Leg, theta: Tensor) -> State:
         """What the gradient estimator of a leg carries at theta, where a run begins if it has carried nothing so far."""
         found: State = leg.estimator.carried
-        return found if found or not self._gradient.widths else self._gradient.started(theta)
+        if found or not self._gradient.widths:
+            return found
+        if self._started is None or self._started[0] is not theta:
+            self._started = theta, self._gradient.started(theta)
+        return self._started[1]
 
     @property
     def outside(self) -> int:
@@ -137,15 +144,25 @@ class Kernel:
             total = (
                 None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
             )
-            written = tuple(tensor.clone(memory_format=torch.contiguous_format) for tensor in table)
+            written = self._copied(table)
             beyond = self._advance(
                 before, after, first, taken, sums, total, room, indices, handed, noise, written
             )
             if beyond in (0, taken):
                 found = tuple(tensor.mT for tensor in after)
+                # A table that this kernel made, and nobody holds any more, is written over by its next call.
+                mine = all(one is other for one, other in zip(table, self._own, strict=False))
+                self._spare, self._own = self._own if mine else (), written
                 return found[: len(state)], (*written, *found[len(state) :]), total, taken
             # Some chains exceeded the bound on the way: all rows stop at that step.
             taken = beyond
+
+    def _copied(self, table: State) -> State:
+        """A copy of the table, which a kernel writes over, in memory that was used before if there is some."""
+        room = self._spare or tuple(torch.empty(tensor.shape, dtype=tensor.dtype) for tensor in table)
+        for tensor, given in zip(room, table, strict=True):
+            tensor.copy_(given)
+        return room
 
     def _indices(self, first: int, count: int) -> np.ndarray | None:
         """The data of the minibatches of these steps, shape (count m n, S, C); None if the kernel draws them."""

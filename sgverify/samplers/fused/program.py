@@ -29,6 +29,9 @@ WIDTHS = (64, 16, 4)
 FEW = 4
 """The number of chains side by side up to which sums over all data take data side by side instead."""
 
+TABLE_WIDTH = 16
+"""The most chains that move side by side if each has a table of gradients, so that theirs stay in a core's second cache."""
+
 CACHED = 4096
 """The most entries of a state variable that move side by side, so that the chains' data stay in a core's first cache."""
 
@@ -60,7 +63,8 @@ class KernelShape:
     @property
     def width(self) -> int:
         """The number of chains that move side by side, large but with few idle lanes. Raises `NotTranslatable`."""
-        fitting = [width for width in WIDTHS if width * self.dim <= CACHED]
+        most = TABLE_WIDTH if self.table else WIDTHS[0]
+        fitting = [width for width in WIDTHS if width <= most and width * self.dim <= CACHED]
         if not fitting:
             raise NotTranslatable(f"a dimension of {self.dim} is beyond {CACHED // WIDTHS[-1]}")
         return min(
@@ -131,7 +135,7 @@ def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
         parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0)" + _moved(begun, held[len(state) :])
     if shape.table:
         parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0) sum_table(own_table, size, from, to, Q0);"
-        parts["ENTER"] = "enter_minibatches(own_table, size, from, to, &chosen, first + k, entering, Q0);"
+        parts["ENTER"] = "enter_minibatches(own_table, size, from, to, places, entering, Q0);"
     observed = 0
     if tapes.observe is not None:
         seen = translate(tapes.observe, inputs, "seen_")

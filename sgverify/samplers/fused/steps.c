@@ -5,37 +5,53 @@
 static void sum_table(const real *table, i64 size, int from, int to, real (*sum)[WIDTH])
 {
     for (int l = from; l < to; l++) {
-        for (int j = 0; j < DIM; j++)
-            sum[j][l] = 0;
+        real own[DIM] = {0};
         for (i64 i = 0; i < size; i++)
             for (int j = 0; j < DIM; j++)
-                sum[j][l] = sum[j][l] + table[(l * size + i) * DIM + j];
+                own[j] = own[j] + table[(l * size + i) * DIM + j];
+        for (int j = 0; j < DIM; j++)
+            sum[j][l] = own[j];
+    }
+}
+
+/* The gradients of a minibatch less the table's, of the data `places` [datum][chain], added in order.
+
+   One chain after the other, as the table lies, with the sum in registers. */
+static void sum_changes(const real *table, i64 size, int from, int to, uint32_t (*places)[WIDTH],
+                        real (*found)[WIDTH][DIM], real (*out)[WIDTH])
+{
+    for (int l = from; l < to; l++) {
+        real sum[DIM] = {0};
+        for (int b = 0; b < BATCH; b++) {
+            const real *entry = table + (l * size + places[b][l]) * DIM;
+            for (int j = 0; j < DIM; j++)
+                sum[j] = sum[j] + (found[b][l][j] - entry[j]);
+        }
+        for (int j = 0; j < DIM; j++)
+            out[j][l] = sum[j];
     }
 }
 
 /* The gradients of the step's minibatches, [minibatch][datum][chain][coordinate], enter the table and its sum one by one. */
-static void enter_minibatches(real *table, i64 size, int from, int to, struct index_source *source, i64 step,
-                              real (*entering)[BATCH][WIDTH][DIM], real (*sum)[WIDTH])
+static void enter_minibatches(real *restrict table, i64 size, int from, int to, uint32_t (*places)[BATCH][WIDTH],
+                              real (*restrict entering)[BATCH][WIDTH][DIM], real (*sum)[WIDTH])
 {
-    static _Thread_local real own[WIDTH][DIM];
-    for (int l = from; l < to; l++)
+    for (int l = from; l < to; l++) {
+        real own[DIM];
         for (int j = 0; j < DIM; j++)
-            own[l][j] = sum[j][l];
-    for (int m = 0; m < MINIBATCHES; m++)
-        for (int b = 0; b < BATCH; b++) {
-            const uint32_t *index = take_indices(source, (step * MINIBATCHES + m) * BATCH + b, from, to);
-            for (int l = from; l < to; l++) {
-                real *restrict entry = table + (l * size + index[l]) * DIM;
-                const real *restrict found = entering[m][b][l];
+            own[j] = sum[j][l];
+        for (int m = 0; m < MINIBATCHES; m++)
+            for (int b = 0; b < BATCH; b++) {
+                real *entry = table + (l * size + places[m][b][l]) * DIM;
+                const real *found = entering[m][b][l];
                 for (int j = 0; j < DIM; j++) {
-                    own[l][j] = own[l][j] + (found[j] - entry[j]);
+                    own[j] = own[j] + (found[j] - entry[j]);
                     entry[j] = found[j];
                 }
             }
-        }
-    for (int l = from; l < to; l++)
         for (int j = 0; j < DIM; j++)
-            sum[j][l] = own[l][j];
+            sum[j][l] = own[j];
+    }
 }
 #endif
 
@@ -80,7 +96,8 @@ EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count
             chosen.start = first * MINIBATCHES * BATCH, chosen.end = (first + count) * MINIBATCHES * BATCH;
             i64 kept_so_far = 0;
 #if TABLE
-            static _Thread_local real entering[MINIBATCHES][BATCH][WIDTH][DIM], change[WIDTH][DIM], latest[WIDTH][DIM];
+            static _Thread_local real entering[MINIBATCHES][BATCH][WIDTH][DIM], latest[BATCH][WIDTH][DIM];
+            static _Thread_local uint32_t places[MINIBATCHES][BATCH][WIDTH];
             real *const own_table = table + (s * chains + at) * size * DIM;
 #endif
             for (i64 k = 0; k < count; k++) {

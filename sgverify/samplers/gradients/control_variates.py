@@ -114,7 +114,8 @@ class TableEstimator(MinibatchEstimator):
         if not self._table.numel():
             return ()
         # A copy: the table is written to, and the caller may keep the carried tensors.
-        return self._table.permute(1, 2, 0, 3).flatten(2).clone(), self._sum
+        table = self._table.permute(1, 2, 0, 3).clone(memory_format=torch.contiguous_format)
+        return table.flatten(2), self._sum
 
     def resume(self, carried: tuple[Tensor, ...]) -> None:
         """See `Estimator.resume`."""

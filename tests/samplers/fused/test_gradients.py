@@ -14,6 +14,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
 from sgverify.samplers.fused import driver
 from sgverify.samplers.fused.compiler import build, compiler
+from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt
 from sgverify.targets import Target
 
@@ -49,6 +50,7 @@ KINDS = [
     "reshuffle",
     "symmetric",
     "svrg",
+    "saga",
     "control-variate",
     "additive",
 ]
@@ -104,6 +106,8 @@ BUGS = {
     ),
     "the table keeps its first gradients": ("entry[j] = found[j];", ";", "saga"),
     "the table's sum is never recomputed": ("(first + k) % 2 == 0) sum_table", "0) sum_table", "saga"),
+    "changes from one datum's entry": ("places[b][l]) * DIM", "places[0][l]) * DIM", "saga"),
+    "one datum's entry is written": ("places[m][b][l]) * DIM", "places[m][0][l]) * DIM", "saga"),
     "gradients enter that are not the first": ("entering[0][", "entering[1][", "saga"),
     "noise of another step": ("added[(((k * ", "added[(((0 * ", "additive"),
 }
@@ -161,6 +165,26 @@ def test_what_is_renewed_after_many_steps_is_proved_too(
             settings=Settings(chains=7, **how),
         )
     assert any(found)
+
+
+def test_a_position_of_a_run_keeps_its_table_while_the_run_goes_on(
+    make_target: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel writes over tables that it made; a run can still be continued from each of its earlier positions."""
+    monkeypatch.setattr(driver, "_LONGEST", 4)
+    choice = GradientChoice("saga", batch=2)
+    settings = Settings(chains=7, start=0.3, compiled="kernel", gradient=choice)
+    ensemble = Ensemble(find_scheme("sgld-euler"), make_target(**REGRESSION), fixed([0.001], [30]), settings)
+    found, positions = {}, []
+    for block in ensemble.blocks():
+        found = block.state
+        if block.last < 30:
+            positions.append(ensemble.position(block))
+    assert len(positions) > 5
+    # Twice, since a run from a position might write over it.
+    for position in (*positions, *positions):
+        *_, last = ensemble.blocks(start=position)
+        assert torch.equal(last.state["theta"], found["theta"])
 
 
 def test_torch_code_of_a_user_is_refused_by_name() -> None:
