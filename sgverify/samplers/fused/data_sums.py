@@ -83,8 +83,10 @@ class SumText:
                     f"{every} {held}[j][l] = {half} + {held}[j][l];",
                 ]
             halves.append("}")
+        if not halves:
+            return [*statements, f"{every} {result}[j][l] = {result}[j][l] + {datum};", "}"]
         return [
-            f"static _Thread_local real {result}h[HALVINGS][{self.dim}][WIDTH];" if halves else "",
+            f"static _Thread_local real {result}h[HALVINGS][{self.dim}][WIDTH];",
             *statements,
             f"real {held}[{self.dim}][WIDTH];",
             f"{every} {held}[j][l] = {datum};",

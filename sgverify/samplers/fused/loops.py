@@ -1,20 +1,31 @@
 """Which C loops hold the operations of a tape, and which arrays do they read and write?
 
 A loop runs over the coordinates j and the chains l; it holds as many operations as depend on no other coordinate. A value that a
-later loop reads is stored in an array [width][chains]. Between two loops there may be statements of another kind.
+later loop reads is stored in an array [width][chains]. Between two loops there may be statements of another kind: sums over data,
+or operations that choose, join or contract coordinates (`contraction`), whose terms are added one after the other.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from sgverify.samplers.reading.contraction import Places, progression
 from sgverify.samplers.reading.tape import Operation, Tape
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The results of a tape as C expressions in a loop over j and l, their widths, and the statements before that loop."""
+
+    results: list[str]
+    widths: list[int]
+    text: str
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,9 @@ class EnergyWriter(Protocol):
         `theta` is the array of the point, empty for an operation without one; `source` names the minibatch, empty for all data.
         """
 
+
+TERMS = 8
+"""The terms of a sum in one statement; between two statements the sum is stored."""
 
 SHARED = "@"
 """What the name of an array begins with if all chains share its numbers, one for each coordinate."""
@@ -217,3 +231,97 @@ def ctype(tensor: Tensor) -> str:
     return {torch.float64: "double", torch.float32: "float", torch.bool: "double", torch.int64: "i64"}[
         tensor.dtype
     ]
+
+
+def contraction(
+    line: Operation, array: str, values: Mapping[str, Value], space: Mapping[str, Any], loops: Loops
+) -> Value:
+    """The value of an operation on several coordinates, whose statements are appended to the loops.
+
+    `values` are those of the tape, `space` its further objects. The result lies in a new `array`, given as type and name, unless it
+    is a part of a value.
+    """
+    read = [values[name] for name in line.given if name in values]
+    places = [space[name] for name in line.given if name not in values]
+    shape, operation = tuple(line.result.shape), line.function.__name__
+    along = progression(places[0]) if operation == "taken" else None
+    if along is not None and read[0].array and (shape[-1] == 1 or along[1] == 1):
+        return replace(read[0], width=shape[-1], shape=shape, offset=read[0].offset + along[0])
+    loops.append(_statements(operation, array, shape[-1], read, places, loops))
+    return Value(shape[-1], shape, array.split()[1])
+
+
+def _statements(
+    operation: str, array: str, width: int, read: Sequence[Value], places: Sequence[Any], loops: Loops
+) -> LoopText:
+    name, declared = array.split()[1], f"{array}[{width}][WIDTH];"
+    entries = [_entries(value, loops) for value in read]
+    tables: list[str] = []
+    if operation == "joined":
+        return LoopText([declared], "\n".join(_joined(name, entries, read)))
+    chosen = [(every,) if operation == "taken" else tuple(every) for every in places]
+    terms = len(chosen[0])
+    at = [_places(f"{name}{side}", every, tables) for side, every in enumerate(chosen)]
+
+    def term(number: int, offset: str) -> str:
+        return " * ".join(entry(place(number, offset)) for entry, place in zip(entries, at, strict=True))
+
+    into = f"{name}[j][l]"
+    lines = [f"EACH(l) {into} = {_sum([term(k, '') for k in range(min(terms, TERMS))])};"]
+    blocks = terms // TERMS
+    if blocks > 1:
+        added = _sum([into, *(term(k, "t") for k in range(TERMS))])
+        lines.append(f"for (int t = {TERMS}; t < {blocks * TERMS}; t += {TERMS}) EACH(l) {into} = {added};")
+    if blocks and terms % TERMS:
+        added = _sum([into, *(term(k, "") for k in range(blocks * TERMS, terms))])
+        lines.append(f"EACH(l) {into} = {added};")
+    body = "\n".join(lines)
+    return LoopText([declared, *tables], f"for (int j = 0; j < {width}; j++) {{\n{body}\n}}")
+
+
+def _joined(name: str, entries: Sequence[Callable[[str], str]], read: Sequence[Value]) -> list[str]:
+    first, lines = 0, []
+    for entry, value in zip(entries, read, strict=True):
+        lines.append(
+            f"for (int j = 0; j < {max(1, value.width)}; j++) EACH(l) {name}[{first} + j][l] = {entry('j')};"
+        )
+        first += max(1, value.width)
+    return lines
+
+
+def _entries(value: Value, loops: Loops) -> Callable[[str], str]:
+    """The entry of a value at a coordinate, as a C expression in the chain l."""
+    if not value.array:
+        return lambda place: value.text
+    if value.array.startswith(SHARED):
+        return lambda place: f"{value.array[1:]}[{value.offset} + {place}]"
+    array = loops.stored_array(value)
+    return lambda place: f"{array}[{place}][l]"
+
+
+def _sum(terms: Sequence[str]) -> str:
+    """The terms added from the left."""
+    return " + ".join(terms)
+
+
+def _places(name: str, chosen: Sequence[Places], tables: list[str]) -> Callable[[int, str], str]:
+    """The coordinate that term k, further on by `offset` terms, reads for the coordinate j of the result.
+
+    It is an affine function of both, or else an entry of a table, which is added to `tables`.
+    """
+    first, step = chosen[0][0], progression([every[0] for every in chosen])
+    along = progression(chosen[0])
+    if (
+        step is not None
+        and along is not None
+        and all(every == tuple(every[0] + along[1] * j for j in range(len(every))) for every in chosen)
+    ):
+
+        def affine(number: int, offset: str) -> str:
+            further = f" + {step[1]} * {offset}" if offset else ""
+            return f"{first + step[1] * number} + {along[1]} * j{further}"
+
+        return affine
+    entries = ", ".join(str(every[j]) for j in range(len(chosen[0])) for every in chosen)
+    tables.append(f"static const int {name}[] = {{{entries}}};")
+    return lambda number, offset: f"{name}[{len(chosen)} * j + {number}{' + ' + offset if offset else ''}]"

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from sgverify.samplers.fused.elementary import with_functions
 from sgverify.samplers.fused.gradients import padded
-from sgverify.samplers.fused.loops import SumWriter
-from sgverify.samplers.fused.translation import NotTranslatable, Translated, translate
+from sgverify.samplers.fused.loops import SumWriter, Translated
+from sgverify.samplers.fused.translation import NotTranslatable, translate
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import LANES, ROWS
 from sgverify.samplers.reading.arithmetic import RUN

@@ -7,7 +7,7 @@ works coordinate by coordinate (`loops`); a sum over data has statements of its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -21,12 +21,15 @@ from sgverify.samplers.fused.loops import (
     LoopText,
     Parted,
     SumWriter,
+    Translated,
     Value,
+    contraction,
     ctype,
     depending,
     only_parts,
     width_of,
 )
+from sgverify.samplers.reading.contraction import contracted, joined, summed, taken
 from sgverify.samplers.reading.elementary import ELEMENTARY
 from sgverify.samplers.reading.tape import Operation, Tape
 
@@ -35,7 +38,7 @@ _REVERSED = {"rsub": "-", "__rsub__": "-"}
 # A number divided by a tensor, which torch computes as the number times 1 / tensor.
 _INVERTED = ("__rdiv__", "__rtruediv__")
 
-_COMPARED = {"lt": "<", "gt": ">", "ge": ">=", "le": "<=", "eq": "==", "__eq__": "=="}
+_COMPARED = {"ne": "!=", "lt": "<", "gt": ">", "ge": ">=", "le": "<=", "eq": "==", "__eq__": "=="}
 
 NUMBER = "="
 """What the name of an input begins with that is one number for all chains."""
@@ -46,15 +49,6 @@ LONGEST = 2_000
 
 class NotTranslatable(Exception):
     """Raised for an operation that C would not reproduce to the bit, or that has no translation."""
-
-
-@dataclass(frozen=True)
-class Translated:
-    """The results of a tape as C expressions in a loop over j and l, their widths, and the statements before that loop."""
-
-    results: list[str]
-    widths: list[int]
-    text: str
 
 
 def translate(
@@ -217,6 +211,9 @@ class _Writer:
             self.values[line.name] = replace(self.values[line.given[0]], shape=tuple(line.result.shape))
         elif operation == "put_together":
             self._put_together(line)
+        elif line.function in (contracted, joined, summed, taken):
+            array = f"{ctype(line.result)} {self._prefix}{line.name}_"
+            self.values[line.name] = contraction(line, array, self.values, self._space, self.loops)
         elif operation in ("sum_of_gradients", "change_of_gradients"):
             self._sum(line, operation)
         elif operation == "to" and self._asked(line.given) == [line.result.dtype]:

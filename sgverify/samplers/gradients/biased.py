@@ -32,7 +32,7 @@ class Clipped(Potential):
         self.data, self.affine = potential.data, None
         self._exact, self._whole, self._weights = None, potential.data, None
         self.tracked_prior, self.tracked_likelihood = potential.tracked_prior, potential.tracked_likelihood
-        self._limit = limit
+        self.operations, self._limit = potential.operations, limit
 
     def _clipped(self, gradients: Tensor) -> Tensor:
         norms = root(dot(Chains(gradients), Chains(gradients)).tensor)

@@ -63,8 +63,15 @@ class Potential:
             if tensor is not None:
                 lasting(tensor)
         self.tracked_prior = is_trackable(target.prior, target.dim)
-        self.tracked_likelihood = target.likelihood is not None and is_trackable(
-            target.likelihood, target.dim, 1 if target.data is None else target.data.shape[1]
+        # The arithmetic of a module's gradient, on a processor: other devices have products of matrices of their own.
+        arithmetic = getattr(target.likelihood, "operations", None)
+        on_cpu = torch.device(device).type == "cpu"
+        self.operations: Any = arithmetic(dtype, target.data) if arithmetic is not None and on_cpu else None
+        self.tracked_likelihood = self.operations is not None or (
+            target.likelihood is not None
+            and is_trackable(
+                target.likelihood, target.dim, 1 if target.data is None else target.data.shape[1]
+            )
         )
         affine = affine_of(target) if hoist else None
         self.affine: LinearisedGradient | None = None if affine is None else affine.to(dtype, device)
@@ -97,7 +104,7 @@ class Potential:
 
     def sum_over_all(self, theta: Tensor) -> Tensor:
         """The sum of grad likelihood(theta, x_i) over all data, in the order of `add_up`; both have shape (*batch, d)."""
-        if self._summed is not None and self._weights is None:
+        if self._summed is not None and self.operations is None and self._weights is None:
             assert self._whole is not None
             return self.sum_over(theta, self._whole.reshape(len(self._whole), *(1,) * (theta.ndim - 1), -1))
         total = torch.zeros_like(theta)
@@ -115,6 +122,9 @@ class Potential:
 
     def likelihoods(self, theta: Tensor, data: Tensor) -> Tensor:
         """grad likelihood(theta, x_i) for each of n data; theta (*batch, d) and data (n, *, d) give (n, *batch, d)."""
+        if self.operations is not None:
+            # The chains of a coordinate side by side, as in a state: operations on tensors of two layouts take ten times as long.
+            data = data.mT.contiguous().mT
         if self.tracked_likelihood:
             return self.of_one_datum(theta, data)
         return self._clipped(
@@ -126,6 +136,8 @@ class Potential:
 
         Raises `DefinitionError` for a likelihood in torch code of a user.
         """
+        if self.operations is not None:
+            return self._clipped(self.operations.gradient(theta, datum))
         assert self.target.likelihood is not None
         return self._clipped(gradient_by_tracking(self.target.likelihood, theta, datum))
 
@@ -138,7 +150,7 @@ class Potential:
         total = torch.zeros_like(theta)
         size = self._at_once(theta)
         for start in range(0, len(data), size):
-            if self._summed is not None:
+            if self._summed is not None and self.operations is None:
                 likelihood: Any = self.target.likelihood
                 total = total + likelihood.gradient_of_batch(theta, data[start : start + size])
                 continue
@@ -237,7 +249,11 @@ class Potential:
 
     def _at_once(self, theta: Tensor) -> int:
         """The number of data that a pass visits at once, a multiple of the length of a run in `add_up`."""
-        numbers = theta.numel() if self._summed is None else theta.numel() // theta.shape[-1] * _WIDTH
+        numbers = (
+            theta.numel()
+            if self._summed is None or self.operations is not None
+            else theta.numel() // theta.shape[-1] * _WIDTH
+        )
         return RUN * max(1, _PIECE // (RUN * numbers))
 
     def _deviation(self, chosen: Tensor) -> Tensor:

@@ -15,7 +15,12 @@ from torch import Tensor
 from sgverify.errors import DefinitionError
 from sgverify.samplers.own.module_gradient import ChainGradient, as_one_operation
 from sgverify.samplers.own.module_layout import Layout
+from sgverify.samplers.own.module_operations import ModuleOperations, operations_of
 from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.constants import lasting
+
+_VALUES = 100
+"""The most values of a column of whole numbers, such as classes, by which entries are looked up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +71,24 @@ class ModuleLikelihood:
         flat, data, shared = _by_chain(theta, rows)
         return _laid_out(self._gradient(flat, data, shared=shared).reshape(theta.shape), theta)
 
+    def operations(self, dtype: torch.dtype, data: np.ndarray) -> ModuleOperations | None:
+        """The arithmetic of the gradient of one datum; None where it is not known, or for gradients that torch compiles."""
+        if self.compiled:
+            return None
+        if dtype not in self._operations:
+            start = self.layout.flatten(
+                {name: value.detach() for name, value in self.module.named_parameters()}
+            )
+            rows, whole = (torch.tensor(found) for found in _telling_rows(data))
+            self._operations[dtype] = operations_of(
+                self._total, self.layout, start.cpu().to(dtype), rows.to(dtype), whole
+            )
+        return self._operations[dtype]
+
+    @cached_property
+    def _operations(self) -> dict[torch.dtype, ModuleOperations | None]:
+        return {}
+
     def outputs_of(self, theta: Tensor, x: Tensor) -> Tensor:
         """The module's outputs; theta (*chains, d) and n inputs (n, *input) give shape (*chains, n, *output)."""
         flat = theta.reshape(-1, theta.shape[-1])
@@ -109,6 +132,17 @@ class ModuleLikelihood:
         }
 
 
+def _telling_rows(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Some data, shape (n, w), and the columns, shape (w,), of whole numbers of which each value is among them."""
+    places, whole = {*range(min(4, len(data)))}, np.zeros(data.shape[1], dtype=bool)
+    for number, column in enumerate(data.T):
+        if (column == np.round(column)).all():
+            values, first = np.unique(column, return_index=True)
+            whole[number] = len(values) <= _VALUES
+            places.update(first.tolist() if whole[number] else ())
+    return data[sorted(places)], whole
+
+
 def _laid_out(found: Tensor, theta: Tensor) -> Tensor:
     """`found` in the memory layout of theta: a sum of tensors of two layouts takes ten times as long."""
     return found if theta.is_contiguous() else found.mT.contiguous().mT
@@ -140,12 +174,11 @@ class GaussianPrior:
             f"the prior of a module was evaluated on a {type(theta).__name__}; it takes tensors"
         )
 
-    @as_one_operation
     def gradient(self, theta: Tensor) -> Tensor:
         """diag(precision) theta; both have shape (*batch, d)."""
         kind = (theta.dtype, theta.device)
         if kind not in self._weights:
-            self._weights[kind] = torch.tensor(self.precision, dtype=torch.float64).to(theta)
+            self._weights[kind] = lasting(torch.tensor(self.precision, dtype=torch.float64).to(theta))
         return theta * self._weights[kind]
 
     @cached_property

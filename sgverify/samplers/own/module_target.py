@@ -114,9 +114,11 @@ def module_target(
 
     The chains start at the module's own parameters plus `start` (of the configuration) times `spread`. The module itself is not
     changed (`torch.func.functional_call`); it runs in the dtype of its parameters unless the configuration names another. Each
-    chain has its own minibatches, evaluated in one pass (`torch.func.vmap`), whose tensor operations are recorded once and then
-    called directly: module and loss must be functions of parameters and data alone. `compiled` has torch.compile compile gradients,
-    which takes seconds and a C++ compiler, and pays in long runs of small networks; draws then agree up to rounding alone.
+    chain has its own minibatches. The tensor operations of a gradient are recorded once: module and loss must be functions of
+    parameters and data alone. On a processor they become arithmetic coordinate by coordinate, which a kernel in C repeats
+    (`module_operations`); where one has no such form, in large networks and on other devices, they are called for all chains in one
+    pass (`torch.func.vmap`). `compiled` has torch.compile compile that pass, which takes seconds and a C++ compiler; draws then
+    agree up to rounding alone.
     Raises `DefinitionError` for a module that is random (dropout) or couples the data of a batch (batch norm) in training
     mode, or that `vmap` cannot run; `ConfigurationError` for data, reduction or prior that do not fit.
     """

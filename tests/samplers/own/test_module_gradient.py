@@ -1,4 +1,4 @@
-"""Gradients of torch modules for many chains: recorded operations have the bits of `torch.func`, whatever the batch."""
+"""Gradients of torch modules by torch's own operations: recorded ones have the bits of `torch.func`, whatever the batch."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_run_that_is_recorded_has_the_bits_of_one_that_is_not(
         monkeypatch.setattr(module_gradient, "CALLS", calls)
         run = sample_states(
             find_scheme("sghmc-baoab"),
-            target_of(),
+            target_of("convolution"),
             fixed([0.01], [30]),
             at=[30],
             settings=settings,
@@ -137,7 +137,7 @@ def test_a_run_that_is_recorded_has_the_bits_of_one_that_is_not(
 
 
 def test_full_gradients_are_one_pass_a_chain(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = target_of()
+    target = target_of("convolution")
     theta = thetas(target.dim, 4)[None]
     potential = Potential(target, dtype=torch.float32, device="cpu")
     asked: list[tuple[int, ...]] = []
