@@ -49,7 +49,7 @@ class Cell:
     @property
     def compared(self) -> int:
         """The steps after which chains are compared; replicas swap from the hundredth on."""
-        return 250 if self.problem == "vr-resgld" else 60
+        return 250 if PROBLEMS[self.problem].ladder else 60
 
     def task(self, *, comparing: bool = False) -> dict[str, Any]:
         """What a worker is asked to make; `comparing` takes as many chains as a comparison needs."""

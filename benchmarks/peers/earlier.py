@@ -36,6 +36,7 @@ EARLIER = (
     Earlier(Cell("double-well-1", 100), "13", "18"),
     Earlier(Cell("double-well-1", 1), "12", "145", 1),
     Earlier(Cell("vr-resgld", 100), "5", ""),
+    Earlier(Cell("resgld", 100), "12", ""),
     Earlier(Cell("csgld", 100), "", "3.1"),
     Earlier(Cell("saga", 100), other="4.1 ms a step"),
     Earlier(Cell("gaussian", 1), chains=1, other="1.14 times numba"),

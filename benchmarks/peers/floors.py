@@ -16,13 +16,14 @@ def make(task: Task) -> Callable[[int], Answer]:
         raise Absent("one chain: the calls of torch alone would be measured")
     torch.set_num_threads(1)
     problem, chains = task.problem, task.chains
-    replicas = 2 if problem.name == "vr-resgld" else 1
+    replicas = max(1, len(problem.ladder))
     theta = torch.from_numpy(task.starts()).repeat(replicas, 1)
     noise = torch.empty_like(theta)
     data = torch.from_numpy(task.data())
     x = data[:, :-1].contiguous() if problem.kind == "full" else data
-    # Replicas share the minibatch of a swap's energies.
-    minibatches = {"full": 0}.get(problem.kind, replicas + (replicas > 1))
+    # Replicas share the minibatch of a swap's energies, and that on which their noise is measured.
+    shared = {"vr-resgld": 1, "resgld": 2}.get(problem.name, 0)
+    minibatches = {"full": 0}.get(problem.kind, replicas + shared)
     inner, outer = torch.empty(chains, 10, HIDDEN), torch.empty(chains, HIDDEN, 1)
 
     def run(steps: int) -> Answer:

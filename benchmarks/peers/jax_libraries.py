@@ -35,7 +35,7 @@ def make_blackjax(task: Task) -> Callable[[int], Answer]:
         from blackjax.sgmcmc import csgld, diffusions, gradients
     except Exception as error:
         raise Absent(why_absent(error)) from error
-    if task.problem.name in ("vr-resgld", "saga"):
+    if task.problem.ladder or task.problem.name == "saga":
         raise Absent("has no such algorithm")
     jnp: Any = jax.numpy
     problem, data = task.problem, jnp.asarray(task.data())
@@ -87,7 +87,7 @@ def make_sgmcmcjax(task: Task) -> Callable[[int], Answer]:
         from sgmcmcjax import kernels
     except Exception as error:
         raise Absent(why_absent(error)) from error
-    if task.problem.name in ("vr-resgld", "saga", "csgld"):
+    if task.problem.ladder or task.problem.name in ("saga", "csgld"):
         raise Absent("has no such algorithm")
     if task.problem.scheme == "sghmc-euler-explicit":
         raise Absent("its SGHMC returns the last of its steps only")

@@ -19,7 +19,6 @@ from benchmarks.peers.problems import (
     EDGES,
     FRICTION,
     HIDDEN,
-    LADDER,
     OFFSET,
     PROBLEMS,
     SIZE,
@@ -43,7 +42,7 @@ def make(task: Task) -> Callable[[int], Answer]:
 
     def run(steps: int) -> Answer:
         theta = task.starts()
-        if task.problem.name == "vr-resgld":
+        if task.problem.ladder:
             theta = np.concatenate([theta, theta], axis=1)
         averages = np.zeros(task.chains)
         kept = np.empty((task.chains, steps // thinning if thinning else 0, theta.shape[1]), task.numbers)
@@ -61,7 +60,9 @@ def _made(problem: str, dtype: str) -> Any:
     import numba
 
     compiled, real, one = numba.njit(fastmath=True), np.dtype(dtype).type, PROBLEMS[problem]
-    special = {"vr-resgld": _exchange, "csgld": _contour, "saga": _table}
+    special = {"csgld": _contour, "saga": _table}
+    if one.ladder:
+        return _exchange(compiled, real, one)
     if problem in special:
         return special[problem](compiled, real)
     return _plain(compiled, real, _gradient(compiled, real, one), one.scheme == "sghmc-euler-explicit")
@@ -177,9 +178,10 @@ def _plain(compiled: Any, real: Any, gradient: Any, kinetic: bool) -> Any:
     return loop
 
 
-def _exchange(compiled: Any, real: Any) -> Any:
-    N, n, gap, correction, smoothing = SIZE, BATCH, 1 / LADDER[0] - 1 / LADDER[1], CORRECTION, SMOOTHING
-    period, temperatures = SIZE // BATCH, np.array(LADDER)
+def _exchange(compiled: Any, real: Any, problem: Problem) -> Any:
+    ladder, reduced = problem.ladder, problem.name == "vr-resgld"
+    N, n, gap, correction, smoothing = SIZE, BATCH, 1 / ladder[0] - 1 / ladder[1], CORRECTION, SMOOTHING
+    period, temperatures = SIZE // BATCH if reduced else 1, np.array(ladder)
 
     @compiled
     def distance(theta: Any, x: Any) -> float:
@@ -201,6 +203,24 @@ def _exchange(compiled: Any, real: Any) -> Any:
         for i in range(N):
             total += distance(theta, data[i])
         return total
+
+    @compiled
+    def gap_reduced(theta: Any, at: Any, x: Any) -> float:
+        return distance(theta[0], x) - distance(at[0], x) - distance(theta[1], x) + distance(at[1], x)
+
+    @compiled
+    def gap_plain(theta: Any, at: Any, x: Any) -> float:
+        return distance(theta[0], x) - distance(theta[1], x)
+
+    @compiled
+    def begun_reduced(theta: Any, at: Any, full: Any) -> float:
+        return prior(theta[0]) - prior(at[0]) + full[0] - prior(theta[1]) + prior(at[1]) - full[1]
+
+    @compiled
+    def begun_plain(theta: Any, at: Any, full: Any) -> float:
+        return prior(theta[0]) - prior(theta[1])
+
+    gap_at, begun = (gap_reduced, begun_reduced) if reduced else (gap_plain, begun_plain)
 
     @compiled
     def loop(states: Any, data: Any, h: Any, steps: int, averages: Any, kept: Any, thinning: int) -> None:
@@ -227,33 +247,23 @@ def _exchange(compiled: Any, real: Any) -> Any:
                     mean = 0.0
                     for j in range(n):
                         x = data[np.random.randint(N)]
-                        spread[j] = N * (
-                            distance(theta[0], x)
-                            - distance(at[0], x)
-                            - distance(theta[1], x)
-                            + distance(at[1], x)
-                        )
+                        spread[j] = N * gap_at(theta, at, x)
                         mean += spread[j] / n
                     found = 0.0
                     for j in range(n):
                         found += (spread[j] - mean) ** 2 / (n - 1) / n
                     variance = variance + smoothing * (found - variance) if known else found
                     known = True
-                change = prior(theta[0]) - prior(at[0]) + full[0] - prior(theta[1]) + prior(at[1]) - full[1]
+                change = begun(theta, at, full)
                 for _ in range(n):
                     x = data[np.random.randint(N)]
-                    change += (N / n) * (
-                        distance(theta[0], x)
-                        - distance(at[0], x)
-                        - distance(theta[1], x)
-                        + distance(at[1], x)
-                    )
+                    change += (N / n) * gap_at(theta, at, x)
                 if known and math.log(np.random.random()) < gap * (change - gap * variance / correction):
                     for k in range(dim):
                         theta[0, k], theta[1, k] = theta[1, k], theta[0, k]
                         at[0, k], at[1, k] = at[1, k], at[0, k]
                     full[0], full[1] = full[1], full[0]
-                if number % period == 0:
+                if reduced and number % period == 0:
                     at[:] = theta
                     full[0], full[1] = whole(theta[0], data), whole(theta[1], data)
                 total += float(theta[0, 0]) ** 2

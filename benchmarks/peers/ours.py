@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.peers.problems import EDGES, FRICTION, HIDDEN, LADDER, Answer, Problem, Task
+from benchmarks.peers.problems import EDGES, FRICTION, HIDDEN, Answer, Problem, Task
 from sgverify.errors import ConfigurationError
 
 
@@ -38,7 +38,7 @@ def _averages(task: Task) -> Callable[[int], Answer]:
             friction=FRICTION,
             gradient=GradientChoice(problem.kind),
             compiled=how[0],
-            exchange=ExchangeChoice(ladder=LADDER) if problem.name == "vr-resgld" else None,
+            exchange=ExchangeChoice(ladder=problem.ladder) if problem.ladder else None,
             partition=PartitionChoice(edges=EDGES) if problem.name == "csgld" else None,
         )
         return sample(

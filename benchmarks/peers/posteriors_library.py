@@ -16,7 +16,7 @@ def make(task: Task) -> Callable[[int], Answer]:
         import posteriors
     except Exception as error:
         raise Absent(why_absent(error)) from error
-    if task.problem.name in ("vr-resgld", "saga", "csgld"):
+    if task.problem.ladder or task.problem.name in ("saga", "csgld"):
         raise Absent("has no such algorithm")
     torch.set_num_threads(1)
     torch.manual_seed(1)

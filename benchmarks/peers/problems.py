@@ -20,9 +20,6 @@ SIZE, BATCH, FRICTION = 1000, 10, 20.0
 HIDDEN = 16
 """The width of the network's hidden layer."""
 
-LADDER = (1.0, 2.0)
-"""Temperatures of the two replicas."""
-
 SMOOTHING, CORRECTION = 0.1, 2.0
 """Of the variance that replica exchange measures, and of its swaps."""
 
@@ -35,7 +32,10 @@ OFFSET, ALPHA = 100.0, 0.75
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem: `scheme` and `target` as sgverify names them, `kind` of gradient, step size `h`, `dim` coordinates."""
+    """One problem: `scheme` and `target` as sgverify names them, `kind` of gradient, step size `h`, `dim` coordinates.
+
+    `ladder` holds the temperatures of two replicas; of one sampler alone it is empty.
+    """
 
     name: str
     said: str
@@ -44,6 +44,7 @@ class Problem:
     h: float
     dim: int = 10
     kind: str = "iid"
+    ladder: tuple[float, ...] = ()
 
     @cached_property
     def made(self) -> Target:
@@ -101,7 +102,21 @@ PROBLEMS: dict[str, Problem] = {
         Problem("double-well-1", "double well, d = 1", "sgld-euler", "double-well", 1e-2, dim=1, kind="full"),
         Problem("double-well-10", "double well, d = 10", "sgld-euler", "double-well", 1e-2, kind="full"),
         Problem(
-            "vr-resgld", "vr-resgld, two replicas, mean of a Gaussian", "vr-resgld", "gaussian-mean", 1e-4
+            "vr-resgld",
+            "vr-resgld, two replicas, mean of a Gaussian",
+            "vr-resgld",
+            "gaussian-mean",
+            1e-4,
+            ladder=(1.0, 2.0),
+        ),
+        # Energies over minibatches alone are so noisy that only replicas of nearly one temperature swap.
+        Problem(
+            "resgld",
+            "resgld by energies over minibatches, two replicas, mean of a Gaussian",
+            "resgld",
+            "gaussian-mean",
+            1e-4,
+            ladder=(1.0, 1.05),
         ),
         Problem(
             "csgld", "csgld, ten regions, double well, d = 10", "csgld", "double-well", 1e-2, kind="full"

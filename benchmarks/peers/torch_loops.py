@@ -15,7 +15,6 @@ from benchmarks.peers.problems import (
     EDGES,
     FRICTION,
     HIDDEN,
-    LADDER,
     OFFSET,
     SIZE,
     SMOOTHING,
@@ -30,7 +29,7 @@ def make(task: Task) -> Callable[[int], Answer]:
     """The loop of a problem."""
     torch.set_num_threads(1)
     torch.manual_seed(1)
-    special = {"vr-resgld": _exchange, "csgld": _contour, "saga": _table}
+    special = {"vr-resgld": _exchange, "resgld": _exchange, "csgld": _contour, "saga": _table}
     return special.get(task.problem.name, _plain)(task)
 
 
@@ -121,10 +120,11 @@ def _plain(task: Task) -> Callable[[int], Answer]:
 
 
 def _exchange(task: Task) -> Callable[[int], Answer]:
-    """Two replicas of every chain, side by side along the first axis: shape (2, C, d)."""
+    """Two replicas of every chain, side by side along the first axis, shape (2, C, d); with control variates in vr-resgld."""
     h, chains, data = task.problem.h, task.chains, torch.from_numpy(task.data())
-    roots = torch.tensor([math.sqrt(2 * T * h) for T in LADDER], dtype=data.dtype)[:, None, None]
-    gap, period = 1 / LADDER[0] - 1 / LADDER[1], SIZE // BATCH
+    ladder, reduced = task.problem.ladder, task.problem.name == "vr-resgld"
+    roots = torch.tensor([math.sqrt(2 * T * h) for T in ladder], dtype=data.dtype)[:, None, None]
+    gap, period = 1 / ladder[0] - 1 / ladder[1], SIZE // BATCH if reduced else 1
 
     def prior(theta: Tensor) -> Tensor:
         return theta.double().square().sum(-1) / 2
@@ -151,20 +151,23 @@ def _exchange(task: Task) -> Callable[[int], Answer]:
                 theta.sub_(grad, alpha=h).add_(noise.normal_().mul_(roots))
                 if number % period == 0:
                     rows = data[torch.randint(SIZE, (chains, BATCH))]
-                    change = SIZE * (each(theta, rows) - each(at, rows))
+                    change = SIZE * (each(theta, rows) - each(at, rows) if reduced else each(theta, rows))
                     found = (change[0] - change[1]).var(-1) / BATCH
                     variance = torch.where(
                         variance.isfinite(), variance + SMOOTHING * (found - variance), found
                     )
                 rows = data[torch.randint(SIZE, (chains, BATCH))]
-                reduced = prior(theta) - prior(at) + full
-                reduced += SIZE / BATCH * (each(theta, rows) - each(at, rows)).sum(-1)
-                rate = gap * (reduced[0] - reduced[1] - gap * variance / CORRECTION)
+                change = each(theta, rows) - each(at, rows) if reduced else each(theta, rows)
+                energy = prior(theta) + SIZE / BATCH * change.sum(-1)
+                if reduced:
+                    energy += full - prior(at)
+                rate = gap * (energy[0] - energy[1] - gap * variance / CORRECTION)
                 swap = torch.rand(chains, dtype=torch.float64).log() < rate
                 theta = torch.where(swap[:, None], theta.flip(0), theta)
-                at = torch.where(swap[:, None], at.flip(0), at)
-                full = torch.where(swap, full.flip(0), full)
-                if number % period == 0:
+                if reduced:
+                    at = torch.where(swap[:, None], at.flip(0), at)
+                    full = torch.where(swap, full.flip(0), full)
+                if reduced and number % period == 0:
                     at, full = theta.clone(), whole(theta)
                 total += theta[0, :, 0].square()
         last = theta.movedim(0, 1).reshape(chains, -1)

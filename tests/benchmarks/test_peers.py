@@ -44,7 +44,7 @@ def law(peers: SimpleNamespace, contender: str, problem: str, *, chains: int = 1
     return worker.check(cell.compared)
 
 
-@pytest.mark.parametrize("problem", ["gaussian-kinetic", "vr-resgld", "csgld", "saga"])
+@pytest.mark.parametrize("problem", ["gaussian-kinetic", "vr-resgld", "resgld", "csgld", "saga"])
 def test_the_loop_by_hand_has_the_law_of_ours(problem: str, peers: SimpleNamespace) -> None:
     ours, by_hand = law(peers, "sgverify", problem), law(peers, "torch loop", problem)
     assert peers.comparison.largest_gap(ours, by_hand) < peers.comparison.STANDARD_ERRORS
