@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from sgverify.samplers.fused.driver import forget_proofs
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.targets import Target, build_target
 
@@ -23,6 +24,12 @@ def build(name: str, **keys: Any) -> Target:
 @pytest.fixture(autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def _proved_anew() -> None:
+    """No kernel is taken on the word of another test, which may have planted a bug in it, or built it with other flags."""
+    forget_proofs()
 
 
 @pytest.fixture(scope="session")

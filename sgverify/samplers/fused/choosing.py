@@ -1,4 +1,4 @@
-"""Does a run last long enough that a kernel repays its making?
+"""Does a kernel repay its making, which of its steps are compared with the definition's, and which step sizes does it take?
 
 The first steps of a run that may have a kernel are taken on torch and timed. The bits do not depend on the choice, nor on its time.
 """
@@ -6,12 +6,20 @@ The first steps of a run that may have a kernel are taken on torch and timed. Th
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import Any
 
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.randomness.philox import ROWS
+from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.run.leg import Keeping, Leg, Summing
 
 PROVED = 0.05
 """Seconds in which a built kernel is loaded and its first steps are proved (`python -m benchmarks compilers`)."""
+
+CHECKED = 2
+"""The first and the last steps that every leg compares, whatever is proved: two each, so that what moves is seen to move."""
 
 MOVED = 3
 """The steps before one that renews: the first evaluates gradients that a table has already, later ones change it."""
@@ -57,6 +65,51 @@ def windows(leg: Leg, steps: range) -> list[range]:
 def _renewals(leg: Leg, first: int) -> tuple[int, ...]:
     hooks = () if leg.hooks is None else leg.hooks.renewals(first)
     return (*leg.estimator.renewals(first), *hooks)
+
+
+def unproved(leg: Leg, steps: range, known: frozenset[int]) -> list[range]:
+    """The windows of a text that is proved already: the first and last few steps, and renewals of a kind that is not `known`."""
+    found = [steps[:CHECKED], steps[-CHECKED:]]
+    missing = {
+        renewal
+        for kind, renewal in enumerate(_renewals(leg, steps.start))
+        if kind not in known and CHECKED <= renewal - steps.start < len(steps)
+    }
+    found += [range(max(steps.start, renewal - MOVED), renewal + 1) for renewal in missing]
+    return sorted(found, key=lambda window: window.start)
+
+
+def renewed(leg: Leg, shown: Sequence[range]) -> frozenset[int]:
+    """The kinds of renewals that these windows contain."""
+    return frozenset(
+        kind
+        for window in shown
+        for kind, renewal in enumerate(_renewals(leg, window.start))
+        if renewal < window.stop
+    )
+
+
+def takes(kernel: Any, leg: Leg, h: Constant) -> bool:
+    """Does a kernel, proved at other step sizes, take steps of the sizes h? Otherwise torch does.
+
+    Raises `ConfigurationError` if `compiled="kernel"` requires it.
+    """
+    try:
+        kernel.meet(h)
+    except NotTranslatable as reason:
+        if leg.settings.compiled == "kernel":
+            raise cannot_compile(leg, reason) from reason
+        return False
+    return True
+
+
+def cannot_compile(leg: Leg, reason: Exception) -> ConfigurationError:
+    """Why `compiled="kernel"` cannot be had."""
+    return ConfigurationError(
+        f"compiled='kernel' with the scheme {leg.bound.definition.name} on the target {leg.target.name}: {reason}; expected "
+        "arithmetic and elementary functions of states, a potential that is not torch code of a user, "
+        "generator='philox' and device='cpu'; leave compiled='auto'"
+    )
 
 
 def compared(leg: Leg) -> int:

@@ -9,22 +9,31 @@ import math
 import time
 from copy import copy
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 
-from sgverify.samplers.fused.choosing import is_candidate, pays, windows
+from sgverify.samplers.fused.choosing import (
+    CHECKED,
+    cannot_compile,
+    is_candidate,
+    pays,
+    renewed,
+    takes,
+    unproved,
+    windows,
+)
 from sgverify.samplers.fused.compiler import CannotBuild
 from sgverify.samplers.fused.composites.driver import FusedComposite, fused_composite
-from sgverify.samplers.fused.kernel import Kernel, cannot_compile, takes
+from sgverify.samplers.fused.kernel import Kernel, forget_recorded, is_recorded
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import Motion, State
 from sgverify.samplers.reading.tape import NotRecordable
 from sgverify.samplers.run.leg import Keeping, Leg, Room, Stepwise, Summing, Sums, far_out
-from sgverify.samplers.run.schedules import step_sizes
+from sgverify.samplers.run.schedules import Fixed, step_sizes
 
 # The first block of a kernel, in random numbers, and the longest; then blocks take this many seconds.
 _NUMBERS, _LONGEST, _BLOCK = 1 << 20, 1 << 14, 0.2
@@ -73,23 +82,31 @@ class Fused:
         return new, far_out(new, leg.farthest), taken
 
 
-def fused(leg: Leg, pace: float | None) -> Fused | FusedComposite | None:
+def fused(leg: Leg, pace: float | None, *, proved: bool = True) -> Fused | FusedComposite | None:
     """The kernel of a leg; None if no kernel can be made, or if it would cost more time than it saves.
 
     `pace` is the measured number of seconds of a step on torch, None if it is not known yet: then only `compiled="kernel"` has a
-    kernel. Raises `ConfigurationError` if `compiled="kernel"` requires a kernel that cannot be made.
+    kernel, or, unless `proved` is False, a leg whose C text is proved already. Raises `ConfigurationError` if `compiled="kernel"`
+    requires a kernel that cannot be made.
     """
     wanted = leg.settings.compiled
     if not is_candidate(leg):
         return None
-    if wanted == "auto" and (pace is None or not pays(leg, leg.steps, pace)):
+    # What is proved already repays itself within a few steps, at any pace.
+    untimed = wanted == "auto" and (pace is None or not pays(leg, leg.steps, pace))
+    proved = proved and leg.hooks is None and is_recorded(leg.target) and len(leg.steps) > 4 * CHECKED
+    if untimed and not proved:
         return None
-    patience = math.inf if wanted == "kernel" or pace is None else pace * len(leg.steps)
+    patience = math.inf if wanted == "kernel" else 0.0 if pace is None else pace * len(leg.steps)
     try:
+        _check(leg)
         if leg.hooks is not None:
-            _check(leg)
             return fused_composite(leg, patience)
-        return Fused(leg, _proved(leg, patience), _numbers(leg))
+        kernel = Kernel(leg, _asked(leg), patience)
+        if untimed and not is_proved(leg, kernel):
+            return None
+        _prove(leg, kernel)
+        return Fused(leg, kernel, _numbers(leg))
     except (NotTranslatable, NotRecordable, CannotBuild) as reason:
         if wanted == "auto":
             return None
@@ -105,22 +122,55 @@ def _check(leg: Leg) -> None:
         raise NotTranslatable("tape=False")
 
 
-def _proved(leg: Leg, patience: float) -> Kernel:
-    """The kernel, after some of its steps have been compared with the definition's, bit for bit; see `build` for `patience`."""
-    _check(leg)
-    steps = leg.steps
+def _asked(leg: Leg) -> ObservedFunctions | None:
+    """The test functions that are summed, if some are. Raises `NotTranslatable` for an observer of every state."""
     observer = leg.observer
     if not isinstance(observer, Summing | Keeping | None):
         raise NotTranslatable("every state is asked for")
-    first, *others = windows(leg, steps)
-    asked = None
-    if isinstance(observer, Summing):
-        asked = observer.sums(leg.places, steps.start + 1, _sizes(leg, first)).asked
-    kernel = Kernel(leg, asked, patience)
+    if not isinstance(observer, Summing):
+        return None
+    return observer.sums(leg.places, leg.steps.start + 1, _sizes(leg, leg.steps[:1])).asked
+
+
+def _prove(leg: Leg, kernel: Kernel) -> None:
+    """Compare some steps of the kernel with the definition's, bit for bit. Raises `NotTranslatable`.
+
+    The first leg of a C text takes all `windows`: the first and last steps, so many that each position in a block of random numbers
+    is used, and one step of each kind that renews what the gradient estimator keeps. A later leg in this process, of the same
+    text, library and `_circumstances`, has other numbers only: constants, random streams, rows, chains, a start and a length of
+    its own. It compares its first and last `CHECKED` steps, in which all of these enter, for every row and chain, and a window
+    for each kind of renewal that no earlier leg took. What it does not compare again are the other positions in a block, and
+    renewals of a kind that was compared: they are statements of the same text, and hold no number of the leg.
+    """
+    asked, key = _asked(leg), _circumstances(leg, kernel)
+    known = _PROVED.get(key) if kernel.text else None
+    shown = windows(leg, leg.steps) if known is None else unproved(leg, leg.steps, known)
     # Also with later random numbers of the run, from the same state: a bug may only show at a later step.
-    for window in (first, *others):
+    for window in shown:
         _show(leg, kernel, window, asked)
-    return kernel
+    key = _circumstances(leg, kernel)
+    _PROVED[key] = _PROVED.get(key, frozenset()) | renewed(leg, shown)
+
+
+_PROVED: dict[tuple[Any, ...], frozenset[int]] = {}
+"""The kinds of renewals in the steps that were compared, by C text and circumstances."""
+
+
+def is_proved(leg: Leg, kernel: Kernel) -> bool:
+    """Has a leg with the C text of this one been compared in this process?"""
+    return bool(kernel.text) and _circumstances(leg, kernel) in _PROVED
+
+
+def forget_proofs() -> None:
+    """Forget all that was recorded and proved: to be called where code has been changed since."""
+    forget_recorded()
+    _PROVED.clear()
+
+
+def _circumstances(leg: Leg, kernel: Kernel) -> tuple[Any, ...]:
+    """What decides, beside the C text, which of its statements run: constants that move, shared streams, and the observer."""
+    moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
+    return kernel.text, moving, leg.settings.coupled, type(leg.observer), len(leg.places) > 1
 
 
 def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | None) -> None:

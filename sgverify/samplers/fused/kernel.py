@@ -4,33 +4,65 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError
-from sgverify.samplers.fused.compiler import CannotBuild, build
+from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.data_sums import SumText
-from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
+from sgverify.samplers.fused.gradients import TRACED, DataTables, kernel_gradient
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape, Tapes, program
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
-from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.constants import Clock, Constant, Derivation, derivation
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.reading.tape import NotRecordable, Tape, record
+from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Leg, Room, Sums
 from sgverify.schemes.definition.binding import in_order
+from sgverify.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A definition on a target, translated: what is the same at all step sizes, parameters, rows and chains.
+
+    The C text, its function, the data, and the constants of the target in one row; `derivation` computes the constants of a run
+    from h, T and D by the operations of the definition, in their order. `owners` are kept, so that no other object gets their id.
+    """
+
+    text: str
+    call: Any
+    derivation: Derivation
+    flat: Tensor
+    tables: DataTables
+    owners: tuple[Any, ...]
+
+
+_RECORDED: WeakKeyDictionary[Target, dict[tuple[Any, ...], Recorded]] = WeakKeyDictionary()
+
+
+def is_recorded(target: Target) -> bool:
+    """Has this process translated some definition on this target?"""
+    return target in _RECORDED
+
+
+def forget_recorded() -> None:
+    """Forget all translations: to be called where the code that made them has been changed."""
+    _RECORDED.clear()
 
 
 class Kernel:
     """Many steps of all chains of the rows that run, in C.
 
-    The kernel is generated from the definition, recorded by `record` on two chains. Raises `NotTranslatable`,
-    `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
+    The kernel is generated from the definition, recorded by `record` on two chains; a later kernel of the same definition on the
+    same target takes what was `Recorded`. Raises `NotTranslatable`, `NotRecordable` or `CannotBuild`, each with its reason, if it
+    cannot be made.
     """
 
     def __init__(self, leg: Leg, asked: ObservedFunctions | None, patience: float) -> None:
@@ -65,23 +97,33 @@ class Kernel:
             torch.ones((self._rows, TRACED, dim if kind == "vector" else 1), dtype=dtype)
             for kind in scheme.shapes.values()
         ]
-        self._begin, self._sums, self._fixed = self._trace_gradient()
-        self._tables = gradient.tables()
+        self._target, self._patience = leg.target, patience
+        owners = (scheme, *(() if asked is None else asked.observables))
+        self._key = (
+            *map(id, owners),
+            replace(self._shape, chains=range(0)),
+            self._shape.width,
+            type(estimator),
+            repr(leg.settings.gradient),
+            repr(leg.settings.metric),
+            None if asked is None else asked.variables,
+            estimator.potential.affine is None,
+        )
+        self._owners = owners
+        self._recorded = _RECORDED.get(leg.target, {}).get(self._key)
         self._drawn: DrawnInC | None = None
         if gradient.minibatches and is_drawn_in_c(estimator.source):
+            assert leg.target.size is not None
             self._drawn = DrawnInC(
                 type(estimator.source),
                 leg.streams(leg.settings.gradient.kind),
                 rows=self._rows,
-                size=self._tables.size,
+                size=leg.target.size,
                 batch=self._shape.batch,
                 patience=patience,
             )
         self._farthest = largest_within(leg.farthest, dtype)
-        self._key, self._patience = StepKey(), patience
-        self._call: Any = None
         self._numbers = np.empty(0)
-        self._flat = torch.empty(0)
         self._started: tuple[Tensor, State] | None = None
         self._own: State = ()
         self._spare: State = ()
@@ -104,18 +146,36 @@ class Kernel:
         each += shape.draws * shape.dim if shape.handed else 0
         return each * self._rows * len(self._noise.chains)
 
+    @property
+    def text(self) -> str:
+        """The C text; empty until the definition is recorded."""
+        return "" if self._recorded is None else self._recorded.text
+
     def meet(self, h: Constant) -> None:
-        """Recompute the kernel's constants from the definition for the step sizes h. Raises `NotTranslatable`."""
+        """Compute the kernel's constants by the definition's operations for the step sizes h. Raises `NotTranslatable`."""
+        given = (h, *(value for value in self._bound.given.values() if type(value) is Constant))
+        if self._recorded is None:
+            self._recorded, constants = self._record(h, given)
+            _RECORDED.setdefault(self._target, {})[self._key] = self._recorded
+        else:
+            constants = self._recorded.derivation.again(given)
+        self._numbers = numbers_of(constants, self._rows, self._dtype)
+
+    def _record(self, h: Constant, given: Sequence[Constant]) -> tuple[Recorded, Sequence[Constant]]:
+        """What is recorded of the definition at the step sizes h, and the constants at these. Raises `NotTranslatable`."""
+        begin, sums, (begun, summed) = self._trace_gradient()
         tape = self._trace(h)
-        if self._key.is_new(tape):
-            sums = None if self._sums is None else self._sums(_size(tape.fixed) + _size(self._fixed[0]))
-            text = program(self._shape, Tapes(tape, self._observed(), self._begin, sums), self._state)
-            self._call = _function(build(text, self._patience), self._dtype)
-        fixed = (*tape.fixed, *self._fixed[0], *self._fixed[1])
+        written = None if sums is None else sums(_size(tape.fixed) + _size(begun))
+        text = program(self._shape, Tapes(tape, self._observed(), begin, written), self._state)
+        fixed = (*tape.fixed, *begun, *summed)
         if any(tensor.dtype != self._dtype for tensor in fixed):
             raise NotTranslatable("a constant of another dtype than the state's")
-        self._flat = side_by_side(fixed, self._dtype)
-        self._numbers = numbers_of(tape.constants, self._rows, self._dtype)
+        how = derivation(tape.constants, given)
+        if how is None:
+            raise NotTranslatable("a constant that does not follow from h and the parameters")
+        call = _function(build(text, self._patience), self._dtype)
+        flat = side_by_side(fixed, self._dtype)
+        return Recorded(text, call, how, flat, self._gradient.tables(), self._owners), tape.constants
 
     def move(
         self,
@@ -207,9 +267,11 @@ class Kernel:
         marked = None if room is None else np.ascontiguousarray(room.marked, dtype=np.uint8)
         arrays = () if room is None else room.arrays
         places = [None if array is None else array.ctypes.data for array in arrays]
-        tables = self._tables
+        recorded = self._recorded
+        assert recorded is not None
+        tables = recorded.tables
         return int(
-            self._call(
+            recorded.call(
                 self._rows,
                 len(self._noise.chains),
                 self._noise.chains.start,
@@ -223,7 +285,7 @@ class Kernel:
                 pointers(*(tensor.data_ptr() for tensor in after)),
                 self._numbers.ctypes.data,
                 width if len(self._numbers) > 1 else 0,
-                self._flat.data_ptr(),
+                recorded.flat.data_ptr(),
                 tables.deviations.ctypes.data,
                 tables.size,
                 tables.offset.data_ptr(),
@@ -286,44 +348,6 @@ class Kernel:
         return record(lambda: asked.evaluate(state), state, (), Clock())[0]
 
 
-class StepKey:
-    """The operations of the step whose C text a kernel has: at other step sizes they may not be others."""
-
-    def __init__(self) -> None:
-        self._key = ""
-
-    def is_new(self, tape: Tape) -> bool:
-        """Is this the first step? Raises `NotTranslatable` for one of other operations than the first."""
-        if self._key not in ("", tape.key):
-            # What was proved at other step sizes says nothing of this step.
-            raise NotTranslatable("a step whose operations depend on the step size")
-        new, self._key = not self._key, tape.key
-        return new
-
-
-def takes(kernel: Any, leg: Leg, h: Constant) -> bool:
-    """Does a kernel, proved at other step sizes, take steps of the sizes h? Otherwise torch does.
-
-    Raises `ConfigurationError` if `compiled="kernel"` requires it.
-    """
-    try:
-        kernel.meet(h)
-    except NotTranslatable as reason:
-        if leg.settings.compiled == "kernel":
-            raise cannot_compile(leg, reason) from reason
-        return False
-    return True
-
-
-def cannot_compile(leg: Leg, reason: Exception) -> ConfigurationError:
-    """Why `compiled="kernel"` cannot be had."""
-    return ConfigurationError(
-        f"compiled='kernel' with the scheme {leg.bound.definition.name} on the target {leg.target.name}: {reason}; expected "
-        "arithmetic and elementary functions of states, a potential that is not torch code of a user, "
-        "generator='philox' and device='cpu'; leave compiled='auto'"
-    )
-
-
 def largest_within(bound: float, dtype: torch.dtype) -> float:
     """The largest number of the dtype that does not exceed the bound."""
     limit = np.array(bound).astype(str(dtype).removeprefix("torch."))
@@ -358,17 +382,3 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     data = [whole, address, address, whole, *[address] * 8]
     function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 6]
     return function
-
-
-__all__ = [
-    "CannotBuild",
-    "Kernel",
-    "NotRecordable",
-    "NotTranslatable",
-    "StepKey",
-    "cannot_compile",
-    "largest_within",
-    "numbers_of",
-    "side_by_side",
-    "takes",
-]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,6 +19,9 @@ from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
 from sgverify.schemes.numbers.surd import Irrational
 
 EXACT = (int, float, Fraction, Irrational)
+
+Made = Callable[["Constant", "Constant | None"], "Constant"]
+"""An operation on a constant, and another one or None, whose result is a constant."""
 
 _LASTING: WeakValueDictionary[int, Tensor] = WeakValueDictionary()
 
@@ -67,7 +71,7 @@ class Constant:
         self.value = value
         self.passing = passing
         self._clock = clock
-        self._made: dict[Any, tuple[Any, Constant]] = {}
+        self._made: dict[Any, tuple[Constant | None, Constant, Made]] = {}
         self._met: dict[tuple[torch.dtype, torch.device], tuple[Tensor, ...]] = {}
 
     def meet(self, like: Tensor) -> Tensor:
@@ -86,22 +90,37 @@ class Constant:
 
     def apply(self, function: Callable[[float], float]) -> Constant:
         """An elementary function of the constant."""
-        return self._remember(function, None, lambda: _each(function, self.value))
+        return self._remember(
+            function, None, lambda: _each(function, self.value), lambda owner, _: owner.apply(function)
+        )
 
     def _combine(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
         if type(other) is Constant:
-            owner, guest = (other, self) if other.passing and not self.passing else (self, other)
-            key = (operation, owner is self, id(guest))
-            return owner._remember(key, guest, lambda: operation(self.value, other.value))
+            first = not (other.passing and not self.passing)
+            owner, guest = (self, other) if first else (other, self)
+            return owner._remember(
+                (operation, owner is self, id(guest)),
+                guest,
+                lambda: operation(self.value, other.value),
+                lambda owner, guest: operation(owner, guest) if first else operation(guest, owner),
+            )
         if isinstance(other, EXACT):
-            return self._remember((operation, other), None, lambda: operation(self.value, float(other)))
+            return self._remember(
+                (operation, other),
+                None,
+                lambda: operation(self.value, float(other)),
+                lambda owner, _: owner._combine(operation, other),
+            )
         return NotImplemented
 
-    def _remember(self, key: Any, guest: Constant | None, compute: Callable[[], np.ndarray]) -> Constant:
+    def _remember(
+        self, key: Any, guest: Constant | None, compute: Callable[[], np.ndarray], made: Made
+    ) -> Constant:
         found = self._made.get(key)
         if found is None:
             # The guest is kept alive, so that its id is not reused for another object.
-            found = self._made[key] = (guest, Constant(compute(), self._clock, passing=self.passing))
+            new = Constant(compute(), self._clock, passing=self.passing)
+            found = self._made[key] = (guest, new, made)
         return found[1]
 
     def __add__(self, other: Any) -> Any:
@@ -125,16 +144,69 @@ class Constant:
     __radd__, __rmul__ = __add__, __mul__
 
     def __pow__(self, exponent: int) -> Constant:
-        return self._remember(("power", exponent), None, lambda: _each(lambda x: x**exponent, self.value))
+        return self._remember(
+            ("power", exponent),
+            None,
+            lambda: _each(lambda x: x**exponent, self.value),
+            lambda owner, _: owner**exponent,
+        )
 
     def __neg__(self) -> Constant:
-        return self._remember("negative", None, lambda: -self.value)
+        return self._remember("negative", None, lambda: -self.value, lambda owner, _: -owner)
 
     def __pos__(self) -> Constant:
         return self
 
     def __repr__(self) -> str:
         return f"Constant({self.value.tolist()})"
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """How a definition computed some constants from the numbers that it was given: a list of operations.
+
+    Each operation takes one constant, or two, by their places among the given numbers and the earlier results; `wanted` are the
+    places of the constants themselves.
+    """
+
+    operations: tuple[tuple[Made, int, int | None], ...]
+    wanted: tuple[int, ...]
+
+    def again(self, given: Sequence[Constant]) -> list[Constant]:
+        """The constants that the same operations compute from other numbers, in the order of the first ones."""
+        found = list(given)
+        for made, owner, guest in self.operations:
+            found.append(made(found[owner], None if guest is None else found[guest]))
+        return [found[place] for place in self.wanted]
+
+
+def derivation(wanted: Sequence[Constant], given: Sequence[Constant]) -> Derivation | None:
+    """How the `wanted` constants were computed from the `given` ones; None if some were not."""
+    parents: dict[int, tuple[Constant, Constant | None, Made]] = {}
+    reached = list(given)
+    known = {id(constant) for constant in given}
+    for owner in reached:
+        for guest, new, made in owner._made.values():
+            if id(new) not in known:
+                known.add(id(new))
+                parents[id(new)] = (owner, guest, made)
+                reached.append(new)
+    places = {id(constant): place for place, constant in enumerate(given)}
+    operations: list[tuple[Made, int, int | None]] = []
+
+    def place_of(constant: Constant) -> int:
+        if id(constant) not in places:
+            owner, guest, made = parents[id(constant)]
+            operation = made, place_of(owner), None if guest is None else place_of(guest)
+            operations.append(operation)
+            places[id(constant)] = len(given) + len(operations) - 1
+        return places[id(constant)]
+
+    try:
+        found = tuple(map(place_of, wanted))
+    except KeyError:
+        return None
+    return Derivation(tuple(operations), found)
 
 
 @exp.register

@@ -79,7 +79,9 @@ class Ensemble(Assembly):
     def run(self, leg: Leg) -> Iterator[Block]:
         """The blocks of a leg, until its steps are taken, one of its rows diverges, or a kernel is to take the other steps."""
         rows, done = len(leg.places), leg.steps.start
-        mover = fused(leg, self._pace) or Stepwise(leg, self._length(rows))
+        # Blocks of a given length are asked of torch.
+        proved = self._steps_at_once is None
+        mover = fused(leg, self._pace, proved=proved) or Stepwise(leg, self._length(rows))
         timed = self._pace is None and self._steps_at_once is None and isinstance(mover, Stepwise)
         timed_start = TimedStart() if timed and is_candidate(leg) else None
         moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)

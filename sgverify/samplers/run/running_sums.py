@@ -91,8 +91,9 @@ class RunningSums(Summing):
             return Sums(self._asked, self._sums, np.ones_like(steps), np.ones_like(steps) > 0)
         weighted = np.array([self._rows[row].schedule.weighted for row in rows])
         past = number + np.arange(len(steps))[:, None] - np.array([self._burn_in[row] for row in rows])
-        numbers = range(number, number + len(steps))
-        sampled = np.array([[self._rows[row].schedule.samples(n) for row in rows] for n in numbers])
+        numbers: Any = number + np.arange(len(steps))
+        asked = [self._rows[row].schedule.samples(numbers) for row in rows]
+        sampled = np.stack([np.broadcast_to(answer, len(steps)) for answer in asked], axis=-1)
         counted = (past > 0) & (past % self._thinning == 0) & sampled
         return Sums(self._asked, self._sums, np.where(weighted, steps, 1.0), counted)
 
@@ -102,7 +103,7 @@ class RunningSums(Summing):
         for i, row in enumerate(rows if not self._uniform else ()):
             added = sums.weights[sums.counted[:, i], i]
             # Added one after the other, as `add` does; a pairwise sum would round differently.
-            self._weights[row] = float(np.add.accumulate([self._weights[row], *added])[-1])
+            self._weights[row] = float(np.add.accumulate(np.append(self._weights[row], added))[-1])
 
     def _narrow(self, rows: tuple[int, ...]) -> None:
         """Drop the sums of rows that have ended."""

@@ -40,7 +40,7 @@ class Fixed:
         return b"fixed" + struct.pack("<d", self.step)
 
     def samples(self, number: int) -> bool:
-        """Whether the state after step `number` is one to average over."""
+        """Whether the state after step `number`, or after each of an array of steps, is one to average over."""
         return True
 
     def __str__(self) -> str:
@@ -66,7 +66,7 @@ class Power:
         return b"power" + struct.pack("<dd", self.scale, self.alpha)
 
     def samples(self, number: int) -> bool:
-        """Whether the state after step `number` is one to average over."""
+        """Whether the state after step `number`, or after each of an array of steps, is one to average over."""
         return True
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ class Cyclical:
         return b"cyclical" + self.shape.encode() + numbers
 
     def samples(self, number: int) -> bool:
-        """Does the state after step `number` count in averages, that is, r >= threshold?"""
+        """Does the state after step `number` count in averages, that is, r >= threshold? Of an array of steps, one by one."""
         return (number - 1) % self.period >= self._first
 
     @cached_property

@@ -9,6 +9,7 @@ import ast
 import functools
 import importlib
 import inspect
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,7 +39,8 @@ def edited_source(place: str, edits: Edits) -> Iterator[None]:
 
     The function object keeps its identity and gets other code, so that modules that imported it by name run the edited code too;
     its own code is restored at the exit. Methods, properties, cached properties, class and static methods and wrapped functions
-    can be edited. Caches of results (`functools.cache`, or a table `KEPT` of the module) are emptied before and after. Raises
+    can be edited. Caches of results (`functools.cache`, or a table `KEPT` of the module) are emptied before and after, and so is
+    what is known of kernels, each of which was proved to do as other code does. Raises
     `PlantError` if there is no such function, if a text does not occur exactly once, or if the edit cannot be applied.
     """
     function, caches = _function_at(place)
@@ -166,6 +168,10 @@ def _named(code: CodeType, name: str) -> CodeType:
 def _forget(caches: Sequence[Callable[[], None]]) -> None:
     for clear in caches:
         clear()
+    # Without it there is no kernel in this process, and torch need not be loaded.
+    kernels = sys.modules.get("sgverify.samplers.fused.driver")
+    if kernels is not None:
+        kernels.forget_proofs()
 
 
 _FUTURE = 0x1000000

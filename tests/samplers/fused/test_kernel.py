@@ -13,6 +13,7 @@ from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, po
 from sgverify.samplers.fused import choosing, driver
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.compiler import compiler
+from sgverify.samplers.reading import constants
 from sgverify.samplers.run.leg import Leg
 from sgverify.samplers.run.pausing import Run
 from sgverify.samplers.run.run import Ensemble
@@ -195,7 +196,10 @@ def first_leg(target: Target, steps: int) -> Leg:
 def test_a_kernel_is_built_only_where_that_pays(line: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run of 100 steps beside those of its proof, for a kernel that is built, or takes longer than the run to build."""
     made: list[bool] = []
-    monkeypatch.setattr(driver, "_proved", lambda leg, patience: made.append(patience >= compiling.SLOWEST))
+    monkeypatch.setattr(
+        driver, "Kernel", lambda leg, asked, patience: made.append(patience >= compiling.SLOWEST)
+    )
+    monkeypatch.setattr(driver, "_prove", lambda leg, kernel: None)
     tried = first_leg(line, 100)
     proof = sum(map(len, choosing.windows(tried, tried.steps)))
     leg = first_leg(line, 100 + proof)
@@ -242,6 +246,65 @@ def test_a_kernel_with_a_bug_is_never_used(
         run(ABOBA, many_data, rows, **how)
 
 
+def moved_on_torch(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of steps that the definition takes in the proofs of kernels, from now on."""
+    honest, found = driver._show, []
+
+    def counted(leg: Leg, kernel: Any, steps: range, asked: Any) -> None:
+        found.append(len(steps))
+        honest(leg, kernel, steps, asked)
+
+    monkeypatch.setattr(driver, "_show", counted)
+    return found
+
+
+def test_a_text_is_proved_once_and_each_later_leg_by_its_first_and_last_steps(
+    many_data: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = {"gradient": GradientChoice("iid", batch=4)}
+    other = {**how, "chains": 9, "first_chain": 16, "friction": 3.0, "temperature": 0.5, "seed": 4}
+    rows = [Row(Fixed(0.03), (60,)), Row(Fixed(0.01), (90,))]
+    expected = run(ABOBA, many_data, rows, False, **other)
+    shown = moved_on_torch(monkeypatch)
+    run(ABOBA, many_data, [Row(Fixed(0.02), (70,)), Row(Fixed(0.04), (100,))], **how)
+    whole = [*shown]
+    assert min(whole) > choosing.CHECKED
+    # One text serves other step sizes, rows, chains, seeds, friction and temperature; the second leg begins where a row ends.
+    assert np.array_equal(run(ABOBA, many_data, rows, **other), expected)
+    assert shown[len(whole) :] == [choosing.CHECKED] * 4
+    # Steps that move, another scheme and another target are other circumstances or texts.
+    for subject, target, rows in (
+        (ABOBA, many_data, power([0.02], 1 / 3, [80])),
+        (find_scheme("sghmc-baoab"), many_data, fixed([0.02], [80])),
+    ):
+        shown.clear()
+        run(subject, target, rows, **how)
+        assert len(shown) > 1 and min(shown) > choosing.CHECKED
+
+
+def test_a_run_takes_at_once_what_is_proved_and_refuses_other_constants(
+    many_data: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, other = fixed([0.02], [80]), fixed([0.03], [60])
+    plain = run(ABOBA, many_data, other, False)
+    run(ABOBA, many_data, rows)
+    moves: list[int] = []
+    honest = driver.Fused.move
+    monkeypatch.setattr(
+        driver.Fused, "move", lambda self, *given: moves.append(given[1]) or honest(self, *given)
+    )
+    assert np.array_equal(run(ABOBA, many_data, other, "auto"), plain)
+    assert moves == [0]
+    # A wrong derivation of the constants shows in the first steps of the next leg.
+    again = constants.Derivation.again
+    monkeypatch.setattr(
+        constants.Derivation, "again", lambda self, given: again(self, [given[0] * 1.001, *given[1:]])
+    )
+    assert np.array_equal(run(ABOBA, many_data, other, "auto"), plain)
+    with pytest.raises(ConfigurationError, match="end at another"):
+        run(ABOBA, many_data, other)
+
+
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
@@ -274,6 +337,7 @@ def test_draws_that_are_handed_to_a_kernel_have_the_bits_of_the_definition(
         return honest(text.replace("handed[(((k * DRAWS", "handed[(((0 * DRAWS"), *given)
 
     monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
+    driver.forget_proofs()
     with pytest.raises(ConfigurationError, match="end at another"):
         run(subject, space, rows, **how)
 

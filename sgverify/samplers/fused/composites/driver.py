@@ -19,12 +19,11 @@ from torch import Tensor
 from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.hooks import StepHooks
-from sgverify.samplers.fused.choosing import windows
+from sgverify.samplers.fused.choosing import takes, windows
 from sgverify.samplers.fused.composites.kernel import CompositeKernel
 from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.composites.swaps import Swaps
 from sgverify.samplers.fused.composites.weights import Weights
-from sgverify.samplers.fused.kernel import takes
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant

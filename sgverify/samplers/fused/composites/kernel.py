@@ -23,7 +23,7 @@ from sgverify.samplers.fused.composites.program import (
 )
 from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
-from sgverify.samplers.fused.kernel import StepKey, largest_within, numbers_of, side_by_side
+from sgverify.samplers.fused.kernel import largest_within, numbers_of, side_by_side
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
@@ -355,6 +355,21 @@ class CompositeKernel:
 
         summed()
         return record(summed, [value for _, value in inputs], (), Clock())[0], inputs
+
+
+class StepKey:
+    """The operations of the step whose C text a kernel has: at other step sizes they may not be others."""
+
+    def __init__(self) -> None:
+        self._key = ""
+
+    def is_new(self, tape: Tape) -> bool:
+        """Is this the first step? Raises `NotTranslatable` for one of other operations than the first."""
+        if self._key not in ("", tape.key):
+            # What was proved at other step sizes says nothing of this step.
+            raise NotTranslatable("a step whose operations depend on the step size")
+        new, self._key = not self._key, tape.key
+        return new
 
 
 def _interleaved(replicas: Sequence[Tensor]) -> Tensor:
