@@ -1,5 +1,5 @@
 """The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate | sample |
-schema | advise`.
+schema | advise | doctor`.
 
 `main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones, `options` those that several
 share; `listing`, `sampling`, `splitting` (bch), `stored` (replay), `reporting`, `planted` (mutants), `calibrating`, `schemas`

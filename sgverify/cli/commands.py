@@ -6,6 +6,8 @@ that `--help`, `--version`, a wrong call and `list` are fast.
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from sgverify.cli import output
@@ -15,6 +17,7 @@ from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
 from sgverify.cli.stored import SUFFIX, beside, read_one, replay_rows
 from sgverify.evidence import Evidence
 from sgverify.evidence.catalogue import LISTING
+from sgverify.evidence.model import CONFORMS, VIOLATES
 
 
 @click.command()
@@ -173,3 +176,44 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     code = output.show(results, json_path, watch)
     plot(results, plot_path)
     return VIOLATES if changed else code
+
+
+@click.command()
+@JSON
+def doctor(json_path: str | None) -> int:
+    """Is this installation in order? Its libraries, torch's build, the compiler and the extras, and a self-test of some seconds.
+
+    The self-test judges a correct scheme beside a planted bug, three times: a bug in a definition, in torch code, in the code that
+    draws random numbers. Each must be refuted, and no correct scheme may be. A kernel in C must have the bits of its definition.
+
+    \b
+    sgverify doctor
+    sgverify doctor --json doctor.json
+
+    Exit codes: 0 in order; 1 a library does not fit or a part of the self-test fails.
+    """
+    from sgverify.selftest.installation import INSTALLATION, InstalledPart, SelfTest, examine
+
+    output.check_writable(json_path)
+
+    def show(found: InstalledPart | SelfTest) -> None:
+        if isinstance(found, InstalledPart):
+            mend = f"  ({found.mend})" if found.mend else ""
+            output.say(
+                f"{'  ' if found.fits else '✗ '}{found.name:<18} {found.found}{mend}",
+                "" if found.fits else "fail",
+            )
+        else:
+            mark = "✓" if found.passed else "✗"
+            output.say(
+                f"{mark} {found.name}: {found.said}  {found.seconds:.1f} s",
+                "pass" if found.passed else "fail",
+            )
+
+    installation = examine() if json_path == "-" else examine(show)
+    if json_path:
+        output.show_json({"schema": INSTALLATION.name, **asdict(installation)}, json_path)
+    if json_path != "-":
+        word = "In order." if installation.healthy else "Not in order: see the lines marked ✗."
+        output.say(word, "pass" if installation.healthy else "fail", bold=True)
+    return CONFORMS if installation.healthy else VIOLATES

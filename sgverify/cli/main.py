@@ -14,7 +14,7 @@ import sgverify
 from sgverify.cli import output
 from sgverify.cli.advising import advise
 from sgverify.cli.calibrating import calibrate
-from sgverify.cli.commands import errata, list_, rate, replay, report
+from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
 from sgverify.cli.planted import mutants
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.schemas import schema
@@ -62,6 +62,7 @@ for _command in (
     sample,
     schema,
     advise,
+    doctor,
 ):
     cli.add_command(_command)
 

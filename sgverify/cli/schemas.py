@@ -25,6 +25,7 @@ SCHEMAS = {
     "draws": "sgverify.evidence.draws_summary:DRAWS",
     "regression": "sgverify.evidence.regression:REGRESSION",
     "advice": "sgverify.advice.plans.model:ADVICE",
+    "doctor": "sgverify.selftest.installation:INSTALLATION",
     "baseline": "sgverify.evidence.baseline:BASELINE",
 }
 """Every kind of JSON document that is written: NAME of `sgverify/NAME/VERSION`, and the `Published` that describes it."""
