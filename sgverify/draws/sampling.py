@@ -22,7 +22,7 @@ from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
 from sgverify.draws.step_choice import StepChoice, choose_step
 from sgverify.draws.streaming import DrawStore
-from sgverify.draws.validated import potential_of, recall, remember
+from sgverify.draws.validated import potential_of, recall, remember, target_of
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recording import Draws, bytes_needed, kept_steps, record, uninterrupted
@@ -121,9 +121,7 @@ class Sampling:
         streamed: bool = False,
     ) -> Sampling:
         """Bind a scheme to a configuration; raises `UserError` as `sample` does. `streamed` draws need not fit into memory."""
-        if isinstance(target, LogDensity):
-            target = target.target()
-        given = target
+        target = given = None if target is None else target_of(target)
         subject = make_subject(scheme, configuration)
         refuse_stray_tables(subject)
         refuse_unused(subject, "sample")
@@ -140,11 +138,10 @@ class Sampling:
             configuration = load_configuration(configuration, dtype=target.dtype)
             subject = make_subject(scheme, configuration)
             vars(subject)["target"] = target
-        known = recall(subject) if target is None else None
+        known = recall(subject, given)
         if known is None:
             subject.validate()
-            if target is None:
-                remember(subject)
+            remember(subject, given)
         else:
             subject = known
         choice = choose_step(subject) if configuration.schedule.kind == "fixed" else None

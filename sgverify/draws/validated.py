@@ -2,17 +2,22 @@
 
 What is derived from a subject (its stability limit, the step that keeps the widths) lies with the subject, so that the latest ones
 are kept. A subject is known again by its scheme, by the formula that the scheme prints now, and by every key of its configuration
-but those of `FREE`; data of a file by their hash. Targets made in Python or in a user's file are never known again: they may have
-changed.
+but those of `FREE`; data of a file by their hash. A target made in Python is the object that was given, as long as U has the same
+values at two points (its functions may read numbers that have changed) and data that can be written to are the same. Targets that a
+configuration names in a user's file are never known again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import OrderedDict
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 
 from sgverify.checks.subject.caching import cached_per_subject
@@ -21,6 +26,8 @@ from sgverify.configuration import Configuration
 from sgverify.errors import SgverifyError
 from sgverify.exact.readings.formula import formula
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.targets import Target
+from sgverify.targets.own.log_density import LogDensity
 from sgverify.targets.registry import is_own
 
 FREE = ("seed", "chains", "steps", "burn_in", "thinning")
@@ -32,20 +39,37 @@ MOST = 8
 MOST_DATA = 16 << 20
 """The most bytes of data that all kept subjects have, if they are more than the latest; what is derived takes 14 times that."""
 
+MOST_TRIED = 64
+"""The most data at which a likelihood is evaluated to see whether it has changed."""
+
 _KNOWN: OrderedDict[str, Subject] = OrderedDict()
 
+_MADE: WeakKeyDictionary[LogDensity, Target] = WeakKeyDictionary()
 
-def recall(subject: Subject) -> Subject | None:
-    """The subject that was validated before, under the configuration of this one; None if there is none."""
-    found = _KNOWN.get(_key(subject) or "")
+
+def target_of(given: Target | LogDensity) -> Target:
+    """The target that was made in Python: of a log density the same one at every call."""
+    if not isinstance(given, LogDensity):
+        return given
+    if given not in _MADE:
+        _MADE[given] = given.target()
+    return _MADE[given]
+
+
+def recall(subject: Subject, made: Target | None = None) -> Subject | None:
+    """The subject that was validated before, under the configuration of this one; None if there is none.
+
+    `made` is the subject's target, if it was made in Python.
+    """
+    found = _KNOWN.get(_key(subject, made) or "")
     if found is None or found.scheme is not subject.scheme or found.composite != subject.composite:
         return None
     return found.under(subject.configuration)
 
 
-def remember(subject: Subject) -> None:
+def remember(subject: Subject, made: Target | None = None) -> None:
     """Keep a subject that has been validated."""
-    key = _key(subject)
+    key = _key(subject, made)
     if key is not None:
         _KNOWN[key] = subject
         _KNOWN.move_to_end(key)
@@ -59,19 +83,44 @@ def potential_of(subject: Subject, dtype: torch.dtype, device: torch.device) -> 
     return Potential(subject.target, dtype=dtype, device=device)
 
 
-def _key(subject: Subject) -> str | None:
+def _key(subject: Subject, made: Target | None) -> str | None:
     """What a subject is known by; None if it cannot be known again."""
     given = _given(subject.configuration)
     target = given.get("target", {})
     # The configuration holds the hash of a data file that was read.
-    if is_own(target.get("name", "")) or ("file" in target and "sha256" not in target):
+    if made is None and (is_own(target.get("name", "")) or ("file" in target and "sha256" not in target)):
         return None
     # The formula, since a definition may read numbers of its module, which may have changed.
     with suppress(SgverifyError, TypeError):
-        return json.dumps(
-            [type(subject).__name__, subject.reference, formula(subject.scheme), given], sort_keys=True
-        )
+        scheme = [type(subject).__name__, subject.reference, formula(subject.scheme)]
+        # A subject that is kept keeps its target, so that no other object has its number.
+        by = [] if made is None else [id(made), _values(made, subject.configuration.temperature)]
+        return json.dumps([*scheme, given, *by], sort_keys=True)
     return None
+
+
+def _values(target: Target, temperature: float) -> str:
+    """A hash of U at two points, with few of the data, and of all data that can be written to."""
+    about = np.zeros(target.dim) if target.quadratic else target.location_float64(temperature)
+    points = about + 0.1 * np.sin(np.arange(1, 2 * target.dim + 1)).reshape(2, -1)
+    found = hashlib.blake2b()
+    if target.data is not None:
+        if _writable(target.data):
+            found.update(target.data.tobytes())
+        target = replace(target, data=target.data[:: -(-len(target.data) // MOST_TRIED)])
+    with np.errstate(all="ignore"):
+        found.update(target.energy_float64(points).tobytes())
+    return found.hexdigest()
+
+
+def _writable(array: np.ndarray) -> bool:
+    """Can the array be written to, by itself or by an array whose memory it shares?"""
+    shared: Any = array
+    while isinstance(shared, np.ndarray):
+        if shared.flags.writeable:
+            return True
+        shared = shared.base
+    return False
 
 
 def _size(subject: Subject) -> int:
@@ -83,4 +132,4 @@ def _given(configuration: Configuration) -> dict[str, Any]:
     return configuration.model_dump(exclude_unset=True, exclude=set(FREE))
 
 
-__all__ = ["FREE", "potential_of", "recall", "remember"]
+__all__ = ["FREE", "potential_of", "recall", "remember", "target_of"]

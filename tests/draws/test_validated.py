@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import sgverify
 from sgverify.advice.step_bias import step_bias
 from sgverify.checks.subject.subject import Subject
 from sgverify.checks.verify_and_rate import make_subject
@@ -16,7 +17,8 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws import Sampling, validated
 from sgverify.draws.step_choice import choose_step
 from sgverify.errors import InstabilityError
-from sgverify.schemes import langevin, scheme, sqrt
+from sgverify.schemes import dot, langevin, scheme, sqrt
+from sgverify.targets import Target
 
 FACTOR = 2
 
@@ -101,6 +103,54 @@ def test_what_may_have_changed_is_validated_anew(
         assert found.subject.target.data is not None
         assert found.subject.target.data[-1, 0] == number + 0.5
     assert len(asked) == 4
+
+
+CENTRE = 1.0
+
+
+def made_in_python(data: np.ndarray) -> Target:
+    """A quartic about CENTRE for each datum, whose functions are made of Python numbers."""
+
+    def likelihood(theta: Any, datum: Any) -> Any:
+        return dot(theta - datum, theta - datum) ** 2 / 4
+
+    def prior(theta: Any) -> Any:
+        return CENTRE * dot(theta, theta)
+
+    return Target("own", 1, prior, likelihood, data)
+
+
+def test_a_target_made_in_python_is_validated_once_until_it_changes(
+    asked: list[Subject], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = np.linspace(-1, 1, 5)[:, None]
+    target = made_in_python(data)
+    for seed in range(3):
+        Sampling.of("sgld-euler", load_configuration(None, seed=seed, chains=2, steps=50), target=target)
+    assert len(asked) == 1
+    # Another object, whatever it is equal to, is not this one.
+    same = Sampling.of("sgld-euler", load_configuration(None), target=made_in_python(data)).subject
+    assert len(asked) == 2
+    assert same.target is not target
+    monkeypatch.setitem(globals(), "CENTRE", 2.0)
+    Sampling.of("sgld-euler", load_configuration(None), target=target)
+    assert len(asked) == 3
+    # What can be written to is compared whole.
+    data[-1] += 1e-9
+    Sampling.of("sgld-euler", load_configuration(None), target=target)
+    assert len(asked) == 4
+    Sampling.of("sgld-euler", load_configuration(None), target=target)
+    assert len(asked) == 4
+
+
+def test_a_log_density_is_the_same_target_at_every_call(asked: list[Subject]) -> None:
+    @sgverify.log_density()
+    def bell(theta):  # type: ignore[no-untyped-def]
+        return -(theta**4).sum(-1)
+
+    found = [Sampling.of("sgld-euler", load_configuration(None, seed=seed), target=bell) for seed in range(2)]
+    assert len(asked) == 1
+    assert found[0].subject.target is found[1].subject.target
 
 
 def test_the_free_keys_are_read_by_nothing_that_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

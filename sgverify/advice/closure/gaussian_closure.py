@@ -17,10 +17,12 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, optimize
 
-from sgverify.advice.closure.gradient_calls import step_in_gradients
+from sgverify.advice.closure.fixed_point import ROUNDS, fixed_law, largest_change, positive
+from sgverify.advice.closure.gradient_calls import StepInGradients, step_in_gradients
 from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit, NoLawError
 from sgverify.advice.closure.linear_chain import LinearChain
-from sgverify.advice.closure.one_step import FitAt, OneStep
+from sgverify.advice.closure.mixing import Mixing
+from sgverify.advice.closure.one_step import FitAt
 from sgverify.advice.closure.third_cumulants import target_covariance
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
@@ -32,7 +34,7 @@ CLOSE, SHARE = 0.10, 0.25
 """The approximation is trusted where the neglected terms change widths by this share at most; where it makes the chain a
 factor r wider than the target, by r^SHARE besides, which is a part of the reported bias."""
 
-_CONVERGED, _NEARLY, _ROUNDS = 1e-5, 3e-4, 60
+_CONVERGED, _NEARLY = 1e-5, 3e-4
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
 
 
@@ -173,14 +175,14 @@ class GaussianClosure:
         points = np.concatenate([self._mode + shifts, self._mode - shifts])
         gradients = self.estimate.at(points)[0]
         rows = (gradients[: len(steps)] - gradients[len(steps) :]) / (2 * steps[:, None])
-        return _positive((rows + rows.T) / 2, "the Hessian at the mode")
+        return positive((rows + rows.T) / 2, "the Hessian at the mode")
 
     @cached_property
     def target_law(self) -> GaussianLaw:
         """The Gaussian nearest to exp(-U/T): E grad U = 0, and the averaged Hessian is T times its precision."""
 
         def law(fitted: GradientFit, covariance: np.ndarray) -> np.ndarray:
-            _positive(fitted.hessian, "U's averaged Hessian")
+            positive(fitted.hessian, "U's averaged Hessian")
             return target_covariance(fitted, covariance, self._temperature)
 
         mean, covariance = self._closed(law, self._temperature * np.linalg.inv(self._curvature))
@@ -189,8 +191,36 @@ class GaussianClosure:
     def law(self, step: float) -> GaussianLaw:
         """The law of the chain at this step size, by mean and covariance. Raises `InstabilityError` where it has none."""
         if step not in self._laws:
-            self._laws[step] = self._settled(step, self.estimate.fit, _CONVERGED)
-        return self._laws[step]
+            try:
+                self._laws[step] = self._closed_at(step)
+            except InstabilityError as error:
+                self._laws[step] = error
+        found = self._laws[step]
+        if isinstance(found, InstabilityError):
+            raise found
+        return found
+
+    def _closed_at(self, step: float) -> GaussianLaw:
+        """The law at this step size, by mixed iterates from a start near it; by plain ones from the target's where these fail."""
+        read, fit_at = step_in_gradients(self.subject, step), self.estimate.fit
+        try:
+            found = fixed_law(read, fit_at, self._start_near(read, step), step, _CONVERGED, Mixing())
+        except InstabilityError:
+            found = fixed_law(read, fit_at, self._start(read), step, _CONVERGED)
+        return _theta_of(*found)
+
+    def _start_near(self, read: StepInGradients, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and covariance near the law: with the averages over the target's law, moved by third derivatives alone."""
+        fitted, start = self._fit_over_target, self._start(read)
+
+        def fit_at(mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
+            return fitted.moved(mean, covariance, None)
+
+        try:
+            mean, chain = fixed_law(read, fit_at, start, step, _NEARLY, Mixing())
+        except InstabilityError:
+            return start
+        return mean, chain.covariance
 
     def near(self, step: float) -> GaussianLaw:
         """The law of the chain at a step size at which it hardly differs from that of the target: to first order in the difference.
@@ -202,25 +232,20 @@ class GaussianClosure:
         return self._settled(step, lambda mean, covariance: fitted.moved(mean, covariance, fourth), _NEARLY)
 
     def _settled(self, step: float, fit_at: FitAt, tolerance: float) -> GaussianLaw:
-        """The fixed point of one step with these averages. Raises `InstabilityError` where there is none."""
+        """The fixed point of one step with these averages, from the target's law. Raises `InstabilityError` where there is none."""
         read = step_in_gradients(self.subject, step)
-        dim, target = len(self._mode), self.target_law
-        states = len(read.state)
+        return _theta_of(*fixed_law(read, fit_at, self._start(read), step, tolerance))
+
+    def _start(self, read: StepInGradients) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and covariance of a state whose theta has the target's law. Shapes (n d,), (n d, n d)."""
+        target, size = self.target_law, len(read.state) * len(self._mode)
         # A momentum starts at the target's temperature, a memory with nothing; where a gradient is asked theta is spread anyway.
         spread = linalg.block_diag(
-            target.covariance, self._temperature * np.eye(dim), np.zeros((dim * states,) * 2)
+            target.covariance, self._temperature * np.eye(len(target.mean)), np.zeros((size,) * 2)
         )
-        mean, covariance = np.zeros(states * dim), spread[: states * dim, : states * dim]
-        mean[:dim] = target.mean
-        for _ in range(_ROUNDS):
-            one = OneStep(read, fit_at, mean, covariance, dim)
-            chain = LinearChain.of(one.map, one.noise(), dim, step)
-            shift = np.linalg.solve(np.eye(len(mean)) - one.map, one.mean_after - mean)
-            before, mean, covariance = covariance[:dim, :dim], mean + shift, chain.covariance
-            _positive(chain.of_theta, "the covariance of the chain")
-            if _change(shift[:dim], before, chain.of_theta) <= tolerance:
-                return GaussianLaw(mean[:dim], chain.of_theta, chain)
-        raise NoLawError("averaging over it does not settle")
+        mean = np.zeros(size)
+        mean[: len(target.mean)] = target.mean
+        return mean, spread[:size, :size]
 
     def beside(self, subject: Subject) -> GaussianClosure:
         """The closure of another subject on the same target at the same temperature; what only they determine is taken over."""
@@ -241,7 +266,7 @@ class GaussianClosure:
         return self.estimate.fourth(self.target_law.mean, self.target_law.covariance)
 
     @cached_property
-    def _laws(self) -> dict[float, GaussianLaw]:
+    def _laws(self) -> dict[float, GaussianLaw | InstabilityError]:
         return {}
 
     def _chain_at_the_mode(self, step: float) -> LinearChain:
@@ -264,12 +289,12 @@ class GaussianClosure:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance with E grad U = 0, where `law` gives the covariance back from the fit over that Gaussian law."""
         mean = self._mode
-        for _ in range(_ROUNDS):
+        for _ in range(ROUNDS):
             fitted = self.estimate.fit(mean, covariance)
             shift = np.linalg.solve(fitted.hessian, fitted.gradient)
             mean, before = mean - shift, covariance
             covariance = law(fitted, covariance)
-            if _change(shift, before, covariance) <= _CONVERGED:
+            if largest_change(shift, before, covariance) <= _CONVERGED:
                 return mean, covariance
         raise NoLawError("averaging over it does not settle")
 
@@ -285,21 +310,12 @@ class GaussianClosure:
         return np.asarray(back @ fitted.bent @ back)
 
 
-def _change(shift: np.ndarray, before: np.ndarray, after: np.ndarray) -> float:
-    """The largest change of a mean, in standard deviations, or of the logarithm of one. Shapes (d,), (d, d), (d, d)."""
-    moved = np.abs(shift) / np.sqrt(np.diag(after))
-    widened = np.abs(np.log(np.diag(after) / np.diag(before))) / 2
-    return float(max(moved.max(), widened.max()))
+def _theta_of(mean: np.ndarray, chain: LinearChain) -> GaussianLaw:
+    return GaussianLaw(mean[: chain.dim], chain.of_theta, chain)
 
 
 def _log_widths(covariance: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.diag(covariance)) / 2)
-
-
-def _positive(matrix: np.ndarray, whose: str) -> np.ndarray:
-    if not np.isfinite(matrix).all() or np.linalg.eigvalsh(matrix)[0] <= 0:
-        raise NoLawError(f"{whose} is not positive definite")
-    return matrix
 
 
 __all__ = ["GaussianClosure", "GaussianLaw"]

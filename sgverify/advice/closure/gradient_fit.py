@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,11 +17,14 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact.numbers.quadrature import normal_cubature
 
+if TYPE_CHECKING:
+    from sgverify.samplers.gradients.array_gradients import ArrayGradients
+
 _MOST_GRADIENTS = 3_000_000
 """Numbers in the gradients of single data that one average evaluates: data are left out evenly beyond."""
 
-_PIECE = 200_000
-"""Data and points whose gradients are evaluated at once."""
+_PIECE = 20_000
+"""Data and points whose gradients are evaluated at once: as many as a core's cache holds in ten coordinates."""
 
 _CHUNK = 400
 """Points whose third powers are held at once."""
@@ -54,6 +58,12 @@ class FittedMinibatchNoise:
         """The same where the averaged slope of the covariance, with the axes of `slope`, is more than that of the linear fits."""
         left = averaged - self.slope - self.slope.transpose(2, 1, 0)
         return replace(self, slope=self.slope + left / 2)
+
+    def moved(self, dm: np.ndarray) -> FittedMinibatchNoise:
+        """The same where the law's mean is larger by dm, shape (d,), but for the third cumulant."""
+        turned = np.einsum("icj,c->ij", self.slope, dm)
+        still = self.still + turned + turned.T + np.einsum("icjm,c,m->ij", self.growth, dm, dm)
+        return replace(self, still=still, slope=self.slope + np.einsum("icjm,m->icj", self.growth, dm))
 
     def between(self, covariance: np.ndarray) -> np.ndarray:
         """The covariance of the noise at two places with this covariance, the linear fits alone. Shape (d, d)."""
@@ -94,6 +104,21 @@ class GradientFit:
             self, mean=mean, covariance=covariance, gradient=gradient, hessian=hessian, noise=noise
         )
 
+    def over(self, mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
+        """The fit over any other law, where the gradient of every datum is linear in theta: the linear fits are exact then."""
+        dm, ds = mean - self.mean, covariance - self.covariance
+        noise, minibatch = self.noise, self.minibatch
+        if minibatch is not None:
+            turned = np.einsum("icj,c->ij", minibatch.slope, dm)
+            noise = (
+                noise + turned + turned.T + np.einsum("icjm,cm->ij", minibatch.growth, ds + np.outer(dm, dm))
+            )
+            minibatch = minibatch.moved(dm)
+        gradient = self.gradient + self.hessian @ dm
+        return replace(
+            self, mean=mean, covariance=covariance, gradient=gradient, noise=noise, minibatch=minibatch
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class GradientEstimate:
@@ -103,6 +128,24 @@ class GradientEstimate:
 
     def fit(self, mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
         """The averages over N(mean, covariance). Shapes (d,), (d, d). Raises `NoLawError` where the gradient is not finite."""
+        if self._linear is None:
+            return self._fitted(mean, covariance)
+        return self._linear.over(mean, covariance)
+
+    @cached_property
+    def _linear(self) -> GradientFit | None:
+        """The fit from which those over all laws follow; None unless U is quadratic and the noise's growth is held."""
+        subject = self.subject
+        if not subject.target.quadratic:
+            return None
+        variances = float(subject.configuration.temperature) * np.diag(subject.target.covariance_float64())
+        found = self._fitted(subject.target.mean_float64(), np.diag(variances))
+        drawn = subject.configuration.gradient.estimator.draws_data
+        # The third derivatives are 0, and what is not linear in a gradient is rounding.
+        held = found.minibatch is not None or not drawn
+        return replace(found, third=None, bent=np.zeros_like(found.bent)) if held else None
+
+    def _fitted(self, mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
         nodes, weights = cubature_nodes(len(mean))
         root = _root(covariance)
         away = nodes @ root.T
@@ -153,10 +196,7 @@ class GradientEstimate:
 
     def full(self, points: np.ndarray) -> np.ndarray:
         """The full gradient of U. Shape (k, d) -> (k, d)."""
-        # It brings torch, which a run needs anyway.
-        from sgverify.samplers.own.functions import prior_gradients_at
-
-        gradients = prior_gradients_at(self.subject.target, points)
+        gradients = self._gradients.of_prior(points)
         for chosen, total, _, _ in self._by_datum(points):
             gradients[chosen] += total
         return gradients
@@ -170,19 +210,18 @@ class GradientEstimate:
         self, points: np.ndarray, linear: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, FittedMinibatchNoise | None]:
         """Gradients, the covariances of their estimates, and the noise linear in theta by these weights, (k, 1 + d)."""
-        from sgverify.samplers.own.functions import prior_gradients_at
-
         table, (count, dim) = self.subject.configuration.gradient, points.shape
-        gradients, noises = prior_gradients_at(self.subject.target, points), np.zeros((count, dim, dim))
+        gradients, noises = self._gradients.of_prior(points), np.zeros((count, dim, dim))
         drawn = table.estimator.draws_data and self.subject.target.data is not None
         found = shares = np.zeros(())
         for chosen, total, away, shares in self._by_datum(points):
             gradients[chosen] += total
             if not drawn:
                 continue
-            noises[chosen] = self._scale(2) * (away.swapaxes(1, 2) * shares) @ away
+            weighted = (self._scale(2) * shares)[:, None, None] * away
+            noises[chosen] = weighted.transpose(1, 2, 0) @ away.swapaxes(0, 1)
             if linear is not None:
-                found = found + np.tensordot(away, linear[chosen], axes=(0, 0))
+                found = found + away.swapaxes(1, 2) @ linear[chosen]
         if table.estimator.each_evaluation:
             given = np.asarray(table.covariance, dtype=np.float64)
             noises += given * np.eye(dim) if given.ndim < 2 else given
@@ -233,31 +272,37 @@ class GradientEstimate:
 
     @cached_property
     def _centre(self) -> np.ndarray | None:
-        """The gradients of single data that a minibatch subtracts, less their mean. Shape (n, d)."""
-        from sgverify.samplers.own.functions import gradients_at
-
-        target = self.subject.target
-        centre = self.subject.configuration.gradient.estimator.centre_float64(target)
+        """The gradients of single data that a minibatch subtracts, less their mean. Shape (n, 1, d)."""
+        centre = self.subject.configuration.gradient.estimator.centre_float64(self.subject.target)
         if centre is None:
             return None
-        each = gradients_at(target, np.array([centre]), self._data[0])[0]
-        return np.asarray(each - self._data[1] @ each / self._size)
+        each = self._gradients.of_each_datum(np.array([centre]))
+        return np.asarray(each - np.tensordot(self._data[1], each, axes=1) / self._size)
+
+    @cached_property
+    def _gradients(self) -> ArrayGradients:
+        # It brings torch, which a run needs anyway.
+        from sgverify.samplers.gradients.array_gradients import ArrayGradients
+
+        target = self.subject.target
+        return ArrayGradients(target, None if target.data is None else self._data[0])
 
     def _by_datum(self, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
-        """For pieces of the points: which, the summed gradients, what a minibatch sees of each datum less its mean, and shares."""
-        from sgverify.samplers.own.functions import gradients_at
+        """For pieces of the points: which, the summed gradients, what a minibatch sees of each datum less its mean, and shares.
 
+        Shapes (k, d), (n, k, d), (n,).
+        """
         if self.subject.target.data is None:
             return
         data, counts = self._data
         piece = max(1, _PIECE // len(data))
         for first in range(0, len(points), piece):
             chosen = slice(first, first + piece)
-            each = gradients_at(self.subject.target, points[chosen], data)
-            total = np.einsum("n,knd->kd", counts, each)
-            away = each - total[:, None] / self._size
+            away = self._gradients.of_each_datum(points[chosen])
+            total = np.tensordot(counts, away, axes=1)
+            away -= total / self._size
             if self._centre is not None:
-                away = away - self._centre
+                away -= self._centre
             yield chosen, total, away, counts / self._size
 
 

@@ -52,24 +52,11 @@ def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> 
 
 def gradients_by_datum(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """grad prior, shape (d,), and the gradient of each datum's likelihood, shape (N, d), by autograd at theta, shape (d,)."""
-    prior = prior_gradients_at(target, theta[None])[0]
+    prior = _gradients_at(target.prior, theta[None])[0]
     if target.data is None:
         return prior, np.zeros((0, len(theta)))
-    return prior, gradients_at(target, theta[None], target.data)[0]
-
-
-def prior_gradients_at(target: Target, thetas: np.ndarray) -> np.ndarray:
-    """The gradient of the prior's part of U at k points; points and gradients have shape (k, d)."""
-    return _gradients_at(target.prior, thetas)
-
-
-def gradients_at(target: Target, thetas: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """The gradient of each datum's likelihood at k points; points (k, d) and data (n, w) give shape (k, n, d)."""
-    (points, dim), size = thetas.shape, len(data)
-    rows = torch.tensor(np.tile(data, (points, 1)))
-    return _gradients_at(target.likelihood, np.repeat(thetas, size, axis=0), Chains(rows)).reshape(
-        points, size, dim
-    )
+    rows = Chains(torch.tensor(target.data))
+    return prior, _gradients_at(target.likelihood, np.tile(theta, (len(target.data), 1)), rows)
 
 
 def _gradients_at(potential: Any, thetas: np.ndarray, *rows: Chains) -> np.ndarray:
