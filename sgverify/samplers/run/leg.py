@@ -330,6 +330,20 @@ class Room:
     arrays: tuple[np.ndarray | None, ...]
 
 
+@dataclass(frozen=True)
+class Statistics:
+    """What a composite records of the n kept states of some steps, those of the first row.
+
+    `values` holds by name an array of shape (n, C), and which of the n states have this statistic, shape (n,). `counts` holds in
+    the same way what is summed over steps, shapes (n + 1, C) and (n + 1,): from the state kept before, or from the first of these
+    steps, to each kept state, and then after the last one. `log_weights` are those of the states, shape (n, C), or None.
+    """
+
+    values: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    counts: tuple[np.ndarray, np.ndarray] | None = None
+    log_weights: np.ndarray | None = None
+
+
 class Keeping(RunObserver):
     """An observer that keeps some states, and accepts those of many steps at once instead of every state."""
 
@@ -337,10 +351,8 @@ class Keeping(RunObserver):
         """Room for the states of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""
         raise NotImplementedError
 
-    def next_kept(self, number: int) -> int | None:
-        """The number of the first step from `number` on whose state is kept; None if there is none."""
-        raise NotImplementedError
-
-    def keep(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> None:
+    def keep(
+        self, rows: tuple[int, ...], number: int, steps: np.ndarray, statistics: Statistics | None = None
+    ) -> None:
         """The room of these steps has been filled; they may be fewer than there was room for."""
         raise NotImplementedError

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.run.leg import Divergence, Keeping, Room
+from sgverify.samplers.run.leg import Divergence, Keeping, Room, Statistics
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Cyclical, burn_ins
 from sgverify.samplers.run.settings import one_thread
@@ -203,14 +203,20 @@ class Recorder(Keeping):
         held = (self._values.get(name) for name in self._state)
         return Room(marked, tuple(None if array is None else array[place] for array in held))
 
-    def keep(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> None:
+    def keep(
+        self, rows: tuple[int, ...], number: int, steps: np.ndarray, statistics: Statistics | None = None
+    ) -> None:
         """Take over the states that were written there, and record what belongs to them."""
         (kept,) = self._marked(number, len(steps)).nonzero()
         first = self._filled.count
         place = slice(first, first + len(kept))
         self._numbers[place], self._steps[place] = number + kept, steps[kept, 0]
         if self._weights is not None:
-            self._weights[place] = np.log(self._steps[place])[:, None]
+            own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
+            given = None if statistics is None else statistics.log_weights
+            self._weights[place] = own if given is None else own + given
+        if statistics is not None:
+            self._keep_statistics(place, statistics)
         if self._energies is not None:
             theta, size = self._values[self._state[0]], max(_TOGETHER, _AT_ONCE // self._energies.shape[1])
             for start in range(first, place.stop, size):
@@ -218,12 +224,26 @@ class Recorder(Keeping):
                 self._energies[part] = self._energy(torch.from_numpy(theta[part])).numpy()
         self._filled, self.shown = _Filled(place.stop, []), number + len(steps) - 1
 
-    def next_kept(self, number: int) -> int | None:
-        """The number of the first step from `number` on whose state is recorded; None if there is none."""
-        kept = self._kept
-        first = kept.start + max(0, -(-(number - kept.start) // kept.step)) * kept.step
-        later = range(first, kept.stop, kept.step)
-        return next((one for one in later if self._schedule.samples(one)), None)
+    def _keep_statistics(self, place: slice, statistics: Statistics) -> None:
+        """Record what a composite says of the states at these places of the arrays; `swaps` are its counts."""
+        values = dict(statistics.values)
+        if statistics.counts is not None:
+            counts, counted = statistics.counts
+            if self._swaps is not None:
+                counts[0] += self._swaps.numpy()
+                counted[0] = True
+            values["swaps"] = counts[:-1], counted[:-1]
+            self._swaps = torch.from_numpy(counts[-1]) if counted[-1] else None
+        for name, (found, there) in values.items():
+            if there.any():
+                self._array(name, found)[place][there] = found[there]
+
+    def _array(self, name: str, like: np.ndarray) -> np.ndarray:
+        """The array of a statistic. One that a step does not report is recorded as NaN or 0."""
+        if name not in self._statistics:
+            empty = np.nan if like.dtype.kind == "f" else 0
+            self._statistics[name] = np.full((self._size, like.shape[-1]), empty, like.dtype)
+        return self._statistics[name]
 
     def _marked(self, number: int, count: int) -> np.ndarray:
         """Which of the steps number, ..., number + count - 1 are recorded?"""
@@ -301,11 +321,7 @@ class Recorder(Keeping):
         for i, kept in enumerate(waiting, first):
             for name, value in kept.statistics.items():
                 found = value.cpu().numpy()
-                if name not in self._statistics:
-                    # A statistic that a step does not report is recorded as NaN or 0.
-                    empty = np.nan if found.dtype.kind == "f" else 0
-                    self._statistics[name] = np.full((self._size, len(found)), empty, found.dtype)
-                self._statistics[name][i] = found
+                self._array(name, found)[i] = found
         if self._weights is not None:
             own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
             if waiting[0].weights is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.run.averages import Averages
 from sgverify.samplers.run.pausing import Run
-from sgverify.samplers.run.recording import Draws, record
+from sgverify.samplers.run.recording import Draws, Outlet, record
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites.adaptation import PartitionChoice
@@ -174,6 +175,69 @@ def test_a_kernel_that_takes_over_and_pauses_goes_on_with_the_same_swaps(
     assert_equal(paused.advance().averages, plain)
 
 
+DRAWN: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
+    "of three replicas, every second state": (
+        "avr-resghmc",
+        "gaussian",
+        power([0.002], 0.3, [61]),
+        {"gradient": IID, "exchange": THREE, "burn_in": 7, "thinning": 3},
+    ),
+    "at each step, swaps at every second one": (
+        "resgld",
+        "gaussian",
+        fixed([0.002], [40]),
+        {"gradient": IID, "exchange": ExchangeChoice(ladder=(1.0, 1.01), every=2), "dtype": "float32"},
+    ),
+    "until some chains diverge": (
+        "resgld",
+        "double-well",
+        fixed([0.2], [60]),
+        {"gradient": GradientChoice("full"), "exchange": ExchangeChoice(ladder=(1.0, 3.0)), "start": 2.0},
+    ),
+    "of adapted weights": (
+        "csgld",
+        "double-well",
+        power([0.01], 0.3, [60]),
+        {"gradient": GradientChoice("full"), "burn_in": 9, "thinning": 2, "start": 3.0},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DRAWN)
+def test_draws_and_their_statistics_are_those_of_torch(
+    targets: dict[str, Target], case: str, in_no_time: None
+) -> None:
+    name, target, rows, how = DRAWN[case]
+
+    def drawn(compiled: Any, at_once: int | None = None) -> list[Draws]:
+        parts: list[Draws] = []
+
+        def take(part: Draws) -> None:
+            # A view of arrays that are written to again.
+            parts.append(copy.deepcopy(part))
+
+        settings = Settings(chains=6, compiled=compiled, **how)
+        outlet = None if at_once is None else Outlet(take, at_once)
+        last = record(Ensemble(COMPOSITES[name], targets[target], rows, settings), energy=True, outlet=outlet)
+        return [*parts, last]
+
+    (plain,) = drawn(False)
+    for found in (drawn("kernel"), drawn("auto"), drawn("kernel", 5)):
+        joined = {
+            **{key: np.concatenate([part.values[key] for part in found], 1) for key in plain.values},
+            **{key: np.concatenate([part.statistics[key] for part in found], 1) for key in plain.statistics},
+            "energies": np.concatenate([part.energies for part in found], 1),
+        }
+        np.testing.assert_array_equal(np.concatenate([part.numbers for part in found]), plain.numbers)
+        for key, value in {**plain.values, **plain.statistics, "energies": plain.energies}.items():
+            np.testing.assert_array_equal(joined[key], value)
+            assert joined[key].dtype == value.dtype
+        if plain.log_weights is not None:
+            weights = np.concatenate([part.log_weights for part in found], 1)
+            np.testing.assert_array_equal(weights, plain.log_weights)
+        assert (found[-1].diverged, found[-1].reached) == (plain.diverged, plain.reached)
+
+
 @pytest.mark.parametrize("kernel", [CompositeKernel, Kernel])
 def test_a_kernel_that_would_be_another_one_at_later_step_sizes_leaves_its_steps_to_torch(
     data: Target, kernel: Any, in_no_time: None, monkeypatch: pytest.MonkeyPatch
@@ -207,21 +271,6 @@ def test_a_proof_takes_as_many_steps_as_rare_swaps_need(data: Target) -> None:
         settings = Settings(chains=6, gradient=IID, exchange=choice)
         ensemble = Ensemble(COMPOSITES["resgld"], data, fixed([0.001], [steps]), settings)
         assert pays(ensemble.leg(ensemble.begin()), range(steps), 1.0) is worth
-
-
-def test_draws_of_adapted_weights_are_those_of_torch(targets: dict[str, Target]) -> None:
-    def drawn(compiled: Any) -> Draws:
-        settings = Settings(
-            chains=6, compiled=compiled, gradient=GradientChoice("full"), burn_in=9, thinning=7, start=3.0
-        )
-        rows = power([0.01], 0.3, [60])
-        return record(Ensemble(COMPOSITES["csgld"], targets["double-well"], rows, settings))
-
-    found, plain = drawn("kernel"), drawn(False)
-    np.testing.assert_array_equal(found.numbers, plain.numbers)
-    np.testing.assert_array_equal(found.values["theta"], plain.values["theta"])
-    np.testing.assert_array_equal(found.log_weights, plain.log_weights)  # type: ignore[arg-type]
-    np.testing.assert_array_equal(found.statistics["region"], plain.statistics["region"])
 
 
 def test_torch_keeps_weights_that_adapt_by_energies_over_data(data: Target) -> None:
@@ -308,3 +357,25 @@ def test_a_kernel_with_a_bug_in_its_weights_is_never_used(
     rows, how = fixed([0.01], [20]), {"gradient": GradientChoice("full"), "dtype": "float32", "chains": 16}
     with pytest.raises(ConfigurationError, match=r"in C"):
         run("csgld", targets["double-well"], rows, "kernel", **how)
+
+
+@pytest.mark.parametrize("name", ["walker", "chance", "swaps", "state"])
+def test_a_kernel_that_keeps_something_else_is_never_used(
+    data: Target, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest = compiling.build
+    was, now = {
+        "walker": ("* 1 + j] = W0[j][l];", "* 1 + j] = W1[j][l];"),
+        "chance": ("* 1 + j] = P0[j][l];", "* 1 + j] = P1[j][l];"),
+        "swaps": ("* 1 + j] = N0[j][l];", "* 1 + j] = N1[j][l] + 1;"),
+        "state": ("* 3 + j] = X0_0[j][l];", "* 3 + j] = X1_0[j][l];"),
+    }[name]
+
+    def planted(text: str, *given: Any) -> Any:
+        assert was in text
+        return honest(text.replace(was, now), *given)
+
+    monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
+    settings = Settings(chains=6, compiled="kernel", gradient=IID, exchange=THREE)
+    with pytest.raises(ConfigurationError, match="what is kept of a state is another in C"):
+        record(Ensemble(COMPOSITES["vr-resgld"], data, fixed([0.002], [40]), settings))

@@ -28,7 +28,7 @@ from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.run.leg import FAR, Keeping, Leg, RunObserver, Stepwise, Summing, Sums
+from sgverify.samplers.run.leg import FAR, Keeping, Leg, Room, RunObserver, Stepwise, Summing, Sums
 from sgverify.samplers.run.schedules import step_sizes
 from sgverify.samplers.run.weighted_sums import with_weights
 
@@ -59,9 +59,13 @@ class FusedComposite:
             return self._stepwise.move(state, done, steps, h)
         beyond = None
         while taken < len(steps) and beyond is None:
-            count = self._until_torch(done + taken, len(steps) - taken)
-            state, moved = self._in_kernel(state, done + taken, steps[taken : taken + count], taken)
+            room = self._room(done + taken, steps[taken:])
+            count = len(steps) - taken if room is None else len(room.marked)
+            state, moved = self._in_kernel(state, done + taken, steps[taken : taken + count], taken, room)
             taken += moved
+            if moved == count and taken < len(steps):
+                # There is no room for more states before those are handed over.
+                break
             if taken < len(steps):
                 one = (
                     h if len(h.value) == 1 else Constant(h.value[taken : taken + 1], leg.clock, passing=True)
@@ -72,27 +76,41 @@ class FusedComposite:
         self.length = max(1, min(self._longest, 4 * self.length, int(_BLOCK / max(pace, 1e-9))))
         return state, beyond, taken
 
-    def _until_torch(self, done: int, most: int) -> int:
-        """The steps that the kernel takes before one that torch takes."""
-        kept = self._leg.observer.next_kept(done + 1) if isinstance(self._leg.observer, Keeping) else None
-        return most if kept is None else min(most, kept - done - 1)
+    def _room(self, done: int, steps: np.ndarray) -> Room | None:
+        """Room for the states that are kept, and for what else belongs to them."""
+        observer = self._leg.observer
+        if not isinstance(observer, Keeping):
+            return None
+        room = observer.room(self._leg.places, done + 1, steps)
+        size, chains = int(room.marked.sum()), self._leg.settings.chains
+        more = (np.empty((size, chains)) for _ in self._rule.kept)
+        return Room(room.marked, (*room.arrays, *more))
 
-    def _in_kernel(self, state: State, done: int, steps: np.ndarray, place: int) -> tuple[State, int]:
+    def _in_kernel(
+        self, state: State, done: int, steps: np.ndarray, place: int, room: Room | None
+    ) -> tuple[State, int]:
         """The state after these steps, the first of which is at `place` in its block, and the number of steps taken."""
-        leg = self._leg
-        if not len(steps):
-            return state, 0
+        leg, rule = self._leg, self._rule
         if leg.observer is None or isinstance(leg.observer, Keeping):
-            state, tensors, _, taken = self._kernel.move(state, done, steps, None, place)
-        else:
-            summing = cast(Summing, leg.observer)
-            sums = summing.sums(leg.places, done + 1, steps)
-            state, tensors, total, taken = self._kernel.move(state, done, steps, sums, place)
-            assert total is not None
-            if taken < len(steps):
-                sums = summing.sums(leg.places, done + 1, steps[:taken])
-            summing.settle(leg.places, sums, total)
-        self._rule.take(tensors)
+            before = rule.tensors
+            state, tensors, _, taken = self._kernel.move(state, done, steps, None, place, room)
+            rule.take(tensors)
+            if room is not None:
+                marked = room.marked[:taken]
+                kept = [
+                    array[: marked.sum()] for array in room.arrays[-len(rule.kept) :] if array is not None
+                ]
+                found = rule.statistics(done, marked, kept, before)
+                cast(Keeping, leg.observer).keep(leg.places, done + 1, steps[:taken], found)
+            return state, taken
+        summing = cast(Summing, leg.observer)
+        sums = summing.sums(leg.places, done + 1, steps)
+        state, tensors, total, taken = self._kernel.move(state, done, steps, sums, place)
+        assert total is not None
+        if taken < len(steps):
+            sums = summing.sums(leg.places, done + 1, steps[:taken])
+        summing.settle(leg.places, sums, total)
+        rule.take(tensors)
         return state, taken
 
 
@@ -105,9 +123,7 @@ def fused_composite(leg: Leg, patience: float) -> FusedComposite:
     made = _RULES.get(type(hooks))
     if made is None:
         raise NotTranslatable(f"the actions of {type(hooks).__name__}")
-    # Torch takes the steps whose states are kept; how many swaps there were between two of them nothing would count.
-    between = isinstance(observer, Keeping) and made is Weights and leg.settings.thinning >= 4
-    if observer is not None and not isinstance(observer, Summing) and not between:
+    if not isinstance(observer, Summing | Keeping | None):
         raise NotTranslatable("every state of a composite is asked for")
     rule, steps = made(leg, hooks, patience), leg.steps
     first, *others = windows(leg, steps)
@@ -148,10 +164,13 @@ def _show(
     start = (leg.start[0] + chains % 7 * (leg.farthest / FAR / 4), *leg.start[1:])
     kernel.meet(h)
     kernel.follow(made(leg, one, math.inf))
-    found, tensors, found_total, taken = kernel.move(start, steps.start, sizes, sums, 0)
+    marked = counted[:, 0]
+    room = _room(leg, rule, marked) if isinstance(leg.observer, Keeping) else None
+    found, tensors, found_total, taken = kernel.move(start, steps.start, sizes, sums, 0, room)
     if not taken:
         raise NotTranslatable("a step after which chains have diverged")
-    observer = _Adding(asked, other, total, weights, counted)
+    compared = made(leg, other, math.inf)
+    observer = _Adding(asked, other, total, weights, counted, compared)
     torch_leg = replace(
         leg, hooks=other, observer=observer, taped=False, applied_estimator=other.estimator(leg.estimator)
     )
@@ -161,12 +180,28 @@ def _show(
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
             )
-    for mine, its in zip(tensors, made(leg, other, math.inf).tensors, strict=True):
-        # NaN is what has not been computed yet.
-        if not ((mine == its) | (mine.isnan() & its.isnan())).all():
+    for mine, its in zip(tensors, compared.tensors, strict=True):
+        if not _same(mine, its):
             raise NotTranslatable("what the composite changes beside the states is another in C")
     if found_total is not None and not torch.equal(found_total, observer.total):
         raise NotTranslatable("a test function, or what it counts, is another one in C")
+    if room is not None:
+        for number, values in enumerate(observer.seen):
+            for array, value in zip(room.arrays, values, strict=True):
+                if array is not None and not _same(torch.from_numpy(array[number]), value):
+                    raise NotTranslatable("what is kept of a state is another in C")
+
+
+def _room(leg: Leg, rule: Rule, marked: np.ndarray) -> Room:
+    """Room for all variables of the first replica after these steps, and for what else is kept."""
+    size, chains = int(marked.sum()), leg.settings.chains
+    states = (torch.empty((size, chains, value.shape[-1]), dtype=value.dtype).numpy() for value in leg.start)
+    return Room(marked, (*states, *(np.empty((size, chains, 1)) for _ in rule.kept)))
+
+
+def _same(mine: Tensor, its: Tensor) -> bool:
+    """Are these the same numbers? NaN is what has not been computed yet."""
+    return bool(((mine == its) | (mine.isnan() & its.isnan())).all())
 
 
 _RULES: dict[type[Any], Callable[[Leg, Any, float], Rule]] = {Exchange: Swaps, Adapting: Weights}
@@ -183,15 +218,23 @@ class _Adding(RunObserver):
         total: Tensor,
         weights: np.ndarray,
         counted: np.ndarray,
+        rule: Rule,
     ) -> None:
+        self._rule, self.seen = rule, list[list[Tensor]]()
         self._asked, self._hooks, self.total, self._place = asked, hooks, total, 0
         self._weights, self._counted = torch.from_numpy(weights), torch.from_numpy(counted)
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """Add the values at this state."""
+        """Add the values at this state, and remember what is kept of it."""
+        k, self._place = self._place, self._place + 1
+        if self._counted[k][0]:
+            names = dict.fromkeys(name[0] for name, *_ in self._rule.held)
+            held = dict(zip(names, self._rule.tensors, strict=True))
+            more = [held[name[0]] for name in self._rule.kept]
+            chains = self._rule.tensors[0].shape[1]
+            self.seen.append([value[0].expand(chains, -1).clone() for value in (*state, *more)])
         if self._asked is None:
             return
-        k, self._place = self._place, self._place + 1
         values = self._asked.evaluate(state)
         factor = self._weights[k][:, None]
         if self._hooks.weighted:

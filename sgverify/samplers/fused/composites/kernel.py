@@ -32,7 +32,7 @@ from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.reading.tape import Tape, record
-from sgverify.samplers.run.leg import Leg, Sums
+from sgverify.samplers.run.leg import Leg, Room, Sums
 from sgverify.samplers.run.weighted_sums import with_weights
 from sgverify.schemes.definition.binding import in_order
 
@@ -102,6 +102,8 @@ class CompositeKernel:
             for v, width in enumerate(widths)
         ]
         self._held = [Variable(name, dtype, width) for name, _, dtype, width in rule.held]
+        # Of the first replica.
+        self._kept = [*self._states[: self._each], *(v for v in self._held if v.name in rule.kept)]
         self._actions = rule.actions()
         body = None
         if gradient.visits_data:
@@ -165,6 +167,7 @@ class CompositeKernel:
                 CompositeTapes(step, inputs, self._actions, *self._observed, sums, energies, rule.streams),
                 self._states,
                 self._held,
+                self._kept,
                 Sizes(self._replicas, rule.numbers, self._weighted),
             )
             self._call = _function(build(text, self._patience), real)
@@ -174,12 +177,19 @@ class CompositeKernel:
         self._numbers = numbers_of(step.constants, self._groups, real)
 
     def move(
-        self, state: State, first: int, steps: np.ndarray, sums: Sums | None, place: int
+        self,
+        state: State,
+        first: int,
+        steps: np.ndarray,
+        sums: Sums | None,
+        place: int,
+        room: Room | None = None,
     ) -> tuple[State, tuple[Tensor, ...], Tensor | None, int]:
         """The state after steps of sizes `steps`, shape (K, S), the hooks' tensors, the sums, and the number of steps taken.
 
         The first of them is step `first`, counted from 0, at `place` among the step sizes that were met. They end before the first
-        step at which an entry of the state exceeds the bound of divergence.
+        step at which an entry of the state exceeds the bound of divergence. What is kept is written to the arrays of `room`, one
+        for each variable of a state and each of `Rule.kept`.
         """
         rule, taken, R = self._rule, len(steps), self._replicas
         chains = len(self._noise.chains)
@@ -198,7 +208,7 @@ class CompositeKernel:
             beyond = 0
             if taken:
                 beyond = self._advance(
-                    before, after, first, taken, place, numbers, chances, given, indices, sums, total
+                    before, after, first, taken, place, numbers, chances, given, indices, sums, total, room
                 )
             else:
                 after, total = before, None if sums is None else sums.total.clone()
@@ -232,6 +242,7 @@ class CompositeKernel:
         indices: np.ndarray | None,
         sums: Sums | None,
         total: Tensor | None,
+        room: Room | None,
     ) -> int:
         pointers = ctypes.c_void_p * len(before)
         noise = np.ascontiguousarray(self._noise.keys)
@@ -241,6 +252,9 @@ class CompositeKernel:
         start = None if sums is None else sums.total.contiguous()
         weights = None if sums is None else np.ascontiguousarray(sums.weights, dtype=np.float64)
         counted = None if sums is None else np.ascontiguousarray(sums.counted, dtype=np.uint8)
+        marked = None if room is None else np.ascontiguousarray(room.marked, dtype=np.uint8)
+        arrays_kept = () if room is None else room.arrays
+        places = [None if array is None else array.ctypes.data for array in arrays_kept]
         tables, energies = self._tables, self._energy_tables
         drawn = (ctypes.c_void_p * (3 * len(given) + 1))(
             *(
@@ -290,6 +304,8 @@ class CompositeKernel:
                 None if counted is None else counted.ctypes.data,
                 None if start is None else start.data_ptr(),
                 None if total is None else total.data_ptr(),
+                None if marked is None else marked.ctypes.data,
+                (ctypes.c_void_p * len(self._kept))(*places),
             )
         )
 
@@ -383,5 +399,5 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     number: Any = ctypes.c_double if dtype == torch.float64 else ctypes.c_float
     function = library.advance_together
     function.restype = whole
-    function.argtypes = [*[whole] * 5, *[address] * 5, whole, *[address] * 7, number, *[address] * 4]
+    function.argtypes = [*[whole] * 5, *[address] * 5, whole, *[address] * 7, number, *[address] * 6]
     return function

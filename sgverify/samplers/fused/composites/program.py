@@ -56,9 +56,13 @@ def composite_program(
     tapes: CompositeTapes,
     states: Sequence[Variable],
     held: Sequence[Variable],
+    kept: Sequence[Variable],
     sizes: Sizes,
 ) -> str:
-    """The C text of a kernel that holds the `states` of all replicas and what else is `held`. Raises `NotTranslatable`."""
+    """The C text of a kernel that holds the `states` of all replicas and what else is `held`, of which some are `kept`.
+
+    Raises `NotTranslatable`.
+    """
     real, everything = shape.dtype, [*states, *held]
     by_name = {variable.name: variable for variable in everything}
     wide = None if real == torch.float64 else 0
@@ -80,6 +84,15 @@ def composite_program(
         "STORE_STATE": "\n".join(
             _kept(v, f"(({v.kind(real)} *)after[{place}])[{_place(v)}] = {v.name}[j][l];")
             for place, v in enumerate(everything)
+        ),
+        "KEEP": "\n".join(
+            f"if (kept_values[{place}]) "
+            + _kept(
+                v,
+                f"(({v.kind(real)} *)kept_values[{place}])[((kept_so_far * chains) + at + l) * {v.width} + j] = "
+                f"{v.name}[j][l];",
+            )
+            for place, v in enumerate(kept)
         ),
         "ACT": "",
         "OBSERVE": "",

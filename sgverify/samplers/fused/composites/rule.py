@@ -16,6 +16,7 @@ from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.gradients.minibatches import Iid, Minibatches, WithoutReplacement
 from sgverify.samplers.reading.tape import Tape
+from sgverify.samplers.run.leg import Statistics
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Rule:
     `held` names the variables, beside those of the states, that actions read or change: for each its replica, dtype and width.
     `numbers` is how many numbers a step has that all chains share. Actions compute energies of `energies` on the minibatches of
     `streams`; `minibatches` says where those of an input of the actions lie. Samples of energies are taken on as many minibatches,
-    of as many data each, as `sampled` says.
+    of as many data each, as `sampled` says. Of the first replica, `kept` names what belongs to a kept state.
     """
 
     hooks: Any
@@ -105,6 +106,7 @@ class Rule:
     streams: tuple[EnergyStream, ...] = ()
     sampled: tuple[int, int] | None = None
     held: list[tuple[str, int, torch.dtype, int]]
+    kept: tuple[str, ...]
     energies: RecordedEnergies
 
     @property
@@ -128,6 +130,16 @@ class Rule:
     def minibatches(self) -> dict[str, EnergyMinibatch]:
         """The minibatches that the steps and the actions read, by the name of the input."""
         return {}
+
+    def statistics(
+        self, first: int, marked: np.ndarray, kept: Sequence[np.ndarray], before: Sequence[Tensor]
+    ) -> Statistics:
+        """What is recorded of the kept states of steps from step `first` on, counted from 0; `marked`, shape (K,), marks them.
+
+        `kept` holds the variables so named, each of shape (n, C), `before` the tensors of the hooks before these steps; `tensors`
+        are those after them.
+        """
+        raise NotImplementedError
 
     def bend(self, estimator: Estimator, held: dict[str, Tensor]) -> Estimator:
         """The estimator that steps use, made from their own one; `held` are the variables by name."""

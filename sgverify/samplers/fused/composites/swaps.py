@@ -25,13 +25,16 @@ from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
 from sgverify.samplers.fused.translation import NUMBER
 from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.elementary import exp
 from sgverify.samplers.reading.tape import record
-from sgverify.samplers.run.leg import Leg
+from sgverify.samplers.run.leg import Leg, Statistics
 from sgverify.schemes.definition.abstract_value import SCALAR
 
 
 class Swaps(Rule):
     """The swaps of a leg of replica exchange, as a kernel takes them."""
+
+    kept = ("W0", "P0", "N0")
 
     def __init__(self, leg: Leg, hooks: Exchange, patience: float) -> None:
         energies = hooks.energies
@@ -91,6 +94,21 @@ class Swaps(Rule):
         self.hooks.prepare(first, count)
         shape = (count, len(self._leg.places), self._leg.settings.chains)
         return np.ascontiguousarray(self.hooks.log_uniforms.expand(shape).numpy())
+
+    def statistics(
+        self, first: int, marked: np.ndarray, kept: Sequence[np.ndarray], before: Sequence[Tensor]
+    ) -> Statistics:
+        """See `Rule.statistics`, and `Exchange.recorded`."""
+        every, numbers = self.every, first + 1 + marked.nonzero()[0]
+        tried = numbers % every == 0
+        own = tried & (numbers // every % min(2, self.replicas - 1) == 0)
+        chance = np.where(own[:, None], exp(torch.from_numpy(kept[1])).numpy(), np.nan)
+        moves = [before[-1][:1, :, 0].numpy(), kept[2], self.tensors[-1][:1, :, 0].numpy()]
+        events = np.concatenate([[first], numbers, [first + len(marked)]]) // every
+        return Statistics(
+            {"swap_probability": (chance, tried), "walker": (kept[0], np.ones_like(tried))},
+            (np.diff(np.concatenate(moves), axis=0).astype(np.int64), np.diff(events) > 0),
+        )
 
     @property
     def minibatches(self) -> dict[str, EnergyMinibatch]:

@@ -4,7 +4,9 @@
    (K or 1, rows, CONSTANTS). `numbers`, shape (K, rows, NUMBERS), are those of a step that all chains share; `chances`,
    shape (K, rows, REPLICAS, C), are logarithms of uniform numbers; `drawn` are the streams of the minibatches, apart from those of
    gradients, on which the actions compute energies. Returns 0, or the number of the first step after which an entry of a state
-   is NaN or beyond `bound`, before an action. Nothing that is given is written over. */
+   is NaN or beyond `bound`, before an action. Nothing that is given is written over. Of the first replica of the first row, states
+   and what else is recorded after steps marked in `kept` are written to `kept_values`, shape (steps kept, C, width), NULL for what
+   is not kept. */
 struct arrays {
     const double *energy_rows;
     const real *energy_data, *energy_whole, *energy_weights;
@@ -42,7 +44,8 @@ EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, 
             const u64 *batch_keys, void *const *before, void *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *fw, const struct arrays *arrays,
             const uint32_t *indices, const struct drawn *drawn, const double *numbers, const double *chances,
-            real bound, const double *weights, const uint8_t *counted, const double *sums_before, double *sums_after)
+            real bound, const double *weights, const uint8_t *counted, const double *sums_before, double *sums_after,
+            const uint8_t *kept, void *const *kept_values)
 {
     static _Thread_local struct normal_source normals[REPLICAS];
     static _Thread_local struct index_source chosen;
@@ -81,6 +84,7 @@ EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, 
                 apart[n].given = drawn[n].given ? drawn[n].given + s * chains + at : 0;
                 apart[n].stride = rows * chains, apart[n].used = 0, apart[n].size = (u64)drawn[n].size;
             }
+            i64 kept_so_far = 0;
             for (i64 k = 0; k < count; k++) {
                 const real *c = constants + k * constants_stride + s * CONSTANTS;
                 const double *const number = numbers + (k * rows + s) * NUMBERS;
@@ -100,6 +104,10 @@ EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, 
                     break;
                 ACT
                 OBSERVE
+                if (s == 0 && kept && kept[k]) {
+                    KEEP
+                    kept_so_far++;
+                }
             }
             STORE_STATE
             for (int o = 0; o < OBSERVED; o++)

@@ -23,7 +23,7 @@ from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import record
-from sgverify.samplers.run.leg import Leg
+from sgverify.samplers.run.leg import Leg, Statistics
 from sgverify.schemes.composites.adaptation import Adaptation
 
 
@@ -44,7 +44,7 @@ class Weights(Rule):
     Raises `NotTranslatable` for energies over data.
     """
 
-    replicas, numbers = 1, 1
+    replicas, numbers, kept = 1, 1, ("L0", "E0")
 
     def __init__(self, leg: Leg, hooks: Adapting, patience: float) -> None:
         own, other = leg.estimator.potential, hooks.energies._potential
@@ -89,6 +89,14 @@ class Weights(Rule):
     def chances(self, first: int, count: int) -> np.ndarray:
         """See `Rule.chances`: none."""
         return np.zeros(1)
+
+    def statistics(
+        self, first: int, marked: np.ndarray, kept: Sequence[np.ndarray], before: Sequence[Tensor]
+    ) -> Statistics:
+        """See `Rule.statistics`, and `Adapting.recorded`."""
+        log, energy = kept
+        regions = self.hooks.weighting.regions(torch.from_numpy(energy)).numpy()
+        return Statistics({"region": (regions, np.ones(len(log), dtype=bool))}, log_weights=log)
 
     def bend(self, estimator: Estimator, held: dict[str, Tensor]) -> Estimator:
         """See `Rule.bend`."""
