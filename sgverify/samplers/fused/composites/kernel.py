@@ -18,6 +18,7 @@ from sgverify.samplers.fused.composites.program import (
     CompositeTapes,
     ConstantPlaces,
     Sizes,
+    StepKey,
     Variable,
     composite_program,
 )
@@ -371,21 +372,6 @@ class CompositeKernel:
 
         summed()
         return record(summed, [value for _, value in inputs], (), Clock())[0], inputs
-
-
-class StepKey:
-    """The operations of the step whose C text a kernel has: at other step sizes they may not be others."""
-
-    def __init__(self) -> None:
-        self._key = ""
-
-    def is_new(self, tape: Tape) -> bool:
-        """Is this the first step? Raises `NotTranslatable` for one of other operations than the first."""
-        if self._key not in ("", tape.key):
-            # What was proved at other step sizes says nothing of this step.
-            raise NotTranslatable("a step whose operations depend on the step size")
-        new, self._key = not self._key, tape.key
-        return new
 
 
 def _interleaved(replicas: Sequence[Tensor]) -> Tensor:

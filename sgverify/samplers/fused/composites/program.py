@@ -168,6 +168,21 @@ class Sizes:
     weighted: bool
 
 
+class StepKey:
+    """The operations of the step whose C text a kernel has: at other step sizes they may not be others."""
+
+    def __init__(self) -> None:
+        self._key = ""
+
+    def is_new(self, tape: Tape) -> bool:
+        """Is this the first step? Raises `NotTranslatable` for one of other operations than the first."""
+        if self._key not in ("", tape.key):
+            # What was proved at other step sizes says nothing of this step.
+            raise NotTranslatable("a step whose operations depend on the step size")
+        new, self._key = not self._key, tape.key
+        return new
+
+
 class ConstantPlaces:
     """Where the constants of the next tape begin, in the array of the states' dtype and in that of float64."""
 
