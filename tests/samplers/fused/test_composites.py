@@ -141,6 +141,22 @@ CASES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
             "start": 3.0,
         },
     ),
+    "weights that adapt by minibatches of their own, gradients bent by the energies of theirs": (
+        "csgld",
+        "gaussian",
+        fixed([0.001, 0.002], [50]),
+        {"gradient": IID, "chains": 19, "first_chain": 61},
+    ),
+    "the same of a likelihood in float32, with blocks of permutations": (
+        "awsgld",
+        "logistic",
+        fixed([0.001], [40]),
+        {
+            "gradient": GradientChoice("reshuffle", batch=6),
+            "partition": PartitionChoice(weights="smooth", zeta=0.7, bins=7),
+            "dtype": "float32",
+        },
+    ),
     "a target without data, and chains that diverge": (
         "resgld",
         "double-well",
@@ -273,9 +289,9 @@ def test_a_proof_takes_as_many_steps_as_rare_swaps_need(data: Target) -> None:
         assert pays(ensemble.leg(ensemble.begin()), range(steps), 1.0) is worth
 
 
-def test_torch_keeps_weights_that_adapt_by_energies_over_data(data: Target) -> None:
-    with pytest.raises(ConfigurationError, match="energies over data"):
-        run("csgld", data, fixed([0.001], [20]), "kernel", gradient=IID)
+def test_torch_keeps_weights_that_adapt_by_another_likelihood_than_that_of_gradients(data: Target) -> None:
+    with pytest.raises(ConfigurationError, match="another likelihood than that of the gradients"):
+        run("csgld", data, fixed([0.001], [20]), "kernel", gradient=GradientChoice("iid", batch=4, scale=0.5))
 
 
 # Each a place in the C text and what stands there instead.
@@ -340,6 +356,12 @@ WEIGHT_BUGS = {
     "omega stands still": ("+ (k * rows + s) * NUMBERS", "+ (0 * k * rows + s) * NUMBERS"),
     "the state before gives the weight in averages": ("memcpy(L0, NL0, sizeof L0);", ""),
     "step sizes do not weigh": ("weights[k * rows + s]", "1.0"),
+    "weights adapt by the next step's minibatch": ("/ 1 * 1 - 1) * 4", "/ 1 * 1 - 0) * 4"),
+    "another minibatch's energy bends a gradient": (
+        "take_indices(&chosen, ((first + k) * MINIBATCHES + 0)",
+        "take_indices(&chosen, ((first + k) * MINIBATCHES + 1)",
+    ),
+    "a minibatch's deviations are summed without the last datum": ("b < 4; b++", "b < 3; b++"),
 }
 
 
@@ -354,9 +376,12 @@ def test_a_kernel_with_a_bug_in_its_weights_is_never_used(
         return honest(text.replace(was, now), *given)
 
     monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
-    rows, how = fixed([0.01], [20]), {"gradient": GradientChoice("full"), "dtype": "float32", "chains": 16}
+    over_data = "minibatch" in name
+    rows, how = fixed([0.001 if over_data else 0.01], [20]), {"dtype": "float32", "chains": 16}
+    gradient = IID if over_data else GradientChoice("full")
+    target = targets["gaussian" if over_data else "double-well"]
     with pytest.raises(ConfigurationError, match=r"in C"):
-        run("csgld", targets["double-well"], rows, "kernel", **how)
+        run("csgld", target, rows, "kernel", gradient=gradient, **how)
 
 
 @pytest.mark.parametrize("name", ["walker", "chance", "swaps", "state"])

@@ -330,6 +330,7 @@ class CompositeKernel:
 
         def step() -> Sequence[Tensor]:
             found: list[Tensor] = []
+            self._rule.energies.begin()
             for r, bound in enumerate(self._bounds):
                 mine = state[r * self._each : (r + 1) * self._each]
                 draws = drawn[r * self._shape.draws : (r + 1) * self._shape.draws]
@@ -338,12 +339,13 @@ class CompositeKernel:
 
         # One run before the recording, so that the constants exist.
         step()
-        tape = record(step, (*state, *drawn, *given, *held.values()), (), self._clock)[0]
+        taken = self._rule.taken
+        tape = record(step, (*state, *drawn, *given, *held.values(), *taken.values()), (), self._clock)[0]
         named = partial(str.format, "g[{}]" if self._shape.adds else "{}")
         inputs = [(v.name, tensor) for v, tensor in zip(self._states, state, strict=True)]
         inputs += [(f"z[{k}]", tensor) for k, tensor in enumerate(drawn)]
         inputs += [(named(m), drawn[0]) for m in range(len(given))]
-        inputs += held.items()
+        inputs += [*held.items(), *taken.items()]
         return tape, inputs
 
     def _trace_observed(self) -> tuple[Tape | None, list[tuple[str, Tensor]]]:

@@ -66,7 +66,9 @@ def composite_program(
     real, everything = shape.dtype, [*states, *held]
     by_name = {variable.name: variable for variable in everything}
     wide = None if real == torch.float64 else 0
-    moved = translate(tapes.step, tapes.step_inputs, "step_", sums=tapes.sums, wide=wide)
+    moved = translate(
+        tapes.step, tapes.step_inputs, "step_", sums=tapes.sums, wide=wide, energies=tapes.energies
+    )
     if moved.widths != [variable.width for variable in states]:
         raise NotTranslatable("a step that changes the width of a variable")
     places = ConstantPlaces(tapes.step, real)

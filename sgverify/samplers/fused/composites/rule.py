@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -96,14 +97,16 @@ class Rule:
 
     `held` names the variables, beside those of the states, that actions read or change: for each its replica, dtype and width.
     `numbers` is how many numbers a step has that all chains share. Actions compute energies of `energies` on the minibatches of
-    `streams`; `minibatches` says where those of an input of the actions lie. Samples of energies are taken on as many minibatches,
-    of as many data each, as `sampled` says. Of the first replica, `kept` names what belongs to a kept state.
+    `streams`, steps on those of gradients, of which `taken` are tensors; `minibatches` says where those of an input lie. Samples of
+    energies are taken on as many minibatches, of as many data each, as `sampled` says. Of the first replica, `kept` names what
+    belongs to a kept state.
     """
 
     hooks: Any
     replicas: int
     numbers: int
     streams: tuple[EnergyStream, ...] = ()
+    taken: Mapping[str, Tensor] = MappingProxyType({})
     sampled: tuple[int, int] | None = None
     held: list[tuple[str, int, torch.dtype, int]]
     kept: tuple[str, ...]

@@ -15,11 +15,11 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.composites.adapting import AdaptedEstimator, AdaptedWeights, Adapting
-from sgverify.samplers.fused.composites.energies import RecordedEnergies
-from sgverify.samplers.fused.composites.rule import Action, Rule
+from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
+from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
-from sgverify.samplers.gradients.estimators import Estimator
+from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import record
@@ -41,19 +41,27 @@ class _AtEveryStep(Adaptation):
 class Weights(Rule):
     """The adapted weights of a leg, as a kernel takes them.
 
-    Raises `NotTranslatable` for energies over data.
+    Raises `NotTranslatable` where gradients and weights have energies of different likelihoods.
     """
 
     replicas, numbers, kept = 1, 1, ("L0", "E0")
 
     def __init__(self, leg: Leg, hooks: Adapting, patience: float) -> None:
         own, other = leg.estimator.potential, hooks.energies._potential
-        if hooks.energies._source is not None or any(
-            potential.data is not None and potential.affine is None for potential in (own, other)
-        ):
-            raise NotTranslatable("adapted weights by energies over data")
-        self.hooks, self._leg = hooks, leg
+        if own is not other and own.data is not None:
+            raise NotTranslatable(
+                "adapted weights by energies of another likelihood than that of the gradients"
+            )
+        self.hooks, self._leg, scheme = hooks, leg, leg.bound.definition
         self.energies = RecordedEnergies(other)
+        rows, batch, source = len(leg.places), leg.settings.gradient.batch, hooks.energies._source
+        if source is not None:
+            # Step l adapts by minibatch l - 1 of the stream.
+            self.streams = (EnergyStream(source, 1, rows=rows, every=1, before=1, patience=patience),)
+        # The minibatches of gradients, unless they cancel: the energy that bends a gradient is that of its minibatch.
+        drawn = isinstance(leg.estimator, MinibatchEstimator) and not leg.estimator.cancels
+        count = max(1, scheme.minibatches) if drawn else 0
+        self.taken = {f"taken{m}": self.energies.minibatch(batch, rows) for m in range(count)}
         self._weights = hooks.weighting
         bins = self._weights.adaptation.partition.bins
         self.held = [("M0", 0, torch.float64, bins), ("L0", 0, torch.float64, 1), ("E0", 0, torch.float64, 1)]
@@ -98,9 +106,23 @@ class Weights(Rule):
         regions = self.hooks.weighting.regions(torch.from_numpy(energy)).numpy()
         return Statistics({"region": (regions, np.ones(len(log), dtype=bool))}, log_weights=log)
 
+    @property
+    def minibatches(self) -> dict[str, EnergyMinibatch]:
+        """See `Rule.minibatches`."""
+        batch = self._leg.settings.gradient.batch
+        taken = "take_indices(&chosen, ((first + k) * MINIBATCHES + {}) * BATCH + ({{}}), from, to)"
+        found = {name: EnergyMinibatch(batch, 1, taken.format(m)) for m, name in enumerate(self.taken)}
+        if self.streams:
+            found[_ADAPTING] = self.streams[0].minibatch(_ADAPTING, batch)
+        return found
+
     def bend(self, estimator: Estimator, held: dict[str, Tensor]) -> Estimator:
         """See `Rule.bend`."""
-        return AdaptedEstimator(estimator, self._recorded(held["M0"], None))
+        energies = copy(estimator)
+        energies.potential = self.energies
+        if self.taken:
+            energies._indices = _Minibatches(self.taken.values())  # type: ignore[attr-defined]
+        return AdaptedEstimator(_WithEnergies(estimator, energies), self._recorded(held["M0"], None))
 
     def actions(self) -> list[Action]:
         """See `Rule.actions`: the weights after every step."""
@@ -110,8 +132,14 @@ class Weights(Rule):
         omega = torch.ones((rows, 1, 1), dtype=torch.float64)
         source = copy(self.hooks.energies)
         source._potential = self.energies
+        inputs = [("X0_0", theta), ("M0", held), (f"{NUMBER}number[0]", omega)]
+        if self.streams:
+            minibatch = self.energies.minibatch(self.streams[0].batch, rows)
+            inputs.append((_ADAPTING, minibatch))
+            source._drawn = [minibatch]
 
         def act() -> list[Tensor]:
+            self.energies.begin()
             weights = self._recorded(held, omega)
             energy = source.at(0, theta)
             weights.adapt(1, energy)
@@ -119,8 +147,7 @@ class Weights(Rule):
 
         # One run before the recording, so that the constants exist.
         act()
-        inputs = [("X0_0", theta), ("M0", held), (f"{NUMBER}number[0]", omega)]
-        tape = record(act, (theta, held, omega), (), Clock())[0]
+        tape = record(act, [value for _, value in inputs], (), Clock())[0]
         return [Action("1", tape, inputs, ["M0", "L0", "E0"])]
 
     def shown(self) -> Adapting:
@@ -141,5 +168,32 @@ class Weights(Rule):
         object.__setattr__(weights.adaptation, "given", omega)
         return weights
 
+
+class _WithEnergies(Estimator):
+    """Gradients of one estimator, with the energies of another one."""
+
+    def __init__(self, gradients: Estimator, energies: Estimator) -> None:
+        super().__init__(gradients.potential)
+        self._gradients, self._energies = gradients, energies
+
+    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
+        """See `Estimator.evaluate`."""
+        return self._gradients.evaluate(theta, step, minibatch, evaluation)
+
+    def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
+        """See `Estimator.energy`."""
+        return self._energies.energy(theta, step, minibatch)
+
+
+class _Minibatches(tuple[Tensor, ...]):
+    """The minibatches of a step by number, in place of one tensor of them."""
+
+    def numel(self) -> int:
+        """How many numbers they hold."""
+        return sum(minibatch.numel() for minibatch in self)
+
+
+_ADAPTING = "apart[0]"
+"""The stream in C of the minibatches by which weights adapt."""
 
 __all__ = ["Weights"]
