@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,17 +13,13 @@ from sgverify.cli import output
 from sgverify.cli.baselines import BASELINE, WRITE_BASELINE, Baselines
 from sgverify.cli.github import FORMAT, GITHUB, annotate, annotated_mistakes, refuse_two_on_stdout
 from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
-from sgverify.cli.workers import beside
+from sgverify.cli.workers import Call, helpers
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, exit_code
 
 if TYPE_CHECKING:
     from sgverify.checks import Subject
-    from sgverify.verdict.asking import Enquiry
     from sgverify.verdict.results import Results
-
-CodeAnswers = tuple[list[Evidence], str | None]
-"""The evidence on the code, and why minibatches are left out (None where they are not)."""
 
 SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
 
@@ -56,7 +52,7 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
     metavar="N",
     default=1,
     show_default=True,
-    help="Processes to use: with 2 the running code is checked beside the method, which helps where both processors are idle. "
+    help="Processes that share the questions, which helps where processors are idle and a verdict takes more than a few seconds. "
     "The answer is the same.",
 )
 @BASELINE
@@ -97,11 +93,10 @@ def verify(
         step = load_step(scheme)
     # Points that only illustrate are computed where somebody sees them.
     brief = json_path is None and plot_path is None
-    several = not selected and workers > 1
-    # The second process loads torch while this one loads sympy; on a terminal the bar stands there before either.
+    # Other processes load torch and sympy while this one does; on a terminal the bar stands there before.
     with (
         annotated_mistakes(form, scheme),
-        beside(answers_about_code, scheme, config, settings, brief) if several else nullcontext() as code,
+        helpers(Call(scheme, config, settings, tuple(selected), brief), workers) as others,
         output.progress(f"verifying {scheme}") as progress,
     ):
         from sgverify.checks.progress import keep_evidence
@@ -111,7 +106,8 @@ def verify(
         screen = Display(scheme, step, style or SHORT, progress, silent=json_path == "-")
         enquiry = enquire(scheme, configuration, selected, brief=brief)
         with output.kept(json_path, watch, screen.told), screen.cut_short():
-            found = _answers(enquiry, code, progress, screen)
+            ask = enquiry.ask if others is None else partial(others.answers, enquiry)
+            found = ask(progress, screen.tell)
             results = Results(found, enquiry)
             try:
                 answer, closing = results.answer, results.verdict.lines(output.width())
@@ -129,37 +125,6 @@ def verify(
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
     return exit_code(results if compared is None else compared.counting)
-
-
-def _answers(
-    enquiry: Enquiry, code: Future[CodeAnswers] | None, progress: Any, screen: Display
-) -> list[Evidence]:
-    """The evidence on method, code and paper; that on the code is computed here unless a second process does (`code`)."""
-    if code is None or enquiry.not_validated:
-        return enquiry.ask(progress, screen.tell)
-    found = enquiry.ask(progress, screen.tell, "method")
-    try:
-        about_code, without_minibatches = code.result()
-    except BrokenExecutor:
-        found += enquiry.ask(progress, screen.tell, "code")
-    else:
-        screen.tell(about_code)
-        found += about_code
-        enquiry.without_minibatches = enquiry.without_minibatches or without_minibatches
-    return enquiry.in_order([*found, *enquiry.ask(progress, screen.tell, "paper")])
-
-
-def answers_about_code(
-    scheme: str, config: str | None, settings: tuple[str, ...], brief: bool
-) -> CodeAnswers:
-    """The evidence on the code that runs in the order it is settled, and why minibatches are left out: for a second process."""
-    from sgverify.configuration import load_configuration
-    from sgverify.verdict.asking import enquire
-
-    enquiry = enquire(scheme, load_configuration(config, settings), brief=brief)
-    told: list[Evidence] = []
-    enquiry.ask(None, told.extend, "code")
-    return told, enquiry.without_minibatches
 
 
 class Display:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from sgverify.checks.applicable_claims import Progress, not_validated, settle, stable_questions
 from sgverify.checks.question import STATED, Question
@@ -25,6 +26,13 @@ BATCH = 10
 """The size of the minibatches that are judged beside the full gradients, or N where there are fewer data."""
 
 Told = Callable[[list[Evidence]], None]
+
+
+class Answered(NamedTuple):
+    """The evidence that answers one question, and why minibatches are left out if that question says so."""
+
+    evidence: list[Evidence]
+    left_out: str | None
 
 
 @dataclass
@@ -78,6 +86,43 @@ class Enquiry:
             )
         found = unmet or settle(questions, self.selected, progress, told=told, excused=self._leave_out)
         return self.in_order(found)
+
+    @cached_property
+    def portions(self) -> list[tuple[int, ...]]:
+        """The places of the questions, together where they share chains: those of a subject about a matter along a schedule."""
+        found: dict[tuple[str | None, ...], list[int]] = {}
+        with own_code():
+            for place, item in enumerate(self.questions):
+                schedule = item.schedule.kind if item.check.along_schedule else None
+                gradient = item.subject.configuration.gradient.kind
+                found.setdefault((item.subject.reference, gradient, item.check.matter, schedule), []).append(
+                    place
+                )
+        return [tuple(places) for places in found.values()]
+
+    def answered(self, place: int, progress: Progress | None = None, done: int = 0) -> Answered:
+        """The answers to one question; `done` others are answered already. Raises what `ask` raises."""
+        before, self.without_minibatches = self.without_minibatches, None
+        total = len(self.questions)
+
+        def tell(text: str, share: float, _: int) -> None:
+            assert progress is not None
+            progress(text, done + share, total)
+
+        try:
+            with own_code():
+                found = settle(
+                    [self.questions[place]], self.selected, progress and tell, excused=self._leave_out
+                )
+            return Answered(found, self.without_minibatches)
+        finally:
+            self.without_minibatches = before
+
+    def concluded(self, answers: Sequence[Answered]) -> list[Evidence]:
+        """The evidence of all answers, given in the order of the questions; minibatches are left out where an answer says so."""
+        for answer in answers:
+            self.without_minibatches = answer.left_out or self.without_minibatches
+        return self.in_order([item for answer in answers for item in answer.evidence])
 
     def in_order(self, evidence: Sequence[Evidence]) -> list[Evidence]:
         """Evidence in the order of an answer, which depends on nothing but the questions."""
@@ -162,4 +207,4 @@ def enquire(
     return enquiry
 
 
-__all__ = ["Enquiry", "enquire"]
+__all__ = ["Answered", "Enquiry", "enquire"]

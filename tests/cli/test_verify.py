@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from sgverify.errors import UserError
 from sgverify.evidence import canonical, schema, validate
 from tests.cli.conftest import Call
 
@@ -313,14 +314,45 @@ def test_a_second_process_changes_neither_lines_nor_evidence(call: Call, tmp_pat
     assert one == two
 
 
-def test_the_code_is_checked_here_where_the_second_process_ends(
+def test_questions_are_answered_here_where_another_process_ends(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sgverify.cli.verifying.answers_about_code", _killed)
+    alone = call("verify", "mine.py:heun", *SHORT)
+    monkeypatch.setattr("sgverify.cli.workers._answers", _killed)
     answer = call("verify", "mine.py:heun", *SHORT, "--workers", "2")
-    assert answer.code == 0
-    assert any("one-step-law" in line for line in answer.out.splitlines())
+    assert (answer.code, answer.out) == (0, alone.out)
+    assert answer.err.count("ended without an answer") == len(answer.err.splitlines()) == 1
+
+
+@pytest.mark.power  # the process that ends takes the same way back in the test above
+def test_what_a_question_raises_elsewhere_it_raises_here_in_its_turn(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = call("verify", "mine.py:heun", *SHORT)
+    monkeypatch.setattr("sgverify.cli.workers._answers", _refused)
+    answer = call("verify", "mine.py:heun", *SHORT, "--workers", "2")
+    assert (answer.code, answer.out, answer.err) == (0, alone.out, "")
+
+
+@pytest.mark.power  # with one process in test_main.py
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_shows_what_was_answered_whatever_the_number_of_processes(
+    call: Call, monkeypatch: pytest.MonkeyPatch, workers: str
+) -> None:
+    from sgverify.checks.rates import finite_time
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(finite_time, "_check", interrupted)
+    answer = call("verify", "mine.py:heun", *SHORT, "--workers", workers)
+    assert answer.code == 130
+    assert "local-order" in answer.out and "bias " not in answer.out.replace("stationary-bias ", "")
 
 
 def _killed(*arguments: object) -> None:
     signal.raise_signal(signal.SIGKILL)
+
+
+def _refused(*arguments: object) -> None:
+    raise UserError("not here")

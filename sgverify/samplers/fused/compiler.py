@@ -15,6 +15,7 @@ logistic regression like that of `benchmarks.peers.numba_loops` took 2.5 times a
 from __future__ import annotations
 
 import ctypes
+import logging
 import math
 import os
 import shlex
@@ -22,6 +23,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -52,6 +54,18 @@ _BUILT: dict[str, ctypes.CDLL] = {}
 
 class CannotBuild(Exception):
     """Raised if there is no compiler, or if it fails; the message says which."""
+
+
+class NoCompiler(CannotBuild):
+    """Raised if there is no compiler; the message says how to get one."""
+
+
+@cache
+def tell_of_slow_steps(reason: str) -> None:
+    """Say once in a process, by the logger `sgverify` and so on stderr by default, why steps are taken without a kernel."""
+    logging.getLogger("sgverify").warning(
+        "steps are taken on torch, which may take many times as long: %s", reason
+    )
 
 
 def compiler() -> list[str] | None:
@@ -95,7 +109,7 @@ def _load(text: str) -> ctypes.CDLL:
     """The stored library of a text, or one that is compiled now and stored."""
     command = compiler()
     if command is None:
-        raise CannotBuild(
+        raise NoCompiler(
             "there is no C compiler here (cc, gcc or clang); install one, or the optional extra 'kernel', which brings one: "
             "pip install 'sgverify[kernel]'"
         )

@@ -24,7 +24,7 @@ from sgverify.samplers.fused.choosing import (
     unproved,
     windows,
 )
-from sgverify.samplers.fused.compiler import CannotBuild
+from sgverify.samplers.fused.compiler import CannotBuild, NoCompiler, tell_of_slow_steps
 from sgverify.samplers.fused.composites.driver import FusedComposite, fused_composite
 from sgverify.samplers.fused.kernel import Kernel, forget_recorded, is_recorded
 from sgverify.samplers.fused.translation import NotTranslatable
@@ -86,8 +86,8 @@ def fused(leg: Leg, pace: float | None, *, proved: bool = True) -> Fused | Fused
     """The kernel of a leg; None if no kernel can be made, or if it would cost more time than it saves.
 
     `pace` is the measured number of seconds of a step on torch, None if it is not known yet: then only `compiled="kernel"` has a
-    kernel, or, unless `proved` is False, a leg whose C text is proved already. Raises `ConfigurationError` if `compiled="kernel"`
-    requires a kernel that cannot be made.
+    kernel, or, unless `proved` is False, a leg whose C text is proved already. With "auto" a missing compiler is told once.
+    Raises `ConfigurationError` if `compiled="kernel"` requires a kernel that cannot be made.
     """
     wanted = leg.settings.compiled
     if not is_candidate(leg):
@@ -109,6 +109,8 @@ def fused(leg: Leg, pace: float | None, *, proved: bool = True) -> Fused | Fused
         return Fused(leg, kernel, _numbers(leg))
     except (NotTranslatable, NotRecordable, CannotBuild) as reason:
         if wanted == "auto":
+            if isinstance(reason, NoCompiler):
+                tell_of_slow_steps(str(reason))
             return None
         raise cannot_compile(leg, reason) from reason
 
