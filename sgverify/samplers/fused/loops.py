@@ -8,14 +8,14 @@ or operations that choose, join or contract coordinates (`contraction`), whose t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from sgverify.samplers.reading.contraction import Places, progression
+from sgverify.samplers.reading.contraction import Places, contracted, joined, progression
 from sgverify.samplers.reading.tape import Operation, Tape
 
 
@@ -102,10 +102,13 @@ class Loop:
 
 
 class Loops:
-    """The loops of one tape, in order; names in C begin with `prefix`."""
+    """The loops of one tape, in order; names in C begin with `prefix`.
 
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
+    Products that are only joined to others (`only_joined`) are `written_once`: to their place among the others.
+    """
+
+    def __init__(self, prefix: str, written_once: Collection[str] = ()) -> None:
+        self._prefix, self.written_once = prefix, written_once
         self._loops: list[Loop | LoopText] = []
         self._own: set[str] = set()
         self._stored: set[str] = set()
@@ -211,6 +214,15 @@ def only_parts(tape: Tape) -> set[str]:
     return {key.split()[0] for key in single} - other - repeated
 
 
+def only_joined(tape: Tape) -> set[str]:
+    """The products of coordinates, not summed, that are used once, by being joined to others."""
+    uses = Counter([*tape.outputs, *(name for line in tape.lines for name in line.given)])
+    joins = {name for line in tape.lines if line.function is joined for name in line.given}
+    products = [line for line in tape.lines if line.function is contracted]
+    single = {line.name for line in products if len(tape.space[line.given[-1]]) == 1}
+    return {name for name in joins & single if uses[name] == 1}
+
+
 def depending(tape: Tape, inputs: Sequence[str]) -> set[str]:
     """The results of a tape that depend on some of these inputs."""
     found = set(inputs)
@@ -247,36 +259,38 @@ def contraction(
     along = progression(places[0]) if operation == "taken" else None
     if along is not None and read[0].array and (shape[-1] == 1 or along[1] == 1):
         return replace(read[0], width=shape[-1], shape=shape, offset=read[0].offset + along[0])
-    loops.append(_statements(operation, array, shape[-1], read, places, loops))
-    return Value(shape[-1], shape, array.split()[1])
-
-
-def _statements(
-    operation: str, array: str, width: int, read: Sequence[Value], places: Sequence[Any], loops: Loops
-) -> LoopText:
-    name, declared = array.split()[1], f"{array}[{width}][WIDTH];"
+    name, tables = array.split()[1], list[str]()
     entries = [_entries(value, loops) for value in read]
-    tables: list[str] = []
     if operation == "joined":
-        return LoopText([declared], "\n".join(_joined(name, entries, read)))
-    chosen = [(every,) if operation == "taken" else tuple(every) for every in places]
-    terms = len(chosen[0])
-    at = [_places(f"{name}{side}", every, tables) for side, every in enumerate(chosen)]
+        text = "\n".join(_joined(name, entries, read))
+    else:
+        chosen = [(every,) if operation == "taken" else tuple(every) for every in places]
+        at = [_places(f"{name}{side}", every, tables) for side, every in enumerate(chosen)]
 
-    def term(number: int, offset: str) -> str:
-        return " * ".join(entry(place(number, offset)) for entry, place in zip(entries, at, strict=True))
+        def term(number: int, offset: str = "") -> str:
+            return " * ".join(entry(place(number, offset)) for entry, place in zip(entries, at, strict=True))
 
-    into = f"{name}[j][l]"
-    lines = [f"EACH(l) {into} = {_sum([term(k, '') for k in range(min(terms, TERMS))])};"]
+        if line.name in loops.written_once:
+            loops.append(LoopText(tables, ""))
+            return Value(shape[-1], shape, text=term(0))
+        text = (
+            f"for (int j = 0; j < {shape[-1]}; j++) {{\n{_added(f'{name}[j][l]', term, len(chosen[0]))}\n}}"
+        )
+    loops.append(LoopText([f"{array}[{shape[-1]}][WIDTH];", *tables], text))
+    return Value(shape[-1], shape, name)
+
+
+def _added(into: str, term: Callable[..., str], terms: int) -> str:
+    """The statements that add so many terms, `TERMS` at a time."""
+    lines = [f"EACH(l) {into} = {_sum([term(k) for k in range(min(terms, TERMS))])};"]
     blocks = terms // TERMS
     if blocks > 1:
         added = _sum([into, *(term(k, "t") for k in range(TERMS))])
         lines.append(f"for (int t = {TERMS}; t < {blocks * TERMS}; t += {TERMS}) EACH(l) {into} = {added};")
     if blocks and terms % TERMS:
-        added = _sum([into, *(term(k, "") for k in range(blocks * TERMS, terms))])
+        added = _sum([into, *(term(k) for k in range(blocks * TERMS, terms))])
         lines.append(f"EACH(l) {into} = {added};")
-    body = "\n".join(lines)
-    return LoopText([declared, *tables], f"for (int j = 0; j < {width}; j++) {{\n{body}\n}}")
+    return "\n".join(lines)
 
 
 def _joined(name: str, entries: Sequence[Callable[[str], str]], read: Sequence[Value]) -> list[str]:

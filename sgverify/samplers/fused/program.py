@@ -33,7 +33,13 @@ TABLE_WIDTH = 16
 """The most chains that move side by side if each has a table of gradients, so that theirs stay in a core's second cache."""
 
 CACHED = 4096
-"""The most entries of a state variable that move side by side, so that the chains' data stay in a core's first cache."""
+"""The most entries of a state variable of more than `VECTOR` chains, so that the chains' data stay in a core's first cache."""
+
+VECTOR = 16
+"""The chains that fill a vector register in float32: as many move side by side even where their data fill the second cache."""
+
+LARGEST = 1024
+"""The most coordinates of a kernel."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +70,11 @@ class KernelShape:
     def width(self) -> int:
         """The number of chains that move side by side, large but with few idle lanes. Raises `NotTranslatable`."""
         most = TABLE_WIDTH if self.table else WIDTHS[0]
-        fitting = [width for width in WIDTHS if width <= most and width * self.dim <= CACHED]
-        if not fitting:
-            raise NotTranslatable(f"a dimension of {self.dim} is beyond {CACHED // WIDTHS[-1]}")
+        if self.dim > LARGEST:
+            raise NotTranslatable(f"a dimension of {self.dim} is beyond {LARGEST}")
+        fitting = [
+            width for width in WIDTHS if width <= most and (width <= VECTOR or width * self.dim <= CACHED)
+        ]
         return min(
             fitting,
             key=lambda width: (-(-self.chains.stop // width) - self.chains.start // width) * (width + 8),

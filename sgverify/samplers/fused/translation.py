@@ -26,6 +26,7 @@ from sgverify.samplers.fused.loops import (
     contraction,
     ctype,
     depending,
+    only_joined,
     only_parts,
     width_of,
 )
@@ -130,7 +131,7 @@ class _Writer:
         self._space, self._prefix, self._sums, self._energies = tape.space, prefix, sums, energies
         self._only_parts = only_parts(tape)
         self.values: dict[str, Value] = {}
-        self.loops = Loops(prefix)
+        self.loops = Loops(prefix, only_joined(tape))
         self._changed: set[str] = set()
         for number, (array, like) in enumerate(inputs):
             alike = array.startswith(NUMBER)
