@@ -12,6 +12,7 @@ from pathlib import Path
 from reports import (
     advised,
     diagnoses,
+    elementary,
     false_alarms,
     kernels,
     picture,
@@ -148,6 +149,10 @@ def _make_kernels(choice: Choice) -> None:
     kernels.make(HERE)
 
 
+def _make_elementary(choice: Choice) -> None:
+    elementary.make(HERE)
+
+
 def _make_diagnoses(choice: Choice) -> None:
     diagnoses.make(HERE)
 
@@ -219,6 +224,14 @@ _PARTS = (
         5,
         _make_diagnoses,
         diagnoses.render,
+    ),
+    Part(
+        "elementary",
+        ("elementary/float32.json", "elementary/float32.md"),
+        "elementary functions in float32 at all 2^32 arguments, beside those in float64",
+        3,
+        _make_elementary,
+        elementary.render,
     ),
     Part(
         "kernels",

@@ -137,16 +137,24 @@ class SumText:
         return f" * data_weights[{place}]" if self.weighted else ""
 
     def _chains_side_by_side(self, theta: str, result: str) -> list[str]:
-        """The data of a run one after the other, then their sums coordinate by coordinate."""
+        """The data of a run one after the other, then their sums coordinate by coordinate.
+
+        Few enough chains at once that what a run needs of them stays in vector registers: their coordinates, while the data pass,
+        then the numbers of each datum, while the coordinates pass. Chains beside those that move are left out.
+        """
         rows, run = f"{result}r", f"{result}u"
         inputs = self._inputs(theta, f"{SHARED}{result}x")
         parted = translate_in_parts(self.body, inputs, f"{result}b", offset=self.offset)
-        every = f"for (int j = 0; j < {self.dim}; j++) EACH(l)"
+        every, first = f"for (int j = 0; j < {self.dim}; j++) EACH(l)", f"{result}v"
         if parted is None:
             # The gradients of a run's data are kept whole.
             moved = translate(self.body, inputs, f"{result}b", offset=self.offset)
             text = f"{moved.text}\n{every} {result}g[j][l] = {moved.results[0]};"
             parted = Parted([("real", f"{result}g", self.dim)], text, [], f"{result}g[j][l]")
+
+        def at_once(text: str) -> str:
+            return text.replace("EACH(l)", f"EACH_AT_ONCE({first}, l)")
+
         return [
             # Too large for the stack of every thread.
             *(
@@ -155,14 +163,16 @@ class SumText:
             ),
             f"for (; {run} + RUN <= {self.size}; {run} += RUN) {{",
             f"const real *const {rows} = data + ({self._first} + {run}) * {self.width};",
+            f"for (int {first} = from / AT_ONCE * AT_ONCE; {first} < to; {first} += AT_ONCE) {{",
             "for (int n = 0; n < RUN; n++) {",
             f"const real *const {result}x = {rows} + n * {self.width};",
             *(f"{kind} (*const {name})[WIDTH] = {name}all[n];" for kind, name, _ in parted.arrays),
-            parted.text,
+            at_once(parted.text),
             "}",
-            every + " {",
+            at_once(every) + " {",
             *self._by_halves(parted, result),
             f"{result}[j][l] = {result}[j][l] + {result}s0_{RUN};",
+            "}",
             "}",
             "}",
         ]

@@ -26,7 +26,7 @@ from sgverify.samplers.fused.choosing import (
 )
 from sgverify.samplers.fused.compiler import CannotBuild, NoCompiler, tell_of_slow_steps
 from sgverify.samplers.fused.composites.driver import FusedComposite, fused_composite
-from sgverify.samplers.fused.kernel import Kernel, forget_recorded, is_recorded
+from sgverify.samplers.fused.kernel import Kernel, equal_bits, forget_recorded, is_recorded
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
@@ -212,21 +212,23 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
         if kept[k]:
             seen.append([value[0].expand(leg.settings.chains, -1) for value in expected])
     for name, one, other in zip(leg.bound.definition.state, found, expected, strict=True):
-        if not torch.equal(one, other.expand(one.shape)):
+        if not equal_bits(one, other.expand(one.shape)):
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
             )
     for one, other in zip(carried, estimator.carried, strict=True):
-        if not torch.equal(one, other.expand(one.shape)):
+        if not equal_bits(one, other.expand(one.shape)):
             raise NotTranslatable("what the gradient estimator carries from step to step is another in C")
     if far_out(found, leg.farthest) is not None:
         raise NotTranslatable("a chain diverges in the first steps, which are compared with the definition's")
-    if total is not None and not torch.equal(total, expected_total):
+    if total is not None and not equal_bits(total, expected_total):
         raise NotTranslatable("a test function, or what it counts, is another one in C")
     if room is not None and not all(
-        np.array_equal(
-            array[: len(seen)],
-            np.array([values[v].numpy() for values in seen]).reshape(len(seen), *array.shape[1:]),
+        equal_bits(
+            torch.from_numpy(array[: len(seen)]),
+            torch.from_numpy(np.array([values[v].numpy() for values in seen])).reshape(
+                len(seen), *array.shape[1:]
+            ),
         )
         for v, array in enumerate(room.arrays)
         if array is not None

@@ -25,19 +25,36 @@ from sgverify.samplers.reading.tape import Operation, Tape, record
 PROVED = 4096
 """The arguments of random bits on which a function in C is held against its definition before its first use."""
 
-_TYPES = {torch.float64: "double", torch.float32: "float", torch.int64: "int64_t"}
+_TYPES = {
+    torch.float64: "double",
+    torch.float32: "float",
+    torch.int64: "int64_t",
+    torch.int32: "int32_t",
+}
+# What marks a function or a number of C as one of float.
+_OF_FLOAT = {torch.float64: "", torch.float32: "f"}
+_WHOLE = (torch.int64, torch.int32)
 _SUFFIXES = {torch.float64: "f64", torch.float32: "f32"}
+
+# Bits of a number and a number of bits, by the format of the result.
+_VIEWS = {
+    torch.int64: "bits_of",
+    torch.float64: "of_bits",
+    torch.int32: "bits_of_float",
+    torch.float32: "float_of_bits",
+}
 
 # Whole numbers are combined without a sign, where C wraps around as tensors do.
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "__and__": "&", "__or__": "|", "__xor__": "^"}
 _COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "__eq__": "=="}
 
-# Bits of a number and a number of bits.
 _PREAMBLE = """#include <stdint.h>
 #include <string.h>
 #define ELEMENTARY static inline __attribute__((always_inline))
 ELEMENTARY int64_t bits_of(double x) { int64_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
 ELEMENTARY double of_bits(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+ELEMENTARY int32_t bits_of_float(float x) { int32_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
+ELEMENTARY float float_of_bits(int32_t bits) { float x; memcpy(&x, &bits, sizeof x); return x; }
 """
 
 
@@ -87,7 +104,7 @@ def _function_text(function: Callable[..., Tensor], dtype: torch.dtype) -> str:
     definition = definition_of(function, dtype)
     x = torch.ones(1, dtype=dtype)
     tape, _ = record(lambda: (definition(x),), (x,), (), Clock())
-    body, result = _body(tape)
+    body, result = _body(tape, dtype)
     kind = _TYPES[dtype]
     return f"ELEMENTARY {kind} {called(function, dtype)}(const {kind} x0)\n{{\n{body}\n    return {result};\n}}\n"
 
@@ -122,12 +139,14 @@ def in_c(function: Callable[..., Tensor], dtype: torch.dtype, may_build: bool) -
 COMPILED.make = in_c
 
 
-def _body(tape: Tape) -> tuple[str, str]:
-    """The statements of a tape, and the expression of its result."""
+def _body(tape: Tape, dtype: torch.dtype) -> tuple[str, str]:
+    """The statements of a tape of one argument of this dtype, and the expression of its result."""
     values = {"x0": "x0"}
+    kinds = {"x0": dtype}
     lines = []
     for line in tape.lines:
-        text = _expression(line, values, tape.space)
+        text = _expression(line, values, kinds, tape.space)
+        kinds[line.name] = line.result.dtype
         if line.result.dtype == torch.bool:
             # A comparison stays part of the choices that it decides, where a compiler makes a mask of it.
             values[line.name] = f"({text})"
@@ -137,20 +156,32 @@ def _body(tape: Tape) -> tuple[str, str]:
     return "\n".join(lines), values[tape.outputs[0]]
 
 
-def _expression(line: Operation, values: dict[str, str], space: dict[str, Any]) -> str:
-    """The C expression of one operation. Raises `NotImplementedError` for one that no definition uses yet."""
-    name, whole = line.function.__name__, line.result.dtype == torch.int64
+def _expression(
+    line: Operation, values: dict[str, str], kinds: dict[str, torch.dtype], space: dict[str, Any]
+) -> str:
+    """The C expression of one operation. Raises `NotImplementedError` for one that no definition uses yet.
+
+    `values` and `kinds` are the text and the format of each value so far.
+    """
+    name, kind = line.function.__name__, line.result.dtype
     named = {key: space[value] for key, _, value in (part.partition("=") for part in line.given) if value}
     plain = [part for part in line.given if "=" not in part]
     options = [space.get(part) for part in plain]
+    # A number takes the format of the values that it is combined with; a comparison's result says nothing of that.
+    if kind == torch.bool:
+        kind = next(kinds[part] for part in plain if part in kinds)
 
     def term(place: int) -> str:
-        return values[plain[place]] if plain[place] in values else _number(options[place])
+        return values[plain[place]] if plain[place] in values else _number(options[place], kind)
+
+    def number(value: Any) -> str:
+        return _number(value, kind)
 
     if name in _INFIX:
         left, right = term(0), term(1)
-        if whole:
-            return f"(int64_t)((uint64_t){left} {_INFIX[name]} (uint64_t){right})"
+        if kind in _WHOLE:
+            signed = _TYPES[kind]
+            return f"({signed})((u{signed}){left} {_INFIX[name]} (u{signed}){right})"
         return f"{left} {_INFIX[name]} {right}"
     if name in _COMPARED:
         return f"{term(0)} {_COMPARED[name]} {term(1)}"
@@ -159,40 +190,42 @@ def _expression(line: Operation, values: dict[str, str], space: dict[str, Any]) 
     if name == "neg":
         return f"-{term(0)}"
     if name == "reciprocal":
-        return f"1.0 / {term(0)}"
+        return f"{number(1.0)} / {term(0)}"
     if name == "abs":
-        return f"__builtin_fabs({term(0)})"
+        return f"__builtin_fabs{_OF_FLOAT[kind]}({term(0)})"
     if name == "copysign":
-        suffix = "f" if line.result.dtype == torch.float32 else ""
-        return f"__builtin_copysign{suffix}({term(0)}, {term(1)})"
+        return f"__builtin_copysign{_OF_FLOAT[kind]}({term(0)}, {term(1)})"
     if name == "where":
         return f"{term(0)} ? {term(1)} : {term(2)}"
     if name == "clamp":
         low = named.get("min", options[1] if len(plain) > 1 else None)
         high = named.get("max", options[2] if len(plain) > 2 else None)
-        text = term(0) if high is None else f"({term(0)} > {_number(high)} ? {_number(high)} : {term(0)})"
-        return text if low is None else f"{term(0)} < {_number(low)} ? {_number(low)} : {text}"
+        text = term(0) if high is None else f"({term(0)} > {number(high)} ? {number(high)} : {term(0)})"
+        return text if low is None else f"{term(0)} < {number(low)} ? {number(low)} : {text}"
     if name == "__lshift__":
-        return f"(int64_t)((uint64_t){term(0)} << {options[1]})"
+        signed = _TYPES[kind]
+        return f"({signed})((u{signed}){term(0)} << {options[1]})"
     if name == "__rshift__":
         return f"{term(0)} >> {options[1]}"
     if name == "to":
-        return f"({_TYPES[line.result.dtype]}){term(0)}"
+        return f"({_TYPES[kind]}){term(0)}"
     if name == "view":
-        return f"{'bits_of' if whole else 'of_bits'}({term(0)})"
+        return f"{_VIEWS[kind]}({term(0)})"
     if name in ("ones_like", "full_like"):
-        return "1.0" if name == "ones_like" else term(1)
+        return number(1.0) if name == "ones_like" else term(1)
     raise NotImplementedError(f"the operation {name} of an elementary function has no text in C yet")
 
 
-def _number(value: Any) -> str:
-    if isinstance(value, int):
-        return f"INT64_C({value})"
+def _number(value: Any, kind: torch.dtype) -> str:
+    """A number in C, of the format that tensors give it: a decimal beside float32 entries is rounded to float32."""
+    if kind in _WHOLE:
+        return f"INT{torch.iinfo(kind).bits}_C({value})"
+    suffix = _OF_FLOAT[kind]
     if math.isnan(value):
-        return '__builtin_nan("")'
+        return f'__builtin_nan{suffix}("")'
     if math.isinf(value):
-        return "__builtin_inf()" if value > 0 else "-__builtin_inf()"
-    return float(value).hex()
+        return f"{'-' if value < 0 else ''}__builtin_inf{suffix}()"
+    return float(torch.tensor(float(value), dtype=kind)).hex() + suffix
 
 
 __all__ = ["called", "function_text", "in_c", "loop_text", "with_functions"]

@@ -355,6 +355,11 @@ def largest_within(bound: float, dtype: torch.dtype) -> float:
     return float(limit if float(limit) <= bound else below)
 
 
+def equal_bits(one: Tensor, other: Tensor) -> bool:
+    """Are all numbers of both tensors the same? 0 and -0 are not, and NaN is not itself."""
+    return torch.equal(one, other) and torch.equal(one.signbit(), other.signbit())
+
+
 def side_by_side(tensors: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
     """The entries of all tensors, one after the other, and a 0, so that there is always one."""
     return torch.cat([*(tensor.flatten() for tensor in tensors), torch.zeros(1, dtype=dtype)]).contiguous()

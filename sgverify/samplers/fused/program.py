@@ -235,6 +235,8 @@ def definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:
         "NOISY": int(shape.noisy),
         "HANDED": int(shape.handed),
         "IID": int(shape.iid),
+        # The chains whose sums over all data are taken at once: those of a vector register of 64 bytes.
+        "AT_ONCE": min(shape.width, 8 if double else 16),
         "RUN": RUN,
         "HALVINGS": RUN.bit_length() - 1,
         "CONSTANTS": constants,

@@ -67,7 +67,7 @@ static void enter_minibatches(real *restrict table, i64 size, int from, int to, 
 EXPORTED i64 advance(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys, i64 noise_stride,
             const u64 *batch_keys, i64 batch_stride, const real *const *before, real *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *deviations, i64 size,
-            const real *offset, const real *data, const real *data_across, const real *data_weights,
+            const real *offset, const real *restrict data, const real *restrict data_across, const real *data_weights,
             const uint32_t *indices, const real *handed, const real *added, real *table,
             real bound, const double *weights, const uint8_t *counted, const double *sums_before,
             double *sums_after, const uint8_t *kept, real *const *kept_states)

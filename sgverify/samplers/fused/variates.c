@@ -17,6 +17,7 @@ typedef int64_t i64;
 #define EXPORTED
 #endif
 #define EACH(l) for (int l = 0; l < WIDTH; l++)
+#define EACH_AT_ONCE(first, l) for (int l = first; l < first + AT_ONCE; l++)
 #define EACH_OF_RUN(l) for (int l = 0; l < RUN; l++)
 
 /* Philox4x64-10. Source: Salmon, Moraes, Dror, Shaw 2011. */

@@ -2,8 +2,8 @@
 
 Each polynomial interpolates a smooth function at Chebyshev nodes: with n coefficients on [a, b] at
 (a + b)/2 + (b - a)/2 cos((2k + 1) pi / (2n)), k = 0, ..., n - 1. Its coefficients were computed with 60 digits and then rounded to
-float64; the lowest comes first. The intervals are those of the reduced arguments, 1e-4 wider. A test computes every coefficient
-again, and proves the bound that is stated here of the error relative to the elementary function.
+float64, or to float32 where it says so; the lowest comes first. The intervals are those of the reduced arguments, 1e-4 wider. A
+test computes every coefficient again, and proves the bound that is stated here of the error relative to the elementary function.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ EXP = (
     float.fromhex("0x1.af4de97ca4194p-26"),
     float.fromhex("0x1.1f730349868cep-29"),
 )
-# The same, below 2^-31.
+# The same in float32, below 2^-30.
 EXP_SHORT = (
-    float.fromhex("0x1.0000000b9129bp-1"),
-    float.fromhex("0x1.5555555a78ed4p-3"),
-    float.fromhex("0x1.5554e9063586ep-5"),
-    float.fromhex("0x1.1110e0f238322p-7"),
-    float.fromhex("0x1.6d43246b523b4p-10"),
-    float.fromhex("0x1.a124f19fe89acp-13"),
+    float.fromhex("0x1.0000000000000p-1"),
+    float.fromhex("0x1.5555560000000p-3"),
+    float.fromhex("0x1.5554ea0000000p-5"),
+    float.fromhex("0x1.1110e00000000p-7"),
+    float.fromhex("0x1.6d43240000000p-10"),
+    float.fromhex("0x1.a124f20000000p-13"),
 )
 
 # (log((1 + s)/(1 - s)) - 2s)/s^3 as a function of s^2, |s| <= (sqrt(2) - 1)/(sqrt(2) + 1); below 2^-57 of the logarithm.
@@ -42,12 +42,20 @@ LOG = (
     float.fromhex("0x1.39fe42e9740a7p-3"),
     float.fromhex("0x1.2b59b713616c9p-3"),
 )
-# The same, below 2^-35.
+# The same in float32, below 2^-28.
 LOG_SHORT = (
-    float.fromhex("0x1.5555554bb0b30p-1"),
-    float.fromhex("0x1.9999eb6a4a96cp-2"),
-    float.fromhex("0x1.245c3dda4c5adp-2"),
-    float.fromhex("0x1.ddd00b001665ap-3"),
+    float.fromhex("0x1.55555c0000000p-1"),
+    float.fromhex("0x1.997c2e0000000p-2"),
+    float.fromhex("0x1.2ee69c0000000p-2"),
+)
+
+# (tanh(x) - x)/x^3 as a function of x^2, |x| <= 0.55, in float32; below 2^-27 of the hyperbolic tangent.
+TANH_SHORT = (
+    float.fromhex("-0x1.5555540000000p-2"),
+    float.fromhex("0x1.110fea0000000p-3"),
+    float.fromhex("-0x1.b9a03c0000000p-5"),
+    float.fromhex("0x1.5d21a40000000p-6"),
+    float.fromhex("-0x1.b1321a0000000p-8"),
 )
 
 # (sin(r) - r)/r^3 as a function of r^2, |r| <= pi/4; below 2^-57 of the sine.
@@ -102,16 +110,15 @@ ERF = (
     float.fromhex("-0x1.acbad5ab735b7p-31"),
     float.fromhex("0x1.05ffe45e4636ap-34"),
 )
-# The same, below 2^-34.
+# The same in float32, below 2^-27.
 ERF_SHORT = (
-    float.fromhex("-0x1.1ae14dc7b9637p-5"),
-    float.fromhex("-0x1.1fd1629207132p-2"),
-    float.fromhex("0x1.4543691dbadc1p-4"),
-    float.fromhex("-0x1.2b902beb8d3c3p-6"),
-    float.fromhex("0x1.c827dc12ef32cp-9"),
-    float.fromhex("-0x1.263878f1d346cp-11"),
-    float.fromhex("0x1.4a9dbe15c2a9cp-14"),
-    float.fromhex("-0x1.445f5edbde02dp-17"),
+    float.fromhex("-0x1.1ae14e0000000p-5"),
+    float.fromhex("-0x1.1fd1640000000p-2"),
+    float.fromhex("0x1.4543680000000p-4"),
+    float.fromhex("-0x1.2b8df40000000p-6"),
+    float.fromhex("0x1.c828b20000000p-9"),
+    float.fromhex("-0x1.28702e0000000p-11"),
+    float.fromhex("0x1.4a56aa0000000p-14"),
 )
 
 # exp(x^2) erfc(x) as a function of (x - 3)/(x + 3), 1 <= x <= 6; exp(-x^2) times its error is below 2^-57 of the error function.
@@ -133,24 +140,25 @@ ERFC = (
     float.fromhex("0x1.56696f6b3d6d5p-20"),
     float.fromhex("0x1.d3f2e5247d0a7p-29"),
 )
-# The same, below 2^-35.
+# The same in float32, below 2^-25.
 ERFC_SHORT = (
-    float.fromhex("0x1.6e9827d28c961p-3"),
-    float.fromhex("-0x1.4e102b9faf341p-2"),
-    float.fromhex("0x1.f6ff1ff52a9bfp-3"),
-    float.fromhex("-0x1.336ff8491f753p-3"),
-    float.fromhex("0x1.258b27e8272acp-4"),
-    float.fromhex("-0x1.8fa977a46e92fp-6"),
-    float.fromhex("0x1.17b23569e11a9p-8"),
-    float.fromhex("0x1.78e5fd0d62f14p-11"),
-    float.fromhex("-0x1.318d357d9f0e2p-11"),
+    float.fromhex("0x1.6e982c0000000p-3"),
+    float.fromhex("-0x1.4e10260000000p-2"),
+    float.fromhex("0x1.f6fc5c0000000p-3"),
+    float.fromhex("-0x1.3372540000000p-3"),
+    float.fromhex("0x1.26058a0000000p-4"),
+    float.fromhex("-0x1.8defd80000000p-6"),
+    float.fromhex("0x1.d256360000000p-9"),
 )
 
-LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
 # log(2) in two parts. The first has 42 bits, so that its product with a whole number below 2^11 is exact.
 LOG_2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
 LOG_2_LOW = float.fromhex("0x1.ef35793c76730p-45")
 INVERSE_LOG_2 = float.fromhex("0x1.71547652b82fep+0")
+# The same in float32: the first part has 15 bits, so that its product with a whole number below 2^9 is exact.
+LOG_2_HIGH_SHORT = float.fromhex("0x1.62e4000000000p-1")
+LOG_2_LOW_SHORT = float.fromhex("0x1.7f7d1c0000000p-20")
+INVERSE_LOG_2_SHORT = float.fromhex("0x1.7154760000000p+0")
 
 # pi/2 in four parts. The first three have 29 bits each, so that their products with a whole number below 2^24 are exact.
 HALF_PI = (

@@ -27,9 +27,8 @@ from sgverify.samplers.reading.coefficients import (
     LOG_2_LOW,
     SIN,
 )
-from sgverify.samplers.reading.floating_point import KEPT as KEPT
 from sgverify.samplers.reading.floating_point import (
-    ROUNDING,
+    FLOAT64,
     nearest,
     polynomial,
     power_of_two,
@@ -38,11 +37,13 @@ from sgverify.samplers.reading.floating_point import (
     split,
     two_sum,
 )
+from sgverify.samplers.reading.floating_point import KEPT as KEPT
 
 FARTHEST = 2.0**24
 """The largest |x| of sin and cos: up to there the reduction by pi/2 is exact to the last bit. Beyond it the result is NaN."""
 
 _SMALLEST = 2.0**-1022
+_ROUNDING = FLOAT64.rounding
 
 
 def exp(x: Tensor) -> Tensor:
@@ -63,7 +64,7 @@ def log(x: Tensor) -> Tensor:
     subnormal = x < _SMALLEST
     k, m = split(torch.where(subnormal, x * 2.0**54, x))
     high, low = _logarithm(torch.where(subnormal, k - 54.0, k), m - 1.0, None)
-    return _on_domain(x, high + low, 0.0)
+    return on_domain(x, high + low, 0.0)
 
 
 def log1p(x: Tensor) -> Tensor:
@@ -75,7 +76,7 @@ def log1p(x: Tensor) -> Tensor:
     # Beyond 2^60 the error of 1 + x is far below the result's last bit.
     error = torch.where(unit, 0.0, error * power_of_two(-k.clamp(-60.0, 60.0)))
     high, low = _logarithm(k, f, error)
-    return torch.copysign(_on_domain(x, high + low, -1.0), x)
+    return torch.copysign(on_domain(x, high + low, -1.0), x)
 
 
 def logistic(x: Tensor) -> Tensor:
@@ -196,7 +197,7 @@ def _logarithm(k: Tensor, f: Tensor, low: Tensor | None) -> tuple[Tensor, Tensor
     return high, error + ((s * (square + z * polynomial(LOG, z)) + rest) - square)
 
 
-def _on_domain(x: Tensor, value: Tensor, end: float) -> Tensor:
+def on_domain(x: Tensor, value: Tensor, end: float) -> Tensor:
     """`value` for finite x > end, -infinity at the end, NaN below, and x itself for infinity and NaN."""
     value = torch.where(x < math.inf, value, x)
     value = torch.where(x == end, -math.inf, value)
@@ -209,8 +210,8 @@ def _reduced_angle(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     The products of n with the first three parts of pi/2 are exact. No float64 below 2^24 but 0 is nearer to a multiple of pi/2
     than 2^-60, where the last part still leaves 53 bits.
     """
-    shifted = x * INVERSE_HALF_PI + ROUNDING
-    n = shifted - ROUNDING
+    shifted = x * INVERSE_HALF_PI + _ROUNDING
+    n = shifted - _ROUNDING
     first = x - n * HALF_PI[0]
     second, error = two_sum(first, n * -HALF_PI[1])
     third, more = two_sum(second, n * -HALF_PI[2])

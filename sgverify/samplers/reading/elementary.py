@@ -3,7 +3,7 @@
 A library's exponential is not rounded correctly, and its bits change with the library, its version, the processor and, in torch,
 with an entry's place in the tensor. The functions here are sequences of IEEE operations on tensors, one definition for each dtype
 (`double_precision`, `single_precision`); `sgverify.samplers.fused.elementary` translates the same definitions into C. Errors are
-below one unit in the last place in float64 and below 0.51 in float32.
+below one unit in the last place in float64, and below `single_precision.LARGEST_ERROR` in float32.
 
 On a processor the values come from the functions in C as soon as these repay their making (`COMPILED`); whether they do changes no
 bit. A tape records a call as one operation. Autograd differentiates through a call as often as needed, by rules written in these

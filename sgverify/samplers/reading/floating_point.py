@@ -1,54 +1,80 @@
-"""Which exact operations on float64 numbers are the elementary functions made of?
+"""Which exact operations on float64 and float32 numbers are the elementary functions made of?
 
-Each function here is exact, or returns its rounding error too, by IEEE 754 arithmetic rounded to nearest and by the layout of
-float64: 52 bits of fraction, 11 of exponent. Nothing asks for a fused multiply-add, a conversion between integers and floats, or
-a signed shift, so that the same operations exist as vector instructions of every processor.
+Each function here is exact, or returns its rounding error too, by IEEE 754 arithmetic rounded to nearest and by the layout of the
+format. Nothing asks for a fused multiply-add, a conversion between integers and floats, or a shift of negative numbers, so that the
+same operations exist as vector instructions of every processor.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-# Adding it to |x| < 2^51 rounds x to a whole number, which the low bits of the sum then hold (two's complement).
-ROUNDING = 1.5 * 2.0**52
-
 KEPT: dict[Any, Any] = {}
 """What follows from the definitions of the elementary functions, such as their text in C, by what it is."""
 
-_FRACTION = 52
-_ONE = 1023 << _FRACTION
-_ROOT_HALF = 0x3FE6A09E667F3BCD
-_LOW_BITS = (1 << _FRACTION) - 1
-# The bits of 2^52: with a whole number below 2^52 in the fraction they are 2^52 plus that number.
-_LARGE, _LARGE_BITS = 2.0**52, 1075 << _FRACTION
-# The upper 26 bits of a significand.
+
+@dataclass(frozen=True)
+class BinaryFormat:
+    """A binary format: its bits of fraction, its exponent's bias, and the whole numbers of its size."""
+
+    fraction: int
+    bias: int
+    whole: torch.dtype
+    root_half: int
+    """The bits of sqrt(1/2)."""
+
+    @property
+    def rounding(self) -> float:
+        """Adding it to |x| < 2^(fraction - 1) rounds x to a whole number, which the low bits of the sum then hold."""
+        return 1.5 * 2.0**self.fraction
+
+    @property
+    def one(self) -> int:
+        """The bits of 1."""
+        return self.bias << self.fraction
+
+
+FLOAT64 = BinaryFormat(52, 1023, torch.int64, 0x3FE6A09E667F3BCD)
+FLOAT32 = BinaryFormat(23, 127, torch.int32, 0x3F3504F3)
+FORMATS = {torch.float64: FLOAT64, torch.float32: FLOAT32}
+
+# The upper 26 bits of a float64 significand.
 _UPPER = -1 << 27
 
 
 def nearest(x: Tensor) -> Tensor:
-    """The whole number nearest to x, ties to even; |x| < 2^51."""
-    return (x + ROUNDING) - ROUNDING
+    """The whole number nearest to x, ties to even; |x| < 2^51 in float64, 2^22 in float32."""
+    rounding = FORMATS[x.dtype].rounding
+    return (x + rounding) - rounding
 
 
 def power_of_two(whole: Tensor) -> Tensor:
-    """2^k for whole numbers k in [-1022, 1023]."""
-    return power_of_low_bits(whole + ROUNDING)
+    """2^k for whole numbers k of the exponents of normal numbers."""
+    return power_of_low_bits(whole + FORMATS[whole.dtype].rounding)
 
 
-def power_of_low_bits(shifted: Tensor) -> Tensor:
-    """2^k for `shifted` = ROUNDING + k, with whole k in [-1022, 1023]."""
-    return ((shifted.view(torch.int64) << _FRACTION) + _ONE).view(torch.float64)
+def power_of_low_bits(shifted: Tensor, more: int = 0) -> Tensor:
+    """2^(k + more) for `shifted` = `BinaryFormat.rounding` + k, where k + more is the exponent of a normal number."""
+    layout = FORMATS[shifted.dtype]
+    bits = (shifted.view(layout.whole) << layout.fraction) + (layout.one + (more << layout.fraction))
+    return bits.view(shifted.dtype)
 
 
 def split(x: Tensor) -> tuple[Tensor, Tensor]:
     """(k, m) with x = 2^k m, m in [sqrt(1/2), sqrt(2)), for normal x > 0; k is a float."""
-    shifted = x.view(torch.int64) + (_ONE - _ROOT_HALF)
-    exponent = ((shifted >> _FRACTION) | _LARGE_BITS).view(torch.float64) - (_LARGE + 1023)
-    return exponent, ((shifted & _LOW_BITS) + _ROOT_HALF).view(torch.float64)
+    layout = FORMATS[x.dtype]
+    shifted = x.view(layout.whole) + (layout.one - layout.root_half)
+    # With a whole number in the fraction of 2^fraction, that number is added to it.
+    large = 2.0**layout.fraction
+    sum_bits = (shifted >> layout.fraction) | ((layout.bias + layout.fraction) << layout.fraction)
+    exponent = sum_bits.view(x.dtype) - (large + layout.bias)
+    low_bits = (1 << layout.fraction) - 1
+    return exponent, ((shifted & low_bits) + layout.root_half).view(x.dtype)
 
 
 def two_sum(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -65,12 +91,12 @@ def quick_two_sum(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def upper(x: Tensor) -> Tensor:
-    """x with the lower 27 bits of its significand set to 0; the product of two such numbers is exact."""
+    """A float64 x with the lower 27 bits of its significand set to 0; the product of two such numbers is exact."""
     return (x.view(torch.int64) & _UPPER).view(torch.float64)
 
 
 def quotient(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tensor:
-    """The quotient of two unevaluated sums (high, low), its relative error below 2^-53 + 2^-76.
+    """The quotient of two unevaluated sums (high, low) in float64, its relative error below 2^-53 + 2^-76.
 
     A first quotient of 26 bits has an exact remainder, to which the low parts are added; the remainder over the divisor is the
     correction.

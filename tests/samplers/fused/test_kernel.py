@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, power, sample
 from sgverify.samplers.fused import choosing, driver
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.compiler import compiler
+from sgverify.samplers.fused.kernel import equal_bits
 from sgverify.samplers.reading import constants
 from sgverify.samplers.run.leg import Leg
 from sgverify.samplers.run.pausing import Run
@@ -303,6 +305,14 @@ def test_a_run_takes_at_once_what_is_proved_and_refuses_other_constants(
     assert np.array_equal(run(ABOBA, many_data, other, "auto"), plain)
     with pytest.raises(ConfigurationError, match="end at another"):
         run(ABOBA, many_data, other)
+
+
+def test_a_proof_tells_0_from_its_opposite() -> None:
+    one = torch.tensor([[1.0, 0.0], [-0.0, 2.0]])
+    assert equal_bits(one, one.clone())
+    assert torch.equal(one, one.abs())
+    assert not equal_bits(one, one.abs())
+    assert not equal_bits(one, one + torch.tensor([[0.0, 0.0], [0.0, 1e-6]]))
 
 
 @pytest.mark.parametrize(
