@@ -31,6 +31,7 @@ from sgverify.samplers.run.schedules import Fixed, Power, Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.composites.exchange import ReplicaExchange
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
 from sgverify.verdict.notebooks import with_progress
@@ -206,10 +207,19 @@ class Sampling:
 
     @property
     def note(self) -> str | None:
-        """One line if minibatches widen the draws by an unknown amount at a given step; else None."""
+        """One line if a given step widens the draws by an unknown amount: minibatches do, or weights adapt; else None."""
+        if self.choice is None or self.choice.line is not None:
+            return None
         noisy = self.subject.configuration.gradient.estimator.noisy
-        told = self.choice is not None and self.choice.line is not None
-        return self.step_bias.note if noisy and not told and self.step_bias is not None else None
+        if self.step_bias is not None:
+            return self.step_bias.note if noisy else None
+        composite, step = self.subject.composite, self.choice.step
+        if composite is None or isinstance(composite, ReplicaExchange):
+            return None
+        return (
+            f"note: how wide schedule.step={step:g} makes the draws is not told: the weights of {self.subject.reference} adapt, "
+            f"and with them the law of its draws; compare runs at schedule.step={step:g} and {step / 4:g}"
+        )
 
     def draw(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.draws.inference_data import arviz
+from sgverify.draws.inference_data import CHAINS, arviz
 
 
 def round_trips(walkers: np.ndarray) -> np.ndarray:
@@ -37,7 +37,13 @@ MOST_ROWS = 20
 FEWEST = 4
 """Draws of a chain below which no effective sample size is defined."""
 
-COLUMNS = ["mean", "sd", "mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
+DIAGNOSTICS = ["mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
+
+MOST_DIAGNOSED = 1_000_000
+"""The most numbers (chains times draws times coordinates) of which effective sample sizes and R-hat are computed: a second."""
+
+FEWEST_CHAINS = 4
+"""The fewest chains, if there are as many, of which these are computed where they are computed of a part of the draws."""
 
 
 def summarise_draws(draws: Any, *, table: bool = True) -> str:
@@ -62,6 +68,13 @@ def summarise_draws(draws: Any, *, table: bool = True) -> str:
     lines.append(_table(shown, weights).to_string(float_format=lambda value: f"{value:.4g}"))
     if left_out:
         lines.append(f"... and {left_out:,} more coordinates")
+    part = _diagnosed(shown)
+    if part.sizes != shown.sizes:
+        columns = [column for column in DIAGNOSTICS if column != "mcse_mean" or weights is None]
+        lines.append(
+            f"{', '.join(columns)} are those of the last {part.sizes['draw']:,} draws of the first {part.sizes['chain']:,} chains; "
+            "for those of all: arviz.summary(draws)"
+        )
     if weights is not None:
         worth = float(weights.sum() ** 2 / (weights**2).sum())
         lines.append(
@@ -74,11 +87,15 @@ def summarise_draws(draws: Any, *, table: bool = True) -> str:
 def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
     """The table of `summarise_draws` as plain data {coordinate: {column: value}}, with None for missing values.
 
-    Empty if `summarise_draws` shows no table.
+    Empty if `summarise_draws` shows no table. Of more than `MOST_DIAGNOSED` numbers only mean and sd are not None.
     """
     if draws.posterior.sizes["draw"] < FEWEST or draws.attrs["diverged"]:
         return {}
-    rows = _table(_first(draws.posterior)[0], _weights(draws)).to_dict("index")
+    shown = _first(draws.posterior)[0]
+    table = _table(shown, _weights(draws))
+    if _diagnosed(shown).sizes != shown.sizes:
+        table = table.assign(**{column: math.nan for column in table.columns if column in DIAGNOSTICS})
+    rows = table.to_dict("index")
     return {
         name: {column: float(value) if math.isfinite(value) else None for column, value in row.items()}
         for name, row in rows.items()
@@ -100,17 +117,30 @@ def _table(shown: Any, weights: Any) -> Any:
         with warnings.catch_warnings():
             # Chains that do not move have no R-hat: it is printed as NaN.
             warnings.simplefilter("ignore", RuntimeWarning)
-            table = arviz().summary(shown, kind="all", round_to="none")[COLUMNS]
+            table = arviz().summary(_diagnosed(shown), kind="diagnostics", round_to="none")[DIAGNOSTICS]
     finally:
         logging.getLogger("arviz").setLevel(before)
     if weights is None:
-        return table
-    means = (shown * weights).sum(("chain", "draw")) / weights.sum()
-    squares = ((shown - means) ** 2 * weights).sum(("chain", "draw")) / weights.sum()
+        means, spreads = shown.mean(CHAINS, dtype=np.float64), shown.std(CHAINS, ddof=1, dtype=np.float64)
+    else:
+        means = (shown * weights).sum(CHAINS) / weights.sum()
+        spreads = np.sqrt(((shown - means) ** 2 * weights).sum(CHAINS) / weights.sum())
+        table = table.drop(columns=["mcse_mean"])
     # In the order of the table's rows: variable by variable, row by row.
-    for column, found in (("mean", means), ("sd", np.sqrt(squares))):
-        table[column] = np.concatenate([np.ravel(value) for value in found.data_vars.values()])
-    return table.drop(columns=["mcse_mean"])
+    for place, (column, found) in enumerate((("mean", means), ("sd", spreads))):
+        table.insert(place, column, np.concatenate([np.ravel(value) for value in found.data_vars.values()]))
+    return table
+
+
+def _diagnosed(shown: Any) -> Any:
+    """The draws of which effective sample sizes and R-hat are computed: all, or the last draws of the first chains."""
+    chains, kept = shown.sizes["chain"], shown.sizes["draw"]
+    numbers = sum(value.size for value in shown.data_vars.values())
+    if numbers <= MOST_DIAGNOSED:
+        return shown
+    most = MOST_DIAGNOSED * chains * kept // numbers
+    some = min(chains, max(FEWEST_CHAINS, most // kept))
+    return shown.isel(chain=slice(0, some), draw=slice(-max(FEWEST, min(kept, most // some)), None))
 
 
 def _first(posterior: Any) -> tuple[Any, int]:

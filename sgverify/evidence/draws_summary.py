@@ -26,7 +26,8 @@ class DrawsSummary:
     summary: Annotated[
         dict[str, dict[str, Number | None]],
         Says(
-            "{coordinate: {column: value}}; null for what is not defined, empty where there are too few draws"
+            "{coordinate: {column: value}}; null for what is not defined, or of too many draws not computed; empty where there are "
+            "too few draws"
         ),
     ]
 

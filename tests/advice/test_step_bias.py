@@ -137,3 +137,13 @@ def test_where_nothing_is_proposed_the_default_is_taken_and_said(scheme: str, gi
     draws = sampling.draw()
     assert draws.attrs["step_size"] == sampling.subject.usual_step
     assert draws.attrs["step_choice"] == line
+
+
+def test_where_weights_adapt_nothing_is_told_of_a_given_step_and_that_is_said() -> None:
+    given = load_configuration(schedule={"step": 1e-3}, target={"name": "double-well"})
+    sampling = Sampling.of("csgld", given)
+    assert sampling.warnings == []
+    assert sampling.note is not None
+    assert "is not told: the weights of csgld adapt" in sampling.note
+    assert "schedule.step=0.001 and 0.00025" in sampling.note
+    assert Sampling.of("sgld-euler", given).note is None

@@ -14,7 +14,7 @@ import xarray
 import sgverify
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
-from sgverify.draws import Sampling, summarise_draws, write_draws
+from sgverify.draws import Sampling, summarise_draws, summary, write_draws
 from sgverify.draws.memory import check_memory, size_text
 from sgverify.draws.summary import table_of
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
@@ -115,6 +115,26 @@ def test_the_summary_is_that_of_the_draws() -> None:
     text = summarise_draws(draws)
     assert "58 draws of each of 3 chains" in text
     assert all(name in text for name in ("theta[2]", "ess_bulk", "r_hat"))
+
+
+def test_of_very_many_draws_a_part_is_diagnosed_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = draw(target={"name": "gaussian", "dim": 2}, chains=8, steps=300)
+    whole, kept = table_of(draws), draws.posterior.sizes["draw"]
+    monkeypatch.setattr(summary, "MOST_DIAGNOSED", 8 * kept)
+    text, part = summarise_draws(draws), table_of(draws)
+    assert f"those of the last {kept} draws of the first 4 chains" in text
+    for name, row in part.items():
+        # Of all draws, whatever is diagnosed.
+        assert (row["mean"], row["sd"]) == (whole[name]["mean"], whole[name]["sd"])
+        assert row["ess_bulk"] is row["r_hat"] is None
+    shown = draws.posterior.theta.isel(chain=slice(0, 4))
+    values = summary.arviz().ess(shown, method="bulk").theta.values
+    assert f"{values[0]:.4g}" in text
+    # More chains than the fewest where there is room, and the last draws where there is not.
+    monkeypatch.setattr(summary, "MOST_DIAGNOSED", 10 * kept)
+    assert "of the first 5 chains" in summarise_draws(draws)
+    monkeypatch.setattr(summary, "MOST_DIAGNOSED", 4 * kept)
+    assert f"the last {kept // 2} draws of the first 4 chains" in summarise_draws(draws)
 
 
 def test_many_coordinates_are_summarised_on_one_screen() -> None:
