@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 import pytest
 
 from sgverify.samplers.fused import choosing, compiler
+from sgverify.targets import Target
 
 _QUICK = tuple(
     "-O1" if flag == "-O2" else flag
@@ -36,3 +38,17 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choosing, "PROVED", 0.0)
     monkeypatch.setattr(choosing, "windows", lambda leg, steps: [])
     monkeypatch.setattr(compiler, "SLOWEST", 0.0)
+
+
+@pytest.fixture(scope="module")
+def data(make_target: Any) -> Target:
+    return make_target("gaussian-mean", dim=3, size=40, data_seed=5)
+
+
+@pytest.fixture(scope="module")
+def targets(make_target: Any, data: Target) -> dict[str, Target]:
+    return {
+        "gaussian": data,
+        "logistic": make_target("logistic-regression", dim=3, size=60, data_seed=5),
+        "double-well": make_target("double-well", dim=2),
+    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any, cast
 
@@ -90,11 +91,11 @@ class FusedComposite:
         self, state: State, done: int, steps: np.ndarray, place: int, room: Room | None
     ) -> tuple[State, int]:
         """The state after these steps, the first of which is at `place` in its block, and the number of steps taken."""
-        leg, rule = self._leg, self._rule
+        leg, rule, carried = self._leg, self._rule, self._kernel.carried(self._leg, state[0])
         if leg.observer is None or isinstance(leg.observer, Keeping):
             before = rule.tensors
-            state, tensors, _, taken = self._kernel.move(state, done, steps, None, place, room)
-            rule.take(tensors)
+            state, tensors, _, taken = self._kernel.move(state, done, steps, None, place, room, carried)
+            self._take(tensors)
             if room is not None:
                 marked = room.marked[:taken]
                 kept = [
@@ -105,13 +106,20 @@ class FusedComposite:
             return state, taken
         summing = cast(Summing, leg.observer)
         sums = summing.sums(leg.places, done + 1, steps)
-        state, tensors, total, taken = self._kernel.move(state, done, steps, sums, place)
+        state, tensors, total, taken = self._kernel.move(state, done, steps, sums, place, None, carried)
         assert total is not None
         if taken < len(steps):
             sums = summing.sums(leg.places, done + 1, steps[:taken])
         summing.settle(leg.places, sums, total)
-        rule.take(tensors)
+        self._take(tensors)
         return state, taken
+
+    def _take(self, tensors: tuple[Tensor, ...]) -> None:
+        """Hand the tensors after some steps to the hooks and to the gradient estimator."""
+        count = len(self._rule.tensors)
+        self._rule.take(tensors[:count])
+        if tensors[count:]:
+            self._leg.estimator.resume(tensors[count:])
 
 
 def fused_composite(leg: Leg, patience: float) -> FusedComposite:
@@ -162,17 +170,26 @@ def _show(
     # Chains apart from one another, so that their energies differ.
     chains = torch.arange(leg.settings.chains, dtype=leg.start[0].dtype)[:, None]
     start = (leg.start[0] + chains % 7 * (leg.farthest / FAR / 4), *leg.start[1:])
+    carried = kernel.carried(leg, start[0])
+    # A copy, since the run itself begins at its first step.
+    estimator = copy(leg.estimator)
+    estimator.resume(carried)
     kernel.meet(h)
     kernel.follow(made(leg, one, math.inf))
     marked = counted[:, 0]
     room = _room(leg, rule, marked) if isinstance(leg.observer, Keeping) else None
-    found, tensors, found_total, taken = kernel.move(start, steps.start, sizes, sums, 0, room)
+    found, tensors, found_total, taken = kernel.move(start, steps.start, sizes, sums, 0, room, carried)
     if not taken:
         raise NotTranslatable("a step after which chains have diverged")
     compared = made(leg, other, math.inf)
     observer = _Adding(asked, other, total, weights, counted, compared)
     torch_leg = replace(
-        leg, hooks=other, observer=observer, taped=False, applied_estimator=other.estimator(leg.estimator)
+        leg,
+        hooks=other,
+        estimator=estimator,
+        observer=observer,
+        taped=False,
+        applied_estimator=other.estimator(estimator),
     )
     expected, _, _ = Stepwise(torch_leg, taken).move(start, steps.start, sizes[:taken], h)
     for name, mine, its in zip(leg.bound.definition.state, found, expected, strict=True):
@@ -180,7 +197,7 @@ def _show(
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
             )
-    for mine, its in zip(tensors, compared.tensors, strict=True):
+    for mine, its in zip(tensors, (*compared.tensors, *estimator.carried), strict=True):
         if not _same(mine, its):
             raise NotTranslatable("what the composite changes beside the states is another in C")
     if found_total is not None and not torch.equal(found_total, observer.total):

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.composites.energies import EnergyText, TapeAt
+from sgverify.samplers.fused.composites.observing import observed_tape
 from sgverify.samplers.fused.composites.program import (
     CompositeTapes,
     ConstantPlaces,
@@ -22,19 +23,18 @@ from sgverify.samplers.fused.composites.program import (
     Variable,
     composite_program,
 )
-from sgverify.samplers.fused.composites.rule import Rule
+from sgverify.samplers.fused.composites.rule import Rule, renewal
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
 from sgverify.samplers.fused.kernel import largest_within, numbers_of, side_by_side
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.program import FEW, KernelShape
-from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
+from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.binding import bind_settings
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Leg, Room, Sums
-from sgverify.samplers.run.weighted_sums import with_weights
 from sgverify.schemes.definition.binding import in_order
 
 
@@ -47,8 +47,10 @@ class CompositeKernel:
     def __init__(self, leg: Leg, rule: Rule, asked: ObservedFunctions | None, patience: float) -> None:
         scheme = leg.bound.definition
         gradient = kernel_gradient(leg.estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
-        if gradient.noisy or gradient.widths or gradient.table:
-            raise NotTranslatable("these gradients between the actions of a composite")
+        if gradient.noisy or gradient.table:
+            raise NotTranslatable(
+                "noisy gradients, or a table of gradients, between the actions of a composite"
+            )
         if scheme.census.hessians:
             raise NotTranslatable("Hessian-vector products")
         if not all(law.normal for law in scheme.laws):
@@ -103,6 +105,13 @@ class CompositeKernel:
             for v, width in enumerate(widths)
         ]
         self._held = [Variable(name, dtype, width) for name, _, dtype, width in rule.held]
+        # What the gradient estimator carries from step to step.
+        self._held += [
+            Variable(f"Q{r}_{v}", self._dtype, width)
+            for v, width in enumerate(gradient.widths)
+            for r in range(self._replicas)
+        ]
+        self._begin = renewal(gradient, self._replicas, self._groups)
         # Of the first replica.
         self._kept = [*self._states[: self._each], *(v for v in self._held if v.name in rule.kept)]
         self._actions = rule.actions()
@@ -116,7 +125,8 @@ class CompositeKernel:
             None if rule.sampled is None else rule.energies.tape_of_a_sample(rule.sampled[1], self._groups)
         )
         self._weighted = rule.hooks.weighted
-        self._observed = self._trace_observed()
+        replicas = [self._states[r * self._each : (r + 1) * self._each] for r in range(self._replicas)]
+        self._observed = observed_tape(asked, replicas, self._groups, weighted=self._weighted)
         self._tables = gradient.tables()
         self._energy_tables = rule.energies.tables()
         self._farthest = largest_within(leg.farthest, self._dtype)
@@ -140,6 +150,7 @@ class CompositeKernel:
             step,
             *(action.tape for action in self._actions),
             self._observed[0],
+            None if self._begin is None else self._begin.tape,
             sample,
             self._datum,
             self._body,
@@ -165,7 +176,9 @@ class CompositeKernel:
         if self._key.is_new(step):
             text = composite_program(
                 shape,
-                CompositeTapes(step, inputs, self._actions, *self._observed, sums, energies, rule.streams),
+                CompositeTapes(
+                    step, inputs, self._begin, self._actions, *self._observed, sums, energies, rule.streams
+                ),
                 self._states,
                 self._held,
                 self._kept,
@@ -185,8 +198,9 @@ class CompositeKernel:
         sums: Sums | None,
         place: int,
         room: Room | None = None,
+        carried: State = (),
     ) -> tuple[State, tuple[Tensor, ...], Tensor | None, int]:
-        """The state after steps of sizes `steps`, shape (K, S), the hooks' tensors, the sums, and the number of steps taken.
+        """The state after steps of sizes `steps`, shape (K, S), tensors of hooks and of gradients, the sums, and the steps taken.
 
         The first of them is step `first`, counted from 0, at `place` among the step sizes that were met. They end before the first
         step at which an entry of the state exceeds the bound of divergence. What is kept is written to the arrays of `room`, one
@@ -194,7 +208,7 @@ class CompositeKernel:
         """
         rule, taken, R = self._rule, len(steps), self._replicas
         chains = len(self._noise.chains)
-        held = rule.tensors
+        held = (*rule.tensors, *carried)
         whole = [tensor.expand(len(state[0]), chains, -1) for tensor in (*state, *held)]
         before = [whole[v][r::R].mT.contiguous() for r in range(R) for v in range(self._each)]
         before += [tensor[r::R].mT.contiguous() for tensor in whole[self._each :] for r in range(R)]
@@ -310,6 +324,11 @@ class CompositeKernel:
             )
         )
 
+    def carried(self, leg: Leg, theta: Tensor) -> State:
+        """What the gradient estimator of a leg carries at theta, where a run begins if it has carried nothing so far."""
+        found: State = leg.estimator.carried
+        return found if found or not self._gradient.widths else self._gradient.started(theta)
+
     def _trace(self, h: Constant) -> tuple[Tape, list[tuple[str, Tensor]]]:
         """The tape of the step of all replicas on two chains, and its inputs in C."""
         self._clock.now = 0
@@ -326,7 +345,15 @@ class CompositeKernel:
         drawn = [torch.ones(vector, dtype=self._dtype) for _ in range(R * self._shape.draws)]
         given = gradient.given(self._groups)
         held = {v.name: torch.full((self._groups, TRACED, v.width), 0.5, dtype=v.dtype) for v in self._held}
-        estimator = self._rule.bend(gradient.estimator.reading(gradient.potential, given, ()), held)
+        estimators = [
+            self._rule.bend(
+                gradient.estimator.reading(
+                    gradient.potential, given, tuple(held[f"Q{r}_{v}"] for v in range(len(gradient.widths)))
+                ),
+                held,
+            )
+            for r in range(R)
+        ]
 
         def step() -> Sequence[Tensor]:
             found: list[Tensor] = []
@@ -334,7 +361,7 @@ class CompositeKernel:
             for r, bound in enumerate(self._bounds):
                 mine = state[r * self._each : (r + 1) * self._each]
                 draws = drawn[r * self._shape.draws : (r + 1) * self._shape.draws]
-                found += bound.step(mine, h=sizes[r], grad=estimator.of_step(0), draw=in_order(draws))
+                found += bound.step(mine, h=sizes[r], grad=estimators[r].of_step(0), draw=in_order(draws))
             return found
 
         # One run before the recording, so that the constants exist.
@@ -347,33 +374,6 @@ class CompositeKernel:
         inputs += [(named(m), drawn[0]) for m in range(len(given))]
         inputs += [*held.items(), *taken.items()]
         return tape, inputs
-
-    def _trace_observed(self) -> tuple[Tape | None, list[tuple[str, Tensor]]]:
-        """The tape of the test functions of all replicas; with weighted states, of the sums after a state."""
-        asked = self._asked
-        if asked is None:
-            return None, []
-        state = [torch.ones((self._groups, TRACED, v.width), dtype=self._dtype) for v in self._states]
-        inputs = [(v.name, tensor) for v, tensor in zip(self._states, state, strict=True)]
-        parts = [state[r * self._each : (r + 1) * self._each] for r in range(self._replicas)]
-        if not self._weighted:
-            tape = record(
-                lambda: [value for part in parts for value in asked.evaluate(part)], state, (), Clock()
-            )[0]
-            return tape, inputs
-        log = torch.ones((self._groups, TRACED, 1), dtype=torch.float64)
-        factor = torch.ones((), dtype=torch.float64)
-        sums = [torch.ones_like(log) for _ in range(len(asked.observables) + 2)]
-        inputs += [("L0", log), (f"{NUMBER}weights[k * rows + s]", factor)]
-        inputs += [(f"(sums + {o})", value) for o, value in enumerate(sums)]
-
-        def summed() -> Sequence[Tensor]:
-            return with_weights(
-                [value[..., 0] for value in sums], asked.evaluate(parts[0]), log[..., 0], factor
-            )
-
-        summed()
-        return record(summed, [value for _, value in inputs], (), Clock())[0], inputs
 
 
 def _interleaved(replicas: Sequence[Tensor]) -> Tensor:

@@ -36,13 +36,14 @@ class Variable:
 
 @dataclass(frozen=True)
 class CompositeTapes:
-    """What a kernel runs: the step of all replicas, the actions after it, and the test functions of all replicas, or None.
+    """What a kernel runs: the step of all replicas, what is renewed before it, the actions after it, and test functions, or None.
 
     `sums` and `energies` write sums over data, energies of actions on the minibatches of `streams`.
     """
 
     step: Tape
     step_inputs: list[tuple[str, Tensor]]
+    begin: Action | None
     actions: list[Action]
     observe: Tape | None
     observed_inputs: list[tuple[str, Tensor]]
@@ -96,6 +97,7 @@ def composite_program(
             )
             for place, v in enumerate(kept)
         ),
+        "BEGIN": "",
         "ACT": "",
         "OBSERVE": "",
     }
@@ -146,6 +148,18 @@ def composite_program(
         )
     observed = 0 if tapes.observe is None else len(tapes.observe.outputs)
     each = max(1, observed // sizes.replicas)
+    if tapes.begin is not None:
+        places = places if tapes.observe is None else places.after(tapes.observe)
+        begun = translate(
+            tapes.begin.tape,
+            tapes.begin.inputs,
+            "begin_",
+            offset=places.narrow,
+            wide=None if wide is None else places.wide,
+            sums=tapes.sums,
+        )
+        body = _moved(begun.text, begun.results, [by_name[name] for name in tapes.begin.changed])
+        parts["BEGIN"] = f"if ({tapes.begin.when})" + body
     lines = [
         *definitions(shape, len(tapes.step.constants), observed),
         f"#define REPLICAS {sizes.replicas}",

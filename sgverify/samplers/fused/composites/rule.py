@@ -12,11 +12,13 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
+from sgverify.samplers.fused.gradients import TRACED, KernelGradient
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.gradients.minibatches import Iid, Minibatches, WithoutReplacement
-from sgverify.samplers.reading.tape import Tape
+from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Statistics
 
 
@@ -31,6 +33,30 @@ class Action:
     tape: Tape
     inputs: list[tuple[str, Tensor]]
     changed: list[str]
+
+
+def renewal(gradient: KernelGradient, replicas: int, groups: int) -> Action | None:
+    """What the gradient estimator renews of every replica before some steps, such as a snapshot; None if nothing.
+
+    Variable v of replica r is named Q{r}_{v}.
+    """
+    renew, potential = gradient.begin, gradient.potential
+    if renew is None:
+        return None
+    theta = [
+        torch.ones((groups, TRACED, potential.target.dim), dtype=potential.dtype) for _ in range(replicas)
+    ]
+
+    def begin() -> list[Tensor]:
+        found = [renew(value) for value in theta]
+        return [each[v] for v in range(len(gradient.widths)) for each in found]
+
+    # One run before the recording, so that the constants exist.
+    begin()
+    tape = record(begin, theta, (), Clock())[0]
+    inputs = [(f"X{r}_0", value) for r, value in enumerate(theta)]
+    changed = [f"Q{r}_{v}" for v in range(len(gradient.widths)) for r in range(replicas)]
+    return Action(f"(first + k) % {gradient.refresh} == 0", tape, inputs, changed)
 
 
 class EnergyStream:

@@ -88,6 +88,7 @@ EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, 
             for (i64 k = 0; k < count; k++) {
                 const real *c = constants + k * constants_stride + s * CONSTANTS;
                 const double *const number = numbers + (k * rows + s) * NUMBERS;
+                BEGIN
                 for (int r = 0; r < REPLICAS; r++)
                     for (int draw = 0; draw < DRAWS; draw++)
                         take_normals(&normals[r], ((first + k) * DRAWS + draw) * DIM, z[r * DRAWS + draw]);
