@@ -1,6 +1,7 @@
 """Does a C kernel move a run, and how does the run call it?
 
-A kernel is used only after it has reproduced the bits of the definition on some steps of the run (`choosing.windows`).
+A kernel is used only after it has reproduced the bits of the definition on some steps of the run: on `choosing.windows`, or, where
+a run before has proved the same C text, on `choosing.unproved` (see `_prove`).
 """
 
 from __future__ import annotations
