@@ -1,10 +1,10 @@
 """Checks: a scheme and a configuration in, evidence out. The one place where exact answers meet sampled ones.
 
 `verify_and_rate` asks the two questions of a user; `applicable_claims` finds the claims that a scheme is held to, and
-`registry` the check that settles each. A check is a function of one `question` (one quantity of one claim, asked of one
-subject), uses `facts` about it, and returns evidence. `float_rounding` adds what a proof owes to rounded floats,
-`unused_settings` refuses settings that change nothing, `progress` reports long work and keeps one check's exception
-from the others.
+`registry` the check that settles each, whose `description` is its docstring. A check is a function of one `question`
+(one quantity of one claim, asked of one subject), uses `facts` about it, and returns evidence. `float_rounding` adds
+what a proof owes to rounded floats, `unused_settings` refuses settings that change nothing, `progress` reports long
+work and keeps one check's exception from the others.
 
 The rooms: `subject` (what a check is about), `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean
 square error and invariant law), `settings` (somebody else's torch code, tried at many settings), `code` (does the

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Literal
 
+from sgverify.checks.description import Description, described
 from sgverify.errors import find_named
 from sgverify.evidence import Evidence
 
@@ -60,13 +59,9 @@ class Check:
         return _load(self.place)
 
     @property
-    def summary(self) -> str:
-        """The first line of the function's docstring, read from its file: a list of checks loads none of them."""
-        module, _, name = self.place.partition(":")
-        file = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
-        return (ast.get_docstring(function) or "").split("\n")[0]
+    def description(self) -> Description:
+        """What the check settles, and what it cannot see."""
+        return described(self.place)
 
     @property
     def matter(self) -> Matter:

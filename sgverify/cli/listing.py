@@ -42,7 +42,7 @@ def items_of(kind: str) -> list[dict[str, str]]:
     if kind == "checks":
         from sgverify.checks import CHECKS
 
-        return [_row(check.name, check.summary, check.source) for check in CHECKS.values()]
+        return [_row(check.name, check.description.text, check.source) for check in CHECKS.values()]
     if kind == "mutants":
         from sgverify.selftest.mutants.registry import mutants
 

@@ -41,6 +41,8 @@ def check_bounded_derivatives(question: Question) -> Evidence:
     """F is smooth, every derivative of it is bounded, and |F| grows no faster than a power: chen2015 Assumption 3.
 
     The derivatives are those of order 1 and higher; the second part of the assumption bounds F itself.
+
+    Cannot see: drifts that are no polynomials, for which nothing is said, and whether a theorem needs the assumption.
     """
     subject = question.subject
     try:
@@ -79,7 +81,10 @@ def judge_derivatives(generator: Generator, name: str) -> Judgement:
 
 
 def check_backward_equation(question: Question) -> Evidence:
-    """E phi(X_t) = sum t^i/i! L^i phi, chen2015 (13) to (16): the law of X_t against the generator, in fractions."""
+    """E phi(X_t) = sum t^i/i! L^i phi, chen2015 (13) to (16): the law of X_t against the generator, in fractions.
+
+    Cannot see: dynamics that are not affine, for which nothing is said, and powers of t beyond the fourth.
+    """
     subject = question.subject
     try:
         generator = _generator(subject)
@@ -136,7 +141,10 @@ def _generator(subject: Subject) -> Generator:
 
 
 def check_poisson_bound(question: Question) -> Evidence:
-    """(17) to (19) of chen2015 for V = 1 + (x - m)^T P (x - m), on targets where psi is a polynomial, in fractions."""
+    """(17) to (19) of chen2015 for V = 1 + (x - m)^T P (x - m), on targets where psi is a polynomial, in fractions.
+
+    Cannot see: targets on which psi is no polynomial, for which nothing is said, and other functions V.
+    """
     subject = question.subject
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.dynamics.parameters}
     try:

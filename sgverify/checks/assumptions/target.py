@@ -24,7 +24,10 @@ LENGTHS = tuple(10**k for k in range(2, 11, 2))
 
 
 def check_step_conditions(question: Question) -> Evidence:
-    """0 < h_(l+1) < h_l, sum h_l = inf, sum h_l^(K+1)/sum h_l -> 0: chen2015 Assumption 2, by the sums of powers of l."""
+    """0 < h_(l+1) < h_l, sum h_l = inf, sum h_l^(K+1)/sum h_l -> 0: chen2015 Assumption 2, by the sums of powers of l.
+
+    Cannot see: what a finite run loses by its steps, and schedules other than fixed steps, powers and cycles.
+    """
     subject = question.subject
     kind = subject.configuration.schedule.kind
     if kind in ("fixed", "horizon"):
@@ -80,17 +83,27 @@ def _ratio(scale: float, alpha: Fraction, order: int, length: int) -> Point:
 
 
 def check_lipschitz_gradient(question: Question) -> Evidence:
-    """|grad U(x) - grad U(y)| <= M |x - y|: decided where grad U is a polynomial, of the whole energy."""
+    """|grad U(x) - grad U(y)| <= M |x - y|: decided where grad U is a polynomial, of the whole energy.
+
+    Cannot see: gradients that are no polynomials, for which nothing is said, and the constants of single minibatches.
+    """
     return _judged(question, judge_lipschitz)
 
 
 def check_dissipativity(question: Question) -> Evidence:
-    """<x, grad U(x)> >= a |x|^2 - b with a > 0: decided where grad U is a polynomial, affine or of each coordinate alone."""
+    """<x, grad U(x)> >= a |x|^2 - b with a > 0: decided where grad U is a polynomial, affine or of each coordinate alone.
+
+    Cannot see: gradients that are no polynomials, or mix coordinates beyond their linear part, for which nothing is
+    said.
+    """
     return _judged(question, judge_dissipative)
 
 
 def check_noise_growth(question: Question) -> Evidence:
-    """E |g - grad U|^2 <= 2 delta (C^2 |x|^2 + Phi^2), delta < 1: decided where every datum has a quadratic energy."""
+    """E |g - grad U|^2 <= 2 delta (C^2 |x|^2 + Phi^2), delta < 1: decided where every datum has a quadratic energy.
+
+    Cannot see: energies that are not quadratic and estimators that remember, for which nothing is said.
+    """
     subject = question.subject
     gradient = subject.configuration.gradient
     kind, batch = gradient.kind, gradient.batch

@@ -63,6 +63,8 @@ def check_averaging(question: Question) -> Evidence:
     In rational arithmetic on the states that the chains passed through, against what the sampler returned, within the
     rounding of a sum in float64; and the steps h_l themselves, decreasing or in cycles. Of a cycle only the stage from
     the threshold on is averaged.
+
+    Cannot see: whether the states are right, and what only runs of more than 33 steps would show.
     """
     subject = question.subject
     worst, compared = 0.0, 0

@@ -40,6 +40,8 @@ def check_dtype(question: Question) -> Evidence:
     """In float64 no narrower floating tensor flows through a step, nor through the averages of a run.
 
     Every operation of torch is watched below the Python interface; Python numbers are constants in float64 already.
+
+    Cannot see: cancellation within float64, and branches of the code that the tried steps do not take.
     """
     subject = question.subject
     audit = DtypeAudit((str(Path("sgverify") / "samplers"), *_files(subject.scheme.function)))

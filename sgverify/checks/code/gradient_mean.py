@@ -57,7 +57,11 @@ EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23}
 
 
 def check_gradient_mean(question: Question) -> Evidence:
-    """Mean, covariance and third moments of the running estimator over all minibatches; then how it draws their indices."""
+    """Mean, covariance and third moments of the running estimator over all minibatches; then how it draws their indices.
+
+    Cannot see: whether the potential is the posterior that was meant, moments beyond the third, and states other than
+    the few that are tried.
+    """
     subject = question.subject
     if not subject.scheme.gradients:
         reason = "a step asks for no gradient"

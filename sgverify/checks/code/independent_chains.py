@@ -145,6 +145,9 @@ def check_independent_chains(question: Question) -> Evidence:
     """No stretch of a chain's draws is found in another chain, step size or batch, and chains are uncorrelated.
 
     Pair by pair, and all together: the part of the draws that all chains have in common has the size of chance.
+
+    Cannot see: dependence without correlation and without a shared stretch, and chains that meet after the steps that
+    are compared.
     """
     subject = question.subject
     runs = runs_of(subject)

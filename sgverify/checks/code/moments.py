@@ -100,6 +100,9 @@ def check_moments(question: Question) -> Evidence:
     """The momentum starts from N(0, T I), has the exact law after L steps, and a thermostat's friction obeys its drift.
 
     The module's docstring states the three parts. The certificate names the parts that do not apply.
+
+    Cannot see: deviations smaller than its margins, coordinates of the momentum beyond the fourth and, where a step is
+    not affine, the momentum's law after the start.
     """
     subject = question.subject
     scalars = [name for name, kind in subject.scheme.dynamics.shapes.items() if kind == "scalar"]

@@ -39,6 +39,9 @@ def check_pure_step(question: Question) -> Evidence:
     """The same state, draws and minibatch give the same bits whatever was called before, and nothing else changes.
 
     For a definition, two runs of the sampler that take turns must each give the bits that it gives alone.
+
+    Cannot see: a memory that shows only after more calls, or in other places, than the certificate counts; and whether
+    the step is right.
     """
     subject = question.subject
     purity = _purity(subject)

@@ -51,6 +51,9 @@ def check_agreement(question: Question) -> Evidence:
     deviation, with the *exact* variance where there is one, and the log of the ratio of variances. Only bounds that hold
     for every law with the moments that are known violate; chains that all share their noise have no variance and
     fail, and copies of some chains are for `independent-chains` to find.
+
+    Cannot see: deviations smaller than its margins, which the certificate shows; averages other than the configured
+    one; runs of more than 10,000 steps; and whether the definition is right.
     """
     subject = question.subject
     if subject.observable.degree == 0:

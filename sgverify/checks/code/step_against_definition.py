@@ -79,6 +79,8 @@ def check_one_step_law(question: Question) -> Evidence:
     The draws of the first step are the nodes of a cubature, so that the expectations E f(X_1) are compared too, for the first
     coordinate f of each variable and its square. Gradients in long double come from Taylor polynomials of the potential,
     on any target.
+
+    Cannot see: whether the definition is right, and how a run draws its random numbers: here they are chosen.
     """
     subject = question.subject
     c = subject.configuration

@@ -63,6 +63,9 @@ def check_white_noise(question: Question) -> Evidence:
 
     Correlations of the values and of their absolute values are tested: between the draws of a step, its coordinates, steps
     up to eight apart, the minibatches of the same step, and rows of different step sizes, independent or on one Brownian path.
+
+    Cannot see: dependence that shows in no correlation of values or absolute values, correlations over more than eight
+    steps, and what happens after the steps that are run.
     """
     subject = question.subject
     if not subject.scheme.draws:

@@ -38,7 +38,11 @@ LEVEL = 1e-9
 
 
 def check_swap_balance(question: Question) -> Evidence:
-    """Detailed balance of swaps with exp(-U1/T1 - U2/T2): of the rule under normal noise, and of the running code."""
+    """Detailed balance of swaps with exp(-U1/T1 - U2/T2): of the rule under normal noise, and of the running code.
+
+    Cannot see: energy noise that is not normal, pairs of energies other than those that are computed, and how the
+    replicas move between swaps.
+    """
     subject = cast(CompositeSubject, question.subject)
     flows = imbalances(subject)
     certificate: dict[str, Any] = {

@@ -29,7 +29,10 @@ CLOSE = 0.01
 
 
 def check_exchange_bound(question: Question) -> Evidence:
-    """The printed bound of W2 at a fixed time k eta, where it is trivial, and at a fixed k, where it is a claim."""
+    """The printed bound of W2 at a fixed time k eta, where it is trivial, and at a fixed k, where it is a claim.
+
+    Cannot see: numbers of steps between 1 and 1/eta, and settings other than the one that the certificate names.
+    """
     powers = {name: PREFACTOR["eta"] - PREFACTOR["k"] + power for name, power in TERMS.items()}
     at_fixed_k = {name: PREFACTOR["eta"] + power for name, power in TERMS.items()}
     certificate: dict[str, Any] = {

@@ -59,7 +59,10 @@ class Replica:
 
 
 def check_energy_variance(question: Question) -> Evidence:
-    """E Var(L~(B | theta_k)), the control m floor(k/m) steps old, against O(m^2 eta/n): exactly, in h, in m and in n."""
+    """E Var(L~(B | theta_k)), the control m floor(k/m) steps old, against O(m^2 eta/n): exactly, in h, in m and in n.
+
+    Cannot see: targets that are not Gaussian, and what the variance does to swaps.
+    """
     subject = question.subject
     ladder = Ladder.of(subject)
     combined = reduced_energy(HERE, CONTROL, FULL)

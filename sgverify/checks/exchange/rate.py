@@ -73,7 +73,10 @@ class Gaps:
 
 
 def check_exchange_rate(question: Question) -> Evidence:
-    """The Dirichlet form of (2), the spectral gap over the swapping rate, and W2 along the exact transient law on a grid."""
+    """The Dirichlet form of (2), the spectral gap over the swapping rate, and W2 along the exact transient law on a grid.
+
+    Cannot see: the errors of an algorithm: the diffusion is examined, for the two coldest replicas, in one dimension.
+    """
     subject = question.subject
     identity = acceleration_left()
     line = ReplicaPair.of(subject)

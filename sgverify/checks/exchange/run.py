@@ -40,6 +40,8 @@ def check_exchange_run(question: Question) -> Evidence:
 
     Replica k must move at T_k with h_l times its own factor. Variances and coefficients must be measured, smoothed and learnt at
     the configured steps. A swap must move theta and memory. Minibatches of energies must differ from those that moved the state.
+
+    Cannot see: what only runs of more than 20 steps would show, and whether the rules that are redone are right.
     """
     subject = cast(CompositeSubject, question.subject)
     if not isinstance(subject.composite, ReplicaExchange):

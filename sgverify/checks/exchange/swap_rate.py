@@ -22,7 +22,10 @@ from sgverify.rates import Judgement
 
 
 def check_best_coefficient(question: Question) -> Evidence:
-    """Var L~ at c* = -Cov/Var is (1 - rho^2) Var L(B | theta) and the least over c, exactly, over all minibatches of small data."""
+    """Var L~ at c* = -Cov/Var is (1 - rho^2) Var L(B | theta) and the least over c, exactly, over all minibatches of small data.
+
+    Cannot see: coefficients that are learnt during a run, and data sets larger than those that are enumerated.
+    """
     found = least_variance()
     reason = (
         f"Var L~ at c* is not as claimed; not (1 - rho^2) Var L(B | theta), or not the least: {'; '.join(found.defects)}"
@@ -49,7 +52,10 @@ CLOSE = 1e-6
 
 
 def check_swap_rate(question: Question) -> Evidence:
-    """min(1, S) - E min(1, S~) in powers of sigma~^2 = O(m^2 eta/n), and that the chance falls with sigma~ at every u."""
+    """min(1, S) - E min(1, S~) in powers of sigma~^2 = O(m^2 eta/n), and that the chance falls with sigma~ at every u.
+
+    Cannot see: energy noise that is not normal, and values of u and sigma~ other than those that are computed.
+    """
     prediction = question.prediction
     with flint.ctx.workprec(BITS):
         orders = {u: _order(u) for u in AT}
@@ -92,7 +98,10 @@ def check_swap_rate(question: Question) -> Evidence:
 
 
 def check_swap_bound(question: Question) -> Evidence:
-    """E min(1, S) over the stated bound, for normal noise: bounded for every u and sigma, or not."""
+    """E min(1, S) over the stated bound, for normal noise: bounded for every u and sigma, or not.
+
+    Cannot see: energy noise that is not normal.
+    """
     printed = question.claim.corrects is None
     with flint.ctx.workprec(BITS):
         ratios = {(share, s): _ratio(share * s * s, s, printed) for s in DEVIATIONS for share in _shares()}

@@ -24,6 +24,9 @@ def check_invariant_order(question: Question) -> Evidence:
 
     Proved for every smooth potential if the step has a power series in sqrt(h). Otherwise the means and covariances of the
     invariant law are computed on the configured Gaussian target.
+
+    Cannot see: what minibatches add, since the proof is about full gradients; the size of the error at a step size in
+    use; and how slowly a chain forgets its start.
     """
     subject = question.subject
     try:

@@ -38,6 +38,9 @@ def check_local_order(question: Question) -> Evidence:
     The verdict is about the order with the minibatch held fixed, the one that the paper proves; the certificate also holds the
     order averaged over random minibatches. Torch code, and a definition without a power series, have no generator expansion:
     their order is measured.
+
+    Cannot see: the size of the error at a step size in use, and whether the running code is the definition. What random
+    minibatches add stands in the certificate, not in the verdict. Of torch code: settings that were not tried.
     """
     subject = question.subject
     proved = subject.proved_order

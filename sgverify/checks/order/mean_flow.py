@@ -25,6 +25,9 @@ def check_mean_flow(question: Question) -> Evidence:
     """The logarithm of a product of minibatch flows, over its time T, through order h, in the claim's order of the steps.
 
     The remainder is O(h^2) at a fixed number of minibatches, and O(T^2) uniformly in that number.
+
+    Cannot see: anything about a scheme: the claim speaks of exact flows, so that every scheme gets the same answer.
+    Terms beyond h^2 of the logarithm.
     """
     subject = question.subject
     formula = FORMULAS[question.claim.form]

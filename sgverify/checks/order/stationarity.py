@@ -34,6 +34,9 @@ def check_stationarity(question: Question) -> Evidence:
     """-div(F rho) + sum_ij d_i d_j (a_ij rho) = 0, a = sigma sigma^T / 2, for the density that claim or dynamics states.
 
     If the left side is not zero, the certificate holds it divided by rho, and a point at which it does not vanish.
+
+    Cannot see: errors of a step, since the equation is that of continuous time; and whether chains converge to the
+    density.
     """
     subject = question.subject
     dynamics = subject.scheme.dynamics

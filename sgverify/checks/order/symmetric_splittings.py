@@ -164,12 +164,20 @@ DIMENSION = 1
 
 
 def check_order_equivalence(question: Question) -> Evidence:
-    """All symmetric words have one local order, chen2015 section 4."""
+    """All symmetric words have one local order, chen2015 section 4.
+
+    Cannot see: different leading errors of one order, and words that agree in dimension 1, where they are compared, and
+    differ in a higher one.
+    """
     return _check(question, of_errors=False)
 
 
 def check_constant_equivalence(question: Question) -> Evidence:
-    """All symmetric words have one leading error, as chen2015 section 4 calls them "equivalent"."""
+    """All symmetric words have one leading error, as chen2015 section 4 calls them "equivalent".
+
+    Cannot see: errors beyond the leading one, and words that agree in dimension 1, where they are compared, and differ
+    in a higher one.
+    """
     return _check(question, of_errors=True)
 
 

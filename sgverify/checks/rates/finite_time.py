@@ -43,17 +43,28 @@ LONGEST = 10**6
 
 
 def check_bias(question: Question) -> Evidence:
-    """|E phi_hat - phi_bar| in L, chen2015 Theorems 2 and 5 and the remarks that specialise them."""
+    """|E phi_hat - phi_bar| in L, chen2015 Theorems 2 and 5 and the remarks that specialise them.
+
+    Cannot see: the spread of the average about its expectation, test functions and targets other than the configured
+    ones, and lengths at which the rate is not reached yet.
+    """
     return _check(question)
 
 
 def check_mse(question: Question) -> Evidence:
-    """E (phi_hat - phi_bar)^2 in L, chen2015 Theorems 3 and 5 and the remarks that specialise them."""
+    """E (phi_hat - phi_bar)^2 in L, chen2015 Theorems 3 and 5 and the remarks that specialise them.
+
+    Cannot see: whether bias or variance makes the error, test functions and targets other than the configured ones, and
+    lengths at which the rate is not reached yet.
+    """
     return _check(question)
 
 
 def check_consistency(question: Question) -> Evidence:
-    """Bias and mean square error both go to 0 with decreasing steps, chen2015 Corollary 6."""
+    """Bias and mean square error both go to 0 with decreasing steps, chen2015 Corollary 6.
+
+    Cannot see: how fast the errors fall, and test functions and targets other than the configured ones.
+    """
     return _check(question)
 
 

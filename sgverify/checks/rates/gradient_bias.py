@@ -121,6 +121,9 @@ def check_gradient_bias(question: Question) -> Evidence:
 
     b_0 is computed at the configured gradient and as a series c_0 + c_1 delta + ... in delta = gradient.scale - 1, to
     which E dV is proportional; the verdict is about its first power.
+
+    Cannot see: biases of a gradient other than a wrong scale of the likelihood, test functions and targets other than
+    the configured ones, and step sizes away from 0.
     """
     subject = question.subject
     prediction = question.prediction

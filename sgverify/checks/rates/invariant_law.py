@@ -88,12 +88,19 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
 
 
 def check_covariance(question: Question) -> Evidence:
-    """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4."""
+    """|S^(-1/2) (S_h - S) S^(-1/2)|_F = O(h^K) on a Gaussian target: the quadratic test functions of Theorem 4.
+
+    Cannot see: an error of the mean, moments beyond the second, and targets that are not Gaussian.
+    """
     return compare(question, MomentComparison(COVARIANCE_NAME, COVARIANCE_NAME, COVARIANCE))
 
 
 def check_wasserstein(question: Question) -> Evidence:
-    """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number."""
+    """W2(rho_h, rho) = O(h^K) on a Gaussian target: mean and covariance of all variables in one number.
+
+    Cannot see: targets that are not Gaussian and, where the invariant law is not Gaussian itself, errors beyond mean
+    and covariance.
+    """
     return compare(question, MomentComparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))
 
 

@@ -143,6 +143,9 @@ def check_stationary_bias(question: Question) -> Evidence:
 
     The verdict comes from the expansion of phi_h - phi_bar at h = 0, and the points illustrate it; where there is no
     exact expansion of moments from transfer operators on grids, and from samples where neither reaches.
+
+    Cannot see: test functions and targets other than the configured ones, and how slowly the chain reaches its
+    invariant law.
     """
     subject = question.subject
     evidence, escape = _answered(question), escape_of(subject)

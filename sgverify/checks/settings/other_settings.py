@@ -33,6 +33,8 @@ def check_settings(question: Question) -> Evidence:
 
     Each setting is a temperature, a friction and a Gaussian target of some dimension and spread, with its own list of step
     sizes; states are tried out to 6 spreads. The first violation is moved as near to the configured setting as possible.
+
+    Cannot see: targets that are not Gaussian, and settings outside the list that the certificate shows.
     """
     subject = cast(TorchSubject, question.subject)
     own = configured_design(subject)

@@ -84,6 +84,9 @@ def check_switches(question: Question) -> Evidence:
 
     Verdicts at some settings carry over to others only if the step is one formula; a step with another formula beyond a
     threshold was judged on one side of it.
+
+    Cannot see: switches outside the ranges that the certificate shows, in numbers that are not varied, or too slight
+    for the sixth differences.
     """
     subject = cast(TorchSubject, question.subject)
     try:

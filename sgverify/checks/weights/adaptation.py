@@ -252,6 +252,8 @@ def check_adaptation(question: Question) -> Evidence:
     The rules are first tested on given energies: the weights of draws cancel the change of the gradients, the weights stay at
     the fixed point of the exact recursion, and step sizes fall. Then the energies, gradients, weights and averages of a short
     run are recomputed in plain numbers. No part of the test is statistical.
+
+    Cannot see: what only longer runs would show, and whether and how fast the weights converge.
     """
     subject = cast(CompositeSubject, question.subject)
     composite, c = subject.composite, subject.configuration

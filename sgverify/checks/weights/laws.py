@@ -42,6 +42,9 @@ def check_piecewise_law(question: Question) -> Evidence:
     """The distance of the multiplier's law from the piecewise one, as m grows, for monotone weights: theta*, and one jump.
 
     Update (18) moves theta towards a step function, so that a monotone theta stays monotone.
+
+    Cannot see: anything about a scheme or the configured target: the claim is about all targets, and is computed on one
+    in the plane.
     """
     subject = question.subject
     zeta = WeightedSampler.of(subject).zeta
@@ -89,7 +92,11 @@ def _monotone_stays(start: Sequence[Fraction]) -> bool:
 
 
 def check_energy_noise(question: Question) -> Evidence:
-    """E H~ - H under noise of two values, at an x whose energy is an edge, and averaged over exponential energies."""
+    """E H~ - H under noise of two values, at an x whose energy is an edge, and averaged over exponential energies.
+
+    Cannot see: other noise, other energies, and more than two regions: the claim is about all of them, and is computed
+    on one case.
+    """
     edge, weights = Fraction(1), (Fraction(1, 2), Fraction(1))
     law = PlaneEnergies(2, first=edge, beyond=True)
 
@@ -134,7 +141,11 @@ def check_energy_noise(question: Question) -> Evidence:
 
 
 def check_chain_average(question: Question) -> Evidence:
-    """What lemma 6 leaves at eps -> 0, k -> infinity, theta_k = theta*: int f varpi_Psi - int f varpi_Psi~."""
+    """What lemma 6 leaves at eps -> 0, k -> infinity, theta_k = theta*: int f varpi_Psi - int f varpi_Psi~.
+
+    Cannot see: targets and functions other than the one in the plane on which the claim is computed, and errors at a
+    finite number of steps.
+    """
     subject = question.subject
     left = _left(WeightedSampler.of(subject).zeta, weighted=False)
     certificate: dict[str, Any] = {
@@ -161,7 +172,11 @@ def check_chain_average(question: Question) -> Evidence:
 
 
 def check_weighted_average(question: Question) -> Evidence:
-    """What theorem 2 leaves at eps -> 0, k -> infinity: averages by theta*^zeta(J) under varpi_Psi, less those of pi_tau."""
+    """What theorem 2 leaves at eps -> 0, k -> infinity: averages by theta*^zeta(J) under varpi_Psi, less those of pi_tau.
+
+    Cannot see: targets and functions other than the one in the plane on which the claim is computed, and errors at a
+    finite number of steps.
+    """
     subject = question.subject
     left = _left(WeightedSampler.of(subject).zeta, weighted=True)
     certificate: dict[str, Any] = {

@@ -41,7 +41,10 @@ _CUMULATED = "cumulated-masses"
 
 
 def check_fixed_point(question: Question) -> Evidence:
-    """theta* from the masses of the regions, where the mean field of the running rules must vanish, beside the claim's theta*."""
+    """theta* from the masses of the regions, where the mean field of the running rules must vanish, beside the claim's theta*.
+
+    Cannot see: whether the weights of a run reach theta*.
+    """
     subject = question.subject
     weighing = WeightedSampler.of(subject)
     try:
@@ -78,7 +81,10 @@ def check_fixed_point(question: Question) -> Evidence:
 
 
 def check_weight_stability(question: Question) -> Evidence:
-    """Whether theta* is stable: the mean field itself at zeta = 1, its derivative at theta* otherwise."""
+    """Whether theta* is stable: the mean field itself at zeta = 1, its derivative at theta* otherwise.
+
+    Cannot see: how fast the weights converge and, at zeta other than 1, weights far from theta*.
+    """
     subject = question.subject
     weighing = WeightedSampler.of(subject)
     try:

@@ -37,6 +37,8 @@ def check_weight_mse(question: Question) -> Evidence:
     The masses are those of the configured regions, merged into a lower and an upper one. The regions follow a chain whose
     invariant law is the piecewise law, so that eps, the noise of energies and 1/m are 0. `line_terms` computes the shifts of
     the limit by eps and Var, and the spread about the limit for several regions, on chains in one dimension.
+
+    Cannot see: more than two regions in the numbers of the verdict, and runs longer than 512 steps.
     """
     subject = question.subject
     weighing = WeightedSampler.of(subject)

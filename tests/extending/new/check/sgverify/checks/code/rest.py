@@ -28,6 +28,8 @@ def check_rest(question: Question) -> Evidence:
     """A step from the minimum of U = (theta - 1)^2/2, with momentum and draws at 0, returns the same state.
 
     No tolerance: whatever is added to the state is a multiple of a gradient, a momentum or a draw, all of them exactly 0.
+
+    Cannot see: anything that vanishes with them, such as a wrong factor of the noise.
     """
     subject = question.subject
     start = (MINIMUM, 0.0)[: len(subject.scheme.state)]

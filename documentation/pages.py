@@ -1,0 +1,23 @@
+"""Which pages of the site are generated, and by which function?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from documentation.catalogues import catalogue_page, configuration_page, limits_page
+from documentation.checks import checks_page
+from documentation.claims import claims_page
+from documentation.interfaces import MODULES, commands_page, formats_page, python_page
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "claims.md": claims_page,
+    "checks.md": checks_page,
+    "catalogue.md": catalogue_page,
+    "configuration.md": configuration_page,
+    "limits.md": limits_page,
+    "commands.md": commands_page,
+    "formats.md": formats_page,
+    **{f"python/{module}.md": partial(python_page, module) for module in MODULES},
+}
+"""The generated pages by their place on the site."""

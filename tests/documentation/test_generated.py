@@ -1,0 +1,131 @@
+"""The generated pages: whatever is registered has its place there, with links that lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import pytest
+
+from documentation.checks import refuted
+from documentation.claims import reported, status
+from documentation.interfaces import MODULES, python_page
+from documentation.markdown import escaped, plain, table
+from documentation.pages import PAGES
+from documentation.places import ROOT, in_repository, place_of, rewritten, targets
+from sgverify.checks import CHECKS
+from sgverify.claims import claims
+from sgverify.cli.listing import items_of
+from sgverify.cli.main import cli
+from sgverify.cli.schemas import SCHEMAS
+from sgverify.evidence.kill_matrix import JudgedMutant, KillMatrix, Trial
+
+
+@cache
+def text_of(place: str) -> str:
+    return PAGES[place]()
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        ("claims.md", [f"### {id}: " for id in claims()]),
+        ("checks.md", [f"### {name}\n" for name in CHECKS]),
+        ("configuration.md", [f"| `{item['name']}` |" for item in items_of("config")]),
+        (
+            "catalogue.md",
+            [f"| `{item['name']}` |" for kind in ("schemes", "gradients") for item in items_of(kind)],
+        ),
+        ("limits.md", [f"| `{item['name']}` |" for item in items_of("face")]),
+        ("commands.md", [f"## sgverify {name}\n" for name in cli.commands]),
+        ("formats.md", [f"## {name}\n" for name in SCHEMAS]),
+    ],
+)
+def test_what_is_registered_is_documented_once(place: str, names: list[str]) -> None:
+    text = text_of(place)
+    assert names and [name for name in names if text.count(name) != 1] == []
+
+
+@pytest.mark.parametrize("place", PAGES)
+def test_links_lead_to_pages_and_files(place: str) -> None:
+    missing = [
+        path
+        for path in targets(text_of(place), in_repository(place))
+        if place_of(path) not in PAGES and not (ROOT / path).is_file()
+    ]
+    assert missing == []
+
+
+def test_every_public_name_is_documented_in_one_place() -> None:
+    pages = {module: re.findall(r"^::: (.+)$", python_page(module), re.MULTILINE) for module in MODULES}
+    places = [place for found in pages.values() for place in found]
+    assert len(places) == len(set(places)) > 80
+    assert "sgverify.schemes.scheme.scheme" in pages["sgverify"]
+
+
+def test_every_check_says_what_it_cannot_see() -> None:
+    said = {name: check.description for name, check in CHECKS.items()}
+    assert [name for name, found in said.items() if not found.cannot_see.endswith(".")] == []
+    assert all(found.text.startswith(f"{found.summary} Cannot see: ") for found in said.values())
+    assert not any(
+        "Cannot see" in text for found in said.values() for text in (found.summary, *found.details)
+    )
+
+
+def test_the_status_counts_the_committed_answers() -> None:
+    printed = claims()["chen2015/theorem-4"]
+    answers = [item for items in reported().values() for item in items if item.claim == printed.id]
+    fallen = sum(item.refuted for item in answers)
+    assert 0 < fallen < len(answers)
+    assert status(printed, answers).startswith(f"refuted in {fallen}, conforms in ")
+    assert status(printed, []) == "asked in no committed report"
+    assert status(claims()["vr-resgld/lemma-d1"], []) == "not judged"
+
+
+def test_a_bug_is_counted_once_for_a_check_by_its_strongest_method() -> None:
+    def trial(method: str, kill: bool = True) -> Trial:
+        return Trial(check="bias", claim="a/b", method=method, outcome="violates", kill=kill)  # type: ignore[arg-type]
+
+    def mutant(*trials: Trial) -> JudgedMutant:
+        given = {"place": "formula", "edits": (("a", "b"),), "settings": {}, "reason": "r", "source": "s"}
+        return JudgedMutant(name="m", family="f", scheme="x", trials=trials, **given)  # type: ignore[arg-type]
+
+    matrix = KillMatrix(
+        mutants=(mutant(trial("monte-carlo"), trial("proof")), mutant(trial("exact", kill=False)))
+    )
+    assert refuted(matrix, "bias") == {"proof": 1}
+
+
+def test_formulas_are_no_markup() -> None:
+    assert escaped("theta**2 and `a*b`") == r"theta\*\*2 and `a*b`"
+    assert plain("|x|\n  < `a|b`") == r"&#124;x&#124; &lt; `a\|b`"
+    assert table(["a"], [["b"]]) == "| a |\n| --- |\n| b |"
+
+
+def test_links_are_those_of_the_site() -> None:
+    text = "[a](docs/glossary.md#x) ![b](reports/picture.svg) [c](https://a.b) `[d](docs/e.md)`"
+    assert rewritten(text, "README.md") == (
+        "[a](glossary.md#x) ![b](reports/picture.svg) [c](https://a.b) `[d](docs/e.md)`"
+    )
+    assert (
+        rewritten("[a](../reports/b.md) [c](../README.md)", "docs/x.md") == "[a](reports/b.md) [c](index.md)"
+    )
+    assert rewritten("[a](../../docs/x.md)", "reports/power/b.md") == "[a](../../x.md)"
+    assert targets(text, "README.md") == ["docs/glossary.md", "reports/picture.svg"]
+
+
+def test_formulas_become_mathml() -> None:
+    pytest.importorskip("latex2mathml")
+    from documentation.mathematics import with_mathml
+
+    made = with_mathml("so $h^2$, `$x$` and 3 $ or 4 $\n\n$$\\frac{1}{2}$$")
+    assert made.count("<math") == 2 and "<msup>" in made and "<mfrac>" in made
+    assert "`$x$` and 3 $ or 4 $" in made
+
+
+def test_docstrings_keep_their_examples() -> None:
+    pytest.importorskip("griffe")
+    from documentation.docstrings import marked_up
+
+    text = "theta**2 of |x|.\n\n>>> 2**3\n8\n\n    a * b\n"
+    assert marked_up(text) == "theta\\*\\*2 of &#124;x&#124;.\n\n```pycon\n>>> 2**3\n8\n```\n\n    a * b\n"
