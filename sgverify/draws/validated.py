@@ -3,8 +3,8 @@
 What is derived from a subject (its stability limit, the step that keeps the widths) lies with the subject, so that the latest ones
 are kept. A subject is known again by its scheme, by the formula that the scheme prints now, and by every key of its configuration
 but those of `FREE`; data of a file by their hash. A target made in Python is the object that was given, as long as U has the same
-values at two points (its functions may read numbers that have changed) and data that can be written to are the same. Targets that a
-configuration names in a user's file are never known again.
+values at some points (its functions may read numbers that have changed) and data that can be written to are the same; then it is
+a copy, which has derived nothing from what was. Targets that a configuration names in a user's file are never known again.
 """
 
 from __future__ import annotations
@@ -44,16 +44,22 @@ MOST_TRIED = 64
 
 _KNOWN: OrderedDict[str, Subject] = OrderedDict()
 
-_MADE: WeakKeyDictionary[LogDensity, Target] = WeakKeyDictionary()
+SPANS = (0.1, 1.0, 10.0)
+"""The distances from the middle of a target at which its energies are compared, in standard deviations where these are known."""
+
+_MADE: WeakKeyDictionary[Target | LogDensity, tuple[str, Target]] = WeakKeyDictionary()
+"""By what was given in Python, the hash of its values, and the target of these."""
 
 
 def target_of(given: Target | LogDensity) -> Target:
-    """The target that was made in Python: of a log density the same one at every call."""
-    if not isinstance(given, LogDensity):
-        return given
-    if given not in _MADE:
-        _MADE[given] = given.target()
-    return _MADE[given]
+    """The target that was made in Python: the same one at every call, until its data or its energies are others."""
+    known = _MADE.get(given)
+    values = None if known is None else _values(known[1])
+    if known is None or values != known[0]:
+        # What a target derives from its data and functions lies with it, so that a copy derives it anew.
+        made = given.target() if isinstance(given, LogDensity) else replace(given)
+        known = _MADE[given] = _values(made), made
+    return known[1]
 
 
 def recall(subject: Subject, made: Target | None = None) -> Subject | None:
@@ -94,22 +100,31 @@ def _key(subject: Subject, made: Target | None) -> str | None:
     with suppress(SgverifyError, TypeError):
         scheme = [type(subject).__name__, subject.reference, formula(subject.scheme)]
         # A subject that is kept keeps its target, so that no other object has its number.
-        by = [] if made is None else [id(made), _values(made, subject.configuration.temperature)]
+        by = [] if made is None else [id(made)]
         return json.dumps([*scheme, given, *by], sort_keys=True)
     return None
 
 
-def _values(target: Target, temperature: float) -> str:
-    """A hash of U at two points, with few of the data, and of all data that can be written to."""
-    about = np.zeros(target.dim) if target.quadratic else target.location_float64(temperature)
-    points = about + 0.1 * np.sin(np.arange(1, 2 * target.dim + 1)).reshape(2, -1)
+def _values(target: Target) -> str:
+    """A hash of U at some points, with few of the data, and of all data that can be written to."""
     found = hashlib.blake2b()
+    for part in (target.prior, target.likelihood):
+        follow = getattr(part, "follow", None)
+        if follow is not None:
+            found.update(follow(target.data))
     if target.data is not None:
         if _writable(target.data):
             found.update(target.data.tobytes())
         target = replace(target, data=target.data[:: -(-len(target.data) // MOST_TRIED)])
-    with np.errstate(all="ignore"):
-        found.update(target.energy_float64(points).tobytes())
+    about = 0.0 if target.stated_location is None else target.stated_location
+    unit = 1.0 if target.stated_spread is None else target.stated_spread
+    directions = np.sin(np.arange(1, 2 * target.dim + 1)).reshape(2, -1)
+    for span in SPANS:
+        try:
+            with np.errstate(all="ignore"):
+                found.update(target.energy_float64(about + span * unit * directions).tobytes())
+        except Exception as error:  # a user's function may raise anything outside of its support
+            found.update(type(error).__name__.encode())
     return found.hexdigest()
 
 

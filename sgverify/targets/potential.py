@@ -96,7 +96,7 @@ class Matrix:
     @cached_property
     def is_identity(self) -> bool:
         """Is every vector its own image?"""
-        return all(
+        return all(len(row) == len(self.rows) for row in self.rows) and all(
             entry == (1 if i == j else 0) for i, row in enumerate(self.rows) for j, entry in enumerate(row)
         )
 

@@ -40,6 +40,8 @@ def test_linear_is_the_matrix_times_the_vector_on_every_carrier() -> None:
     assert linear(matrix, Vector([0, 0])).entries == (0, 0)
     batch = np.array([[3.0, 4.0], [1.0, 0.0]])
     assert np.array_equal(linear(matrix, batch), [[11.0, 20.0], [1.0, 0.0]])
+    # Rows of the identity are not the identity.
+    assert linear(Matrix([[1, 0]]), Vector([3, 4])).entries == (3,)
 
 
 def test_a_constant_takes_the_dtype_of_its_company() -> None:

@@ -48,6 +48,11 @@ class Potential:
         self, target: Target, *, dtype: torch.dtype, device: torch.device | str, hoist: bool = True
     ) -> None:
         self.target, self.dtype = target, dtype
+        # What was recorded of a user's functions holds as long as they are the same.
+        for part in (target.prior, target.likelihood):
+            follow = getattr(part, "follow", None)
+            if follow is not None:
+                follow(target.data)
         self.data = (
             None
             if target.data is None

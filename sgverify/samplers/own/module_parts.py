@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.modules.batchnorm import _NormBase
+from torch.nn.modules.dropout import _DropoutNd
 
 from sgverify.errors import DefinitionError
 from sgverify.samplers.own.module_gradient import ChainGradient, as_one_operation
@@ -21,6 +24,9 @@ from sgverify.samplers.reading.constants import lasting
 
 _VALUES = 100
 """The most values of a column of whole numbers, such as classes, by which entries are looked up."""
+
+_TRIED = 256
+"""The most data whose gradients say whether module and loss have changed, those that tell outputs apart first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,18 +82,40 @@ class ModuleLikelihood:
         if self.compiled:
             return None
         if dtype not in self._operations:
-            start = self.layout.flatten(
-                {name: value.detach() for name, value in self.module.named_parameters()}
-            )
-            rows, whole = (torch.tensor(found) for found in _telling_rows(data))
+            rows, whole = self._telling(data)
             self._operations[dtype] = operations_of(
-                self._total, self.layout, start.cpu().to(dtype), rows.to(dtype), whole
+                self._total, self.layout, self._start.to(dtype), rows.to(dtype), whole
             )
         return self._operations[dtype]
+
+    def follow(self, data: np.ndarray) -> bytes:
+        """A hash of gradients; where it has changed, by buffers or numbers of Python, what was recorded is forgotten.
+
+        Raises `DefinitionError` for a module that has been put into training mode.
+        """
+        check_module(self.module, type(self.module).__name__)
+        rows = self._telling(data)[0][:_TRIED]
+        now = _seen(lambda parts: self._total(parts, rows), self.layout, self._start)
+        if vars(self).setdefault("_followed", now) != now:
+            vars(self).update(_followed=now, _operations={}, _gradient=self._recorder())
+        return now
 
     @cached_property
     def _operations(self) -> dict[torch.dtype, ModuleOperations | None]:
         return {}
+
+    @cached_property
+    def _start(self) -> Tensor:
+        """The module's own parameters, at which it is tried. Shape (d,), float64."""
+        parts = {name: value.detach() for name, value in self.module.named_parameters()}
+        return self.layout.flatten(parts).double().cpu()
+
+    def _telling(self, data: np.ndarray) -> tuple[Tensor, Tensor]:
+        """See `_telling_rows`, of the data of this likelihood, which do not change."""
+        if "_told" not in vars(self):
+            vars(self)["_told"] = tuple(torch.tensor(found) for found in _telling_rows(data))
+        found: tuple[Tensor, Tensor] = vars(self)["_told"]
+        return found
 
     def outputs_of(self, theta: Tensor, x: Tensor) -> Tensor:
         """The module's outputs; theta (*chains, d) and n inputs (n, *input) give shape (*chains, n, *output)."""
@@ -108,6 +136,9 @@ class ModuleLikelihood:
 
     @cached_property
     def _gradient(self) -> ChainGradient:
+        return self._recorder()
+
+    def _recorder(self) -> ChainGradient:
         return ChainGradient(self._total, self.layout, self.compiled)
 
     def _of_flat(self, theta: Tensor, rows: Tensor) -> Tensor:
@@ -132,15 +163,49 @@ class ModuleLikelihood:
         }
 
 
+def check_module(module: torch.nn.Module, name: str) -> None:
+    """Raise `DefinitionError`, with the layer's name, for layers that are random or couple the data of a batch."""
+    for place, layer in module.named_modules():
+        kind = f"{type(layer).__name__} at {place!r}" if place else type(layer).__name__
+        if isinstance(layer, _DropoutNd) and layer.training and layer.p > 0:
+            raise DefinitionError(
+                f"{name}: {kind} draws a mask at every call, so that there is no one potential; expected a module whose "
+                "outputs are a function of its parameters; call module.eval() first, or leave the layer out"
+            )
+        if isinstance(layer, _NormBase) and (layer.training or not layer.track_running_stats):
+            raise DefinitionError(
+                f"{name}: {kind} normalises by the batch, so that the loss of a datum depends on the others and a minibatch "
+                "estimate is biased; expected stored statistics; call module.eval() first, or use LayerNorm or GroupNorm"
+            )
+
+
 def _telling_rows(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Some data, shape (n, w), and the columns, shape (w,), of whole numbers of which each value is among them."""
-    places, whole = {*range(min(4, len(data)))}, np.zeros(data.shape[1], dtype=bool)
-    for number, column in enumerate(data.T):
+    """Some data, shape (n, w), and the columns, shape (w,), of whole numbers of which each value is among them.
+
+    The data with the values of the last columns, which are outputs, come first.
+    """
+    places, whole = dict.fromkeys(range(min(4, len(data)))), np.zeros(data.shape[1], dtype=bool)
+    for number in reversed(range(data.shape[1])):
+        column = data[:, number]
         if (column == np.round(column)).all():
             values, first = np.unique(column, return_index=True)
             whole[number] = len(values) <= _VALUES
-            places.update(first.tolist() if whole[number] else ())
-    return data[sorted(places)], whole
+            places.update(dict.fromkeys(first.tolist() if whole[number] else ()))
+    return data[[*places]], whole
+
+
+def _seen(loss: Callable[[Mapping[str, Tensor]], Tensor], layout: Layout, start: Tensor) -> bytes:
+    """A hash of the gradients of a loss at two points."""
+    shift = torch.linspace(-0.7, 0.9, len(start), dtype=start.dtype)
+    found = hashlib.blake2b()
+    for point in (start, start + shift):
+        try:
+            gradient = layout.flatten(torch.func.grad(loss)(layout.unflatten(point)))
+        except Exception as error:  # a user's function may raise anything; a run says what is wrong
+            found.update(type(error).__name__.encode())
+        else:
+            found.update(gradient.detach().numpy().tobytes())
+    return found.digest()
 
 
 def _laid_out(found: Tensor, theta: Tensor) -> Tensor:
@@ -209,9 +274,22 @@ class WrittenPrior:
         """The gradient in theta; both have shape (*batch, d)."""
         return _laid_out(self._gradient(theta.reshape(-1, theta.shape[-1])).reshape(theta.shape), theta)
 
+    def follow(self, data: np.ndarray) -> bytes:
+        """A hash of gradients; where it has changed, by numbers of Python, what was recorded is forgotten."""
+        now = _seen(self._value, self.layout, torch.zeros(self.layout.dim, dtype=torch.float64))
+        if vars(self).setdefault("_followed", now) != now:
+            vars(self).update(_followed=now, _gradient=self._recorder())
+        return now
+
     @cached_property
     def _gradient(self) -> ChainGradient:
-        return ChainGradient(lambda parts: self.function(dict(parts)), self.layout)
+        return self._recorder()
+
+    def _recorder(self) -> ChainGradient:
+        return ChainGradient(self._value, self.layout)
+
+    def _value(self, parts: Mapping[str, Tensor]) -> Tensor:
+        return self.function(dict(parts))
 
     def _each(self, theta: Tensor) -> Tensor:
         flat = theta.reshape(-1, theta.shape[-1])

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.modules.batchnorm import _NormBase
-from torch.nn.modules.dropout import _DropoutNd
 
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
 from sgverify.samplers.own.module_layout import Layout
-from sgverify.samplers.own.module_parts import GaussianPrior, ModuleLikelihood, WrittenPrior
+from sgverify.samplers.own.module_parts import GaussianPrior, ModuleLikelihood, WrittenPrior, check_module
 from sgverify.targets.target import Target
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -150,22 +148,6 @@ def module_target(
     )
     check_reduction(likelihood, start.double().cpu(), torch.tensor(rows[:4]), own)
     return target
-
-
-def check_module(module: torch.nn.Module, name: str) -> None:
-    """Raise `DefinitionError`, with the layer's name, for layers that are random or couple the data of a batch."""
-    for place, layer in module.named_modules():
-        kind = f"{type(layer).__name__} at {place!r}" if place else type(layer).__name__
-        if isinstance(layer, _DropoutNd) and layer.training and layer.p > 0:
-            raise DefinitionError(
-                f"{name}: {kind} draws a mask at every call, so that there is no one potential; expected a module whose "
-                "outputs are a function of its parameters; call module.eval() first, or leave the layer out"
-            )
-        if isinstance(layer, _NormBase) and (layer.training or not layer.track_running_stats):
-            raise DefinitionError(
-                f"{name}: {kind} normalises by the batch, so that the loss of a datum depends on the others and a minibatch "
-                "estimate is biased; expected stored statistics; call module.eval() first, or use LayerNorm or GroupNorm"
-            )
 
 
 def check_reduction(likelihood: ModuleLikelihood, theta: Tensor, rows: Tensor, name: str) -> None:

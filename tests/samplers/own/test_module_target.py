@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.gradients.biased import effective_potential
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.own.module_gradient import CALLS
 from sgverify.samplers.own.module_layout import Layout
 from sgverify.samplers.own.module_parts import ModuleLikelihood
 from sgverify.samplers.own.module_target import ModuleTarget, module_target
@@ -287,3 +288,63 @@ def test_what_does_not_fit_is_refused(change: dict[str, Any], expected: str) -> 
 def test_a_step_must_be_given() -> None:
     with pytest.raises(ConfigurationError, match="set schedule.step"):
         made().curvature_float64(1.0)
+
+
+class Scaled(nn.Module):
+    """A line whose output is multiplied by a buffer and by a number of Python."""
+
+    factor = 1.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line = nn.Linear(2, 1)
+        self.register_buffer("scale", torch.tensor(1.0))
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.line(x) * self.scale * self.factor
+        return found
+
+
+def test_gradients_are_those_of_module_loss_and_prior_as_they_are_now() -> None:
+    torch.manual_seed(0)
+    x, y = torch.randn(300, 2), torch.zeros(300, 1)
+    # One datum of a rare class.
+    y[7] = 1.0
+    module, weights, at = Scaled(), {"rare": 1.0, "prior": 1.0}, torch.ones(2, 3, dtype=torch.float32)
+
+    def loss(outputs: Tensor, labels: Tensor) -> Tensor:
+        factors = torch.where(labels == 1, weights["rare"], 1.0)
+        return (factors * (outputs - labels) ** 2).sum()
+
+    def prior(parts: dict[str, Tensor]) -> Tensor:
+        return weights["prior"] * sum((part**4).sum() for part in parts.values())
+
+    def fresh() -> ModuleTarget:
+        return module_target(module, loss, data=(x, y), reduction="sum", prior=prior)
+
+    def gradient(target: ModuleTarget) -> Tensor:
+        potential = Potential(target, dtype=torch.float32, device="cpu")
+        # Often enough to be recorded.
+        return [potential.full(at) for _ in range(2 * CALLS)][-1]
+
+    target = fresh()
+    found = [gradient(target)]
+    module.scale.fill_(3.0)
+    found.append(gradient(target))
+    module.factor = 0.5
+    found.append(gradient(target))
+    weights["rare"] = 50.0
+    found.append(gradient(target))
+    weights["prior"] = 2.0
+    found.append(gradient(target))
+    assert torch.equal(found[-1], gradient(fresh()))
+    for earlier, later in pairwise(found):
+        assert not torch.equal(earlier, later)
+
+
+def test_a_module_that_is_put_into_training_mode_later_is_refused() -> None:
+    module = nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.5), nn.Linear(3, 1)).eval()
+    target = module_target(module, nn.MSELoss(reduction="sum"), data=(torch.randn(9, 2), torch.randn(9, 1)))
+    module.train()
+    with pytest.raises(DefinitionError, match=r"Dropout at '1' .* call module.eval\(\) first"):
+        Potential(target, dtype=torch.float32, device="cpu")
