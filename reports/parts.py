@@ -174,7 +174,7 @@ def _experiments(suite: str, minutes: float) -> Part:
 
 
 def _page(suite: str, minutes: float) -> Part:
-    files = ("report.json", "errata.json", "index.html", "report.md", "junit.xml")
+    files = ("report.json", "errata.json", "index.html", "evidence.html", "report.md", "junit.xml")
     return Part(
         suite,
         tuple(f"{suite}/{name}" for name in files),

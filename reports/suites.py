@@ -23,6 +23,7 @@ from sgverify.evidence import (
     write_studies,
 )
 from sgverify.papers.errata import check_errata
+from sgverify.papers.paper import publication_of
 from sgverify.papers.studies import build_study, studies_of
 from sgverify.papers.suites import find_suite
 from sgverify.report import counted, counts, write_report
@@ -74,7 +75,7 @@ def made_by(part: str) -> Provenance:
 
 def _write(document: Document, folder: Path, formulas: Sequence[Erratum]) -> Path:
     held = read_studies(folder / "studies.json")
-    page = write_report(document, folder, held.studies, formulas)
+    page = write_report(document, folder, held.studies, formulas, publication_of(folder.name))
     # They were not computed here, and say by what they were.
     write_studies(folder / "studies.json", held.studies, held.provenance)
     return page

@@ -19,6 +19,7 @@ def run_report(
 ) -> int:
     """Judge every case of the suite, build its studies, write the report; what is done is written even after Ctrl-C."""
     from sgverify.papers.errata import check_errata
+    from sgverify.papers.paper import publication_of
     from sgverify.papers.studies import build_study, studies_of
     from sgverify.papers.suites import find_suite
     from sgverify.report import counted, counts, prepare_folder, write_report
@@ -49,7 +50,9 @@ def run_report(
         item for number in range(len(names), len(jobs) - 1) for item in done.get(number, ())
     ]
     formulas: list[Erratum] = done.get(len(jobs) - 1, [])
-    page = write_report(Document(tuple(found), watch.provenance()), folder, shown, formulas)
+    page = write_report(
+        Document(tuple(found), watch.provenance()), folder, shown, formulas, publication_of(suite)
+    )
     tally = ", ".join(f"{number} {verdict}" for verdict, number in counts(found).items() if number)
     studies = f"; {len(shown)} studies" if shown else ""
     errata = f"; {counted(formulas)}" if formulas else ""

@@ -9,6 +9,9 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from sgverify.claims.publication import Publication
+from sgverify.errors import find_named
+
 ROOM = "sgverify.papers"
 
 
@@ -16,13 +19,13 @@ ROOM = "sgverify.papers"
 class Paper:
     """The parts of one paper's folder; modules are named relative to the folder and imported on first use.
 
-    `id` begins the ids of its claims, errata and studies. `suite` is "module:function" of its suite, a function of the
-    effort. `errata` are the modules that hold `FORMULAS`, in the paper's order. `studies` maps a study's name to
-    "module:function", in the order in which a report shows them.
+    `id` begins the ids of its claims, errata and studies; `publication` names title, authors and year. `suite` is
+    "module:function" of its suite, a function of the effort. `errata` are the modules that hold `FORMULAS`, in the paper's order.
+    `studies` maps a study's name to "module:function", in the order in which a report shows them.
     """
 
     id: str
-    year: int
+    publication: Publication
     folder: str
     suite: str = ""
     errata: tuple[str, ...] = ()
@@ -44,4 +47,11 @@ def papers() -> tuple[Paper, ...]:
     """The papers whose folders declare a `PAPER`, by year."""
     rooms = [entry.name for entry in pkgutil.iter_modules(import_module(ROOM).__path__) if entry.ispkg]
     found = [getattr(import_module(f"{ROOM}.{name}"), "PAPER", None) for name in rooms]
-    return tuple(sorted((paper for paper in found if paper), key=lambda paper: (paper.year, paper.id)))
+    return tuple(
+        sorted((paper for paper in found if paper), key=lambda paper: (paper.publication.year, paper.id))
+    )
+
+
+def publication_of(id: str) -> Publication:
+    """The publication of the paper with this id; raises `UnknownNameError` with the nearest one."""
+    return find_named("paper", id, {paper.id: paper.publication for paper in papers()})

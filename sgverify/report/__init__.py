@@ -1,9 +1,9 @@
 """Reports from evidence: JSON, HTML, Markdown and JUnit, the figures, and lines for a terminal.
 
 `answer` comes before the evidence, `text` is the terminal's form, `page` and `markdown` the report's, `writing` its folder
-with JUnit. `matrix`, `errata`, `studies`, `exponents` and `wording` are parts of it; `calibration` and `kill_matrix` have
-pages of their own. Figures: `figures` chooses the data, `drawing` draws, `panels` are those of studies, `rate_plot` one
-rate, `svg` what lives inside a page.
+with JUnit; `formulas` shows formulas to readers. `matrix`, `errata`, `studies`, `exponents` and `wording` are parts of it;
+`calibration` and `kill_matrix` have pages of their own. Figures: `figures` chooses the data, `drawing` draws, `panels` are
+those of studies, `rate_plot` one rate, `svg` what lives inside a page.
 """
 
 from sgverify.report.calibration import counted_bars, render_calibration, write_calibration_report
@@ -13,7 +13,7 @@ from sgverify.report.exponents import fitted_text
 from sgverify.report.figures import Curve, Figure, Guide, figures
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import Group, groups
-from sgverify.report.page import render_page
+from sgverify.report.page import render_evidence, render_page
 from sgverify.report.text import counts, explain, summarise, tallied
 from sgverify.report.writing import prepare_folder, render_junit, write_report
 
@@ -34,6 +34,7 @@ __all__ = [
     "groups",
     "prepare_folder",
     "render_calibration",
+    "render_evidence",
     "render_junit",
     "render_markdown",
     "render_page",

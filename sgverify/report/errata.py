@@ -33,6 +33,20 @@ MEANINGS = {
     "reading": "it holds in one reading, and the computation is about another one",
 }
 
+_SAID = {
+    "consequence": ("error of consequence",),
+    "local": ("slip", "gap"),
+    "typographical": ("misprint",),
+    "reading": ("ambiguous",),
+}
+"""The words by which a card's judgement begins, for each severity."""
+
+
+def severity_said(judgement: str) -> str:
+    """The severity that a judgement names in its first words; "" where it names none."""
+    first = judgement.partition(":")[0]
+    return next((name for name, words in _SAID.items() if any(word in first for word in words)), "")
+
 
 def failing(formulas: Iterable[Erratum]) -> list[Erratum]:
     """The statements that fail as printed, the most severe first."""

@@ -14,10 +14,11 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
-from xml.etree.ElementTree import Element
+from xml.etree.ElementTree import Element, SubElement
 
 from sgverify.report.drawing import COLOURS, GRID, INK, PAPER, SOFT, STYLE, draw
 from sgverify.report.figures import Figure
+from sgverify.report.formulas import in_a_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -35,13 +36,14 @@ _THEMED = {
     PAPER: "var(--paper)",
     **{colour: f"var(--c{place})" for place, colour in enumerate(COLOURS)},
 }
+_EXPONENT = re.compile(r"\^(\([^()]*\)|\S)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _REFERENCE = re.compile(r"(?:(?<=url\(#)|(?<=^#))[^)]+")
 
 
 def inline_svg(figure: Figure, prefix: str) -> str:
     """The figure as an `<svg>` element, as `embedded` makes it."""
-    return embedded(draw(figure), prefix, figure.title, figure.description)
+    return embedded(draw(figure), prefix, in_a_line(figure.title), in_a_line(figure.description))
 
 
 def embedded(drawing: Drawing, prefix: str, title: str, description: str) -> str:
@@ -91,7 +93,21 @@ def _rendered(drawing: Drawing) -> Element:
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         element.attrib = {name.rpartition("}")[2]: value for name, value in element.attrib.items()}
+        if element.tag == "text" and element.text:
+            _raise_exponents(element, in_a_line(element.text))
     return root
+
+
+def _raise_exponents(element: Element, text: str) -> None:
+    """Put a text with formulas into the element, what follows a ^ small and above the line."""
+    element.text, *pieces = _EXPONENT.split(text)
+    for raised, rest in zip(pieces[::2], pieces[1::2], strict=True):
+        shown = raised[1:-1] if raised.startswith("(") else raised
+        exponent = SubElement(element, "tspan", {"dy": "-0.4em", "font-size": "75%"})
+        exponent.text = shown
+        if rest:
+            # The line is left by 0.4 em of the small font, and found again by 0.3 em of the large one.
+            SubElement(element, "tspan", {"dy": "0.3em"}).text = rest
 
 
 def _themed(style: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+from sgverify.claims.publication import Publication
 from sgverify.errors import UserError
 from sgverify.evidence import (
     Document,
@@ -22,7 +23,7 @@ from sgverify.evidence import (
 from sgverify.report.exponents import sampled_beside_exact
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import groups
-from sgverify.report.page import render_page
+from sgverify.report.page import EVIDENCE, INDEX, render_evidence, render_page
 from sgverify.report.text import explain
 from sgverify.report.wording import claim_order
 
@@ -89,11 +90,13 @@ def write_report(
     folder: str | Path,
     studies: Sequence[Study] = (),
     formulas: Sequence[Erratum] = (),
+    publication: Publication | None = None,
 ) -> Path:
-    """Write report.json, index.html, report.md and junit.xml into `folder` and return the path of index.html.
+    """Write report.json, index.html, evidence.html, report.md and junit.xml into `folder` and return the path of index.html.
 
-    Studies and errata are shown on the page and in report.md, and kept in studies.json and errata.json. The JSON comes
-    first, so that nothing computed is lost should a later step fail. Raises UserError when the folder cannot be written.
+    The pages name the `publication` that the claims are taken from. Studies and errata are shown on the page and in report.md,
+    and kept in studies.json and errata.json. The JSON comes first, so that nothing computed is lost should a later step fail.
+    Raises UserError when the folder cannot be written.
     """
     folder = prepare_folder(folder)
     write_evidence(folder / "report.json", document.evidence, document.provenance)
@@ -104,8 +107,9 @@ def write_report(
     write_atomically(folder / "junit.xml", render_junit(document))
     shown = [*studies, *sampled_beside_exact(document.evidence)]
     write_atomically(folder / "report.md", render_markdown(document, shown, formulas))
-    page = folder / "index.html"
-    write_atomically(page, render_page(document, shown, formulas))
+    write_atomically(folder / EVIDENCE, render_evidence(document, publication))
+    page = folder / INDEX
+    write_atomically(page, render_page(document, shown, formulas, publication))
     return page
 
 

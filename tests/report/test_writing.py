@@ -11,10 +11,16 @@ from sgverify.evidence import Erratum, decode_errata, read_evidence
 from sgverify.report import prepare_folder, write_report, writing
 
 
-def test_a_report_is_four_files_and_the_json_is_the_document(tmp_path, document):
+def test_a_report_is_five_files_and_the_json_is_the_document(tmp_path, document):
     page = write_report(document, tmp_path / "deep" / "report")
     assert page == tmp_path / "deep" / "report" / "index.html"
-    assert sorted(os.listdir(page.parent)) == ["index.html", "junit.xml", "report.json", "report.md"]
+    assert sorted(os.listdir(page.parent)) == [
+        "evidence.html",
+        "index.html",
+        "junit.xml",
+        "report.json",
+        "report.md",
+    ]
     assert read_evidence(page.parent / "report.json") == document
 
 
@@ -80,7 +86,7 @@ def test_errata_are_on_the_page_and_kept_beside_it(tmp_path, document):
     page = write_report(document, tmp_path, formulas=[wrong])
     assert decode_errata(json.loads((tmp_path / "errata.json").read_text())) == (wrong,)
     text = page.read_text()
-    assert "Errata of the paper" in text and "2D &lt;I&gt;" in text and "D d_p^2" in text
+    assert "Errata of the paper" in text and "<I>" not in text and 'aria-label="D d_p²"' in text
     assert "Misprints" in text and "1 misprint." in text
     assert (
         'misprint | "2D \\<I\\>" | 2D I | D I | nothing<br>a factor |' in (tmp_path / "report.md").read_text()

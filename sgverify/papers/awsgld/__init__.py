@@ -3,11 +3,17 @@
 `cards` (its claims), `presets.toml` (its settings), `suite`, `errata`, `experiments`.
 """
 
+from sgverify.claims.publication import Publication
 from sgverify.papers.paper import Paper
 
 PAPER = Paper(
     id="awsgld",
-    year=2022,
+    publication=Publication(
+        title="An adaptively weighted stochastic gradient MCMC algorithm for Monte Carlo simulation and global optimization",
+        authors=("Wei Deng", "Guang Lin", "Faming Liang"),
+        year=2022,
+        published="Statistics and Computing",
+    ),
     folder="awsgld",
     suite="suite:suite",
     errata=("errata.weights", "errata.laws", "errata.noise", "errata.rates"),

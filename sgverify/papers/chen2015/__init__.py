@@ -3,11 +3,17 @@
 `cards` (its claims), `suite`, `errata`, `figures`.
 """
 
+from sgverify.claims.publication import Publication
 from sgverify.papers.paper import Paper
 
 PAPER = Paper(
     id="chen2015",
-    year=2015,
+    publication=Publication(
+        title="On the Convergence of Stochastic Gradient MCMC Algorithms with High-Order Integrators",
+        authors=("Changyou Chen", "Nan Ding", "Lawrence Carin"),
+        year=2015,
+        published="Advances in Neural Information Processing Systems 28",
+    ),
     folder="chen2015",
     suite="suite:suite",
     errata=(

@@ -1,0 +1,154 @@
+"""A tree of a formula as presentation MathML, by a walk over the tree that changes no order and no bracket."""
+
+# ruff: noqa: RUF001
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from sgverify.report.formulas.reading import ends_in_number
+from sgverify.report.formulas.tokens import FUNCTIONS, GREEK, LARGE, SIGNS
+
+if TYPE_CHECKING:
+    from sympy import Basic
+
+GAP = '<mspace width=".2em"/>'
+
+
+def elements(tree: Basic, raised: bool = False) -> str:
+    """The elements of a formula, side by side. `raised`: within an exponent or index, where a fraction has a slash."""
+    name = _name(tree)
+    sign, _, rest = name.partition(" ")
+    parts = tree.args
+    if tree.is_Symbol or tree.is_Number:
+        return leaf(str(tree))
+    if tree.is_Add:
+        return "".join(_term(part, raised, first=number == 0) for number, part in enumerate(parts))
+    if tree.is_Pow:
+        return f"<msup>{_one(parts[0], raised)}{_one(_bare(parts[1]), True)}</msup>"
+    if tree.is_Mul:
+        return _product(tree, raised)
+    if sign == "quotient":
+        if raised:
+            return f"{elements(parts[0], True)}<mo>/</mo>{elements(parts[1], True)}"
+        return f"<mfrac>{_one(_bare(parts[0]), False)}{_one(_bare(parts[1]), False)}</mfrac>"
+    if sign == "relation":
+        signs = rest.split()
+        shown = [elements(parts[0], raised)]
+        shown += [
+            f"<mo>{escape(mark)}</mo>{elements(part, raised)}"
+            for mark, part in zip(signs, parts[1:], strict=True)
+        ]
+        return "".join(shown)
+    if sign == "infix":
+        left, right = (elements(part, raised) for part in parts)
+        return f"{left}<mo>{rest}</mo>{right}" if rest else left + right
+    if sign == "±":
+        return f"<mo>±</mo>{elements(parts[0], raised)}"
+    if sign == "brackets":
+        opening, closing = rest.split()
+        return f"<mo>{opening}</mo>{_listed(parts, raised)}<mo>{closing}</mo>"
+    if sign == "group":
+        return _listed(parts, raised)
+    if sign == "abs":
+        return f"<mo>|</mo>{elements(parts[0], raised)}<mo>|</mo>"
+    if sign == "given":
+        return f"{elements(parts[0], raised)}<mo>|</mo>{elements(parts[1], raised)}"
+    if sign == "sqrt":
+        return f"<msqrt>{elements(_bare(parts[0]), raised)}</msqrt>"
+    if sign == "apply":
+        return elements(parts[0], raised) + elements(parts[1], raised)
+    if sign == "index":
+        return f"<msub>{_one(parts[0], raised)}{_one(_bare(parts[1]), True)}</msub>"
+    if sign == "accent":
+        return f'<mover accent="true">{_one(parts[0], raised)}<mo stretchy="false">{rest}</mo></mover>'
+    if sign in ("prime", "star"):
+        return f"<msup>{_one(parts[0], raised)}<mo>{'′' if sign == 'prime' else '*'}</mo></msup>"
+    raise ValueError(f"sign={name!r}: expected one that sgverify.report.formulas.reading makes")
+
+
+def leaf(name: str) -> str:
+    """A number, a sign, a letter or a word."""
+    if name in SIGNS:
+        sign = SIGNS[name]
+        return f"<mo>{sign}</mo>" if sign in LARGE else f"<mi>{sign}</mi>"
+    if name[0].isdigit():
+        mantissa, _, power = name.partition("e")
+        if not power:
+            return f"<mn>{mantissa}</mn>"
+        exponent = f"<mo>−</mo><mn>{int(power[1:])}</mn>" if power[0] == "-" else f"<mn>{int(power)}</mn>"
+        return f"<mn>{mantissa}</mn><mo>·</mo><msup><mn>10</mn><mrow>{exponent}</mrow></msup>"
+    if name in LARGE or name in "*…":
+        return f"<mo>{name}</mo>"
+    return f"<mi>{escape(GREEK.get(name, name))}</mi>"
+
+
+def _name(tree: Basic) -> str:
+    return str(tree.func.__name__)
+
+
+def _term(tree: Basic, raised: bool, first: bool) -> str:
+    if _name(tree) == "±" or _negated(tree):
+        return elements(tree, raised)
+    return elements(tree, raised) if first else f"<mo>+</mo>{elements(tree, raised)}"
+
+
+def _negated(tree: Basic) -> bool:
+    return bool(tree.is_Mul and tree.args[0] == -1)
+
+
+def _product(tree: Basic, raised: bool) -> str:
+    if _negated(tree):
+        return f"<mo>−</mo>{elements(tree.args[1], raised)}"
+    left, right = tree.args
+    shown = _factor(left, raised), _factor(right, raised)
+    if ends_in_number(left) and _begins_with_number(right):
+        return "<mo>·</mo>".join(shown)
+    return (GAP if _upright(left) or _upright(right) else "").join(shown)
+
+
+def _factor(tree: Basic, raised: bool) -> str:
+    """A factor; a fraction needs no brackets where it has a bar."""
+    bare = _bare(tree)
+    return elements(bare if _name(bare) == "quotient" and not raised else tree, raised)
+
+
+def _upright(tree: Basic) -> bool:
+    """Is it, or does it begin with, a word such as log, which a gap sets apart?"""
+    while tree.args:
+        if _name(tree).partition(" ")[0] in ("brackets", "group", "abs", "sqrt", "quotient"):
+            return False
+        tree = tree.args[0]
+    return str(tree) in FUNCTIONS
+
+
+def _begins_with_number(tree: Basic) -> bool:
+    while tree.is_Mul or tree.is_Pow:
+        tree = tree.args[0]
+    return ends_in_number(tree)
+
+
+def _bare(tree: Basic) -> Basic:
+    """The contents of round brackets or braces that a fraction, a root or an exponent makes needless."""
+    if _name(tree) in ("brackets ( )", "group") and len(tree.args) == 1:
+        return tree.args[0]
+    return tree
+
+
+def _listed(parts: tuple[Basic, ...], raised: bool) -> str:
+    return '<mo separator="true">,</mo>'.join(elements(part, raised) for part in parts)
+
+
+_ELEMENTS = ("index", "sqrt", "accent", "prime", "star")
+"""Signs that are one element."""
+
+
+def _one(tree: Basic, raised: bool) -> str:
+    """One element, as a fraction and an index need it."""
+    shown = elements(tree, raised)
+    alone = tree.is_Symbol or tree.is_Integer or tree.is_Pow or _name(tree).partition(" ")[0] in _ELEMENTS
+    alone = alone and not (tree.is_Symbol and "e" in str(tree) and str(tree)[0].isdigit())
+    return shown if alone else f"<mrow>{shown}</mrow>"
+
+
+__all__ = ["elements"]

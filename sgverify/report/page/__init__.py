@@ -1,0 +1,10 @@
+"""The report as two HTML pages that open offline: `index.html` with the story, and `evidence.html` with all evidence.
+
+In an order for reading: `environment` (templates, filters and colours that all pages share), `story` (the first screen),
+`sections` (what stands below it), `pages` (both pages, rendered).
+"""
+
+from sgverify.report.page.environment import DARK_COLOURS, anchor, environment
+from sgverify.report.page.pages import EVIDENCE, INDEX, render_evidence, render_page
+
+__all__ = ["DARK_COLOURS", "EVIDENCE", "INDEX", "anchor", "environment", "render_evidence", "render_page"]

@@ -1,0 +1,136 @@
+"""What stands below the first screen: tables of findings, matrices, figures, studies, and claims with their evidence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sgverify.claims import claims
+from sgverify.evidence import OUTCOMES, Evidence, Study
+from sgverify.report.figures import Figure, figures
+from sgverify.report.formulas import in_a_line
+from sgverify.report.matrix import Group
+from sgverify.report.page.environment import anchor
+from sgverify.report.panels import description_of, draw_panel, places_of
+from sgverify.report.studies import remarks, sections, study_anchor
+from sgverify.report.svg import embedded, inline_svg
+from sgverify.report.wording import claim_order, found_text, predicted_text
+
+
+def choices(evidence: Sequence[Evidence]) -> dict[str, list[str]]:
+    """What a reader may choose of: schemes, claims and outcomes that occur."""
+    found = {item.outcome for item in evidence}
+    return {
+        "scheme": list(dict.fromkeys(item.scheme for item in evidence)),
+        "claim": sorted({item.claim for item in evidence}, key=claim_order),
+        "outcome": [name for name in OUTCOMES if name in found],
+    }
+
+
+def matrix_of(part: Group, anchor: str) -> dict[str, Any]:
+    """A matrix scheme x claim with the page's name for it."""
+    return {
+        "anchor": anchor,
+        "part": part,
+        "rows": [(claim, [part.answers(scheme, claim) for scheme in part.schemes]) for claim in part.judged],
+    }
+
+
+def pictures(shown: Sequence[Figure], studies: Sequence[Study]) -> list[dict[str, Any]]:
+    """The first screen's figures; the first panel of the first study where no evidence can be drawn."""
+    from markupsafe import Markup
+
+    if shown or not any(study.panels for study in studies):
+        named = [f"{figure.title}: {figure.group[:1].lower()}{figure.group[1:]}" for figure in shown]
+        drawn = [Markup(inline_svg(figure, f"p{number}")) for number, figure in enumerate(shown, start=1)]
+        return [{"title": title, "svg": svg} for title, svg in zip(named, drawn, strict=True)]
+    study = next(study for study in studies if study.panels)
+    panel = study.panels[0]
+    svg = embedded(
+        draw_panel(panel, places_of(study)), "p1", in_a_line(panel.title), in_a_line(description_of(panel))
+    )
+    return [{"title": panel.title, "svg": Markup(svg)}]
+
+
+def drawn_by_group(
+    evidence: Sequence[Evidence], elsewhere: Sequence[Figure]
+) -> dict[str, list[dict[str, Any]]]:
+    """The figures of each group; one that the first screen shows is named and not drawn again."""
+    from markupsafe import Markup
+
+    drawn: dict[str, list[dict[str, Any]]] = {}
+    for number, figure in enumerate(figures(evidence), start=1):
+        # The SVG is generated from evidence with escaped text, so that the template need not escape it.
+        svg = "" if figure in elsewhere else Markup(inline_svg(figure, f"f{number}"))
+        drawn.setdefault(figure.group, []).append({"figure": figure, "svg": svg})
+    return drawn
+
+
+def sections_of_studies(studies: Sequence[Study]) -> list[dict[str, Any]]:
+    """The sections of studies, each study with its panels drawn."""
+    from markupsafe import Markup
+
+    found = []
+    for title, shown in sections(studies).items():
+        drawn = []
+        for study in shown:
+            places, name = places_of(study), study_anchor(study.id)
+            panels = [
+                {
+                    "panel": panel,
+                    "svg": Markup(
+                        embedded(
+                            draw_panel(panel, places),
+                            f"{name}-{number}",
+                            in_a_line(panel.title),
+                            in_a_line(description_of(panel)),
+                        )
+                    ),
+                    "remarks": remarks(panel),
+                }
+                for number, panel in enumerate(study.panels, start=1)
+            ]
+            drawn.append({"study": study, "anchor": name, "panels": panels})
+        found.append(
+            {"title": title, "anchor": "-".join(re.findall(r"[a-z]+", title.lower())), "studies": drawn}
+        )
+    return found
+
+
+def sections_of_claims(evidence: Sequence[Evidence]) -> list[dict[str, Any]]:
+    """Each claim with its card and its evidence."""
+    known = claims()
+    return [
+        {
+            "id": id,
+            "anchor": anchor(id),
+            "card": known.get(id),
+            "items": [item for item in evidence if item.claim == id],
+        }
+        for id in sorted({item.claim for item in evidence}, key=claim_order)
+    ]
+
+
+def together(
+    evidence: Iterable[Evidence],
+    titles: Mapping[str, str],
+    by: Callable[[Evidence], tuple[str, ...]] | None = None,
+) -> list[dict[str, Any]]:
+    """Evidence in rows, one row for each claim and finding, with each scheme once, so that no result is repeated."""
+    rows: dict[tuple[str, ...], list[Evidence]] = {}
+    for item in evidence:
+        rows.setdefault((by or _finding)(item), []).append(item)
+    ordered = sorted(rows.values(), key=lambda items: claim_order(items[0].claim))
+    return [
+        {
+            "first": items[0],
+            "schemes": list({item.scheme: item for item in items}.values()),
+            "titles": list(dict.fromkeys(titles[item.id] for item in items)),
+        }
+        for items in ordered
+    ]
+
+
+def _finding(item: Evidence) -> tuple[str, ...]:
+    return item.claim, item.check, predicted_text(item), found_text(item)
