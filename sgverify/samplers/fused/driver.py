@@ -18,6 +18,7 @@ import torch
 from sgverify.samplers.fused.choosing import (
     CHECKED,
     cannot_compile,
+    compared,
     is_candidate,
     pays,
     renewed,
@@ -27,7 +28,8 @@ from sgverify.samplers.fused.choosing import (
 )
 from sgverify.samplers.fused.compiler import CannotBuild, NoCompiler, tell_of_slow_steps
 from sgverify.samplers.fused.composites.driver import FusedComposite, fused_composite
-from sgverify.samplers.fused.kernel import Kernel, equal_bits, forget_recorded, is_recorded
+from sgverify.samplers.fused.kernel import Kernel, equal_bits
+from sgverify.samplers.fused.program import forget_recorded, is_recorded
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
@@ -138,21 +140,22 @@ def _asked(leg: Leg) -> ObservedFunctions | None:
 def _prove(leg: Leg, kernel: Kernel) -> None:
     """Compare some steps of the kernel with the definition's, bit for bit. Raises `NotTranslatable`.
 
-    The first leg of a C text takes all `windows`: the first and last steps, so many that each position in a block of random numbers
-    is used, and one step of each kind that renews what the gradient estimator keeps. A later leg in this process, of the same
-    text, library and `_circumstances`, has other numbers only: constants, random streams, rows, chains, a start and a length of
-    its own. It compares its first and last `CHECKED` steps, in which all of these enter, for every row and chain, and a window
-    for each kind of renewal that no earlier leg took. What it does not compare again are the other positions in a block, and
-    renewals of a kind that was compared: they are statements of the same text, and hold no number of the leg.
+    The first leg of a C text that has enough steps takes all `windows`: the first and last steps, so many that each position in a
+    block of random numbers is used, and one step of each kind that renews what the gradient estimator keeps. A later leg in this
+    process, of the same text, library and `_circumstances`, has other numbers only: constants, random streams, rows, chains, a
+    start and a length of its own. It compares its first and last `CHECKED` steps, in which all of these enter, for every row and
+    chain, and a window for each kind of renewal that no earlier leg took. What it does not compare again are the other positions in
+    a block, and renewals of a kind that was compared: they are statements of the same text, and hold no number of the leg.
     """
     asked, key = _asked(leg), _circumstances(leg, kernel)
-    known = _PROVED.get(key) if kernel.text else None
+    known = _PROVED.get(key)
     shown = windows(leg, leg.steps) if known is None else unproved(leg, leg.steps, known)
     # Also with later random numbers of the run, from the same state: a bug may only show at a later step.
     for window in shown:
         _show(leg, kernel, window, asked)
-    key = _circumstances(leg, kernel)
-    _PROVED[key] = _PROVED.get(key, frozenset()) | renewed(leg, shown)
+    # A leg of fewer steps has not used every position in a block.
+    if known is not None or len(leg.steps) >= compared(leg):
+        _PROVED[key] = (known or frozenset()) | renewed(leg, shown)
 
 
 _PROVED: dict[tuple[Any, ...], frozenset[int]] = {}
@@ -161,7 +164,7 @@ _PROVED: dict[tuple[Any, ...], frozenset[int]] = {}
 
 def is_proved(leg: Leg, kernel: Kernel) -> bool:
     """Has a leg with the C text of this one been compared in this process?"""
-    return bool(kernel.text) and _circumstances(leg, kernel) in _PROVED
+    return _circumstances(leg, kernel) in _PROVED
 
 
 def forget_proofs() -> None:
@@ -173,6 +176,8 @@ def forget_proofs() -> None:
 def _circumstances(leg: Leg, kernel: Kernel) -> tuple[Any, ...]:
     """What decides, beside the C text, which of its statements run: constants that move, shared streams, and the observer."""
     moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
+    if not kernel.text:
+        kernel.meet(Constant(_sizes(leg, leg.steps[:1]), leg.clock, passing=moving))
     return kernel.text, moving, leg.settings.coupled, type(leg.observer), len(leg.places) > 1
 
 

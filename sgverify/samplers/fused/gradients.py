@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -174,18 +174,23 @@ class KernelGradient:
         dim, width = potential.target.dim, potential.data.shape[1]
         return SumText(body, dim, width, offset, len(whole), batch, weights is not None, few)
 
-    def tables(self) -> DataTables:
-        """The data as the kernel reads them."""
+    def tables(self, known: DataTables | None = None) -> DataTables:
+        """The data as the kernel reads them: the `known` ones where these are of the same data."""
         potential, affine = self.potential, self.potential.affine
         offset, nothing = torch.zeros(1, dtype=potential.dtype), np.zeros((1, 1))
         if self.adds and not self.noisy:
             assert affine is not None and affine.deviations is not None
+            if known is not None and known.source is affine.deviations:
+                return replace(known, offset=affine.offset)
             found = affine.deviations.numpy()
             wide = np.zeros((len(found), padded(found.shape[1])))
             wide[:, : found.shape[1]] = found
-            return DataTables(wide, len(wide), affine.offset, offset, offset, None)
+            return DataTables(wide, len(wide), affine.offset, offset, offset, None, affine.deviations)
         if potential.data is None:
-            return DataTables(nothing, 0, offset, offset, offset, None)
+            return DataTables(nothing, 0, offset, offset, offset, None, None)
+        # The nodes of weighted sums follow from the data.
+        if known is not None and known.source is not None and torch.equal(known.source, potential.data):
+            return known
         # Minibatches choose among all data; sums over all may take fewer, weighted ones, which come after them.
         whole, weights = potential.all_data
         rows = potential.data if weights is None else torch.cat([potential.data, whole])
@@ -197,6 +202,7 @@ class KernelGradient:
             rows.contiguous(),
             runs.contiguous(),
             None if weights is None else weights.contiguous(),
+            potential.data,
         )
 
 
@@ -204,7 +210,8 @@ class KernelGradient:
 class DataTables:
     """The data of a kernel: `deviations` (N, padded d) that a minibatch adds, or `data` (N, w) whose gradients are summed.
 
-    `across` holds the same data by coordinate, those of a run side by side, shape (N/RUN, w, RUN).
+    `across` holds the same data by coordinate, those of a run side by side, shape (N/RUN, w, RUN). `source` is what they were made
+    of, None without data.
     """
 
     deviations: np.ndarray
@@ -213,6 +220,7 @@ class DataTables:
     data: Tensor
     across: Tensor
     weights: Tensor | None
+    source: Tensor | None
 
 
 def padded(dim: int) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -15,54 +13,33 @@ from torch import Tensor
 
 from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.data_sums import SumText
-from sgverify.samplers.fused.gradients import TRACED, DataTables, kernel_gradient
+from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
 from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
-from sgverify.samplers.fused.program import FEW, KernelShape, Tapes, program
+from sgverify.samplers.fused.program import (
+    FEW,
+    KernelShape,
+    Recorded,
+    Tapes,
+    Translations,
+    keep,
+    kept_of,
+    program,
+)
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
-from sgverify.samplers.reading.constants import Clock, Constant, Derivation, derivation
+from sgverify.samplers.reading.constants import Clock, Constant, derivation
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Leg, Room, Sums
 from sgverify.schemes.definition.binding import in_order
-from sgverify.targets import Target
-
-
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """A definition on a target, translated: what is the same at all step sizes, parameters, rows and chains.
-
-    The C text, its function, the data, and the constants of the target in one row; `derivation` computes the constants of a run
-    from h, T and D by the operations of the definition, in their order. `owners` are kept, so that no other object gets their id.
-    """
-
-    text: str
-    call: Any
-    derivation: Derivation
-    flat: Tensor
-    tables: DataTables
-    owners: tuple[Any, ...]
-
-
-_RECORDED: WeakKeyDictionary[Target, dict[tuple[Any, ...], Recorded]] = WeakKeyDictionary()
-
-
-def is_recorded(target: Target) -> bool:
-    """Has this process translated some definition on this target?"""
-    return target in _RECORDED
-
-
-def forget_recorded() -> None:
-    """Forget all translations: to be called where the code that made them has been changed."""
-    _RECORDED.clear()
 
 
 class Kernel:
     """Many steps of all chains of the rows that run, in C.
 
-    The kernel is generated from the definition, recorded by `record` on two chains; a later kernel of the same definition on the
-    same target takes what was `Recorded`. Raises `NotTranslatable`, `NotRecordable` or `CannotBuild`, each with its reason, if it
-    cannot be made.
+    The kernel is generated from the definition, recorded by `record` on two chains. Every kernel records it, since its functions
+    may read numbers that have changed; a C text is written once for the same operations on a target. Raises `NotTranslatable`,
+    `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
     """
 
     def __init__(self, leg: Leg, asked: ObservedFunctions | None, patience: float) -> None:
@@ -98,19 +75,7 @@ class Kernel:
             for kind in scheme.shapes.values()
         ]
         self._target, self._patience = leg.target, patience
-        owners = (scheme, *(() if asked is None else asked.observables))
-        self._key = (
-            *map(id, owners),
-            replace(self._shape, chains=range(0)),
-            self._shape.width,
-            type(estimator),
-            repr(leg.settings.gradient),
-            repr(leg.settings.metric),
-            None if asked is None else asked.variables,
-            estimator.potential.affine is None,
-        )
-        self._owners = owners
-        self._recorded = _RECORDED.get(leg.target, {}).get(self._key)
+        self._recorded: Recorded | None = None
         self._drawn: DrawnInC | None = None
         if gradient.minibatches and is_drawn_in_c(estimator.source):
             assert leg.target.size is not None
@@ -156,26 +121,52 @@ class Kernel:
         given = (h, *(value for value in self._bound.given.values() if type(value) is Constant))
         if self._recorded is None:
             self._recorded, constants = self._record(h, given)
-            _RECORDED.setdefault(self._target, {})[self._key] = self._recorded
         else:
             constants = self._recorded.derivation.again(given)
         self._numbers = numbers_of(constants, self._rows, self._dtype)
 
     def _record(self, h: Constant, given: Sequence[Constant]) -> tuple[Recorded, Sequence[Constant]]:
         """What is recorded of the definition at the step sizes h, and the constants at these. Raises `NotTranslatable`."""
-        begin, sums, (begun, summed) = self._trace_gradient()
-        tape = self._trace(h)
-        written = None if sums is None else sums(_size(tape.fixed) + _size(begun))
-        text = program(self._shape, Tapes(tape, self._observed(), begin, written), self._state)
+        begin, body = self._trace_gradient()
+        tape, observed = self._trace(h), self._observed()
+        begun, summed = (() if part is None else part.fixed for part in (begin, body))
         fixed = (*tape.fixed, *begun, *summed)
         if any(tensor.dtype != self._dtype for tensor in fixed):
             raise NotTranslatable("a constant of another dtype than the state's")
         how = derivation(tape.constants, given)
         if how is None:
             raise NotTranslatable("a constant that does not follow from h and the parameters")
-        call = _function(build(text, self._patience), self._dtype)
+        sums = None if body is None else self._sums(body, _size(tape.fixed) + _size(begun))
+        kept = kept_of(self._target)
+        text, call = self._translated(Tapes(tape, observed, begin, sums), body, fixed, kept)
+        form = self._gradient.adds and not self._gradient.noisy, self._dtype
+        kept.tables[form] = self._gradient.tables(kept.tables.get(form))
+        keep(self._target, kept)
         flat = side_by_side(fixed, self._dtype)
-        return Recorded(text, call, how, flat, self._gradient.tables(), self._owners), tape.constants
+        return Recorded(text, call, how, flat, kept.tables[form]), tape.constants
+
+    def _translated(
+        self, tapes: Tapes, body: Tape | None, fixed: Sequence[Tensor], kept: Translations
+    ) -> tuple[str, Any]:
+        """The C text of these tapes and its function: those that are kept where all that decides the text is the same."""
+        recorded = [part for part in (tapes.step, tapes.observe, tapes.begin, body) if part is not None]
+        sums: Any = tapes.sums
+        key = (
+            tuple(part.key for part in recorded),
+            tuple(tuple(tensor.shape) for tensor in (*fixed, *self._state)),
+            None if sums is None else replace(sums, body=None),
+            replace(self._shape, chains=range(0)),
+            self._shape.width,
+        )
+        if key not in kept.texts:
+            text = program(self._shape, tapes, self._state)
+            kept.texts[key] = text, _function(build(text, self._patience), self._dtype)
+            kept.named.extend(part.space for part in recorded)
+        return kept.texts[key]
+
+    def _sums(self, body: Tape, offset: int) -> SumText:
+        """The writer of sums over data, whose constants lie at `offset`."""
+        return self._gradient.sum_text(body, self._shape.batch, self._shape.width <= FEW, offset)
 
     def move(
         self,
@@ -323,22 +314,15 @@ class Kernel:
         step()
         return record(step, (*state, *carried, *drawn, *given), (), self._clock)[0]
 
-    def _trace_gradient(
-        self,
-    ) -> tuple[Tape | None, Callable[[int], SumText] | None, tuple[tuple[Tensor, ...], tuple[Tensor, ...]]]:
-        """The tape of what is carried, the writer of sums over data for the place of its constants, and the constants of both."""
+    def _trace_gradient(self) -> tuple[Tape | None, Tape | None]:
+        """The tapes of what is carried and of the gradient of one datum; None for what a step does not have."""
         gradient, theta = self._gradient, self._state[0].clone()
         renew, begin = gradient.begin, None
         if renew is not None:
             # One run before the recording, so that the constants exist.
             renew(theta)
             begin = record(lambda: renew(theta), (theta,), (), Clock())[0]
-        fixed = () if begin is None else begin.fixed
-        if not gradient.visits_data:
-            return begin, None, (fixed, ())
-        body = gradient.potential.tape_of_one_datum(self._rows)
-        few = self._shape.width <= FEW
-        return begin, partial(gradient.sum_text, body, self._shape.batch, few), (fixed, body.fixed)
+        return begin, gradient.potential.tape_of_one_datum(self._rows) if gradient.visits_data else None
 
     def _observed(self) -> Tape | None:
         asked = self._asked

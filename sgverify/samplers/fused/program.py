@@ -1,6 +1,7 @@
-"""Which C text runs a recorded definition?
+"""Which C text runs a recorded definition, and which have been written in this process?
 
-The text holds the random variates and the steps, with the recorded definition and test functions; `compiler` builds it.
+The text holds the random variates and the steps, with the recorded definition and test functions; `compiler` builds it. It serves
+every run with the same operations on the same target.
 """
 
 from __future__ import annotations
@@ -8,20 +9,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.elementary import with_functions
-from sgverify.samplers.fused.gradients import padded
+from sgverify.samplers.fused.gradients import DataTables, padded
 from sgverify.samplers.fused.loops import SumWriter, Translated
 from sgverify.samplers.fused.translation import NotTranslatable, translate
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import LANES, ROWS
 from sgverify.samplers.reading.arithmetic import RUN
+from sgverify.samplers.reading.constants import Derivation
 from sgverify.samplers.reading.tape import Tape
+from sgverify.targets import Target
 
 WIDTHS = (64, 16, 4)
 """The possible numbers of chains that move side by side: divisors of LANES, and multiples of a Philox block."""
@@ -93,6 +98,56 @@ class Tapes:
     observe: Tape | None = None
     begin: Tape | None = None
     sums: SumWriter | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A definition on a target, translated: what is the same at all step sizes, parameters, rows and chains.
+
+    The C text, its function, the data, and the constants of the target in one row; `derivation` computes the constants of a run
+    from h, T and D by the operations of the definition, in their order.
+    """
+
+    text: str
+    call: Any
+    derivation: Derivation
+    flat: Tensor
+    tables: DataTables
+
+
+@dataclass(frozen=True, eq=False)
+class Translations:
+    """What is kept of a target: C texts with their functions by all that decides them, and data by the form in which they are read.
+
+    `named` are the objects whose names are in the recorded operations, kept so that no other object gets their address.
+    """
+
+    texts: dict[tuple[Any, ...], tuple[str, Any]] = field(default_factory=dict)
+    tables: dict[tuple[Any, ...], DataTables] = field(default_factory=dict)
+    named: list[Any] = field(default_factory=list)
+
+
+_RECORDED: WeakKeyDictionary[Target, Translations] = WeakKeyDictionary()
+
+
+def kept_of(target: Target) -> Translations:
+    """What is kept of a target."""
+    return _RECORDED.get(target, Translations())
+
+
+def keep(target: Target, kept: Translations) -> None:
+    """Keep it as long as the target itself."""
+    _RECORDED[target] = kept
+
+
+def is_recorded(target: Target) -> bool:
+    """Has this process translated some definition on this target?"""
+    return target in _RECORDED
+
+
+def forget_recorded() -> None:
+    """Forget all translations: to be called where the code that made them has been changed."""
+    _RECORDED.clear()
 
 
 def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:

@@ -22,7 +22,7 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.samplers.run.states import sample_states
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt, thermostat
-from sgverify.schemes.definition.mathematics import dot
+from sgverify.schemes.definition.mathematics import dot, exp, softplus
 from sgverify.targets import Target
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
@@ -282,6 +282,54 @@ def test_a_text_is_proved_once_and_each_later_leg_by_its_first_and_last_steps(
         shown.clear()
         run(subject, target, rows, **how)
         assert len(shown) > 1 and min(shown) > choosing.CHECKED
+
+
+def test_a_few_steps_prove_no_text(many_data: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, was = compiling.build, "((first + k) * DRAWS + draw)"
+    # At one step alone, which a short run does not reach and a later one has in its middle.
+    monkeypatch.setattr(
+        "sgverify.samplers.fused.kernel.build",
+        lambda text, *given: honest(
+            text.replace(was, "((first + k + (first + k == 4)) * DRAWS + draw)"), *given
+        ),
+    )
+    euler, rows = find_scheme("sgld-euler"), fixed([0.01], [30])
+    run(euler, many_data, fixed([0.01], [4]))
+    with pytest.raises(ConfigurationError, match="end at another"):
+        run(euler, many_data, rows)
+
+
+STEEP, DAMPED = 1, 1
+
+
+@scheme(langevin)
+def with_a_number_that_changes(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    # Far out alone: exp(-1000) and less is nothing beside 1.
+    return (
+        theta
+        - h * DAMPED / (1 + exp(10 * (100 - dot(theta, theta)))) * theta
+        - h * grad(theta)
+        + sqrt(2 * T * h) * noise()
+    )
+
+
+@pytest.mark.parametrize("name", ["STEEP", "DAMPED"])
+def test_a_kernel_is_that_of_the_functions_as_they_are_now(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wall, and a pull, that no step near the start of a run feels."""
+
+    def wall(theta: Any) -> Any:
+        return STEEP * softplus(dot(theta, theta) - 100) / 20
+
+    target, rows = Target("wall", 1, wall), fixed([0.1], [2000])
+    how: dict[str, Any] = {"start": 0.0, "chains": 4}
+    found = []
+    for value in (1, 3):
+        monkeypatch.setitem(globals(), name, value)
+        found.append(run(with_a_number_that_changes, target, rows, **how))
+        assert np.array_equal(found[-1], run(with_a_number_that_changes, target, rows, False, **how))
+    assert not np.array_equal(*found)
 
 
 def test_a_run_takes_at_once_what_is_proved_and_refuses_other_constants(
