@@ -7,6 +7,7 @@ from functools import partial
 
 from documentation.catalogues import catalogue_page, configuration_page, limits_page
 from documentation.checks import checks_page
+from documentation.citation import citation_page
 from documentation.claims import claims_page
 from documentation.interfaces import MODULES, commands_page, formats_page, python_page
 
@@ -18,6 +19,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "limits.md": limits_page,
     "commands.md": commands_page,
     "formats.md": formats_page,
-    **{f"python/{module}.md": partial(python_page, module) for module in MODULES},
+    "cite.md": citation_page,
+    **{f"python/{module.rpartition('.')[2]}.md": partial(python_page, module) for module in MODULES},
 }
 """The generated pages by their place on the site."""

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, README.md and the glossary name places that exist; the code of CONTRIBUTING.md runs."""
+"""CONTRIBUTING.md, README.md and the pages of docs/ name places that exist; the code of CONTRIBUTING.md runs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from documentation import blocks
 from sgverify.claims import claims
 from sgverify.exact.readings.formula import formula
 from sgverify.selftest.mutants.mutant import Mutant
@@ -17,11 +18,11 @@ from sgverify.selftest.mutants.registry import find_mutant
 from tests.test_floors import FLOORS
 
 ROOT = Path(__file__).resolve().parents[1]
-DOCUMENTS = ("CONTRIBUTING.md", "README.md", "docs/glossary.md")
+DOCUMENTS = ("CONTRIBUTING.md", *blocks.DOCUMENTS)
 
 FOLDERS = "sgverify|tests|reports|docs|notebooks|benchmarks|[.]ci"
 PLACEHOLDER = re.compile(r"\b[A-Z][A-Z_]*\b")
-READERS_OWN = frozenset({"mine.py", "theirs.py", "banana.py", "file.py"})
+READERS_OWN = frozenset({"mine.py", "theirs.py", "banana.py", "file.py", "test_mine.py"})
 """Files that a reader writes."""
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")

@@ -79,7 +79,7 @@ class ClosingBlock:
         return lines
 
     def _found(self) -> Iterator[str]:
-        """The proved order, the constant of the stationary bias, and what decides a failure."""
+        """The proved orders, the constant of the stationary bias, and what decides a failure."""
         decisive = [item for item in folded(findings_of(self.evidence)) if item.first.outcome == "fail"]
         for finding in decisive[:1]:
             yield f"{finding.first.check}: {said(finding.first)}"
@@ -98,6 +98,10 @@ class ClosingBlock:
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
             yield f"order {exponent_text(order.found.exponent)} {how}{self._averaged(order)}"
+        law = self._of("invariant-order")
+        if law is not None and law.outcome == "pass":
+            how = "proved, with full gradients" if law.method == "proof" else "found"
+            yield f"order {exponent_text(law.found.exponent)} of the invariant law {how}"
         constants = [f"{constant} ({kind})" for kind, constant in self._constants().items()]
         if constants:
             yield f"bias of {self._observable} ~ {', '.join(constants)}"
@@ -222,8 +226,8 @@ def _around(text: str, part: str, width: int) -> str:
 
 
 def _number(text: str) -> str:
-    """A coefficient as a certificate writes it, to three digits: `-1/2002` or `23.864... (exact fraction of 78 characters)`."""
-    plain = text.split(" ")[0]
+    """A coefficient to three digits: `-1/2002`, `23.864... (exact fraction of 78 characters)` or `[47.7 +/- 1e-14]`."""
+    plain = text.removeprefix("[").split(" ")[0]
     try:
         value = float(plain)
     except ValueError:

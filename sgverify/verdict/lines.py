@@ -82,7 +82,10 @@ def introduced(scheme: str, step: object) -> str:
     dynamics = getattr(inner, "dynamics", None)
     order = getattr(inner, "order", None)
     said = [f"a step of {dynamics.name}"] if dynamics is not None else []
-    said.append(f"stated order {order}" if order else "no order stated")
+    orders = [f"stated order {order}"] if order else []
+    invariant = getattr(inner, "invariant_order", None)
+    orders += [f"stated order {invariant} of its invariant law"] if invariant else []
+    said += orders or ["no order stated"]
     return f"{scheme}: {', '.join(said)}"
 
 

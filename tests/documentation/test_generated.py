@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from functools import cache
 
 import pytest
@@ -13,6 +14,7 @@ from documentation.interfaces import MODULES, python_page
 from documentation.markdown import escaped, plain, table
 from documentation.pages import PAGES
 from documentation.places import ROOT, in_repository, place_of, rewritten, targets
+from sgverify import __version__
 from sgverify.checks import CHECKS
 from sgverify.claims import claims
 from sgverify.cli.listing import items_of
@@ -129,3 +131,18 @@ def test_docstrings_keep_their_examples() -> None:
 
     text = "theta**2 of |x|.\n\n>>> 2**3\n8\n\n    a * b\n"
     assert marked_up(text) == "theta\\*\\*2 of &#124;x&#124;.\n\n```pycon\n>>> 2**3\n8\n```\n\n    a * b\n"
+
+
+def test_the_citation_says_what_the_project_says() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f'title: "{project["name"]}: {project["description"]}"\n' in text
+    assert f"version: {__version__}\n" in text and f"license: {project['license']}\n" in text
+    assert re.findall(r"^  - name: (.+)$", text, re.MULTILINE) == [
+        author["name"] for author in project["authors"]
+    ]
+    assert re.findall(r"^  - (?!name:)(.+)$", text, re.MULTILINE) == project["keywords"]
+    assert "://" not in text
+    assert f"version = {{{__version__}}}" in text_of("cite.md") and project["description"] in text_of(
+        "cite.md"
+    )
