@@ -17,7 +17,7 @@ from tests.evidence.test_calibration import BAR, CELL, WHOLE
 
 ROOT = Path(__file__).parents[2]
 COMMITTED = ROOT / "reports" / "calibration"
-README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+TRUST = " ".join((ROOT / "docs" / "trust.md").read_text(encoding="utf-8").split())
 
 
 @pytest.fixture
@@ -100,32 +100,32 @@ def test_the_committed_tables_are_those_of_the_committed_numbers() -> None:
     assert counted_bars(committed).count("\n") == len(committed.bars) - 1
 
 
-def test_the_readme_quotes_the_committed_numbers() -> None:
+def test_the_documents_quote_the_committed_numbers() -> None:
     committed = decode_calibration(json.loads((COMMITTED / "calibration.json").read_text(encoding="utf-8")))
     quoted = {cell.name: cell for cell in committed.tables[0].cells if cell.noise == 0.01}
     mixed, right = quoted["20% of order 1 in order 2"], quoted["order 2"]
     assert mixed.habit is not None and right.habit is not None
     assert round(5 * mixed.habit / mixed.replications) == 1  # accepted 1 time in 5
     assert round(5 * (1 - right.habit / right.replications)) == 2  # refused 2 times in 5
-    assert "accepts a fifth of first-order error 1 time in 5 at 1 % noise" in README
-    assert "refuses a correct method 2 times in 5" in README
-    # What is inconclusive, and the bar that is missed, in the README's own words.
+    assert "accepts a fifth of first-order error 1 time in 5 at 1 % noise" in TRUST
+    assert "refuses a correct method 2 times in 5" in TRUST
+    # What is inconclusive, and the bar that is missed, in the words of docs/trust.md.
     (coupled,) = (c for c in committed.tables[1].cells if (c.name, c.noise) == ("order 2", 0.01))
     independent = (
         f"{100 * right.inconclusive / right.replications:.0f} % of the samples if its points are independent"
     )
-    assert independent in README
+    assert independent in TRUST
     decided = f"of points on one Brownian path {100 * coupled.conforms / coupled.replications:.0f} % conform"
-    assert decided in README
+    assert decided in TRUST
     (hidden,) = (bar for bar in committed.bars if bar.statement.endswith("hides a fifth"))
-    assert hidden.outcome == "missed" and "twice the size" in README and "-200% of order 4" in hidden.worst
+    assert hidden.outcome == "missed" and "twice the size" in TRUST and "-200% of order 4" in hidden.worst
     assert (
         f"{100 * hidden.count / hidden.replications:.0f} % of the samples conform: a bar that is missed"
-        in README
+        in TRUST
     )
 
 
-def test_all_other_bars_on_false_verdicts_hold_or_are_named_in_the_readme() -> None:
+def test_all_other_bars_on_false_verdicts_hold_or_are_named_in_the_documents() -> None:
     committed = decode_calibration(json.loads((COMMITTED / "calibration.json").read_text(encoding="utf-8")))
     missed = {
         bar.statement: bar for bar in committed.bars if bar.outcome == "missed" and "false" in bar.statement
@@ -137,7 +137,7 @@ def test_all_other_bars_on_false_verdicts_hold_or_are_named_in_the_readme() -> N
     }
     for statement, bar in missed.items():
         (said,) = (words for part, words in named.items() if part in statement)
-        assert said in README and f"{100 * bar.count / bar.replications:.0f} %" in README
+        assert said in TRUST and f"{100 * bar.count / bar.replications:.0f} %" in TRUST
     rates = [
         table
         for table in committed.tables
