@@ -23,7 +23,7 @@ from sgverify.samplers.composites.hooks import Stage, StepHooks, hooks_of
 from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
 from sgverify.samplers.randomness.variates import indices
 from sgverify.samplers.reading.carrier import Chains
-from sgverify.samplers.reading.elementary import exp
+from sgverify.samplers.reading.elementary import exp, log
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.leg import by_coordinate
 from sgverify.samplers.run.schedules import Row
@@ -65,6 +65,7 @@ class Exchange(StepHooks):
     log_uniforms: Tensor
     controls: Controls | None
     period: int
+    uniforms, finest = 1, _FINEST
 
     def __init__(self, composite: ReplicaExchange, settings: Settings) -> None:
         self.composite = composite
@@ -121,7 +122,7 @@ class Exchange(StepHooks):
     def prepare(self, first: int, count: int) -> None:
         """See `StepHooks.prepare`."""
         drawn = indices(self._uniform_stream, first, count, _FINEST)
-        self.log_uniforms = ((drawn.to(torch.float64) + 0.5) / _FINEST).log()
+        self.log_uniforms = log_uniform(drawn.to(torch.float64))
 
     def after(self, place: int, number: int, state: State, steps: np.ndarray) -> State:
         """Measure the noise if it is due, try to swap, then refresh the control variate if it is due. See `StepHooks.after`."""
@@ -238,6 +239,12 @@ class Exchange(StepHooks):
         return tensor.unflatten(0, (-1, self.replicas))
 
 
+def log_uniform(drawn: Tensor) -> Tensor:
+    """log((n + 1/2) / finest) of whole numbers 0 <= n < finest, float64; the bits do not depend on where an entry stands."""
+    found: Tensor = log((drawn + 0.5) / _FINEST)
+    return found
+
+
 def rescaled_momentum(p: Tensor, old: Tensor, new: Tensor) -> Tensor:
     """Momenta, shape (S, C, d), that move from temperatures `old` to `new`, float64 of shape (S, C, 1) or (S, 1, 1)."""
     was, now = (Chains(tau.to(p.dtype)) for tau in (old, new))
@@ -266,4 +273,4 @@ def _(composite: ReplicaExchange, settings: Settings) -> Exchange:
     return Exchange(composite, settings)
 
 
-__all__ = ["Exchange", "ExchangeChoice", "check_choice"]
+__all__ = ["Exchange", "ExchangeChoice", "check_choice", "log_uniform"]

@@ -87,6 +87,9 @@ class StepHooks:
     every = 1
     """The steps from one action to the next, where most steps have none."""
 
+    uniforms = 0
+    """How many numbers of a random stream of the composite's own a step has, for each row and chain."""
+
     def renewals(self, first: int) -> tuple[int, ...]:
         """The first steps from step `first` on, counted from 0, that renew what most steps keep. See `Estimator.renewals`."""
         return ()

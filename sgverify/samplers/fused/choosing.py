@@ -118,6 +118,7 @@ def compared(leg: Leg) -> int:
     used = [scheme.draws * leg.target.dim]
     if choice.estimator.draws_data:
         used.append(choice.batch * scheme.minibatches)
+    used.append(0 if leg.hooks is None else leg.hooks.uniforms)
     return max(-(-2 * ROWS // number) for number in used if number) if any(used) else 1
 
 

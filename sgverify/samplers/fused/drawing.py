@@ -17,6 +17,7 @@ from torch import Tensor
 
 from sgverify.samplers.fused.choosing import TIMED
 from sgverify.samplers.fused.compiler import SLOWEST, CannotBuild, build, is_built
+from sgverify.samplers.fused.kernel import equal_bits
 from sgverify.samplers.fused.program import KernelShape, program_of_streams
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream
@@ -77,8 +78,8 @@ class Drawing:
             library = self._ready(kind, dtype, stream)
             if library is not None:
                 far = on_torch(plain, _FAR, _COMPARED)
-                same = torch.equal(_drawn(library, name, dtype, stream, first, count, *more), found)
-                same = same and torch.equal(_drawn(library, name, dtype, stream, _FAR, _COMPARED, *more), far)
+                same = equal_bits(_drawn(library, name, dtype, stream, first, count, *more), found)
+                same = same and equal_bits(_drawn(library, name, dtype, stream, _FAR, _COMPARED, *more), far)
                 self._libraries[kind] = library if same else None
         return found
 

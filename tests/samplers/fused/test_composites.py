@@ -233,8 +233,20 @@ BUGS = {
         "if ((first + k + 1) % 4 == 0 && ",
     ),
     "all pairs decide by one uniform number": (
-        "* REPLICAS + 1) * chains + at + l];",
-        "* REPLICAS + 0) * chains + at + l];",
+        "uniform_keys + (s * REPLICAS + r) * 2",
+        "uniform_keys + (s * REPLICAS + 0) * 2",
+    ),
+    "a pair decides by one uniform number at all steps": (
+        "take_uniforms(&uniform[1], first + k,",
+        "take_uniforms(&uniform[1], first,",
+    ),
+    "chains decide by the uniform numbers of others": (
+        "uniform[r].chain = chain,",
+        "uniform[r].chain = chain + LANES,",
+    ),
+    "uniform numbers are below another bound": (
+        "uniform[r].size = FINEST",
+        "uniform[r].size = FINEST - 1000",
     ),
     "all swaps compare energies on one minibatch": ("(first + k + 1) / 1 * 1", "4"),
     "a swap compares energies on a part of its minibatch": (

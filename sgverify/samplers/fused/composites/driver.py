@@ -25,6 +25,7 @@ from sgverify.samplers.fused.composites.kernel import CompositeKernel
 from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.composites.swaps import Swaps
 from sgverify.samplers.fused.composites.weights import Weights
+from sgverify.samplers.fused.kernel import equal_bits
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
@@ -175,7 +176,9 @@ def _show(
     estimator = copy(leg.estimator)
     estimator.resume(carried)
     kernel.meet(h)
-    kernel.follow(made(leg, one, math.inf))
+    proof = made(leg, one, math.inf)
+    proof.choose(len(sizes))
+    kernel.follow(proof)
     marked = counted[:, 0]
     room = _room(leg, rule, marked) if isinstance(leg.observer, Keeping) else None
     found, tensors, found_total, taken = kernel.move(start, steps.start, sizes, sums, 0, room, carried)
@@ -193,14 +196,16 @@ def _show(
     )
     expected, _, _ = Stepwise(torch_leg, taken).move(start, steps.start, sizes[:taken], h)
     for name, mine, its in zip(leg.bound.definition.state, found, expected, strict=True):
-        if not torch.equal(mine, its.expand(mine.shape)):
+        if not equal_bits(mine, its.expand(mine.shape)):
             raise NotTranslatable(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
             )
+    if not proof.drew(other):
+        raise NotTranslatable("the uniform numbers of the composite's actions are others in C")
     for mine, its in zip(tensors, (*compared.tensors, *estimator.carried), strict=True):
         if not _same(mine, its):
             raise NotTranslatable("what the composite changes beside the states is another in C")
-    if found_total is not None and not torch.equal(found_total, observer.total):
+    if found_total is not None and not equal_bits(found_total, observer.total):
         raise NotTranslatable("a test function, or what it counts, is another one in C")
     if room is not None:
         for number, values in enumerate(observer.seen):
@@ -217,8 +222,9 @@ def _room(leg: Leg, rule: Rule, marked: np.ndarray) -> Room:
 
 
 def _same(mine: Tensor, its: Tensor) -> bool:
-    """Are these the same numbers? NaN is what has not been computed yet."""
-    return bool(((mine == its) | (mine.isnan() & its.isnan())).all())
+    """Are these the same numbers, 0 and -0 told apart? NaN is what has not been computed yet."""
+    equal = (mine == its) & (mine.signbit() == its.signbit())
+    return bool((equal | (mine.isnan() & its.isnan())).all())
 
 
 _RULES: dict[type[Any], Callable[[Leg, Any, float], Rule]] = {Exchange: Swaps, Adapting: Weights}

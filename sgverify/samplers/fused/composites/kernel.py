@@ -182,7 +182,7 @@ class CompositeKernel:
                 self._states,
                 self._held,
                 self._kept,
-                Sizes(self._replicas, rule.numbers, self._weighted),
+                Sizes(self._replicas, rule.numbers, self._weighted, rule.finest),
             )
             self._call = _function(build(text, self._patience), real)
         fixed = [tensor for tape in tapes if tape is not None for tensor in tape.fixed]
@@ -212,7 +212,7 @@ class CompositeKernel:
         whole = [tensor.expand(len(state[0]), chains, -1) for tensor in (*state, *held)]
         before = [whole[v][r::R].mT.contiguous() for r in range(R) for v in range(self._each)]
         before += [tensor[r::R].mT.contiguous() for tensor in whole[self._each :] for r in range(R)]
-        numbers, chances = rule.step_numbers(first, steps), rule.chances(first, taken)
+        numbers = rule.step_numbers(first, steps)
         given = [stream.given(first, taken) for stream in rule.streams]
         indices = self._indices(first, taken)
         while True:
@@ -223,7 +223,7 @@ class CompositeKernel:
             beyond = 0
             if taken:
                 beyond = self._advance(
-                    before, after, first, taken, place, numbers, chances, given, indices, sums, total, room
+                    before, after, first, taken, place, numbers, given, indices, sums, total, room
                 )
             else:
                 after, total = before, None if sums is None else sums.total.clone()
@@ -252,7 +252,6 @@ class CompositeKernel:
         count: int,
         place: int,
         numbers: np.ndarray,
-        chances: np.ndarray,
         given: Sequence[np.ndarray | None],
         indices: np.ndarray | None,
         sums: Sums | None,
@@ -264,6 +263,8 @@ class CompositeKernel:
         batches = (
             noise if self._batches is None else np.ascontiguousarray(self._batches.keys[:: self._replicas])
         )
+        stream, put = self._rule.uniforms, self._rule.put
+        uniforms = None if stream is None else np.ascontiguousarray(stream.keys)
         start = None if sums is None else sums.total.contiguous()
         weights = None if sums is None else np.ascontiguousarray(sums.weights, dtype=np.float64)
         counted = None if sums is None else np.ascontiguousarray(sums.counted, dtype=np.uint8)
@@ -313,7 +314,8 @@ class CompositeKernel:
                 None if indices is None else indices.ctypes.data,
                 drawn,
                 numbers.ctypes.data,
-                chances.ctypes.data,
+                None if uniforms is None else uniforms.ctypes.data,
+                None if put is None else put.ctypes.data,
                 self._farthest,
                 None if weights is None else weights.ctypes.data,
                 None if counted is None else counted.ctypes.data,
@@ -387,5 +389,5 @@ def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
     number: Any = ctypes.c_double if dtype == torch.float64 else ctypes.c_float
     function = library.advance_together
     function.restype = whole
-    function.argtypes = [*[whole] * 5, *[address] * 5, whole, *[address] * 7, number, *[address] * 6]
+    function.argtypes = [*[whole] * 5, *[address] * 5, whole, *[address] * 8, number, *[address] * 6]
     return function

@@ -114,8 +114,8 @@ def composite_program(
         places = places.after(action.tape)
         uniforms = sorted({name for name, _ in action.inputs if name.startswith("U")})
         drawn = [
-            f"double {name}[1][WIDTH]; memset({name}, 0, sizeof {name}); "
-            f"for (int l = from; l < to; l++) {name}[0][l] = chances[((k * rows + s) * REPLICAS + {name[1:]}) * chains + at + l];"
+            f"double {name}[1][WIDTH]; take_uniforms(&uniform[{name[1:]}], first + k, from, to, "
+            f"put ? put + ((k * rows + s) * REPLICAS + {name[1:]}) * chains + at : 0, {name}[0]);"
             for name in uniforms
         ]
         body = _moved(given.text, given.results, [by_name[name] for name in action.changed])
@@ -166,6 +166,8 @@ def composite_program(
         f"#define ALL_DRAWS {sizes.replicas * shape.draws}",
         f"#define APART {len(tapes.streams)}",
         f"#define NUMBERS {sizes.numbers}",
+        f"#define FINEST {sizes.finest}",
+        f"#define UNIFORMS {sizes.replicas - 1 if sizes.finest else 0}",
         f"#define SUMMED(o) (((o) % {each} * rows + s) * REPLICAS + (o) / {each})",
         c_text("variates.c"),
         c_text("streams.c"),
@@ -177,11 +179,15 @@ def composite_program(
 
 @dataclass(frozen=True)
 class Sizes:
-    """The number of replicas, and of numbers that a step's chains share; `weighted`: do states have weights in averages?"""
+    """The number of replicas, and of numbers that a step's chains share; `weighted`: do states have weights in averages?
+
+    Actions read whole numbers below `finest`, 0 if none.
+    """
 
     replicas: int
     numbers: int
     weighted: bool
+    finest: int
 
 
 class StepKey:

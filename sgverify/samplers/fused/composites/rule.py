@@ -17,6 +17,7 @@ from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.gradients.minibatches import Iid, Minibatches, WithoutReplacement
+from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Statistics
@@ -125,7 +126,8 @@ class Rule:
     `numbers` is how many numbers a step has that all chains share. Actions compute energies of `energies` on the minibatches of
     `streams`, steps on those of gradients, of which `taken` are tensors; `minibatches` says where those of an input lie. Samples of
     energies are taken on as many minibatches, of as many data each, as `sampled` says. Of the first replica, `kept` names what
-    belongs to a kept state.
+    belongs to a kept state. `uniforms` is the stream of the whole numbers below `finest` that actions read, None if they read none.
+    In a proof, `put` holds numbers to be read in their places, see `choose`.
     """
 
     hooks: Any
@@ -136,6 +138,9 @@ class Rule:
     sampled: tuple[int, int] | None = None
     held: list[tuple[str, int, torch.dtype, int]]
     kept: tuple[str, ...]
+    uniforms: Stream | None = None
+    finest = 0
+    put: np.ndarray | None = None
     energies: RecordedEnergies
 
     @property
@@ -151,9 +156,15 @@ class Rule:
         """The numbers that chains share of the next steps, of sizes (K, S); shape (K, G, numbers)."""
         raise NotImplementedError
 
-    def chances(self, first: int, count: int) -> np.ndarray:
-        """The logarithms of the uniform numbers of the next steps, shape (K, S, C)."""
-        raise NotImplementedError
+    def choose(self, count: int) -> None:
+        """Make `put` for so many steps of a proof, shape (K, S, C): NaN leaves the number that the kernel draws.
+
+        The kernel replaces the NaN by that number, so that `drew` can compare it.
+        """
+
+    def drew(self, hooks: Any) -> bool:
+        """Are the numbers that the kernel drew, in `put`, those that these hooks drew for the same steps?"""
+        return True
 
     @property
     def minibatches(self) -> dict[str, EnergyMinibatch]:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.composites.exchange import Exchange, rescaled_momentum
+from sgverify.samplers.composites.exchange import Exchange, log_uniform, rescaled_momentum
 from sgverify.samplers.composites.swap_energies import Controls, Measured, SwapEnergies
 from sgverify.samplers.fused.composites.energies import (
     EnergyMinibatch,
@@ -34,7 +34,7 @@ from sgverify.schemes.definition.abstract_value import SCALAR
 class Swaps(Rule):
     """The swaps of a leg of replica exchange, as a kernel takes them."""
 
-    kept = ("W0", "P0", "N0")
+    kept, finest = ("W0", "P0", "N0"), Exchange.finest
 
     def __init__(self, leg: Leg, hooks: Exchange, patience: float) -> None:
         energies = hooks.energies
@@ -52,6 +52,7 @@ class Swaps(Rule):
             (f"{letter}{r}", r, dtype, width) for letter, dtype, width in kinds for r in range(self.replicas)
         ]
         self.numbers = self.replicas + (hooks.choice.intensity is not None)
+        self.uniforms = hooks._uniform_stream
         if not energies.exact:
             how: Any = {"replicas": self.replicas, "rows": self._groups, "patience": patience}
             repeats = energies._choice.repeats if energies.repeated else 1
@@ -89,11 +90,15 @@ class Swaps(Rule):
         tried = [hooks.log_trial(torch.tensor(row)[..., None])[..., 0].numpy() for row in sizes]
         return np.ascontiguousarray(np.concatenate([temperatures, np.array(tried)], axis=-1))
 
-    def chances(self, first: int, count: int) -> np.ndarray:
-        """See `Rule.chances`."""
-        self.hooks.prepare(first, count)
-        shape = (count, len(self._leg.places), self._leg.settings.chains)
-        return np.ascontiguousarray(self.hooks.log_uniforms.expand(shape).numpy())
+    def choose(self, count: int) -> None:
+        """See `Rule.choose`."""
+        self.put = _some_put(count, len(self._leg.places), self._leg.settings.chains).numpy()
+
+    def drew(self, hooks: Exchange) -> bool:
+        """See `Rule.drew`: at every place at which a swap was tried."""
+        mine = log_uniform(torch.from_numpy(self.put))
+        its, known = hooks.log_uniforms.expand(len(hooks.log_uniforms), *mine.shape[1:]), ~mine.isnan()
+        return torch.equal(mine[: len(its)][known[: len(its)]], its[known[: len(its)]])
 
     def statistics(
         self, first: int, marked: np.ndarray, kept: Sequence[np.ndarray], before: Sequence[Tensor]
@@ -156,10 +161,8 @@ class Swaps(Rule):
 
         def prepare(first: int, count: int) -> None:
             hooks_prepare(found, first, count)
-            # Of three numbers one always accepts, one always refuses, and one is what it is.
-            numbers = found.log_uniforms.expand(count, *known.shape[:2]).clone()
-            numbers.view(-1)[0::3], numbers.view(-1)[1::3] = -torch.inf, 0.0
-            found.log_uniforms = numbers
+            put = _some_put(count, *known.shape[:2])
+            found.log_uniforms = torch.where(put.isnan(), found.log_uniforms, log_uniform(put))
 
         hooks_prepare = type(hooks).prepare
         found.prepare = prepare
@@ -272,7 +275,7 @@ class Swaps(Rule):
                 if hooks.choice.intensity is not None:
                     exponent = exponent + trial
                 tried.append(exponent)
-                accepted[low] = accepted[low + 1] = uniforms[low] < exponent
+                accepted[low] = accepted[low + 1] = log_uniform(uniforms[low]) < exponent
                 partner[low], partner[low + 1] = low + 1, low
             found = []
             for r in rows:
@@ -301,6 +304,13 @@ class Swaps(Rule):
             for v, name in enumerate(scheme.state)
             if scheme.shapes[name] != SCALAR and not (name == "p" and kept)
         ]
+
+
+def _some_put(*shape: int) -> Tensor:
+    """Of five numbers one always accepts (log 0), one always refuses (log 1), and three are NaN, to be drawn."""
+    found = torch.full(shape, torch.nan, dtype=torch.float64)
+    found.view(-1)[0::5], found.view(-1)[1::5] = -0.5, Exchange.finest - 0.5
+    return found
 
 
 class _RecordedSwapEnergies(SwapEnergies):

@@ -1,10 +1,11 @@
 /* Steps of WIDTH chains at a time, the REPLICAS of a chain together, with a composite's actions between the steps.
 
    A row s is a group of REPLICAS rows of the run, s REPLICAS + r. What is held has the shape (rows, width, C); `constants`
-   (K or 1, rows, CONSTANTS). `numbers`, shape (K, rows, NUMBERS), are those of a step that all chains share; `chances`,
-   shape (K, rows, REPLICAS, C), are logarithms of uniform numbers; `drawn` are the streams of the minibatches, apart from those of
+   (K or 1, rows, CONSTANTS). `numbers`, shape (K, rows, NUMBERS), are those of a step that all chains share; `put`,
+   shape (K, rows, REPLICAS, C), NULL but in a proof, are read in place of the whole numbers that actions draw, and where they are
+   NaN, receive those drawn; `drawn` are the streams of the minibatches, apart from those of
    gradients, on which the actions compute energies. Returns 0, or the number of the first step after which an entry of a state
-   is NaN or beyond `bound`, before an action. Nothing that is given is written over. Of the first replica of the first row, states
+   is NaN or beyond `bound`, before an action. Nothing else that is given is written over. Of the first replica of the first row, states
    and what else is recorded after steps marked in `kept` are written to `kept_values`, shape (steps kept, C, width), NULL for what
    is not kept. */
 struct arrays {
@@ -40,16 +41,29 @@ static inline const uint32_t *take_apart(struct apart *source, i64 first, i64 pl
     return source->made[number % CELL];
 }
 
+/* The whole numbers below FINEST of this number in the stream, one for each chain at hand, or those put in their places. */
+static inline void take_uniforms(struct apart *source, i64 number, int from, int to, double *put, double *out)
+{
+    const uint32_t *drawn = take_apart(source, number, 0);
+    EACH(l) out[l] = (double)drawn[l];
+    for (int l = from; put && l < to; l++) {
+        if (put[l] != put[l])
+            put[l] = out[l];
+        out[l] = put[l];
+    }
+}
+
 EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, i64 count, const u64 *noise_keys,
             const u64 *batch_keys, void *const *before, void *const *after,
             const real *constants, i64 constants_stride, const real *f, const double *fw, const struct arrays *arrays,
-            const uint32_t *indices, const struct drawn *drawn, const double *numbers, const double *chances,
+            const uint32_t *indices, const struct drawn *drawn, const double *numbers,
+            const u64 *uniform_keys, double *put,
             real bound, const double *weights, const uint8_t *counted, const double *sums_before, double *sums_after,
             const uint8_t *kept, void *const *kept_values)
 {
     static _Thread_local struct normal_source normals[REPLICAS];
     static _Thread_local struct index_source chosen;
-    static _Thread_local struct apart apart[APART + 1];
+    static _Thread_local struct apart apart[APART + 1], uniform[UNIFORMS + 1];
     const double *const energy_rows = arrays->energy_rows;
     const real *const energy_data = arrays->energy_data, *const energy_whole = arrays->energy_whole;
     const real *const energy_weights = arrays->energy_weights;
@@ -83,6 +97,10 @@ EXPORTED i64 advance_together(i64 rows, i64 chains, i64 first_chain, i64 first, 
                 apart[n].key = drawn[n].keys + s * 2, apart[n].cell = -1, apart[n].chain = chain;
                 apart[n].given = drawn[n].given ? drawn[n].given + s * chains + at : 0;
                 apart[n].stride = rows * chains, apart[n].used = 0, apart[n].size = (u64)drawn[n].size;
+            }
+            for (int r = 0; r < UNIFORMS; r++) {
+                uniform[r].key = uniform_keys + (s * REPLICAS + r) * 2, uniform[r].cell = -1;
+                uniform[r].chain = chain, uniform[r].given = 0, uniform[r].size = FINEST;
             }
             i64 kept_so_far = 0;
             for (i64 k = 0; k < count; k++) {

@@ -94,10 +94,6 @@ class Weights(Rule):
         shape = (len(steps), len(self._leg.places), 1)
         return np.ascontiguousarray(np.broadcast_to(np.array(omega)[:, None, None], shape))
 
-    def chances(self, first: int, count: int) -> np.ndarray:
-        """See `Rule.chances`: none."""
-        return np.zeros(1)
-
     def statistics(
         self, first: int, marked: np.ndarray, kept: Sequence[np.ndarray], before: Sequence[Tensor]
     ) -> Statistics:
