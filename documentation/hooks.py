@@ -1,7 +1,9 @@
-"""What mkdocs calls: generated pages and files of the repository join the site; links and formulas are made fit for it."""
+"""What mkdocs calls: generated pages and files of the repository join the site, and links lead to their places there."""
 
 from __future__ import annotations
 
+import logging
+import re
 import sys
 from pathlib import Path
 
@@ -12,9 +14,13 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
-from documentation.mathematics import with_mathml
+from documentation.notebooks import notebook_page
 from documentation.pages import PAGES
-from documentation.places import README, ROOT, in_repository, place_of, rewritten, targets
+from documentation.places import NOTEBOOK, README, ROOT, in_repository, place_of, rewritten, targets
+
+LOG = logging.getLogger("mkdocs.hooks")
+REQUEST = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"' >]+)""")
+"""What a browser would fetch from elsewhere."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -26,17 +32,38 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     seen = set(waiting)
     while waiting:
         path = waiting.pop()
-        source = ROOT / path
-        if source.is_file() and files.get_file_from_path(place_of(path)) is None:
-            place, kept = place_of(path), InclusionLevel.NOT_IN_NAV
-            files.append(File.generated(config, place, abs_src_path=str(source), inclusion=kept))
-        if path in texts or (path.endswith(".md") and source.is_file()):
-            text = texts.get(path) or source.read_text(encoding="utf-8")
-            waiting += [target for target in targets(text, path) if target not in seen]
+        text = texts.get(path) or _text(path)
+        if text is not None or (ROOT / path).is_file():
+            if files.get_file_from_path(place_of(path)) is None:
+                files.append(_of_the_repository(config, path, text))
+            waiting += [target for target in targets(text or "", path) if target not in seen]
             seen.update(waiting)
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links lead to the places of the site, and formulas are MathML."""
-    return with_mathml(rewritten(markdown, in_repository(page.file.src_uri)))
+    """Links lead to the places of the site."""
+    return rewritten(markdown, in_repository(page.file.src_uri))
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Warn of what would be fetched from another host: the site is read without a network."""
+    for url in REQUEST.findall(output):
+        LOG.warning("%s asks %s, and the site is to need no network", page.file.src_uri, url)
+    return output
+
+
+def _text(path: str) -> str | None:
+    """The Markdown of a document of the repository; None of another file."""
+    source = ROOT / path
+    if path.endswith(NOTEBOOK):
+        return notebook_page(source.read_text(encoding="utf-8"))
+    return source.read_text(encoding="utf-8") if path.endswith(".md") and source.is_file() else None
+
+
+def _of_the_repository(config: MkDocsConfig, path: str, text: str | None) -> File:
+    """A file outside `docs/`: reached by links, and by the navigation where that names it."""
+    kept = InclusionLevel.NOT_IN_NAV
+    if text is None:
+        return File.generated(config, place_of(path), abs_src_path=str(ROOT / path), inclusion=kept)
+    return File.generated(config, place_of(path), content=text, inclusion=kept)

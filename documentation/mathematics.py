@@ -1,22 +1,38 @@
-"""Formulas between dollar signs become MathML, which browsers show without a script."""
+"""A Markdown extension: formulas between dollar signs become MathML, which browsers show without a script."""
 
 from __future__ import annotations
 
 import re
 
 from latex2mathml.converter import convert
+from markdown import Markdown
+from markdown.extensions import Extension
+from markdown.inlinepatterns import InlineProcessor
 
-_FORMULA = re.compile(
-    r"^```.*?^```$|`[^`\n]+`|\$\$(?P<shown>.+?)\$\$|\$(?P<inline>[^$\s](?:[^$\n]*[^$\s])?)\$", re.M | re.S
-)
+FORMULA = r"\$\$(.+?)\$\$|\$([^$\s](?:[^$\n]*?[^$\s])?)\$"
+"""A formula that is shown apart, or one in the line; a dollar before a space is one."""
+
+AFTER_CODE = 185
+"""Between the priorities of code, which keeps its dollars, and of escapes, which would take the backslashes of formulas."""
 
 
-def with_mathml(text: str) -> str:
-    """The document with $...$ and $$...$$ outside code replaced."""
+class Formula(InlineProcessor):
+    """Puts MathML in the place of a formula."""
 
-    def formula(match: re.Match[str]) -> str:
-        if match["shown"]:
-            return convert(match["shown"].strip(), display="block")
-        return convert(match["inline"]) if match["inline"] else match[0]
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # type: ignore[override]
+        """Called by Markdown for each formula."""
+        made = convert(m[1].strip(), display="block") if m[1] else convert(m[2])
+        return self.md.htmlStash.store(made), m.start(0), m.end(0)
 
-    return _FORMULA.sub(formula, text)
+
+class Formulas(Extension):
+    """The extension that `mkdocs.yml` names."""
+
+    def extendMarkdown(self, md: Markdown) -> None:
+        """Called by Markdown once."""
+        md.inlinePatterns.register(Formula(FORMULA, md), "formula", AFTER_CODE)
+
+
+def makeExtension(**_: object) -> Formulas:
+    """Called by Markdown, which finds an extension by its module."""
+    return Formulas()

@@ -1,6 +1,6 @@
 """Where does a file of the repository stand on the site, and what do the links of a document become there?
 
-The README is the first page and the files of `docs/` stand at the top; every other file keeps its path.
+The README is the first page and the files of `docs/` stand at the top; every other file keeps its path, a notebook as a page.
 """
 
 from __future__ import annotations
@@ -12,18 +12,25 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 README = "README.md"
 DOCS = "docs/"
+NOTEBOOK = ".ipynb"
 
+_SCHEME = re.compile(r"[a-z]+:")
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 _FENCE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
 def place_of(path: str) -> str:
     """The place on the site of a path from the root of the repository."""
+    if path.endswith(NOTEBOOK):
+        return path.removesuffix(NOTEBOOK) + ".md"
     return "index.md" if path == README else path.removeprefix(DOCS)
 
 
 def in_repository(place: str) -> str:
     """The path from the root of the repository of a place on the site; a page that is generated is one of `docs/`."""
+    notebook = place.removesuffix(".md") + NOTEBOOK
+    if (ROOT / notebook).is_file():
+        return notebook
     if place == "index.md":
         return README
     return place if (ROOT / place).is_file() else DOCS + place
@@ -53,7 +60,7 @@ def rewritten(text: str, path: str) -> str:
 
 
 def _local(link: str) -> bool:
-    return "://" not in link and not link.startswith("mailto:")
+    return not _SCHEME.match(link)
 
 
 def _target(link: str, path: str) -> str:

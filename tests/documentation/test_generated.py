@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from functools import cache
@@ -12,6 +13,7 @@ from documentation.checks import refuted
 from documentation.claims import reported, status
 from documentation.interfaces import MODULES, python_page
 from documentation.markdown import escaped, plain, table
+from documentation.notebooks import notebook_page
 from documentation.pages import PAGES
 from documentation.places import ROOT, in_repository, place_of, rewritten, targets
 from sgverify import __version__
@@ -116,13 +118,30 @@ def test_links_are_those_of_the_site() -> None:
     assert targets(text, "README.md") == ["docs/glossary.md", "reports/picture.svg"]
 
 
+def test_a_notebook_is_a_page_with_its_outputs() -> None:
+    outputs = [
+        {"output_type": "stream", "text": ["1\n", "2\n"]},
+        {"data": {"text/markdown": ["| a |"], "text/plain": "table"}},
+        {"data": {"image/png": "QUJD\n", "text/plain": "figure"}},
+    ]
+    cells = [
+        {"cell_type": "markdown", "source": ["# A\n", "b"]},
+        {"cell_type": "code", "source": ["f()"], "outputs": outputs},
+    ]
+    assert notebook_page(json.dumps({"cells": cells})) == (
+        "# A\nb\n\n```python\nf()\n```\n\n```text\n1\n2\n```\n\n| a |\n\n![a figure](data:image/png;base64,QUJD)\n"
+    )
+    assert place_of("notebooks/digits.ipynb") == "notebooks/digits.md"
+    assert in_repository("notebooks/digits.md") == "notebooks/digits.ipynb"
+
+
 def test_formulas_become_mathml() -> None:
     pytest.importorskip("latex2mathml")
-    from documentation.mathematics import with_mathml
-
-    made = with_mathml("so $h^2$, `$x$` and 3 $ or 4 $\n\n$$\\frac{1}{2}$$")
-    assert made.count("<math") == 2 and "<msup>" in made and "<mfrac>" in made
-    assert "`$x$` and 3 $ or 4 $" in made
+    markdown = pytest.importorskip("markdown").Markdown(extensions=["documentation.mathematics"])
+    made = markdown.convert("let\n$h_1^*$ and $k_2^*$ be\n\n$$\\frac{1}{2}$$\n\n`$x$` costs 3 $ or 4 $")
+    assert made.count("<p>") == 2 and "<em>" not in made
+    assert made.count("<math") == 3 and made.count("<msubsup>") == 2 and "<mfrac>" in made
+    assert "<code>$x$</code> costs 3 $ or 4 $" in made
 
 
 def test_docstrings_keep_their_examples() -> None:
