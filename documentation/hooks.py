@@ -25,14 +25,14 @@ REQUEST = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, the README, and every file of the repository that a document links to."""
-    texts = {in_repository(place): generate() for place, generate in PAGES.items()}
-    for path, text in texts.items():
-        files.append(File.generated(config, place_of(path), content=text))
-    waiting = [README, *texts, *(in_repository(file.src_uri) for file in files.documentation_pages())]
+    made = {in_repository(place): generate() for place, generate in PAGES.items()}
+    for path, content in made.items():
+        files.append(File.generated(config, place_of(path), content=content))
+    waiting = [README, *made, *(in_repository(file.src_uri) for file in files.documentation_pages())]
     seen = set(waiting)
     while waiting:
         path = waiting.pop()
-        text = texts.get(path) or _text(path)
+        text = made.get(path) or _text(path)
         if text is not None or (ROOT / path).is_file():
             if files.get_file_from_path(place_of(path)) is None:
                 files.append(_of_the_repository(config, path, text))

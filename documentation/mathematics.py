@@ -19,7 +19,7 @@ AFTER_CODE = 185
 class Formula(InlineProcessor):
     """Puts MathML in the place of a formula."""
 
-    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:  # type: ignore[override]
+    def handleMatch(self, m: re.Match[str], data: str) -> tuple[str, int, int]:
         """Called by Markdown for each formula."""
         made = convert(m[1].strip(), display="block") if m[1] else convert(m[2])
         return self.md.htmlStash.store(made), m.start(0), m.end(0)
