@@ -47,6 +47,14 @@ def advise(
     momentum are compared. What is configured (gradient.kind, gradient.batch, friction) is kept, the rest is compared. No chain is
     run: biases and autocorrelations are exact on Gaussian targets, else those of a Gaussian approximation at the mode.
 
+    \b
+    Examples:
+      # the cheapest plan for an error of 5 % on a target of the catalogue
+      sgverify advise gaussian-mean
+      # two schemes with minibatches for an error of 1 %, drawn
+      sgverify advise gaussian-mean sghmc-baoab mine.py:heun --error 0.01 \\
+        --set gradient.kind=iid --plot plans.svg
+
     Exit codes: 0 with advice; 3 where none is to be trusted, as the posterior is not near a Gaussian; 2 the call is wrong.
     """
     output.check_writable(json_path)

@@ -54,6 +54,13 @@ def calibrate(
 
     Writes calibration.json, calibration.md and calibration.svg. Exits with 1 if a bar is missed, with 3 if the replications
     are too few to decide one.
+
+    \b
+    Examples:
+      # a first look at one claimed order: 200 samples a cell decide few bars
+      sgverify calibrate --quick --order 2
+      # every claimed order, with more samples a cell than by default
+      sgverify calibrate --replications 10000 --out many --json many.json
     """
     from sgverify.report import counted_bars, prepare_folder, write_calibration_report
 

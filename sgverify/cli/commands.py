@@ -44,7 +44,21 @@ def rate(
     plot_path: str | None,
     json_path: str | None,
 ) -> int:
-    """Measure one rate of SCHEME and compare it with the printed claim."""
+    """Measure one rate of SCHEME and compare it with the printed claim.
+
+    \b
+    Examples:
+      # the order of the stationary bias of p^2
+      sgverify rate sghmc-baoab --quantity stationary-bias \\
+        --set "test_function=p**2"
+      # the mean square error with minibatches of 50, as JSON on stdout
+      sgverify rate sghmc-aboba --quantity mse --set gradient.kind=iid \\
+        --set gradient.batch=50 --json -
+      # step sizes of your own, drawn
+      sgverify rate mine.py:heun --quantity stationary-bias \\
+        --set target.name=gaussian --set "sweep.steps=[0.4,0.2,0.1,0.05]" \\
+        --plot heun.svg
+    """
     from sgverify.checks import rate as ask
     from sgverify.configuration import load_configuration
 
@@ -67,6 +81,15 @@ def rate(
 def list_(kind: str, json_path: str | None) -> int:
     """List one catalogue: schemes, targets, gradients, schedules, claims, checks, planted bugs (mutants); the keys of a
     configuration with the kinds that read them (config); or the limits of what a definition can express (face).
+
+    \b
+    Examples:
+      # the schemes that ship, each with its source
+      sgverify list schemes
+      # what each check settles, and what it cannot see
+      sgverify list checks
+      # every configuration key, as JSON
+      sgverify list config --json keys.json
     """
     items = items_of(kind)
     if json_path:
@@ -102,6 +125,13 @@ def report(suite: str, folder: str, quick: bool | None, strict: bool, workers: i
     """Judge every claim of a paper, draw its figures and check its formulas.
 
     Writes report.json, studies.json, errata.json, index.html, report.md and junit.xml.
+
+    \b
+    Examples:
+      # the claims of Chen, Ding and Carin by exact methods alone
+      sgverify report --quick --out quick
+      # another paper, with the exit codes of verify
+      sgverify report --suite awsgld --quick --out awsgld --strict
     """
     return run_report(suite, folder, quick, strict, workers, output.Stopwatch())
 
@@ -113,6 +143,13 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
     """Show statements of the papers, as printed and as corrected, each with the computation that decides and its severity.
 
     Whether a statement fails is computed. Its severity, and which rows show the same error, are judgements with a reason.
+
+    \b
+    Examples:
+      # one paper
+      sgverify errata vr-resgld
+      # one statement, as JSON
+      sgverify errata chen2015/algorithm-2 --json algorithm-2.json
     """
     from sgverify.evidence import encode_errata
     from sgverify.papers.errata import check_errata
@@ -137,6 +174,14 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     """Compute stored evidence again; exit with 1 unless the result is the same.
 
     For a regression file, every row is judged, and the exit code is that of verify.
+
+    \b
+    Examples:
+      # write evidence, and compute all of it again
+      sgverify verify mine.py:heun --checks stationary-bias --json heun.json
+      sgverify replay heun.json
+      # the picture of a stored rate
+      sgverify replay heun.json --plot heun.svg
     """
     from sgverify.checks import replay as again
     from sgverify.checks.progress import Interrupted, keep_evidence
@@ -187,8 +232,11 @@ def doctor(json_path: str | None) -> int:
     draws random numbers. Each must be refuted, and no correct scheme may be. A kernel in C must have the bits of its definition.
 
     \b
-    sgverify doctor
-    sgverify doctor --json doctor.json
+    Examples:
+      # print versions, compiler, extras and self-test
+      sgverify doctor
+      # write them to a file, to go with a bug report
+      sgverify doctor --json doctor.json
 
     Exit codes: 0 in order; 1 a library does not fit or a part of the self-test fails.
     """

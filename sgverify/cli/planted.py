@@ -49,6 +49,13 @@ def mutants(
 ) -> int:
     """Plant every bug of the catalogue and show which check refutes it, by which method, in how many milliseconds.
 
+    \b
+    Examples:
+      # one planted bug, under every check
+      sgverify mutants aboba-noise-by-friction
+      # a family of them, each until the first check that refutes it
+      sgverify mutants --family "noisy gradients" --first
+
     Exits with 0 if every bug is refuted and no correct scheme raises an alarm, with 1 otherwise.
     """
     from sgverify.report import prepare_folder

@@ -45,6 +45,15 @@ def sample(
 ) -> int:
     """Draw from SCHEME: chains x draws x coordinates with sample statistics, for ArviZ.
 
+    \b
+    Examples:
+      # draws of a double well in netCDF
+      sgverify sample sghmc-baoab --set target.name=double-well --set chains=4 \\
+        --set steps=2000 --out draws.nc
+      # an integrator of your own with minibatches, streamed to Zarr
+      sgverify sample mine.py:heun --set gradient.kind=iid --set chains=4 \\
+        --set schedule.step=2e-6 --set steps=2000 --out draws.zarr
+
     Exit codes: 0 all draws are written; 1 a chain diverged (the draws before are written, sample_stats.diverging names the
     chain); 130 stopped by Ctrl-C (the draws before are written); 2 the call is wrong.
 

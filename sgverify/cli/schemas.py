@@ -39,6 +39,13 @@ def schema(name: str | None) -> int:
     """Print the JSON schema (draft 2020-12) of the documents of NAME; without NAME, list the names.
 
     NAME is that of a document's key "schema", as a whole (sgverify/evidence/1) or in short (evidence).
+
+    \b
+    Examples:
+      # the kinds of documents
+      sgverify schema
+      # the schema of the answers of verify, rate, replay and report
+      sgverify schema evidence
     """
     with output.quiet_pipe():
         if name is not None:

@@ -69,6 +69,16 @@ def bch(
     their rounding, half a unit in the last place, they may be consistent with a higher one. Both are said: the exact order is
     proved, the other is not. Decimals that are too short to tell one order from the next are named so.
 
+    \b
+    Examples:
+      # Strang's splitting with equal shares of A: order 2 and its leading error
+      sgverify bch ABA
+      # shares of the literature, by name or as printed decimals
+      sgverify bch ABABABA --coefficients yoshida4
+      sgverify bch ABABA --coefficients "~0.1932,1/2,~0.6136,1/2,~0.1932"
+      # the equations for symmetric shares of your own
+      sgverify bch ABABA --order-conditions symmetric
+
     Exit codes: 0 with an answer, whatever the order is; 2 the call is wrong.
     """
     from sgverify.exact.splittings.bch import bch as compute

@@ -78,6 +78,19 @@ def verify(
 
     Three groups of findings are printed as they are settled, and a block with the whole answer: PASS, FAIL or UNDECIDED.
     Without a configured gradient, full gradients and random minibatches are both judged.
+
+    \b
+    Examples:
+      # the function heun of the file mine.py: the closing block alone
+      sgverify verify mine.py:heun --quiet
+      # a scheme of the catalogue with minibatches of 20, with every finding
+      sgverify verify sghmc-aboba --set gradient.kind=iid \\
+        --set gradient.batch=20 --all
+      # two questions in two dimensions, with claims, formulas and certificates
+      sgverify verify sgld-euler --set target.name=gaussian --set target.dim=2 \\
+        --checks local-order,stationary-bias --explain
+      # the answer as JSON for a script, and the picture of a rate
+      sgverify verify mine.py:heun --json heun.json --plot heun.svg
     """
     from sgverify.configuration import load_configuration
     from sgverify.schemes.loading import load_step
