@@ -22,6 +22,9 @@ LOG = logging.getLogger("mkdocs.hooks")
 REQUEST = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"' >]+)""")
 """What a browser would fetch from elsewhere."""
 
+MEASURED = ("reports/", "benchmarks/")
+"""The folders of tables."""
+
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, the README, and every file of the repository that a document links to."""
@@ -42,7 +45,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links lead to the places of the site."""
+    """Links lead to the places of the site; a search finds the documents, and not every row of the reports."""
+    if page.file.src_uri.startswith(MEASURED):
+        page.meta["search"] = {"exclude": True}
     return rewritten(markdown, in_repository(page.file.src_uri))
 
 
