@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reports import (
     advised,
+    browser,
     diagnoses,
     elementary,
     false_alarms,
@@ -45,7 +46,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Part:
-    """One part: the files that it `makes` from a `source`, and its cost in `minutes` of processor time, roughly.
+    """One part: the files, and folders full of them, that it `makes` from a `source`, and its cost in `minutes` of processor time.
 
     `make` computes and writes; `render` writes pages and pictures from the stored JSON of a folder of reports and computes
     nothing.
@@ -105,6 +106,10 @@ def _make_page(suite: str, choice: Choice) -> None:
 
 def _make_picture(choice: Choice) -> None:
     picture.render(HERE)
+
+
+def _make_browser(choice: Choice) -> None:
+    browser.make(HERE)
 
 
 def _make_false_alarms(choice: Choice) -> None:
@@ -174,7 +179,15 @@ def _experiments(suite: str, minutes: float) -> Part:
 
 
 def _page(suite: str, minutes: float) -> Part:
-    files = ("report.json", "errata.json", "index.html", "evidence.html", "report.md", "junit.xml")
+    files = (
+        "report.json",
+        "errata.json",
+        "index.html",
+        "evidence.html",
+        "report.md",
+        "figures/",
+        "junit.xml",
+    )
     return Part(
         suite,
         tuple(f"{suite}/{name}" for name in files),
@@ -193,6 +206,14 @@ _PARTS = (
     _page("vr-resgld", 0.3),
     _page("awsgld", 0.3),
     Part("picture", ("picture.svg",), "chen2015/report.json", 0.1, _make_picture, picture.render),
+    Part(
+        "browser",
+        ("browser/browser.json", "browser/browser.md"),
+        "the committed pages in headless Chromium, with axe-core",
+        3,
+        _make_browser,
+        browser.render,
+    ),
     Part(
         "calibration",
         tuple(f"calibration/calibration.{kind}" for kind in ("json", "md", "svg")),

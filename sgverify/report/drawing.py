@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Drawing
 
-# Okabe and Ito's colours, darkened where they are pale; the page has a second set for dark screens.
+# Okabe and Ito's colours, darkened where they are pale.
 COLOURS = (
     "#0b6aa8",
     "#c8501e",
@@ -29,6 +29,12 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p")
 INK, SOFT, GRID, PAPER = "#1a1c1e", "#5b6166", "#dfe2e4", "#fdfdfc"
+
+# The same on a dark screen.
+DARK_COLOURS = (
+    "#5ab4ee", "#f08a5d", "#44c9a0", "#dd92d2", "#d9bb45", "#9a9ff0", "#f27a95", "#a3cf6a", "#c9b29a", "#5fd0de",
+)  # fmt: skip
+DARK_INK, DARK_SOFT, DARK_GRID, DARK_PAPER = "#e6e7e8", "#a2a8ad", "#2f3337", "#16181a"
 SIZE = (6.4, 4.4)
 MARGIN = 0.06
 ERROR_BARS = 2.0

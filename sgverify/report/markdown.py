@@ -1,18 +1,21 @@
-"""The report as Markdown: counts, matrices and one line for each piece of evidence."""
+"""The report as Markdown: the story, its tables and figures, and each finding once, with the schemes and settings that show it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sgverify.claims import claims
+from sgverify.claims.publication import Publication
 from sgverify.evidence import Document, Erratum, Evidence, Study
 from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, word
 from sgverify.report.errata import MEANINGS as WEIGHTS
-from sgverify.report.matrix import Group, groups
+from sgverify.report.formulas import in_a_line
+from sgverify.report.matrix import PROOFS, Group, groups
+from sgverify.report.page.story import Story, story_of
 from sgverify.report.studies import cell_text, remarks, sections
-from sgverify.report.text import counts, limits_of_refutations, sampled_together
+from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import (
     MEANINGS,
     SYMBOLS,
@@ -23,35 +26,37 @@ from sgverify.report.wording import (
     symbol,
 )
 
+Pictures = Mapping[str, Sequence[tuple[str, str]]]
+"""{id of a study, or "" for the head of the report: (title, path) of its figures}."""
+
 
 def render_markdown(
-    document: Document, studies: Sequence[Study] = (), formulas: Sequence[Erratum] = ()
+    document: Document,
+    studies: Sequence[Study] = (),
+    formulas: Sequence[Erratum] = (),
+    publication: Publication | None = None,
+    pictures: Pictures | None = None,
 ) -> str:
-    """The whole document as text, with the studies' tables and notes and the errata; the same input gives the same bytes."""
-    evidence = document.evidence
-    blocks = ["# Rate conformance report", _counted(evidence)]
+    """The whole document as text, with figures as links to files; the same input gives the same bytes."""
+    evidence, pictures = document.evidence, pictures or {}
+    story = story_of(evidence, formulas, publication)
+    blocks = [f"# {_text(publication.title) if publication else 'Rate conformance report'}"]
+    if publication:
+        published = f". {_text(publication.published)}" if publication.published else ""
+        blocks.append(f"{_text(', '.join(publication.authors))}, {publication.year}{published}")
+    blocks += [f"**{_text(story.sentence)}**"] * bool(story.sentence)
+    blocks += [*_pictures(pictures.get("", ())), _counted(evidence)]
     if sampled_together(evidence):
         blocks.append(f"{_text(sampled_together(evidence))}.")
+    blocks += _claims(story)
     blocks += _answer(evidence)
-    for title, name in (("Refuted as printed", "refuted"), ("Violations", "fail")):
-        found = [item for item in evidence if item.outcome == name]
-        if found:
-            limits = limits_of_refutations(evidence) if name == "refuted" else []
-            blocks += [
-                f"## {title}",
-                *("\n".join(f"- {_text(line)}" for line in limits),) * bool(limits),
-                _listed(found),
-            ]
     for group in groups(evidence):
         if group.judged:
             blocks += [f"## {_text(group.title)}", _matrix(group)]
-    unspoken = [item for item in evidence if item.outcome == "not-applicable"]
-    if unspoken:
-        blocks += ["## Claims that do not apply", _listed(unspoken)]
     for title, shown in sections(studies).items():
         blocks.append(f"## {title}")
         for study in shown:
-            blocks += _study(study)
+            blocks += _study(study, pictures.get(study.id, ()))
     failing = by_severity(formulas)
     if failing:
         blocks += ["## Errata of the paper", f"{counted(formulas)}."]
@@ -61,15 +66,31 @@ def render_markdown(
             f"{WEIGHTS[severity].capitalize()}.",
             _errata(rows),
         ]
-    blocks.append("## Claims and evidence")
+    if evidence:
+        blocks += [
+            "## Claims and evidence",
+            "Each finding once, with one of the commands that repeat it; those of the others differ in the scheme and the "
+            "settings named, and are in report.json.",
+        ]
+    titles = {item.id: group.title for group in groups(evidence) for item in group.evidence}
     for claim in sorted({item.claim for item in evidence}, key=claim_order):
-        blocks += _claim(claim, [item for item in evidence if item.claim == claim])
-    made = document.provenance
-    blocks.append(
-        f"Made by sgverify {made.version} (Python {made.python}, torch {made.torch}, {_text(made.platform)}) with "
-        f"{_code(made.command)} in {made.seconds:.1f} s."
-    )
+        blocks += _claim(claim, [item for item in evidence if item.claim == claim], titles)
+    blocks.append(_made(document))
     return "\n\n".join(blocks) + "\n"
+
+
+def _made(document: Document) -> str:
+    made = document.provenance
+    known = (
+        f" {made.version} (Python {made.python}, torch {made.torch}, {_text(made.platform)})"
+        if made.version
+        else ""
+    )
+    return f"Made by sgverify{known} with {_code(made.command)} in {made.seconds:.1f} s."
+
+
+def _pictures(found: Iterable[tuple[str, str]]) -> list[str]:
+    return [f"![{_text(title)}]({path})" for title, path in found]
 
 
 def _counted(evidence: Sequence[Evidence]) -> str:
@@ -79,21 +100,40 @@ def _counted(evidence: Sequence[Evidence]) -> str:
     return _table(rows)
 
 
+def _claims(story: Story) -> list[str]:
+    if not story.rows:
+        return []
+    rows = [["claim", "printed", "found", "corrected"]]
+    for row in story.rows:
+        outcomes = ", ".join(f"{number} {name}" for name, number in row.corrected_outcomes.items())
+        instead = [
+            *row.corrected_rates,
+            f"{row.corrected}: {outcomes or 'not asked in these settings'}",
+        ] * bool(row.corrected)
+        rows.append(
+            [
+                f"{SYMBOLS[row.outcome]} {_text(row.id)}<br>{_text(row.title)}",
+                "<br>".join(map(_text, row.printed)) or "as stated below",
+                "<br>".join([*map(_text, row.found), f"in {row.number} of {row.asked}"]),
+                "<br>".join(map(_text, instead)) or ("holds as printed" if row.outcome == "pass" else "none"),
+            ]
+        )
+    return ["## Claim by claim", _table(rows)]
+
+
 def _answer(evidence: Sequence[Evidence]) -> list[str]:
-    rows = [["integrator", "answer", "cause, and what it takes", "refuted as printed, and judged by"]]
-    known = claims()
+    rows = [["integrator", "answer", "by what", "refuted as printed"]]
     for answer in answers_of(evidence):
-        causes = [f"{_text(item.claim)}: {_text(item.reason)}" for item in answer.causes]
-        fallen = [f"{id}, by {known[id].corrected}" if id in known else id for id in answer.refuted]
+        causes = list(dict.fromkeys(f"{item.claim} ({item.check})" for item in answer.causes))
         rows.append(
             [
                 _text(answer.scheme),
                 f"{SYMBOLS[answer.outcome]} {answer.word}, {answer.asked} questions",
-                "<br>".join([*causes, *[f"and {answer.more} more"] * bool(answer.more)]) or "none",
-                _text("; ".join(fallen)) or "none",
+                "<br>".join([*map(_text, causes), *[f"and {answer.more} more"] * bool(answer.more)]) or "—",
+                _text(", ".join(id.partition("/")[2] for id in answer.refuted)) or "none",
             ]
         )
-    blocks = ["## Answer", _table(rows)] if evidence else []
+    blocks = ["## Integrator by integrator", _table(rows)] if evidence else []
     lines = [f"- {_text(item.claim)}: {_text(item.why)}" for item in untested(evidence)]
     lines += [
         f"- assumed: {_text(text)} ({_text(', '.join(ids))})" for text, ids in assumed(evidence).items()
@@ -113,17 +153,53 @@ def _cell(item: Evidence) -> str:
     return f"{symbol(item)} {item.outcome}, {_text(found_text(item))} ({method_text(item)})"
 
 
-def _claim(id: str, items: Sequence[Evidence]) -> list[str]:
+def _claim(id: str, items: Sequence[Evidence], titles: Mapping[str, str]) -> list[str]:
     card = claims().get(id)
-    blocks = [f"### {_text(id)}" + (f": {card.title}" if card else "")]
+    blocks = [f"### {_text(id)}" + (f": {_text(card.title)}" if card else "")]
     if card is not None:
         blocks.append(f"> {_text(card.statement)}\n>\n> {_text(str(card.source))}")
-    blocks.append(_listed(items))
+    blocks.append(_listed(items, titles))
     return blocks
 
 
-def _study(study: Study) -> list[str]:
-    blocks = [f"### {_text(study.title)}", f"> {_text(study.source)}", _text(study.summary)]
+def _listed(items: Iterable[Evidence], titles: Mapping[str, str]) -> str:
+    """One line for each finding: outcome, check, rates, method and reason, then who shows it, and one command."""
+    findings: dict[tuple[str, ...], list[Evidence]] = {}
+    for item in items:
+        key = (item.outcome, item.check, compared_text(item), method_text(item), item.reason)
+        findings.setdefault(key, []).append(item)
+    lines = []
+    for (outcome, check, compared, method, reason), shown in findings.items():
+        replay = next((f" Replay: {_code(item.replay)}" for item in shown if item.replay), "")
+        said = ", ".join([*[_text(compared)] * bool(compared), method])
+        lines.append(
+            f"- {SYMBOLS[outcome]} **{outcome}** {check}: {said}. {_text(reason)} [{_text(_shown(shown, titles))}]{replay}"
+        )
+    return "\n".join(lines)
+
+
+def _shown(items: Sequence[Evidence], titles: Mapping[str, str]) -> str:
+    """The schemes under each setting, settings with the same schemes together."""
+    schemes: dict[str, dict[str, None]] = {}
+    for item in items:
+        schemes.setdefault(titles[item.id], {})[item.scheme] = None
+    settings: dict[str, list[str]] = {}
+    for title, names in schemes.items():
+        settings.setdefault(", ".join(names), []).append(
+            "" if title == PROOFS else title[:1].lower() + title[1:]
+        )
+    return "; ".join(
+        f"{names}: {'; '.join(where)}" if any(where) else names for names, where in settings.items()
+    )
+
+
+def _study(study: Study, pictures: Sequence[tuple[str, str]]) -> list[str]:
+    blocks = [
+        f"### {_text(study.title)}",
+        f"> {_text(study.source)}",
+        _text(study.summary),
+        *_pictures(pictures),
+    ]
     for table in study.tables:
         rows = [list(map(_text, table.columns))]
         rows += [[_text(cell_text(cell)) for cell in row] for row in table.rows]
@@ -138,29 +214,27 @@ def _study(study: Study) -> list[str]:
 
 
 def _errata(formulas: Sequence[Erratum]) -> str:
+    """The rows of one severity; of rows that are one error, what it affects and why stand in the first."""
     rows = [["where", "printed", "read as", "holds", "affects", "what tells them apart"]]
-    rows += [
-        [
-            f"{_text(item.where)}<br>{_text(item.id)}: {word(item)}"
-            + (f"<br>one error with others: {_text(item.root)}" if item.root != item.id else ""),
-            f'"{_text(item.printed)}"',
-            _text(item.read_as),
-            _text(item.holds) + (f"<br>right elsewhere: {_text(item.elsewhere)}" if item.elsewhere else ""),
-            f"{_text(item.affects)}<br>{_text(item.because)}",
-            _text(dict(certificate_lines(item.certificate))["difference"]),
-        ]
-        for item in formulas
-    ]
+    told: dict[tuple[str, str, str], str] = {}
+    for item in formulas:
+        first = told.setdefault((item.root, item.affects, item.because), item.id)
+        affects = (
+            f"{_text(item.affects)}<br>{_text(item.because)}" if first == item.id else f"as {_text(first)}"
+        )
+        rows.append(
+            [
+                f"{_text(item.where)}<br>{_text(item.id)}: {word(item)}"
+                + (f"<br>one error with others: {_text(item.root)}" if item.root != item.id else ""),
+                f'"{_text(item.printed)}"',
+                _text(item.read_as),
+                _text(item.holds)
+                + (f"<br>right elsewhere: {_text(item.elsewhere)}" if item.elsewhere else ""),
+                affects,
+                _text(dict(certificate_lines(item.certificate))["difference"]),
+            ]
+        )
     return _table(rows)
-
-
-def _listed(items: Iterable[Evidence]) -> str:
-    return "\n".join(
-        f"- {symbol(item)} **{item.outcome}** {_text(item.scheme)}, {_text(item.claim)} ({item.check}): "
-        f"{', '.join([*[_text(compared_text(item))] * bool(compared_text(item)), method_text(item)])}. {_text(item.reason)}"
-        + (f" Replay: {_code(item.replay)}" if item.replay else "")
-        for item in items
-    )
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -170,8 +244,8 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _text(text: str) -> str:
-    """Prose without Markdown's own signs: `h^2`, `*` and `_` come out as written."""
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", " ".join(text.split()))
+    """Prose with its formulas in one line, as `θ²`, and without Markdown's own signs: `*` and `_` come out as written."""
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", " ".join(in_a_line(text).split()))
 
 
 def _code(text: str) -> str:

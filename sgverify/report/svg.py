@@ -10,13 +10,27 @@ from __future__ import annotations
 
 import io
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import count, groupby
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from sgverify.report.drawing import COLOURS, GRID, INK, PAPER, SOFT, STYLE, draw
+from sgverify.report.drawing import (
+    COLOURS,
+    DARK_COLOURS,
+    DARK_GRID,
+    DARK_INK,
+    DARK_PAPER,
+    DARK_SOFT,
+    GRID,
+    INK,
+    PAPER,
+    SOFT,
+    STYLE,
+    draw,
+)
 from sgverify.report.figures import Figure
 from sgverify.report.formulas import in_a_line
 
@@ -25,6 +39,9 @@ if TYPE_CHECKING:
 
 DIGITS = 2
 """Decimals of a coordinate in points of 1/72 inch: on a screen, even at five times its size, less than a tenth of a pixel."""
+
+SHARED = 3
+"""Styles that a page repeats more often become a class."""
 
 FEW = 3
 """Marks of one kind that are fewer stay `<use>` elements, which is shorter."""
@@ -36,9 +53,15 @@ _THEMED = {
     PAPER: "var(--paper)",
     **{colour: f"var(--c{place})" for place, colour in enumerate(COLOURS)},
 }
+_STYLE = re.compile(r'\bstyle="([^"]*)"')
+_PART = re.compile(r'<(path|marker) id="([^"]+)"([^>]*?(?:/>|(?<!/)>.*?</marker>)\n?)', re.DOTALL)
+_DRAWING = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
 _EXPONENT = re.compile(r"\^(\([^()]*\)|\S)")
+_DARK = dict(
+    zip(_THEMED, (DARK_INK, DARK_SOFT, DARK_GRID, DARK_PAPER, *DARK_COLOURS), strict=True),
+)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_REFERENCE = re.compile(r"(?:(?<=url\(#)|(?<=^#))[^)]+")
+_REFERENCE = re.compile(r"(?:(?<=url\(#)|(?<=^#)|(?<=href=\"#))[^)\"]+")
 
 
 def inline_svg(figure: Figure, prefix: str) -> str:
@@ -69,11 +92,74 @@ def embedded(drawing: Drawing, prefix: str, title: str, description: str) -> str
     return _written(root)
 
 
+def with_shared_parts(page: str) -> str:
+    """The page with what its drawings repeat said once: marks in one hidden drawing, styles as classes.
+
+    A third of a drawing is said by the others too.
+    """
+    named: dict[str, str] = {}
+    renamed: dict[str, str] = {}
+
+    def hoisted(part: re.Match[str]) -> str:
+        tag, id, rest = part[1], part[2], part[3]
+        renamed[id] = named.setdefault(f"<{tag}{rest}", f"m{len(named)}")
+        return ""
+
+    def shared(svg: re.Match[str]) -> str:
+        text = _PART.sub(hoisted, svg[0]).replace("<defs>\n</defs>\n", "")
+        return _REFERENCE.sub(lambda found: renamed.get(found[0], found[0]), text)
+
+    page = _DRAWING.sub(shared, page)
+    marks = "".join(
+        f'{part[: part.index(" ")]} id="{name}"{part[part.index(" ") :]}' for part, name in named.items()
+    )
+    often = Counter(found for svg in [*_DRAWING.findall(page), marks] for found in _STYLE.findall(svg))
+    classes = {
+        style: f"v{place}" for place, (style, number) in enumerate(often.most_common()) if number > SHARED
+    }
+
+    def classed(text: str) -> str:
+        return _STYLE.sub(
+            lambda found: f'class="{classes[found[1]]}"' if found[1] in classes else found[0], text
+        )
+
+    page = _DRAWING.sub(lambda svg: classed(svg[0]), page)
+    rules = "".join(f".{name}{{{style}}}\n" for style, name in classes.items())
+    hidden = (
+        f'<svg class="marks" width="0" height="0" aria-hidden="true"><defs>\n{classed(marks)}</defs></svg>\n'
+    )
+    page = page.replace("</head>", f"<style>\n{rules}</style>\n</head>", 1)
+    return page.replace("<header>", f"{hidden}<header>", 1) if named else page
+
+
 def standalone_svg(drawing: Drawing) -> str:
     """A drawing as a file of its own, in its own colours; the same drawing gives the same bytes."""
     root = _slim(_rendered(drawing), "s")
     root.set("xmlns", "http://www.w3.org/2000/svg")
     return _written(root) + "\n"
+
+
+def file_svg(drawing: Drawing, title: str, description: str) -> str:
+    """A drawing as a file of its own for light and dark screens, as a code host shows it beside text."""
+    root = ElementTree.fromstring(embedded(drawing, "s", title, description))
+    _, _, width, height = root.attrib["viewBox"].split()
+    root.attrib |= {"xmlns": "http://www.w3.org/2000/svg", "width": width, "height": height}
+    style = Element("style")
+    light = {variable[4:-1]: colour for colour, variable in _THEMED.items()}
+    dark = {variable[4:-1]: _DARK[colour] for colour, variable in _THEMED.items()}
+    style.text = (
+        f"svg{{{_declared(light)};font-family:system-ui,sans-serif}}"
+        f"@media(prefers-color-scheme:dark){{svg{{{_declared(dark)}}}}}"
+    )
+    ground = Element("rect", {"width": "100%", "height": "100%", "style": "fill:var(--paper)"})
+    style.tail = ground.tail = "\n"
+    root.insert(2, style)
+    root.insert(3, ground)
+    return _written(root) + "\n"
+
+
+def _declared(colours: Mapping[str, str]) -> str:
+    return ";".join(f"{name}:{colour}" for name, colour in colours.items())
 
 
 def _written(root: Element) -> str:

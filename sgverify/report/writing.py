@@ -24,6 +24,7 @@ from sgverify.report.exponents import sampled_beside_exact
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import groups
 from sgverify.report.page import EVIDENCE, INDEX, render_evidence, render_page
+from sgverify.report.page.files import figure_files
 from sgverify.report.text import explain
 from sgverify.report.wording import claim_order
 
@@ -92,7 +93,7 @@ def write_report(
     formulas: Sequence[Erratum] = (),
     publication: Publication | None = None,
 ) -> Path:
-    """Write report.json, index.html, evidence.html, report.md and junit.xml into `folder` and return the path of index.html.
+    """Write report.json, index.html, evidence.html, report.md with its figures, and junit.xml; return the path of index.html.
 
     The pages name the `publication` that the claims are taken from. Studies and errata are shown on the page and in report.md,
     and kept in studies.json and errata.json. The JSON comes first, so that nothing computed is lost should a later step fail.
@@ -106,8 +107,13 @@ def write_report(
         write_errata(folder / "errata.json", formulas, document.provenance)
     write_atomically(folder / "junit.xml", render_junit(document))
     shown = [*studies, *sampled_beside_exact(document.evidence)]
-    write_atomically(folder / "report.md", render_markdown(document, shown, formulas))
-    write_atomically(folder / EVIDENCE, render_evidence(document, publication))
+    pictures: dict[str, list[tuple[str, str]]] = {}
+    for study, title, path, svg in figure_files(document.evidence, shown, formulas):
+        (folder / path).parent.mkdir(exist_ok=True)
+        write_atomically(folder / path, svg)
+        pictures.setdefault(study, []).append((title, path))
+    write_atomically(folder / "report.md", render_markdown(document, shown, formulas, publication, pictures))
+    write_atomically(folder / EVIDENCE, render_evidence(document, formulas, publication))
     page = folder / INDEX
     write_atomically(page, render_page(document, shown, formulas, publication))
     return page

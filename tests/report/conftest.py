@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from sgverify.evidence import Document, Evidence, Found, Point, Predicted, Provenance
+from sgverify.report import write_report
 
 SCHEMES = ("first-a", "first-b", "second-a", "second-b", "second-c", "second-d")
 STEPS = (0.32, 0.16, 0.08, 0.04, 0.02)
@@ -117,6 +119,14 @@ def sample_evidence() -> list[Evidence]:
 @pytest.fixture(scope="session")
 def evidence() -> list[Evidence]:
     return sample_evidence()
+
+
+@pytest.fixture(scope="session")
+def written(document: Document, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the report of the document; a test that writes to it copies it first."""
+    folder = tmp_path_factory.mktemp("reports") / "deep" / "report"
+    assert write_report(document, folder) == folder / "index.html"
+    return folder
 
 
 @pytest.fixture(scope="session")

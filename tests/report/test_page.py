@@ -12,6 +12,7 @@ from sgverify.evidence import Document
 from sgverify.report import figures, groups, render_evidence, render_page
 from sgverify.report.formulas import with_formulas
 from sgverify.report.page import EVIDENCE, INDEX
+from sgverify.report.page.story import pictures_of, story_of
 from sgverify.report.wording import MEANINGS
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "col", "wbr"}
@@ -138,8 +139,9 @@ def test_what_a_certificate_says_is_text_with_its_quotation_marks(document):
 
 
 def test_figures_are_inline_and_described(document, page):
-    drawn = [attributes for tag, attributes in page.tags if tag == "svg"]
-    assert len(drawn) == len(figures(document.evidence))
+    drawn = [attributes for tag, attributes in page.tags if tag == "svg" and "role" in attributes]
+    at_the_head = pictures_of(story_of(document.evidence), document.evidence)
+    assert len(drawn) == len(figures(document.evidence)) + len(at_the_head) and at_the_head
     for attributes in drawn:
         assert attributes["role"] == "img"
         assert set(attributes["aria-labelledby"].split()) <= set(page.ids)

@@ -145,7 +145,7 @@ def test_markdown_has_the_tables_the_notes_and_what_is_missing():
     rows = [line for line in text.splitlines() if line.startswith(r"| a \| b")]
     assert rows == [r"| a \| b | 0.1235 |"]
     assert "| none | — |" in text and "| n | 7 |" in text
-    assert r"D is \*not\* printed." in text
+    assert r"is \*not\* printed." in text
     assert "- first panel: one: diverged at h = 0.4" in text
     assert re.search(r"^## The paper's figures$", text, re.MULTILINE)
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
+import shutil
 import stat
 
 import pytest
@@ -11,24 +13,26 @@ from sgverify.evidence import Erratum, decode_errata, read_evidence
 from sgverify.report import prepare_folder, write_report, writing
 
 
-def test_a_report_is_five_files_and_the_json_is_the_document(tmp_path, document):
-    page = write_report(document, tmp_path / "deep" / "report")
-    assert page == tmp_path / "deep" / "report" / "index.html"
-    assert sorted(os.listdir(page.parent)) == [
+def test_a_report_is_five_files_with_figures_and_the_json_is_the_document(written, document):
+    assert sorted(os.listdir(written)) == [
         "evidence.html",
+        "figures",
         "index.html",
         "junit.xml",
         "report.json",
         "report.md",
     ]
-    assert read_evidence(page.parent / "report.json") == document
+    assert read_evidence(written / "report.json") == document
 
 
-def test_a_report_may_be_written_over_an_old_one(tmp_path, document):
+def test_a_report_may_be_written_over_an_old_one(written, tmp_path, document):
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     write_report(document, tmp_path)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    write_report(document, tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    before, after = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.*")}
+        for folder in (written, tmp_path)
+    )
+    assert before == after
 
 
 def test_what_was_computed_is_kept_when_the_page_cannot_be_drawn(tmp_path, document, monkeypatch):
@@ -83,11 +87,13 @@ def test_errata_are_on_the_page_and_kept_beside_it(tmp_path, document):
         method="proof",
         certificate={"difference": "D d_p^2"},
     )
-    page = write_report(document, tmp_path, formulas=[wrong])
+    small = dataclasses.replace(document, evidence=document.evidence[:2])
+    page = write_report(small, tmp_path, formulas=[wrong])
     assert decode_errata(json.loads((tmp_path / "errata.json").read_text())) == (wrong,)
     text = page.read_text()
     assert "Errata of the paper" in text and "<I>" not in text and 'aria-label="D d_p²"' in text
     assert "Misprints" in text and "1 misprint." in text
     assert (
-        'misprint | "2D \\<I\\>" | 2D I | D I | nothing<br>a factor |' in (tmp_path / "report.md").read_text()
+        'misprint | "2 D \\< I\\>" | 2 D I | D I | nothing<br>a factor |'
+        in (tmp_path / "report.md").read_text()
     )

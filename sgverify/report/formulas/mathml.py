@@ -67,6 +67,27 @@ def elements(tree: Basic, raised: bool = False) -> str:
     raise ValueError(f"sign={name!r}: expected one that sgverify.report.formulas.reading makes")
 
 
+def segments(tree: Basic) -> list[str]:
+    """The elements of a formula in the pieces between which a line may end: before relations, and before the terms of sums."""
+    name = _name(tree)
+    if name.startswith("relation "):
+        signs = name.split()[1:]
+        found = segments(tree.args[0])
+        for sign, part in zip(signs, tree.args[1:], strict=True):
+            first, *rest = segments(part)
+            found += [f'<mo form="infix">{escape(sign)}</mo>{first}', *rest]
+        return found
+    if tree.is_Add:
+        first, *rest = tree.args
+        return [elements(first), *(_breaking(_term(term, False, first=False)) for term in rest)]
+    return [elements(tree)]
+
+
+def _breaking(term: str) -> str:
+    """A term whose sign, the first of its line, keeps the spaces of a sign between two terms."""
+    return term.replace("<mo>", '<mo form="infix">', 1)
+
+
 def leaf(name: str) -> str:
     """A number, a sign, a letter or a word."""
     if name in SIGNS:
@@ -104,13 +125,20 @@ def _product(tree: Basic, raised: bool) -> str:
     shown = _factor(left, raised), _factor(right, raised)
     if ends_in_number(left) and _begins_with_number(right):
         return "<mo>·</mo>".join(shown)
-    return (GAP if _upright(left) or _upright(right) else "").join(shown)
+    return (GAP if _upright(_last(left)) or _upright(right) else "").join(shown)
 
 
 def _factor(tree: Basic, raised: bool) -> str:
     """A factor; a fraction needs no brackets where it has a bar."""
     bare = _bare(tree)
     return elements(bare if _name(bare) == "quotient" and not raised else tree, raised)
+
+
+def _last(tree: Basic) -> Basic:
+    """The last factor of a product."""
+    while tree.is_Mul:
+        tree = tree.args[-1]
+    return tree
 
 
 def _upright(tree: Basic) -> bool:
@@ -136,7 +164,7 @@ def _bare(tree: Basic) -> Basic:
 
 
 def _listed(parts: tuple[Basic, ...], raised: bool) -> str:
-    return '<mo separator="true">,</mo>'.join(elements(part, raised) for part in parts)
+    return "<mo>,</mo>".join(elements(part, raised) for part in parts)
 
 
 _ELEMENTS = ("index", "sqrt", "accent", "prime", "star")
@@ -151,4 +179,4 @@ def _one(tree: Basic, raised: bool) -> str:
     return shown if alone else f"<mrow>{shown}</mrow>"
 
 
-__all__ = ["elements"]
+__all__ = ["elements", "segments"]

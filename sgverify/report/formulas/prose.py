@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sgverify.report.formulas.linear import line
-from sgverify.report.formulas.mathml import elements
+from sgverify.report.formulas.mathml import elements, segments
 from sgverify.report.formulas.reading import NoFormula, parse
 from sgverify.report.formulas.tokens import (
     FUNCTIONS,
@@ -50,6 +50,9 @@ _ALONE = {" >= ": " ≥ ", " <= ": " ≤ ", " -> ": " → "}
 _PRINTED = ("Lh", "lh", "Th", "kh", "hX", "hL")
 """Products of two letters that papers print without a space."""
 
+LONG = 36
+"""The most signs of a formula that no line breaks."""
+
 _CODE = re.compile(r"`([^`]+)`")
 _FORMAL = frozenset(
     (RELATIONS.keys() - {"~"}) | {"^", "**", "_", "√", "'", "~", "|"} | SIGNS.keys() | GREEK.keys()
@@ -63,10 +66,16 @@ _ENDS = frozenset("([{⟨⌊|√")
 def formula(source: str, definition: bool = False) -> str:
     """The text of a formula as a `<math>` element, with the same in one line as its text alternative.
 
+    A long formula is several elements in a row, between which a line may end; they are one formula to who does not see it.
     Raises `NoFormula` for a text that is none.
     """
     tree = parse(source, definition)
-    return f'<math aria-label="{escape(line(tree))}">{elements(tree)}</math>'
+    label = escape(line(tree))
+    pieces = segments(tree) if len(label) > LONG else []
+    if len(pieces) > 1:
+        shown = "<wbr>".join(f'<math aria-hidden="true">{piece}</math>' for piece in pieces)
+        return f'<span role="math" aria-label="{label}">{shown}</span>'
+    return f'<math aria-label="{label}">{elements(tree)}</math>'
 
 
 @cache

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from sgverify.evidence import Evidence, json_text
-from sgverify.report.drawing import COLOURS
+from sgverify.report.drawing import COLOURS, DARK_COLOURS
 from sgverify.report.errata import certificate_lines, word
 from sgverify.report.formulas import equations, in_a_line, with_formulas
 from sgverify.report.studies import cell_text, numeric
@@ -29,11 +29,6 @@ from sgverify.report.wording import (
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
-
-# The colours of the curves on a dark screen, in the order of drawing.COLOURS.
-DARK_COLOURS = (
-    "#5ab4ee", "#f08a5d", "#44c9a0", "#dd92d2", "#d9bb45", "#9a9ff0", "#f27a95", "#a3cf6a", "#c9b29a", "#5fd0de",
-)  # fmt: skip
 
 
 @cache

@@ -22,6 +22,7 @@ from sgverify.report.page.sections import (
     together,
 )
 from sgverify.report.page.story import pictures_of, story_of
+from sgverify.report.svg import with_shared_parts
 from sgverify.report.text import counts, sampled_together
 
 INDEX, EVIDENCE = "index.html", "evidence.html"
@@ -41,16 +42,15 @@ def render_page(
     parts = [part for part in groups(evidence) if part.judged]
     titles = {item.id: part.title for part in groups(evidence) for item in part.evidence}
     story = story_of(evidence, formulas, publication)
-    shown = pictures_of(story, evidence)
     unspoken = [item for item in evidence if item.outcome == "not-applicable"]
-    return str(
+    return with_shared_parts(
         environment()
         .get_template("index.html")
         .render(
             document=document,
             evidence_page=EVIDENCE,
             story=story,
-            pictures=pictures(shown, studies),
+            pictures=pictures(pictures_of(story, evidence), studies),
             counts=counts(evidence),
             sampled=sampled_together(evidence),
             choices=choices(evidence),
@@ -62,7 +62,7 @@ def render_page(
             common=settings_in_common(evidence),
             groups=[matrix_of(part, f"group-{number}") for number, part in enumerate(parts, start=1)],
             anchors={part.title: f"group-{number}" for number, part in enumerate(parts, start=1)},
-            figures=drawn_by_group(evidence, shown),
+            figures=drawn_by_group(evidence),
             titles=titles,
             cards=claims(),
             studies=sections_of_studies(studies),
@@ -77,8 +77,12 @@ def render_page(
     )
 
 
-def render_evidence(document: Document, publication: Publication | None = None) -> str:
-    """`evidence.html`: every claim with its evidence: certificates, points, configurations, and the commands that repeat them."""
+def render_evidence(
+    document: Document, formulas: Sequence[Erratum] = (), publication: Publication | None = None
+) -> str:
+    """`evidence.html`: every claim with its evidence (certificates, points, configurations, the commands that repeat them), and
+    the certificates of the errata.
+    """
     evidence = document.evidence
     return str(
         environment()
@@ -89,6 +93,7 @@ def render_evidence(document: Document, publication: Publication | None = None) 
             publication=publication,
             choices=choices(evidence),
             claims=sections_of_claims(evidence),
+            errata=formulas,
             shown={item.claim for item in evidence},
             titles={item.id: part.title for part in groups(evidence) for item in part.evidence},
         )

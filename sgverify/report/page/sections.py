@@ -53,16 +53,14 @@ def pictures(shown: Sequence[Figure], studies: Sequence[Study]) -> list[dict[str
     return [{"title": panel.title, "svg": Markup(svg)}]
 
 
-def drawn_by_group(
-    evidence: Sequence[Evidence], elsewhere: Sequence[Figure]
-) -> dict[str, list[dict[str, Any]]]:
-    """The figures of each group; one that the first screen shows is named and not drawn again."""
+def drawn_by_group(evidence: Sequence[Evidence]) -> dict[str, list[dict[str, Any]]]:
+    """The figures of each group."""
     from markupsafe import Markup
 
     drawn: dict[str, list[dict[str, Any]]] = {}
     for number, figure in enumerate(figures(evidence), start=1):
         # The SVG is generated from evidence with escaped text, so that the template need not escape it.
-        svg = "" if figure in elsewhere else Markup(inline_svg(figure, f"f{number}"))
+        svg = Markup(inline_svg(figure, f"f{number}"))
         drawn.setdefault(figure.group, []).append({"figure": figure, "svg": svg})
     return drawn
 

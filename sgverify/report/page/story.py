@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sgverify.claims import claims
 from sgverify.claims.publication import Publication
@@ -80,7 +80,7 @@ def story_of(
 
 
 def pictures_of(story: Story, evidence: Sequence[Evidence]) -> list[Figure]:
-    """At most two figures of the chief claim's quantity: under gradients with which it holds, and with which it fails."""
+    """At most two figures of the chief claim's quantity, exact points alone: where the claim holds, and where it fails."""
     refuting = [item for item in evidence if item.claim == story.chief and item.outcome in FAILING]
     titles = {item.id: group.title for group in groups(evidence) for item in group.evidence}
     drawn = figures(evidence)
@@ -89,8 +89,17 @@ def pictures_of(story: Story, evidence: Sequence[Evidence]) -> list[Figure]:
         wrong = [figure for figure in drawn if figure.quantity == quantity and figure.group in failing]
         right = [figure for figure in drawn if figure.quantity == quantity and figure.group not in failing]
         if wrong:
-            return [*right[:1], wrong[0]]
-    return drawn[:1]
+            return [_exact(figure) for figure in (*right[:1], wrong[0])]
+    return [_exact(figure) for figure in drawn[:1]]
+
+
+def _exact(figure: Figure) -> Figure:
+    """The figure with the exact points alone, where a curve has some."""
+    curves = []
+    for curve in figure.curves:
+        exact = tuple(point for point in curve.points if point.kind == "exact")
+        curves.append(replace(curve, points=exact or curve.points))
+    return replace(figure, curves=tuple(curves))
 
 
 def _printed(evidence: Iterable[Evidence]) -> list[str]:
@@ -150,7 +159,7 @@ def _found(item: Evidence) -> str:
 
 
 def _rate(item: Evidence, text: str) -> str:
-    return text if variable(item) == ORDER else f"{item.check.replace('-', ' ')} {text}"
+    return text if variable(item) == ORDER else f"{item.check}: {text}"
 
 
 def _clause(item: Evidence) -> str:
@@ -196,10 +205,9 @@ def _sentence(
         return ""
     many = f"{len(rows)} printed claim{'s' * (len(rows) != 1)}"
     if chief is None:
+        none = f"None of {many} fails" if len(rows) > 1 else "The printed claim does not fail"
         undecided = sum(row.outcome == "undecided" for row in rows)
-        return (
-            f"None of {many} fails where it was tried{f', {undecided} are undecided' if undecided else ''}."
-        )
+        return f"{none} where it was tried{f', {undecided} undecided' if undecided else ''}."
     fail = "fails" if len(failing) == 1 else "fail"
     return (
         f"{len(failing)} of {many} {fail} somewhere, chiefly {_named(chief.id)}: {finding}{_judged(chief)}."
@@ -244,7 +252,7 @@ def _finding(chief: ClaimRow, formulas: Sequence[Erratum], evidence: Sequence[Ev
     exponent = exponent_text(rates.pop())
     if variable(asked[0]) == "h" and exponent in ORDINALS:
         return f"with {gradients} every scheme is of {ORDINALS[exponent]} order"
-    return f"with {gradients} the {_rate(asked[0], found_text(asked[0]))} is that of every scheme"
+    return f"with {gradients} the {asked[0].check} of every scheme is {found_text(asked[0])}"
 
 
 def _gradient(item: Evidence) -> str:

@@ -5,6 +5,15 @@
   const tools = document.querySelector(".tools");
   const form = tools && tools.querySelector("form");
 
+  // Without a mathematical font, browsers raise exponents too far and do not lower indices: measured, and mended by the style.
+  const probe = document.createElement("p");
+  probe.innerHTML = "<math><msup><mi>x</mi><mn>2</mn></msup></math>";
+  document.body.append(probe);
+  const [base, exponent] = all("mi, mn", probe).map((part) => part.getBoundingClientRect());
+  const size = parseFloat(getComputedStyle(probe).fontSize);
+  document.documentElement.classList.toggle("no-math-font", base.bottom - exponent.bottom > 0.48 * size);
+  probe.remove();
+
   // What can be filtered: rows, cells and evidence that name a scheme, a claim or an outcome.
   const entries = all("[data-claim], [data-outcome], [data-scheme]");
   const texts = new WeakMap();
@@ -17,7 +26,7 @@
     .replace(/−/g, "-").replace(/\*\*/g, "^").replace(/\s+/g, " ");
   const textOf = (entry) => {
     if (!texts.has(entry)) {
-      const formulas = all("math[aria-label]", entry).map((math) => math.getAttribute("aria-label"));
+      const formulas = all("[aria-label]", entry).map((math) => math.getAttribute("aria-label"));
       const attributes = [entry.dataset.scheme, entry.dataset.claim, entry.dataset.outcome];
       texts.set(entry, plain([entry.textContent, ...formulas, ...attributes].join(" ")));
     }
@@ -115,7 +124,7 @@
     button.type = "button";
     button.className = "link";
     button.textContent = "copy link";
-    button.setAttribute("aria-label", `copy the link to ${name}`);
+    button.setAttribute("aria-label", `copy link to ${name}`);
     button.addEventListener("click", () => {
       const link = location.href.split("#")[0] + "#" + id;
       copy(link).then(() => { said.textContent = "link copied"; }, () => { said.textContent = link; });
