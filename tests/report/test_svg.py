@@ -14,9 +14,10 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from sgverify.evidence import Panel, Series
-from sgverify.report.drawing import STYLE
+from sgverify.report.drawing import STYLE, draw
+from sgverify.report.figures import figures
 from sgverify.report.panels import draw_panel
-from sgverify.report.svg import embedded, standalone_svg
+from sgverify.report.svg import embedded, file_svg, inline_svg, standalone_svg, with_shared_parts
 
 MANY = 400
 """Sampled points; each has a mark, a bar and the two caps of the bar."""
@@ -115,3 +116,38 @@ def test_lines_that_are_seen_through_stay_apart() -> None:
     text = standalone_svg(drawing)
     assert len(re.findall("stroke-opacity:0.5", text)) == 3
     assert len([path for path in re.findall(r' d="([^"]+)"', text) if path.count("M") == 3]) == 1
+
+
+def test_what_the_drawings_of_a_page_share_is_said_once_and_nothing_is_lost(evidence):
+    drawn = [inline_svg(figure, f"f{place}") for place, figure in enumerate(figures(evidence)[:3])]
+    page = f"<html><head></head><header></header>{''.join(drawn)}</html>"
+    shared = with_shared_parts(page)
+    assert len(shared) < 0.8 * len(page)
+    ids = re.findall(r'\bid="([^"]+)"', shared)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', shared)) <= set(ids)
+    rules = dict(re.findall(r"\.(v\d+)\{([^}]*)\}", shared))
+    whole = re.sub(r'class="(v\d+)"', lambda found: f'style="{rules[found[1]]}"', shared)
+    for tag in ("text", "use", "path"):
+        assert counted(whole, tag) == counted(page, tag)
+    assert with_shared_parts("<html><head></head>none</html>").count("<svg") == 0
+
+
+def counted(page: str, tag: str) -> Counter[str]:
+    """The elements of one name outside of definitions, without the ids of what they refer to."""
+    drawn = re.sub(r"(?s)<(defs|marker)\b.*?</\1>", "", page)
+    return Counter(re.sub(r"#[\w-]+", "#", found) for found in re.findall(rf"<{tag}\b[^>]*>", drawn))
+
+
+def test_exponents_in_a_figure_are_raised(evidence):
+    drawn = inline_svg(figures(evidence)[0], "f")
+    assert "h²" in drawn and "^" not in re.sub(r"(?s)<(title|desc)\b.*?</\1>", "", drawn)
+
+
+def test_a_file_of_a_figure_is_for_light_and_dark_screens(evidence):
+    root = ElementTree.fromstring(file_svg(draw(figures(evidence)[0]), "a title", "words"))
+    assert float(root.attrib["width"]) > 0 and root[0].text == "a title"
+    style = "".join(element.text or "" for element in root.iter() if element.tag.endswith("style"))
+    light, dark = style.split("@media(prefers-color-scheme:dark)")
+    for colours in (light, dark):
+        assert all(f"{name}:#" in colours for name in ("--ink", "--paper", "--c0"))

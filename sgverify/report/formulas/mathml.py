@@ -46,12 +46,11 @@ def elements(tree: Basic, raised: bool = False) -> str:
     if sign == "±":
         return f"<mo>±</mo>{elements(parts[0], raised)}"
     if sign == "brackets":
-        opening, closing = rest.split()
-        return f"<mo>{opening}</mo>{_listed(parts, raised)}<mo>{closing}</mo>"
+        return _enclosed(*rest.split(), _listed(parts, raised))
     if sign == "group":
         return _listed(parts, raised)
     if sign == "abs":
-        return f"<mo>|</mo>{elements(parts[0], raised)}<mo>|</mo>"
+        return _enclosed("|", "|", elements(parts[0], raised))
     if sign == "given":
         return f"{elements(parts[0], raised)}<mo>|</mo>{elements(parts[1], raised)}"
     if sign == "sqrt":
@@ -68,19 +67,62 @@ def elements(tree: Basic, raised: bool = False) -> str:
 
 
 def segments(tree: Basic) -> list[str]:
-    """The elements of a formula in the pieces between which a line may end: before relations, and before the terms of sums."""
-    name = _name(tree)
-    if name.startswith("relation "):
-        signs = name.split()[1:]
-        found = segments(tree.args[0])
-        for sign, part in zip(signs, tree.args[1:], strict=True):
-            first, *rest = segments(part)
-            found += [f'<mo form="infix">{escape(sign)}</mo>{first}', *rest]
+    """The elements of a formula in the pieces between which a line may end.
+
+    It may before relations, before the terms of sums, and after commas, within brackets too.
+    """
+    sign, _, rest = _name(tree).partition(" ")
+    parts = tree.args
+    if sign == "relation":
+        found = segments(parts[0])
+        for mark, part in zip(rest.split(), parts[1:], strict=True):
+            first, *others = segments(part)
+            found += [f'<mo form="infix">{escape(mark)}</mo>{first}', *others]
         return found
     if tree.is_Add:
-        first, *rest = tree.args
-        return [elements(first), *(_breaking(_term(term, False, first=False)) for term in rest)]
+        found = segments(parts[0])
+        for term in parts[1:]:
+            first, *others = segments(term)
+            signed = _negated(term) or _name(term) == "±"
+            found += [_breaking(first if signed else f"<mo>+</mo>{first}"), *others]
+        return found
+    if _negated(tree):
+        return _joined(["<mo>−</mo>"], segments(parts[1]))
+    if tree.is_Mul and not any(_name(_bare(part)) == "quotient" or ends_in_number(part) for part in parts):
+        gap = GAP if _upright(_last(parts[0])) or _upright(parts[1]) else ""
+        return _joined(_joined(segments(parts[0]), [gap]), segments(parts[1]))
+    if tree.is_Pow and _bare(parts[1]).is_Add:
+        first, *terms = _bare(parts[1]).args
+        found = [f"<msup>{_one(parts[0], False)}{_one(first, True)}</msup>"]
+        # What follows in the exponent stands on an empty base, for a line may end before it.
+        return found + [
+            f"<msup><mrow></mrow><mrow>{_breaking(_term(term, True, first=False))}</mrow></msup>"
+            for term in terms
+        ]
+    if sign == "apply":
+        return _joined([elements(parts[0])], segments(parts[1]))
+    if sign in ("brackets", "abs"):
+        opening, closing = rest.split() if rest else "||"
+        inside = [piece for part in parts for piece in _joined(segments(part), ["<mo>,</mo>"])]
+        inside[-1:] = [inside[-1].removesuffix("<mo>,</mo>")] if inside else []
+        return _joined(_joined([_bracket(opening)], inside or [""]), [_bracket(closing)])
     return [elements(tree)]
+
+
+def _enclosed(opening: str, closing: str, inside: str) -> str:
+    """Brackets, which grow with fractions alone: with indices and exponents they would become too large."""
+    if "<mfrac>" in inside:
+        return f"<mo>{opening}</mo>{inside}<mo>{closing}</mo>"
+    return _bracket(opening) + inside + _bracket(closing)
+
+
+def _joined(left: list[str], right: list[str]) -> list[str]:
+    """Pieces in a row, of which the last of the left and the first of the right are one."""
+    return [*left[:-1], left[-1] + right[0], *right[1:]]
+
+
+def _bracket(sign: str) -> str:
+    return f'<mo stretchy="false">{sign}</mo>'
 
 
 def _breaking(term: str) -> str:

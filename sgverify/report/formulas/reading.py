@@ -281,6 +281,9 @@ class _Reader:
                 raise self.wrong("a symbol")
             return self.letters([Symbol(letter) for letter in found.text])
         base: Basic = Symbol(found.text)
+        if self.definition and found.text == "grad":
+            # The gradient that a step is given, of all data or of a minibatch.
+            base = node("infix ", base, node("accent ~", Symbol("U")))
         if not self.definition and is_differential(found.text):
             return node("infix ", Symbol("d"), self.suffixes(Symbol(found.text[1:])))
         base = self.suffixes(base)

@@ -44,13 +44,13 @@ def pictures(shown: Sequence[Figure], studies: Sequence[Study]) -> list[dict[str
     if shown or not any(study.panels for study in studies):
         named = [f"{figure.title}: {figure.group[:1].lower()}{figure.group[1:]}" for figure in shown]
         drawn = [Markup(inline_svg(figure, f"p{number}")) for number, figure in enumerate(shown, start=1)]
-        return [{"title": title, "svg": svg} for title, svg in zip(named, drawn, strict=True)]
+        return [{"title": title, "svg": svg, "study": ""} for title, svg in zip(named, drawn, strict=True)]
     study = next(study for study in studies if study.panels)
     panel = study.panels[0]
     svg = embedded(
         draw_panel(panel, places_of(study)), "p1", in_a_line(panel.title), in_a_line(description_of(panel))
     )
-    return [{"title": panel.title, "svg": Markup(svg)}]
+    return [{"title": f"{study.title}: {panel.title}", "svg": Markup(svg), "study": study_anchor(study.id)}]
 
 
 def drawn_by_group(evidence: Sequence[Evidence]) -> dict[str, list[dict[str, Any]]]:

@@ -164,7 +164,9 @@ def _rate(item: Evidence, text: str) -> str:
 
 def _clause(item: Evidence) -> str:
     """The reason's first clause, which stands alone."""
-    return item.reason.partition("; ")[0].partition(": ")[0]
+    card = claims().get(item.claim)
+    reason = item.reason.removesuffix(f" ({card.weighs})") if card else item.reason
+    return reason.partition("; ")[0].partition(": ")[0]
 
 
 def _chief(failing: Sequence[ClaimRow], formulas: Sequence[Erratum]) -> ClaimRow | None:

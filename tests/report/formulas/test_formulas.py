@@ -11,6 +11,7 @@ import sympy
 from sgverify.claims import claims
 from sgverify.exact.readings.formula import formula as printed_formula
 from sgverify.report.formulas import NoFormula, equations, formula, in_a_line, parse, with_formulas
+from sgverify.report.formulas.mathml import elements
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue import NAMED
 
@@ -103,8 +104,8 @@ def meant(tree):
 
 def test_brackets_stay_where_a_power_needs_them():
     shown = formula("(a + b)^2")
-    assert shown.count("<mo>(</mo>") == 1
-    assert "<mo>(</mo>" not in formula("2^(a + b)") and "<mo>(</mo>" not in formula("(a + b)/(c + d)")
+    assert shown.count(">(</mo>") == 1
+    assert ">(</mo>" not in formula("2^(a + b)") and ">(</mo>" not in formula("(a + b)/(c + d)")
 
 
 @pytest.mark.parametrize("name", sorted(NAMED))
@@ -115,6 +116,15 @@ def test_printed_schemes_are_equations(name):
         return
     assert lines is not None and len(lines) == len(printed.strip().splitlines()) - 1
     assert "→" in lines[-1]
+
+
+def test_a_long_formula_may_be_broken_and_says_the_same():
+    source = "|E phi_hat - phi_bar| = O(1/(L h) + sum_l |E dV_l|/L + h^K + h tr V) + e^{a + b}"
+    shown = formula(source)
+    pieces = re.findall(r"<math aria-hidden=\"true\">(.*?)</math>", shown)
+    assert len(pieces) == 8 and shown.count("<wbr>") == 7 and "aria-label" in shown.partition("<math")[0]
+    whole = "".join(re.sub(r"<[^>]*>", "", piece) for piece in pieces)
+    assert whole == re.sub(r"<[^>]*>", "", elements(parse(source)))
 
 
 def test_mathml_is_well_formed_and_every_formula_has_a_text():
