@@ -1,7 +1,7 @@
 """The committed pages, opened in headless Chromium: on a desktop, dark, narrow, without script, and across. Writes browser/.
 
 Each page is held to the rules of axe-core (WCAG 2.2 A and AA, and best practice); what the console says, what a page asks of
-the network, what the filters leave and what folds out is recorded. `python -m reports browser` needs Chromium, node and npm,
+the network, what the filters leave and what folds out is recorded. `pytest -m browser` needs Chromium, node and npm,
 which puts the libraries named in `LIBRARIES` into a temporary folder.
 """
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from reports import (
     advised,
-    browser,
     diagnoses,
     elementary,
     false_alarms,
@@ -108,10 +107,6 @@ def _make_picture(choice: Choice) -> None:
     picture.render(HERE)
 
 
-def _make_browser(choice: Choice) -> None:
-    browser.make(HERE)
-
-
 def _make_false_alarms(choice: Choice) -> None:
     for kind, first, count in false_alarms.PIECES:
         false_alarms.write_piece(kind, first, count, HERE / "power", again=choice.again)
@@ -206,14 +201,6 @@ _PARTS = (
     _page("vr-resgld", 0.3),
     _page("awsgld", 0.3),
     Part("picture", ("picture.svg",), "chen2015/report.json", 0.1, _make_picture, picture.render),
-    Part(
-        "browser",
-        ("browser/browser.json", "browser/browser.md"),
-        "the committed pages in headless Chromium, with axe-core",
-        3,
-        _make_browser,
-        browser.render,
-    ),
     Part(
         "calibration",
         tuple(f"calibration/calibration.{kind}" for kind in ("json", "md", "svg")),

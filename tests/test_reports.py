@@ -82,7 +82,7 @@ def rendered(name: str, folder: Path) -> None:
             assert again.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), path
 
 
-QUICK = ("browser", "diagnoses", "pools", "false-alarms", "posteriors", "advised")
+QUICK = ("diagnoses", "pools", "false-alarms", "posteriors", "advised")
 
 
 @pytest.mark.parametrize("name", QUICK)
