@@ -46,7 +46,8 @@ def elements(tree: Basic, raised: bool = False) -> str:
     if sign == "±":
         return f"<mo>±</mo>{elements(parts[0], raised)}"
     if sign == "brackets":
-        return _enclosed(*rest.split(), _listed(parts, raised))
+        opening, closing = rest.split()
+        return _enclosed(opening, closing, _listed(parts, raised))
     if sign == "group":
         return _listed(parts, raised)
     if sign == "abs":
