@@ -54,6 +54,9 @@ def executed(path: Path) -> NotebookNode:
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         cell.metadata = nbformat.from_dict({})
+        if cell.cell_type == "code":
+            # The line of progress, empty at the end, which is there only where a question took longer than a second.
+            cell.outputs = [item for item in cell.outputs if item.get("data") != {"text/plain": ""}]
     return notebook
 
 

@@ -18,6 +18,8 @@ from sgverify.exports import lazily
 if TYPE_CHECKING:
     from sgverify.advice.plans import advise
     from sgverify.draws import sample
+    from sgverify.exact.splittings.bch import bch
+    from sgverify.exact.splittings.order_conditions import order_conditions
     from sgverify.samplers.own.module_target import module_target
     from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, find_scheme, scheme, sqrt, torch_step
     from sgverify.schemes.composites import AdaptivelyWeighted, ReplicaExchange
@@ -33,6 +35,7 @@ __all__ = [
     "Results",
     "__version__",
     "advise",
+    "bch",
     "dot",
     "dynamics",
     "exp",
@@ -40,6 +43,7 @@ __all__ = [
     "find_scheme",
     "log_density",
     "module_target",
+    "order_conditions",
     "rate",
     "sample",
     "scheme",
@@ -53,6 +57,8 @@ __getattr__, __dir__ = lazily(
     {
         "sgverify.advice.plans": ("advise",),
         "sgverify.draws": ("sample",),
+        "sgverify.exact.splittings.bch": ("bch",),
+        "sgverify.exact.splittings.order_conditions": ("order_conditions",),
         "sgverify.samplers.own.module_target": ("module_target",),
         "sgverify.schemes": (
             "Alphabet",
