@@ -25,8 +25,9 @@ from sgverify.samplers.reading.constants import lasting
 _VALUES = 100
 """The most values of a column of whole numbers, such as classes, by which entries are looked up."""
 
-_TRIED = 256
-"""The most data whose gradients say whether module and loss have changed, those that tell outputs apart first."""
+_TRIED, _NUMBERS = 256, 1 << 22
+"""The most data whose gradients say whether module and loss have changed, those that tell outputs apart first: fewer of a large
+module, so many that they have this many numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,7 @@ class ModuleLikelihood:
         Raises `DefinitionError` for a module that has been put into training mode.
         """
         check_module(self.module, type(self.module).__name__)
-        rows = self._telling(data)[0][:_TRIED]
+        rows = self._telling(data)[0][: max(4, min(_TRIED, _NUMBERS // self.layout.dim))]
         now = _seen(lambda parts: self._total(parts, rows), self.layout, self._start)
         if vars(self).setdefault("_followed", now) != now:
             vars(self).update(_followed=now, _operations={}, _gradient=self._recorder())
@@ -123,6 +124,10 @@ class ModuleLikelihood:
         parts = self.layout.unflatten(flat)
         found = torch.func.vmap(self._module, in_dims=(0, None))(parts, x)
         return found.reshape(*theta.shape[:-1], *found.shape[1:])
+
+    def gradient_of_one(self, theta: Tensor, rows: Tensor) -> Tensor:
+        """The gradient of the sum over n data, of one chain; shapes (d,), (n, w) give (d,)."""
+        return self.layout.flatten(torch.func.grad(self._total)(self.layout.unflatten(theta), rows))
 
     def raw(self, parts: Mapping[str, Tensor], rows: Tensor) -> Tensor:
         """The loss's own value for a batch; the parameters of one chain and data (n, w) give shape () or (n, ...)."""

@@ -161,6 +161,7 @@ def check_reduction(likelihood: ModuleLikelihood, theta: Tensor, rows: Tensor, n
             first, again = (likelihood.of_batch(theta[None], rows[:, None])[0] for _ in range(2))
             singles = likelihood.of_one(theta, rows)
             value = likelihood.raw(likelihood.layout.unflatten(theta), rows)
+            likelihood.gradient_of_one(theta, rows)
     except UserError:
         raise
     except Exception as error:

@@ -348,3 +348,15 @@ def test_a_module_that_is_put_into_training_mode_later_is_refused() -> None:
     module.train()
     with pytest.raises(DefinitionError, match=r"Dropout at '1' .* call module.eval\(\) first"):
         Potential(target, dtype=torch.float32, device="cpu")
+
+
+def test_a_module_without_a_gradient_is_refused_before_a_run() -> None:
+    class Overwriting(nn.Linear):
+        def forward(self, x: Tensor) -> Tensor:
+            # The gradient of tanh needs its result, which is written over.
+            return torch.tanh(super().forward(x)).add_(1.0)
+
+    with pytest.raises(DefinitionError, match="modified by an inplace operation"):
+        module_target(
+            Overwriting(2, 1), nn.MSELoss(reduction="sum"), data=(torch.randn(9, 2), torch.randn(9, 1))
+        )
