@@ -9,9 +9,11 @@ from documentation.catalogues import catalogue_page, configuration_page, limits_
 from documentation.checks import checks_page
 from documentation.citation import citation_page
 from documentation.claims import claims_page
+from documentation.gallery import schemes_page
 from documentation.interfaces import MODULES, commands_page, formats_page, python_page
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "schemes.md": schemes_page,
     "claims.md": claims_page,
     "checks.md": checks_page,
     "catalogue.md": catalogue_page,

@@ -23,6 +23,7 @@ from reports import (
     suites,
     transcripts,
 )
+from reports.gallery import making as gallery
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path("reports")
@@ -153,6 +154,10 @@ def _make_elementary(choice: Choice) -> None:
     elementary.make(HERE)
 
 
+def _make_gallery(choice: Choice) -> None:
+    gallery.make(HERE)
+
+
 def _make_diagnoses(choice: Choice) -> None:
     diagnoses.make(HERE)
 
@@ -201,6 +206,14 @@ _PARTS = (
     _page("vr-resgld", 0.3),
     _page("awsgld", 0.3),
     Part("picture", ("picture.svg",), "chen2015/report.json", 0.1, _make_picture, picture.render),
+    Part(
+        "gallery",
+        tuple(f"gallery/{name}" for name in gallery.FILES),
+        "schemes of the catalogue on a Gaussian posterior and on a double well, exactly; and the ideas of the theory",
+        2,
+        _make_gallery,
+        gallery.render,
+    ),
     Part(
         "calibration",
         tuple(f"calibration/calibration.{kind}" for kind in ("json", "md", "svg")),

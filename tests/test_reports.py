@@ -56,7 +56,9 @@ def test_a_part_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     assert refused.value.code == 2 and "no part pictures; expected one of" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(REPORTS)))
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.suffix != ".pdf"], ids=lambda path: str(path.relative_to(REPORTS))
+)
 def test_no_file_holds_a_path_of_a_machine(path: Path) -> None:
     assert LOCAL.findall(path.read_text(encoding="utf-8")) == []
 
@@ -79,10 +81,10 @@ def rendered(name: str, folder: Path) -> None:
     for made in PARTS[name].makes:
         for path in sorted((REPORTS / made).iterdir()) if made.endswith("/") else [REPORTS / made]:
             again = folder / path.relative_to(REPORTS)
-            assert again.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), path
+            assert again.read_bytes() == path.read_bytes(), path
 
 
-QUICK = ("diagnoses", "pools", "false-alarms", "posteriors", "advised")
+QUICK = ("power", "diagnoses", "pools", "false-alarms", "posteriors", "advised")
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sgverify.evidence import METHODS
 from sgverify.evidence.kill_matrix import JudgedMutant, JudgedScheme, KillMatrix, Trial
@@ -81,6 +83,39 @@ def killing(matrix: KillMatrix) -> float:
     )
 
 
+@dataclass(frozen=True)
+class FamilySummary:
+    """The planted bugs of one family: how many, the cheapest kills by their method, who kills, and who survives.
+
+    `killers` are the checks that name a cheapest kill, with the number of bugs that each is named for, the most frequent first.
+    """
+
+    family: str
+    bugs: int
+    methods: dict[str, int]
+    killers: dict[str, int]
+    survivors: tuple[str, ...]
+
+
+def by_family(matrix: KillMatrix) -> list[FamilySummary]:
+    """A summary of each family, in the order of the matrix."""
+    families: dict[str, list[JudgedMutant]] = {}
+    for item in matrix.mutants:
+        families.setdefault(item.family, []).append(item)
+    return [_summary(family, items) for family, items in families.items()]
+
+
+def _summary(family: str, items: Sequence[JudgedMutant]) -> FamilySummary:
+    kills = [item.cheapest for item in items if item.cheapest is not None]
+    return FamilySummary(
+        family,
+        len(items),
+        {method: sum(kill.method == method for kill in kills) for method in METHODS},
+        dict(Counter(kill.check for kill in kills).most_common()),
+        tuple(item.name for item in items if item.cheapest is None),
+    )
+
+
 def render_kill_matrix(matrix: KillMatrix) -> str:
     """The whole matrix as Markdown; but for the milliseconds, the same matrix gives the same bytes."""
     return "\n".join(_lines(matrix)) + "\n"
@@ -91,6 +126,22 @@ def _lines(matrix: KillMatrix) -> Iterator[str]:
     yield "# Planted bugs and what kills them"
     yield ""
     yield f"Written by `sgverify mutants --out`. {verdict(matrix)}."
+    yield ""
+    yield "## By family"
+    yield ""
+    yield (
+        "How many bugs of each family are killed by which method at the cheapest, and by which checks: a number behind a check is "
+        "that of the bugs for which it is named."
+    )
+    yield ""
+    summaries = by_family(matrix)
+    methods = [method for method in METHODS if any(summary.methods[method] for summary in summaries)]
+    yield from _table(
+        ["family", "bugs", *methods, "killed by", "survivors"],
+        [_summarised(summary, methods) for summary in [*summaries, _summary("all", matrix.mutants)]],
+    )
+    yield ""
+    yield "## Every bug by every check"
     yield ""
     yield (
         "Every check that applies is asked about every bug and about the correct scheme under the same settings; a bug is "
@@ -130,6 +181,17 @@ def _lines(matrix: KillMatrix) -> Iterator[str]:
         ["scheme", "settings", "alarms", "inconclusive"],
         [_correct(item) for item in matrix.correct],
     )
+
+
+def _summarised(summary: FamilySummary, methods: Sequence[str]) -> list[str]:
+    killers = [f"{check} {number}" if number > 1 else check for check, number in summary.killers.items()]
+    return [
+        summary.family,
+        str(summary.bugs),
+        *(str(summary.methods[method] or "") for method in methods),
+        ", ".join(killers),
+        ", ".join(summary.survivors) or "none",
+    ]
 
 
 def _described(item: JudgedMutant) -> list[str]:
