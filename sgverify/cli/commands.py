@@ -102,7 +102,13 @@ def list_(kind: str, json_path: str | None) -> int:
 
 
 @click.command()
-@click.option("--suite", default="chen2015", show_default=True, help="The paper whose claims are judged.")
+@click.option(
+    "--suite",
+    default="chen2015",
+    show_default=True,
+    metavar="PAPER|FILE:NAME",
+    help="The paper whose claims are judged; or a list of schemes and settings in a file of your own.",
+)
 @click.option(
     "--out",
     "folder",
@@ -124,7 +130,9 @@ def list_(kind: str, json_path: str | None) -> int:
 def report(suite: str, folder: str, quick: bool | None, strict: bool, workers: int | None) -> int:
     """Judge every claim of a paper, draw its figures and check its formulas.
 
-    Writes report.json, studies.json, errata.json, index.html, report.md and junit.xml.
+    Writes report.json, studies.json, errata.json, index.html, evidence.html, report.md and junit.xml.
+
+    A suite of your own is a list in a file: references of schemes, or tables with the keys scheme, settings, checks, chains.
 
     \b
     Examples:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from sgverify.cli import output
+from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 
 CONFIG = click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")
@@ -53,3 +54,28 @@ def plot(evidence: Sequence[Evidence], path: str | None) -> None:
         return
     write_rate(drawn, path)
     click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.outcome}: {path}", err=True)
+
+
+HTML = click.option(
+    "--html",
+    "page_path",
+    metavar="FILE.html",
+    help="Write the whole answer as one page that opens from disk.",
+)
+BADGE = click.option(
+    "--badge",
+    "badge_path",
+    metavar="FILE.svg",
+    help="Write the outcome as a small picture: pass, fail or undecided.",
+)
+
+
+def check_written(path: str | None, option: str, *suffixes: str) -> None:
+    """Raise `ConfigurationError`, before any computation, for a file of another kind, or one that cannot be written."""
+    if path is None:
+        return
+    if not path.lower().endswith(suffixes):
+        raise ConfigurationError(
+            f"{option} {path!r}: expected a file that ends in {' or '.join(suffixes)}; name one"
+        )
+    output.check_writable(path, option)

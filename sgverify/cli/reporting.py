@@ -19,21 +19,26 @@ def run_report(
 ) -> int:
     """Judge every case of the suite, build its studies, write the report; what is done is written even after Ctrl-C."""
     from sgverify.papers.errata import check_errata
+    from sgverify.papers.own_suites import load_suite
     from sgverify.papers.paper import publication_of
     from sgverify.papers.studies import build_study, studies_of
     from sgverify.papers.suites import find_suite
     from sgverify.report import counted, counts, prepare_folder, write_report
 
     effort = {True: "quick", False: "full", None: "default"}[quick]
-    cases = find_suite(suite)(effort)
+    own = load_suite(suite) if ":" in suite else None
+    cases = (own or find_suite(suite))(effort)
     if not folder:
         raise ConfigurationError(f"--out {folder!r}: expected a folder; leave it out for {DEFAULT_FOLDER}")
     prepare_folder(folder)
-    names = studies_of(suite)
+    names = () if own else studies_of(suite)
     # Studies first: they take longest, and nothing should wait for the last of them.
     jobs: list[Job] = [(build_study, (name, effort)) for name in names] + [(case.run, ()) for case in cases]
-    jobs.append((check_errata, ((), suite)))
-    titles = [*names, *(case.title for case in cases), "errata"]
+    titles = [*names, *(case.title for case in cases)]
+    last = len(jobs)
+    if own is None:
+        jobs.append((check_errata, ((), suite)))
+        titles.append("errata")
     done: dict[int, Any] = {}
     interrupted = False
     try:
@@ -46,13 +51,13 @@ def run_report(
         interrupted = True
     lost = {number: done.pop(number) for number in sorted(done) if isinstance(done[number], Lost)}
     shown: list[Study] = [done[number] for number in range(len(names)) if number in done]
-    found: list[Evidence] = [
-        item for number in range(len(names), len(jobs) - 1) for item in done.get(number, ())
-    ]
-    formulas: list[Erratum] = done.get(len(jobs) - 1, [])
-    page = write_report(
-        Document(tuple(found), watch.provenance()), folder, shown, formulas, publication_of(suite)
-    )
+    found: list[Evidence] = [item for number in range(len(names), last) for item in done.get(number, ())]
+    formulas: list[Erratum] = done.get(last, [])
+    document = Document(tuple(found), watch.provenance())
+    if own:
+        page = write_report(document, folder, title=own.title)
+    else:
+        page = write_report(document, folder, shown, formulas, publication_of(suite))
     tally = ", ".join(f"{number} {verdict}" for verdict, number in counts(found).items() if number)
     studies = f"; {len(shown)} studies" if shown else ""
     errata = f"; {counted(formulas)}" if formulas else ""

@@ -12,7 +12,7 @@ import click
 from sgverify.cli import output
 from sgverify.cli.baselines import BASELINE, WRITE_BASELINE, Baselines
 from sgverify.cli.github import FORMAT, GITHUB, annotate, annotated_mistakes, refuse_two_on_stdout
-from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
+from sgverify.cli.options import BADGE, CONFIG, HTML, JSON, PLOT, SET, check_plot, check_written, plot
 from sgverify.cli.workers import Call, helpers
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, exit_code
@@ -59,6 +59,8 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
 @WRITE_BASELINE
 @FORMAT
 @PLOT
+@HTML
+@BADGE
 @JSON
 def verify(
     scheme: str,
@@ -72,6 +74,8 @@ def verify(
     written_path: str | None,
     form: str,
     plot_path: str | None,
+    page_path: str | None,
+    badge_path: str | None,
     json_path: str | None,
 ) -> int:
     """Judge SCHEME: a catalogue name, module:attribute, or path/to/file.py:attribute.
@@ -98,6 +102,8 @@ def verify(
     watch = output.Stopwatch()
     output.check_writable(json_path)
     check_plot(plot_path)
+    check_written(page_path, "--html", ".html", ".htm")
+    check_written(badge_path, "--badge", ".svg")
     refuse_two_on_stdout(form, json_path)
     baselines = Baselines.opened(baseline_path, written_path)
     selected = _ids(checks)
@@ -105,7 +111,7 @@ def verify(
     with annotated_mistakes(form, scheme):
         step = load_step(scheme)
     # Points that only illustrate are computed where somebody sees them.
-    brief = json_path is None and plot_path is None
+    brief = json_path is None and plot_path is None and page_path is None
     # Other processes load torch and sympy while this one does; on a terminal the bar stands there before.
     with (
         annotated_mistakes(form, scheme),
@@ -135,6 +141,13 @@ def verify(
     if form == GITHUB:
         annotate(results, compared)
     plot(results, plot_path)
+    if badge_path:
+        results.write_badge(badge_path)
+        click.echo(f"badge: {badge_path}", err=True)
+    if page_path:
+        with output.progress("writing the page"):
+            results.write_page(page_path, watch.provenance())
+        click.echo(f"page: {page_path}", err=True)
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
     return exit_code(results if compared is None else compared.counting)

@@ -5,6 +5,7 @@ configurations under which its claims are judged), `errata/` (its examined formu
 `figures/` or `experiments/` (its figures, recomputed) and `presets.toml` (its printed settings). The folder's `__init__`
 declares these parts in one `PAPER`. `own/` holds the claims of this package itself.
 
-In an order for reading: `paper` (the declaration of a folder), `suites`, `formula` (a printed formula under examination),
-`errata`, `studies`; then `chen2015`, `vr_resgld`, `awsgld`. No module below this room names a paper: cards and presets are data.
+In an order for reading: `paper` (the declaration of a folder), `suites`, `own_suites` (those of a user's file), `formula` (a
+printed formula under examination), `errata`, `studies`; then `chen2015`, `vr_resgld`, `awsgld`. No module below this room names a
+paper: cards and presets are data.
 """

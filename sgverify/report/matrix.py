@@ -50,11 +50,19 @@ class Group:
 
     def answers(self, scheme: str, claim: str) -> tuple[Evidence, ...]:
         """The cell without repeated answers: a proof, for example, is the same under every gradient."""
-        different: dict[tuple[object, ...], Evidence] = {}
-        for item in self.cell(scheme, claim):
-            answer = (item.check, item.verdict, item.refuted, item.method, item.found)
-            different.setdefault(answer, item)
-        return tuple(different.values())
+        return _different(self.cell(scheme, claim))
+
+    def answers_on(self, claim: str) -> tuple[Evidence, ...]:
+        """The evidence on one claim without repeated answers, of whichever scheme."""
+        return _different(item for item in self.evidence if item.claim == claim)
+
+
+def _different(items: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    found: dict[tuple[object, ...], Evidence] = {}
+    for item in items:
+        answer = (item.scheme, item.check, item.verdict, item.refuted, item.method, item.found)
+        found.setdefault(answer, item)
+    return tuple(found.values())
 
 
 def groups(evidence: Iterable[Evidence]) -> list[Group]:

@@ -92,11 +92,13 @@ def write_report(
     studies: Sequence[Study] = (),
     formulas: Sequence[Erratum] = (),
     publication: Publication | None = None,
+    title: str = "",
 ) -> Path:
     """Write report.json, index.html, evidence.html, report.md with its figures, and junit.xml; return the path of index.html.
 
-    The pages name the `publication` that the claims are taken from. Studies and errata are shown on the page and in report.md,
-    and kept in studies.json and errata.json. The JSON comes first, so that nothing computed is lost should a later step fail.
+    The pages name the `publication` that the claims are taken from, or have a `title`. Studies and errata are shown on the page and
+    in report.md, and kept in studies.json and errata.json. The JSON comes first, so that nothing computed is lost should a later
+    step fail.
     Raises UserError when the folder cannot be written.
     """
     folder = prepare_folder(folder)
@@ -113,9 +115,9 @@ def write_report(
         write_atomically(folder / path, svg)
         pictures.setdefault(study, []).append((title, path))
     write_atomically(folder / "report.md", render_markdown(document, shown, formulas, publication, pictures))
-    write_atomically(folder / EVIDENCE, render_evidence(document, formulas, publication))
+    write_atomically(folder / EVIDENCE, render_evidence(document, formulas, publication, title))
     page = folder / INDEX
-    write_atomically(page, render_page(document, shown, formulas, publication))
+    write_atomically(page, render_page(document, shown, formulas, publication, title))
     return page
 
 

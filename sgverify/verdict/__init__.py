@@ -3,7 +3,7 @@
 `answering` has `verify` and `rate`, as users call them, and `notebooks` shows their progress there. `asking` chooses the
 questions: full gradients and minibatches. `findings` are what the evidence says, `lines` prints them as they come in, `untested`
 names the settings that were not tried, `block` lays out the outcome with its cause and mend, and `results` is the object that a
-user gets.
+user gets, `page` its HTML page.
 """
 
 from __future__ import annotations

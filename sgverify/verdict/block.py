@@ -32,6 +32,9 @@ ONE_LINE = ("", "paper")
 """The rows that take no second line: the others say what a user acts on."""
 WITHOUT_MINIBATCHES = ("full", "additive")
 """The gradient estimators that draw no data."""
+UNBOUNDED = 10_000
+"""Columns of a row that no line ends: more than any row has."""
+
 _LABEL = 12
 
 
@@ -51,6 +54,15 @@ class ClosingBlock:
         """PASS, FAIL or UNDECIDED."""
         return whole_outcome(self.evidence).upper()
 
+    @property
+    def finding(self) -> str:
+        """The first line of the block after outcome and scheme, in full."""
+        return "; ".join(self._found())
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The labelled rows under the first line, in full: no line ends them. A row without a label goes with the one before."""
+        return list(self._rows(UNBOUNDED))
+
     def text(self, width: int = WIDEST) -> str:
         """The block, at most `MOST_LINES` lines of at most `width` columns."""
         return "\n".join(self.lines(width))
@@ -58,7 +70,7 @@ class ClosingBlock:
     def lines(self, width: int = WIDEST) -> list[str]:
         """The lines of the block: one for each row, and of the lines that are left the most to the first rows."""
         indent = " " * (len(self.outcome) + 2)
-        rows = [("found", indent, f"{self.outcome}  {self.scheme}: {'; '.join(self._found())}")]
+        rows = [("found", indent, f"{self.outcome}  {self.scheme}: {self.finding}")]
         rows += [
             (label, " " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}") for label, text in self._rows(width)
         ]

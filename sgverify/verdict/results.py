@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.checks.progress import raised_on
+from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UserError
-from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
+from sgverify.evidence import Evidence, Provenance, whole_outcome, write_atomically, write_evidence
 from sgverify.evidence.crash import Crash
 from sgverify.evidence.whole_answer import StoredEdit, WholeAnswer
 from sgverify.report.wording import method_text
@@ -251,6 +252,27 @@ class Results(Sequence[Evidence]):
         """Write evidence and answer as JSON, in the form of `sgverify verify --json FILE`."""
         provenance = Provenance.gather(command="sgverify.verify", seconds=self._seconds)
         write_evidence(path, self._evidence, provenance, self.answer)
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """What was judged: the scheme under each gradient estimator; empty for stored evidence."""
+        return () if self._enquiry is None else self._enquiry.subjects
+
+    def write_page(self, path: str | Path, provenance: Provenance | None = None) -> None:
+        """Write the whole answer as one HTML page that opens from disk: verdict, step, findings, rates, costs, evidence.
+
+        Raises `UserError` where the file cannot be written.
+        """
+        from sgverify.verdict.page import render_answer
+
+        made = provenance or Provenance.gather(command="sgverify.verify", seconds=self._seconds)
+        write_atomically(path, render_answer(self, made, _attempted))
+
+    def write_badge(self, path: str | Path) -> None:
+        """Write the outcome as a badge, an SVG of text. Raises `UserError` where the file cannot be written."""
+        from sgverify.verdict.page import badge_of
+
+        write_atomically(path, badge_of(self))
 
     @property
     def _seconds(self) -> float:

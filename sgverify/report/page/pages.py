@@ -27,12 +27,16 @@ from sgverify.report.text import counts, sampled_together
 
 INDEX, EVIDENCE = "index.html", "evidence.html"
 
+UNTITLED = "Rate conformance report"
+"""The title of a report on claims of no one paper, where none is given."""
+
 
 def render_page(
     document: Document,
     studies: Sequence[Study] = (),
     formulas: Sequence[Erratum] = (),
     publication: Publication | None = None,
+    title: str = "",
 ) -> str:
     """`index.html`: the story, the matrices, figures, studies and errata; its links lead to `evidence.html` beside it.
 
@@ -48,6 +52,7 @@ def render_page(
         .get_template("index.html")
         .render(
             document=document,
+            title=title or UNTITLED,
             evidence_page=EVIDENCE,
             story=story,
             pictures=pictures(pictures_of(story, evidence), studies),
@@ -78,7 +83,10 @@ def render_page(
 
 
 def render_evidence(
-    document: Document, formulas: Sequence[Erratum] = (), publication: Publication | None = None
+    document: Document,
+    formulas: Sequence[Erratum] = (),
+    publication: Publication | None = None,
+    title: str = "",
 ) -> str:
     """`evidence.html`: every claim with its evidence (certificates, points, configurations, the commands that repeat them), and
     the certificates of the errata.
@@ -89,6 +97,7 @@ def render_evidence(
         .get_template("evidence.html")
         .render(
             document=document,
+            title=title,
             evidence_page="",
             publication=publication,
             choices=choices(evidence),

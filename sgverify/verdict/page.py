@@ -1,0 +1,280 @@
+"""The whole answer about one integrator as one HTML page that opens from disk, with nothing from outside."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sgverify.advice.work_precision import work_precision
+from sgverify.checks.subject.subject import Subject
+from sgverify.claims import claims
+from sgverify.errors import NotExpandableError, OutOfReachError, UserError
+from sgverify.evidence import Document, Evidence, Provenance
+from sgverify.evidence.crash import Crash
+from sgverify.exact.readings.formula import formula, text_of
+from sgverify.report.answer import assumed
+from sgverify.report.badge import badge
+from sgverify.report.figures import figures
+from sgverify.report.formulas import in_a_line, with_formulas
+from sgverify.report.matrix import groups
+from sgverify.report.page.environment import environment
+from sgverify.report.page.sections import choices, sections_of_claims
+from sgverify.report.page.story import story_of
+from sgverify.report.panels import description_of, draw_panel
+from sgverify.report.svg import embedded, inline_svg
+from sgverify.report.text import counts, sampled_together
+from sgverify.report.wording import exponent_text, gradient_text
+from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.composites import Composite
+from sgverify.schemes.torch_step import written
+from sgverify.verdict.findings import (
+    MATTERS,
+    Finding,
+    findings_of,
+    folded,
+    gradient_of,
+    matter_of,
+    place_in_lines,
+    said,
+)
+from sgverify.verdict.lines import introduced
+
+if TYPE_CHECKING:
+    from sgverify.verdict.results import Results
+
+HOW = {
+    "exact": "Exact: the biases come from linear equations in exact arithmetic.",
+    "grid": "From transfer operators on grids, whose errors are estimated.",
+}
+
+OF_THE_ORDER = ("local-order", "invariant-order")
+"""The quantities that are orders of the scheme; the first that was answered is shown on its badge."""
+
+
+@dataclass(frozen=True)
+class SourceText:
+    """The Python text of one function of a step, and where it stands."""
+
+    title: str
+    text: str
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    """A finding as a row of the page; `follows` says that it is a consequence of the one above."""
+
+    evidence: tuple[Evidence, ...]
+    said: str
+    gradients: str
+    inside: str
+    follows: bool
+
+    @property
+    def first(self) -> Evidence:
+        """The evidence that is shown for all."""
+        return self.evidence[0]
+
+
+def badge_of(results: Results) -> str:
+    """The outcome, with the order that was found, as SVG."""
+    return badge(results.verdict.scheme, results.outcome, _order(results))
+
+
+def render_answer(
+    results: Results,
+    provenance: Provenance,
+    attempted: Callable[[Callable[[], Any]], Any],
+) -> str:
+    """The page: verdict, step, findings, claims, rates, cost, what was not tested, evidence.
+
+    `attempted` answers a question or returns the `Crash` that it ended with: a picture that cannot be drawn ends no page.
+    """
+    from markupsafe import Markup
+
+    verdict, evidence = results.verdict, tuple(results)
+    subject = verdict.subject
+    parts = [part for part in groups(evidence) if part.judged]
+    judged = dict.fromkeys(claim for part in parts for claim in part.judged)
+    step = None if subject is None else _asked(subject)
+    values: dict[str, Any] = {
+        "document": Document(evidence, provenance),
+        "outcome": verdict.outcome,
+        "scheme": verdict.scheme,
+        "introduction": introduced(verdict.scheme, step).partition(": ")[2] if step else "",
+        "summary": getattr(step, "summary", ""),
+        "badge": Markup(badge_of(results)),
+        "finding": verdict.finding,
+        "rows": _grouped(verdict.rows()),
+        "counts": counts(evidence),
+        "choices": choices(evidence),
+        "equations": None if subject is None else attempted(lambda: _printed(subject)),
+        "sources": [] if step is None else list(_sources(step)),
+        "findings": list(_findings(results)),
+        "sampled": sampled_together(evidence),
+        "story": story_of(evidence),
+        "columns": [with_formulas(part.title) for part in parts],
+        "cells": [(id, [part.answers_on(id) for part in parts]) for id in judged],
+        "figures": [
+            {
+                "title": f"{figure.title}: {figure.group[:1].lower()}{figure.group[1:]}",
+                "svg": Markup(inline_svg(figure, f"f{number}")),
+            }
+            for number, figure in enumerate(figures(evidence), start=1)
+        ],
+        "costs": [] if subject is None else list(_costs(results, attempted)),
+        "bias": [(kind, size.lines()) for kind, size in results.how_large.items()],
+        "untested": verdict.untested,
+        "assumed": assumed(evidence),
+        "sections": sections_of_claims(evidence),
+        "titles": {item.id: part.title for part in groups(evidence) for item in part.evidence},
+        "cards": claims(),
+    }
+    if isinstance(values["equations"], Crash):
+        values["equations"] = None
+    return str(environment().get_template("integrator.html").render(contents=_contents(values), **values))
+
+
+def _contents(values: dict[str, Any]) -> list[tuple[str, str]]:
+    """The sections of the page, those that have something in them."""
+    named = (
+        ("step", "The step", values["equations"] or values["sources"]),
+        ("findings", "Findings", True),
+        ("claims", "Claims of papers", values["story"].rows),
+        ("matrix", "Claim by gradient", len(values["columns"]) > 1),
+        ("rates", "Rates", values["figures"]),
+        ("cost", "What an error costs", True),
+        ("bias", "How large the bias is", values["bias"]),
+        ("untested", "What was not tested", True),
+        ("evidence", "Evidence", True),
+        ("provenance", "Provenance", True),
+    )
+    return [(anchor, title) for anchor, title, shown in named if shown]
+
+
+def _grouped(rows: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """The rows of the block: one without a label, and one with the label before, go with that before."""
+    found: list[tuple[str, list[str]]] = []
+    for label, text in rows:
+        if found and label in ("", found[-1][0]):
+            found[-1][1].append(text)
+        else:
+            found.append((label, [text]))
+    return found
+
+
+def _asked(subject: Subject) -> Scheme | TorchStep | Composite:
+    """What was asked about: the composite, where there is one."""
+    return subject.composite or subject.scheme
+
+
+def _order(results: Results) -> str | None:
+    """The order of the scheme that was asked about, as found; None where none was."""
+    own = [item for item in results if item.scheme == results.verdict.scheme and item.outcome != "refuted"]
+    found = [item.found.exponent for check in OF_THE_ORDER for item in own if item.check == check]
+    return next((exponent_text(exponent) for exponent in found if exponent is not None), None)
+
+
+def _printed(subject: Subject) -> str | None:
+    """The printed formula of the scheme; None for torch code, which has none."""
+    if subject.black_box:
+        return None
+    try:
+        return formula(subject.scheme)
+    except NotExpandableError:
+        return None
+
+
+def _sources(step: Scheme | TorchStep | Composite) -> Iterator[SourceText]:
+    """The Python text of the step: of a splitting its letters, in the order of its word."""
+    if isinstance(step, Composite):
+        yield from _sources(step.scheme)
+        return
+    if isinstance(step, TorchStep):
+        functions = [(step.name, written(step.function))]
+    elif step.word is None:
+        functions = [(step.name, step.function)]
+    else:
+        letters = step.word.alphabet.letters
+        shares = ", ".join(map(str, step.word.shares))
+        yield SourceText("The word, with the shares of the step", f"{step.word.text}\n{shares}")
+        functions = [(f"letter {name}", letters[name].function) for name in dict.fromkeys(step.word.text)]
+    for title, function in functions:
+        found = _source(title, inspect.unwrap(function))
+        if found is not None:
+            yield found
+
+
+def _source(title: str, function: Any) -> SourceText | None:
+    made = text_of(function)
+    if made is not None:
+        return SourceText(title, made)
+    try:
+        lines, first = inspect.getsourcelines(function)
+        file = Path(inspect.getsourcefile(function) or "")
+    except (OSError, TypeError):
+        return None
+    return SourceText(title, inspect.cleandoc("".join(lines)), f"{file.name}:{first}" if file.name else "")
+
+
+def _findings(results: Results) -> Iterator[tuple[str, list[FindingRow]]]:
+    """The three groups of findings, failures before their consequences."""
+    for matter, question in MATTERS.items():
+        asked = sorted(
+            (item for item in results if matter_of(item) == matter),
+            key=lambda item: place_in_lines(item.check),
+        )
+        found = folded(findings_of(asked))
+        rows = [
+            _row(finding, results.verdict.scheme, number > 0)
+            for cause in found
+            for number, finding in enumerate((cause, *cause.consequences))
+        ]
+        if rows:
+            yield question, rows
+
+
+def _row(finding: Finding, asked: str, follows: bool) -> FindingRow:
+    kinds = ", ".join(dict.fromkeys(map(gradient_of, finding.evidence)))
+    inside = "" if finding.first.scheme == asked else f"{finding.first.scheme} "
+    return FindingRow(finding.evidence, said(finding.first), kinds, inside, follows)
+
+
+def _costs(results: Results, attempted: Callable[[Callable[[], Any]], Any]) -> Iterator[dict[str, Any]]:
+    """Work and precision under each gradient estimator that was judged; the reason where nothing can be compared."""
+    from markupsafe import Markup
+
+    for number, subject in enumerate(results.subjects, start=1):
+        gradient = gradient_text(subject.configuration.model_dump())
+        found = attempted(lambda subject=subject: _compared(subject))
+        if isinstance(found, (str, Crash)):
+            why = found if isinstance(found, str) else f"{found.exception} ({found.place})"
+            yield {"gradient": gradient, "why": why}
+            continue
+        panel = found.panel
+        places = {series.label: place for place, series in enumerate(panel.series)}
+        svg = embedded(
+            draw_panel(panel, places), f"w{number}", in_a_line(panel.title), in_a_line(description_of(panel))
+        )
+        yield {
+            "gradient": gradient,
+            "why": "",
+            "panel": panel,
+            "table": found.table,
+            "svg": Markup(svg),
+            "how": HOW[found.method],
+            "left_out": found.left_out,
+        }
+
+
+def _compared(subject: Subject) -> Any:
+    try:
+        return work_precision(subject)
+    except (OutOfReachError, UserError) as why:
+        return str(why)
+
+
+__all__ = ["badge_of", "render_answer"]
