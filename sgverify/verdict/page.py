@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgverify.advice.work_precision import work_precision
+from sgverify.advice.work_precision import WorkPrecision, work_precision
 from sgverify.checks.subject.subject import Subject
 from sgverify.claims import claims
 from sgverify.errors import NotExpandableError, OutOfReachError, UserError
@@ -30,6 +31,7 @@ from sgverify.report.wording import exponent_text, gradient_text
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.torch_step import written
+from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import (
     MATTERS,
     Finding,
@@ -43,7 +45,7 @@ from sgverify.verdict.findings import (
 from sgverify.verdict.lines import introduced
 
 if TYPE_CHECKING:
-    from sgverify.verdict.results import Results
+    from sgverify.advice.size import HowLarge
 
 HOW = {
     "exact": "Exact: the biases come from linear equations in exact arithmetic.",
@@ -79,24 +81,26 @@ class FindingRow:
         return self.evidence[0]
 
 
-def badge_of(results: Results) -> str:
+def badge_of(verdict: ClosingBlock) -> str:
     """The outcome, with the order that was found, as SVG."""
-    return badge(results.verdict.scheme, results.outcome, _order(results))
+    return badge(verdict.scheme, verdict.outcome.lower(), _order(verdict))
 
 
 def render_answer(
-    results: Results,
+    verdict: ClosingBlock,
+    subjects: Sequence[Subject],
+    how_large: Mapping[str, HowLarge],
     provenance: Provenance,
     attempted: Callable[[Callable[[], Any]], Any],
 ) -> str:
     """The page: verdict, step, findings, claims, rates, cost, what was not tested, evidence.
 
-    `attempted` answers a question or returns the `Crash` that it ended with: a picture that cannot be drawn ends no page.
+    `subjects` are the scheme under each gradient estimator that was judged, `how_large` its biases by estimator. `attempted`
+    answers a question or returns the `Crash` that it ended with: a picture that cannot be drawn ends no page.
     """
     from markupsafe import Markup
 
-    verdict, evidence = results.verdict, tuple(results)
-    subject = verdict.subject
+    evidence, subject = verdict.evidence, verdict.subject
     parts = [part for part in groups(evidence) if part.judged]
     judged = dict.fromkeys(claim for part in parts for claim in part.judged)
     step = None if subject is None else _asked(subject)
@@ -106,14 +110,14 @@ def render_answer(
         "scheme": verdict.scheme,
         "introduction": introduced(verdict.scheme, step).partition(": ")[2] if step else "",
         "summary": getattr(step, "summary", ""),
-        "badge": Markup(badge_of(results)),
+        "badge": Markup(badge_of(verdict)),
         "finding": verdict.finding,
         "rows": _grouped(verdict.rows()),
         "counts": counts(evidence),
         "choices": choices(evidence),
-        "equations": None if subject is None else attempted(lambda: _printed(subject)),
+        "equations": None if subject is None else attempted(partial(_printed, subject)),
         "sources": [] if step is None else list(_sources(step)),
-        "findings": list(_findings(results)),
+        "findings": list(_findings(verdict)),
         "sampled": sampled_together(evidence),
         "story": story_of(evidence),
         "columns": [with_formulas(part.title) for part in parts],
@@ -125,8 +129,8 @@ def render_answer(
             }
             for number, figure in enumerate(figures(evidence), start=1)
         ],
-        "costs": [] if subject is None else list(_costs(results, attempted)),
-        "bias": [(kind, size.lines()) for kind, size in results.how_large.items()],
+        "costs": list(_costs(subjects, attempted)),
+        "bias": [(kind, size.lines()) for kind, size in how_large.items()],
         "untested": verdict.untested,
         "assumed": assumed(evidence),
         "sections": sections_of_claims(evidence),
@@ -171,9 +175,9 @@ def _asked(subject: Subject) -> Scheme | TorchStep | Composite:
     return subject.composite or subject.scheme
 
 
-def _order(results: Results) -> str | None:
+def _order(verdict: ClosingBlock) -> str | None:
     """The order of the scheme that was asked about, as found; None where none was."""
-    own = [item for item in results if item.scheme == results.verdict.scheme and item.outcome != "refuted"]
+    own = [item for item in verdict.evidence if item.scheme == verdict.scheme and item.outcome != "refuted"]
     found = [item.found.exponent for check in OF_THE_ORDER for item in own if item.check == check]
     return next((exponent_text(exponent) for exponent in found if exponent is not None), None)
 
@@ -220,16 +224,16 @@ def _source(title: str, function: Any) -> SourceText | None:
     return SourceText(title, inspect.cleandoc("".join(lines)), f"{file.name}:{first}" if file.name else "")
 
 
-def _findings(results: Results) -> Iterator[tuple[str, list[FindingRow]]]:
+def _findings(verdict: ClosingBlock) -> Iterator[tuple[str, list[FindingRow]]]:
     """The three groups of findings, failures before their consequences."""
     for matter, question in MATTERS.items():
         asked = sorted(
-            (item for item in results if matter_of(item) == matter),
+            (item for item in verdict.evidence if matter_of(item) == matter),
             key=lambda item: place_in_lines(item.check),
         )
         found = folded(findings_of(asked))
         rows = [
-            _row(finding, results.verdict.scheme, number > 0)
+            _row(finding, verdict.scheme, number > 0)
             for cause in found
             for number, finding in enumerate((cause, *cause.consequences))
         ]
@@ -243,13 +247,15 @@ def _row(finding: Finding, asked: str, follows: bool) -> FindingRow:
     return FindingRow(finding.evidence, said(finding.first), kinds, inside, follows)
 
 
-def _costs(results: Results, attempted: Callable[[Callable[[], Any]], Any]) -> Iterator[dict[str, Any]]:
+def _costs(
+    subjects: Sequence[Subject], attempted: Callable[[Callable[[], Any]], Any]
+) -> Iterator[dict[str, Any]]:
     """Work and precision under each gradient estimator that was judged; the reason where nothing can be compared."""
     from markupsafe import Markup
 
-    for number, subject in enumerate(results.subjects, start=1):
+    for number, subject in enumerate(subjects, start=1):
         gradient = gradient_text(subject.configuration.model_dump())
-        found = attempted(lambda subject=subject: _compared(subject))
+        found = attempted(partial(_compared, subject))
         if isinstance(found, (str, Crash)):
             why = found if isinstance(found, str) else f"{found.exception} ({found.place})"
             yield {"gradient": gradient, "why": why}
@@ -270,7 +276,8 @@ def _costs(results: Results, attempted: Callable[[Callable[[], Any]], Any]) -> I
         }
 
 
-def _compared(subject: Subject) -> Any:
+def _compared(subject: Subject) -> WorkPrecision | str:
+    """The curves, or the reason why there are none."""
     try:
         return work_precision(subject)
     except (OutOfReachError, UserError) as why:

@@ -266,13 +266,14 @@ class Results(Sequence[Evidence]):
         from sgverify.verdict.page import render_answer
 
         made = provenance or Provenance.gather(command="sgverify.verify", seconds=self._seconds)
-        write_atomically(path, render_answer(self, made, _attempted))
+        page = render_answer(self.verdict, self.subjects, self.how_large, made, _attempted)
+        write_atomically(path, page)
 
     def write_badge(self, path: str | Path) -> None:
         """Write the outcome as a badge, an SVG of text. Raises `UserError` where the file cannot be written."""
         from sgverify.verdict.page import badge_of
 
-        write_atomically(path, badge_of(self))
+        write_atomically(path, badge_of(self.verdict))
 
     @property
     def _seconds(self) -> float:
