@@ -110,10 +110,10 @@ def write_report(
     write_atomically(folder / "junit.xml", render_junit(document))
     shown = [*studies, *sampled_beside_exact(document.evidence)]
     pictures: dict[str, list[tuple[str, str]]] = {}
-    for study, title, path, svg in figure_files(document.evidence, shown, formulas):
+    for study, named, path, svg in figure_files(document.evidence, shown, formulas):
         (folder / path).parent.mkdir(exist_ok=True)
         write_atomically(folder / path, svg)
-        pictures.setdefault(study, []).append((title, path))
+        pictures.setdefault(study, []).append((named, path))
     write_atomically(folder / "report.md", render_markdown(document, shown, formulas, publication, pictures))
     write_atomically(folder / EVIDENCE, render_evidence(document, formulas, publication, title))
     page = folder / INDEX
