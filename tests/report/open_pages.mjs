@@ -80,7 +80,7 @@ async function filtered(page) {
     left[`${name} amiss`] = wrong;
     await page.select(`.tools select[name="${name}"]`, "");
   }
-  await page.type(".tools input[type=search]", "theta^2");
+  await page.type(".tools input[type=search]", "eta");
   left.search = await shown(page);
   await page.click(".tools button[type=reset]");
   await page.waitForFunction(() => !document.querySelector(".tools input[type=search]").value);
