@@ -55,7 +55,7 @@ def memory_limit(
     """E phi(theta) under the limit as h goes to 0, in one dimension and with full gradients.
 
     `phi` takes and returns nodes, shape (n,). Raises `OutOfReachError` where the memory depends on draws or does not
-    forget, or the density has no end.
+    forget, where theta moves by the memory itself, or the density has no end.
     """
     _check_reach(scheme, target)
     centre = float(target.location_float64(temperature)[0])
@@ -149,6 +149,12 @@ class _Reading:
         """V* at every node by Aitken's process, exact where the memory is linear, and the share of a displacement that remains."""
         still, moved = (0.0,) * self._draws, (1.0,) * self._draws
         memory = tuple(np.ones_like(self._nodes) for _ in self._bound.definition.memory)
+        # A momentum, of the size of sqrt(h) like the noise that it hands on: one step then holds a part of the noise of many, and
+        # what a step does at V* is neither the drift nor the diffusion of the limit.
+        if not _near(self.step(memory, 0.0, still)[0], self._nodes):
+            raise OutOfReachError(
+                "theta moves by the memory itself, which hands on the draws of earlier steps"
+            )
         for _ in range(ROUNDS):
             first = self.step(memory, 0.0, still)[1:]
             if any(

@@ -11,7 +11,7 @@ from sgverify.errors import OutOfReachError
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
 from sgverify.samplers import Settings, fixed, sample
-from sgverify.schemes import Scheme, find_scheme
+from sgverify.schemes import Scheme, find_scheme, langevin, scheme, sqrt
 from sgverify.strategies.schemes import averaged_noise
 from sgverify.targets import build_target, parse_observable
 from tests.zoo.schemes import adams
@@ -96,3 +96,31 @@ def test_a_preconditioner_that_is_taken_as_a_number_hurts_no_more() -> None:
     harmless = plant(find_scheme("psgld-0.9-1"), "sqrt(V1)", "0*V1")
     assert memory_limit(harmless, PLAIN, square, 1.0).average == pytest.approx(1, abs=1e-6)
     assert equilibrated_step(harmless, PLAIN, 1.0).share < 1e-7
+
+
+@scheme(langevin, memory={"m": lambda theta: 0 * theta})
+def heavy_ball(theta, m, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    m = 0.9 * m - 0.1 * h * grad(theta) + 0.1 * sqrt(2 * T * h) * noise()
+    return theta + m, m
+
+
+@scheme(langevin, memory={"m": lambda theta: 0 * theta, "v": lambda theta: 0 * theta})
+def preconditioned_heavy_ball(theta, m, v, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    g = grad(theta)
+    v = 0.99 * v + 0.01 * g * g
+    G = 1 / (1 + h * sqrt(v))
+    m = 0.9 * m - 0.1 * h * G * g + 0.1 * sqrt(2 * T * h * G) * noise()
+    return theta + m, m, v
+
+
+@pytest.mark.parametrize("moved", [heavy_ball, preconditioned_heavy_ball])
+def test_a_momentum_in_the_memory_is_not_read_from_one_step(moved: Scheme) -> None:
+    """One step holds a hundredth of the noise that ten of them leave: the limit has all of it, and no answer may say otherwise."""
+    for asked in (
+        lambda: equilibrated_step(moved, PLAIN, 1.0),
+        lambda: memory_limit(moved, PLAIN, square, 1.0),
+    ):
+        with pytest.raises(OutOfReachError, match="theta moves by the memory itself"):
+            asked()
+    found = verify(moved, checks=["local-order"])
+    assert not [item.reason for item in found if item.outcome == "fail"]
