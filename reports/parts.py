@@ -105,7 +105,7 @@ def _make_page(suite: str, choice: Choice) -> None:
 
 
 def _make_picture(choice: Choice) -> None:
-    picture.render(HERE)
+    picture.make(HERE)
 
 
 def _make_false_alarms(choice: Choice) -> None:
@@ -205,7 +205,14 @@ _PARTS = (
     _page("chen2015", 1),
     _page("vr-resgld", 0.3),
     _page("awsgld", 0.3),
-    Part("picture", ("picture.svg",), "chen2015/report.json", 0.1, _make_picture, picture.render),
+    Part(
+        "picture",
+        ("picture.json", "picture.svg"),
+        "settings of chen2015/report.json, one range of steps",
+        0.1,
+        _make_picture,
+        picture.render,
+    ),
     Part(
         "gallery",
         tuple(f"gallery/{name}" for name in gallery.FILES),

@@ -140,8 +140,8 @@ def measured(scheme: str, gradient: Mapping[str, Any]) -> dict[str, Any]:
     try:
         coefficients = average.answers.expansion
         limit = average.limit
-    except (OutOfReachError, NotAffineError) as error:
-        return {**row, "why": str(error)}
+    except (OutOfReachError, NotAffineError) as unknown:
+        return {**row, "why": str(unknown)}
     order = next((k for k, value in enumerate(coefficients.values) if value), None)
     error = TOLERANCE * average.truth
     step = average.cheapest(error)
