@@ -40,6 +40,8 @@ def test_the_first_command_ends_in_the_report(tmp_path: Path):
     assert result.returncode == 0, result.stderr
     assert {path.name for path in (tmp_path / "sgverify-report").iterdir()} == {
         "errata.json",
+        "evidence.html",
+        "figures",
         "index.html",
         "junit.xml",
         "report.json",

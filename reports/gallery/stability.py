@@ -11,7 +11,7 @@ from sgverify.exact.affine.stability import spectral_radii, stability_limit
 from sgverify.schemes import find_scheme
 
 DRAWN = ("sghmc-euler", "sghmc-euler-explicit", "sghmc-aboba", "sghmc-baoab", "sghmc-oabao", "sghmc-ubu")
-"""Schemes with a momentum whose regions differ; OBABO, BAOAB and NOGIN have the same, which a test recomputes."""
+"""Schemes with a momentum whose regions differ; OBABO, BAOAB and NOGIN share one."""
 
 FRICTIONS = tuple(float(f"{value:.4g}") for value in np.geomspace(0.05, 20, 40))
 STEPS = tuple(float(f"{value:.4g}") for value in np.geomspace(0.05, 20, 60))

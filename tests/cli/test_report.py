@@ -13,7 +13,16 @@ from sgverify.papers.chen2015.errata import generators
 from sgverify.papers.suites import SuiteCase
 from tests.cli.conftest import Call
 
-FILES = {"report.json", "index.html", "report.md", "junit.xml", "studies.json", "errata.json"}
+FILES = {
+    "errata.json",
+    "evidence.html",
+    "figures",
+    "index.html",
+    "junit.xml",
+    "report.json",
+    "report.md",
+    "studies.json",
+}
 STUDY = "chen2015/figure-0"
 
 GOOD = (
