@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -33,6 +34,10 @@ ALIASES = {
 """Common names in papers for the most used keys."""
 
 _LEAD = re.compile(r"^(Value error, |Input should be |(List|String) should have )")
+
+
+_FILE_NAME = re.compile(r"\.[A-Za-z]\w*$")
+"""The end of a text that is the name of a file, and not a number."""
 
 
 def load_configuration(
@@ -219,6 +224,8 @@ def _validate(tree: dict[str, Any]) -> Configuration:
         if isinstance(given, str) and given[:1] in ("[", "{"):
             # A value that is no TOML is taken for a bare string; most often a string in a list lacks its quotes.
             mend = f"""words inside of brackets need quotes, as in --set '{key}=["q", "r"]'"""
+        elif key == "target.data" and isinstance(given, str) and _FILE_NAME.search(given):
+            mend = f"target.file names a file, as in --set {shlex.quote(f'target.file={given}')}"
         raise ConfigurationError(f"{key}={given!r}: expected {expected}; {mend}") from None
 
 
