@@ -113,7 +113,11 @@ class ClosingBlock:
         law = self._of("invariant-order")
         if law is not None and law.outcome == "pass":
             how = "proved, with full gradients" if law.method == "proof" else "found"
-            yield f"order {exponent_text(law.found.exponent)} of the invariant law {how}"
+            if law.found.exponent is None:
+                # Bounded from below, as by the sizes of a bias that is seen to vanish: the stated order is what holds.
+                yield f"the stated order {exponent_text(law.predicted.exponent)} of the invariant law holds"
+            else:
+                yield f"order {exponent_text(law.found.exponent)} of the invariant law {how}"
         constants = [f"{constant} ({kind})" for kind, constant in self._constants().items()]
         if constants:
             yield f"bias of {self._observable} ~ {', '.join(constants)}"
