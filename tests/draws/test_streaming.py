@@ -24,6 +24,7 @@ from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling, memory, streaming
 from sgverify.draws.streaming import DrawStore
 from sgverify.errors import ConfigurationError
+from sgverify.samplers.fused import driver
 from sgverify.samplers.run.recording import Draws, record
 from sgverify.samplers.run.run import Ensemble
 
@@ -155,6 +156,8 @@ def test_ctrl_c_leaves_the_draws_so_far(
     small_parts: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "PART", 2000)
+    # Blocks shorter than the run, also by a kernel whose text an earlier run in this process has proved.
+    monkeypatch.setattr(driver, "_LONGEST", 16)
     whole, honest = sgverify.sample("sgld-euler", **FEW), DrawStore.take
 
     def pressed(self: DrawStore, draws: Draws) -> None:

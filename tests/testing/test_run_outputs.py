@@ -85,6 +85,7 @@ def test_the_page_of_a_run_with_failures(suite: Path, run: Run) -> None:
     result.assert_outcomes(passed=1, failed=1, skipped=2)
     page = suite / "site" / "page"
     assert sorted(path.name for path in page.iterdir()) == [
+        "evidence.html",
         "index.html",
         "junit.xml",
         "report.json",

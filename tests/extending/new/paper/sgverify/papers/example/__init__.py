@@ -3,11 +3,12 @@
 `cards` (its claim), `suite`, `errata`.
 """
 
+from sgverify.claims.publication import Publication
 from sgverify.papers.paper import Paper
 
 PAPER = Paper(
     id="example",
-    year=1999,
+    publication=Publication("An example", ("A. Author",), 1999),
     folder="example",
     suite="suite:suite",
     errata=("errata.variance",),
