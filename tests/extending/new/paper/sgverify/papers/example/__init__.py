@@ -8,7 +8,7 @@ from sgverify.papers.paper import Paper
 
 PAPER = Paper(
     id="example",
-    publication=Publication("An example", ("A. Author",), 1999),
+    publication=Publication(title="An example", authors=("A. Author",), year=1999),
     folder="example",
     suite="suite:suite",
     errata=("errata.variance",),
