@@ -1,0 +1,105 @@
+"""How does a command answer its tasks: what a store has is taken from there, the rest is computed on several processes and kept?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sgverify.campaigns.batches import Lost
+from sgverify.campaigns.engines import LocalProcesses
+from sgverify.campaigns.processes import default_workers
+from sgverify.campaigns.tasks import Task, answered
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import StoreChoice
+from sgverify.evidence.provenance import Provenance, ReusedAnswers
+
+if TYPE_CHECKING:
+    from sgverify.store import ContentKey, Store
+
+MOST = 5
+"""The most messages of a store that are printed; of more, their number."""
+
+
+@dataclass
+class TaskAnswers:
+    """What came of the tasks of a command, by their numbers: answers, and the `lost` tasks, which failed.
+
+    `interrupted`: Ctrl-C ended the run. `reused` says what was in the store; None where nothing was.
+    """
+
+    found: dict[int, Any] = field(default_factory=dict)
+    lost: dict[int, Lost] = field(default_factory=dict)
+    interrupted: bool = False
+    reused: ReusedAnswers | None = None
+
+    def made_by(self, provenance: Provenance) -> Provenance:
+        """The provenance, with what was not computed anew."""
+        return replace(provenance, reused=self.reused)
+
+
+def answers(tasks: Sequence[Task], workers: int | None, choice: StoreChoice, title: str) -> TaskAnswers:
+    """Answer tasks under a progress bar; what the store says of itself goes to stderr. Raises `UserError` for a wrong `--store`."""
+    done = TaskAnswers()
+    store = choice.opened()
+    kept = None if store is None else _OneMessage(store)
+    engine = LocalProcesses(default_workers() if workers is None else workers)
+    try:
+        with output.progress(title) as progress:
+            told = progress.told if progress else None
+            for number, answer in answered(tasks, engine, kept, fresh=choice.fresh, told=told):
+                (done.lost if isinstance(answer, Lost) else done.found)[number] = answer
+    except KeyboardInterrupt:
+        done.interrupted = True
+    done.found = {number: done.found[number] for number in sorted(done.found)}
+    done.lost = {number: done.lost[number] for number in sorted(done.lost)}
+    if store is not None:
+        if store.reused:
+            done.reused = ReusedAnswers(len(store.reused), len(tasks), min(store.reused), max(store.reused))
+            click.echo(f"{done.reused}; --fresh computes them again", err=True)
+        for problem in _few(store.problems):
+            click.echo(problem, err=True)
+        store.close()
+    return done
+
+
+class _OneMessage:
+    """A store that cannot be written any more says so once; the computation goes on, and what it finds is not kept."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._full = store, False
+
+    def find(self, key: ContentKey) -> Any:
+        return self._store.find(key)
+
+    def keep_all(self, answers: Iterable[tuple[ContentKey, Any, float]]) -> int:
+        from sgverify.store import CannotKeepError
+
+        if self._full:
+            return 0
+        try:
+            return self._store.keep_all(answers)
+        except CannotKeepError as error:
+            self._full = True
+            click.echo(str(error), err=True)
+            return 0
+
+
+def _few(problems: Sequence[str]) -> Iterator[str]:
+    yield from problems[:MOST]
+    if len(problems) > MOST:
+        yield f"{len(problems) - MOST} more of this kind"
+
+
+def listed(value: Any) -> Any:
+    """A dataclass, or a list of them, as JSON has it, with lists in place of tuples."""
+    if isinstance(value, list | tuple):
+        return [listed(item) for item in value]
+    if isinstance(value, dict):
+        return {key: listed(item) for key, item in value.items()}
+    return listed(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
+
+
+__all__ = ["TaskAnswers", "answers", "listed"]
