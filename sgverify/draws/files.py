@@ -1,34 +1,61 @@
-"""Draws in files: netCDF or Zarr by the suffix, written whole or not at all."""
+"""Draws in files: netCDF or Zarr by the suffix, written whole or not at all. Is the place free, and has it room?"""
 
 from __future__ import annotations
 
 import os
 import shutil
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from sgverify.draws.netcdf import write_netcdf
 from sgverify.errors import ConfigurationError
+from sgverify.named_files import BESIDE, possible_name
 
-STREAMED = ".zarr"
-"""The suffix of a folder, which is written while the draws are drawn; a netCDF file is written at their end."""
+NETCDF, STREAMED = ".nc", ".zarr"
+"""The suffix of a netCDF file, and that of a folder: both are written while the draws are drawn, the file from a folder beside
+it."""
 
-SUFFIXES = (".nc", STREAMED)
+SUFFIXES = (NETCDF, STREAMED)
+
+PARTIAL = ".partial.zarr"
+"""What is appended to the name of a netCDF file for the folder of draws that it will be written from."""
+
+COPIES = 2.0
+"""The room that a netCDF file needs, in sizes of the draws: the folder is removed after the file is written."""
 
 
-def check_place(place: str | Path, *, force: bool = False) -> Path:
+def partial_of(place: Path) -> Path:
+    """The folder that draws are written to while they are drawn."""
+    return place if place.suffix == STREAMED else place.with_name(place.name + PARTIAL)
+
+
+def check_place(place: str | Path, *, force: bool = False, resume: bool = False) -> Path:
     """Check before sampling that draws can be written to this place. Raises `ConfigurationError`.
 
-    `force` replaces what is there: a netCDF file, or a Zarr folder and nothing else.
+    `force` replaces what is there: a netCDF file, or a Zarr folder and nothing else. `resume` goes on with it.
     """
     path = Path(place)
     given = f"--out {str(place)!r}"
+    if force and resume:
+        raise ConfigurationError(
+            f"{given}: --force starts anew and --resume goes on with what is there; expected one of them"
+        )
     if path.suffix not in SUFFIXES:
         raise ConfigurationError(
             f"{given}: has the suffix {path.suffix!r}; expected .nc (netCDF, one file) or .zarr (a folder); name one of these"
         )
-    folder = path.resolve().parent
+    try:
+        with possible_name(place):
+            folder = path.resolve().parent
+            # A file is written beside it first, under a longer name.
+            path.with_name(path.name + " " * BESIDE).exists()
+    except (OSError, RuntimeError) as error:
+        # Python tells a circle of links by a RuntimeError.
+        why = error.strerror if isinstance(error, OSError) else "its links go in a circle"
+        raise ConfigurationError(
+            f"{given}: cannot be written ({why}); expected a new name; name another"
+        ) from None
     if not folder.is_dir():
         raise ConfigurationError(
             f"{given}: there is no folder {str(folder)!r}; expected one that exists; make it with mkdir -p"
@@ -42,15 +69,58 @@ def check_place(place: str | Path, *, force: bool = False) -> Path:
         raise ConfigurationError(
             f"{given}: is {kind} already; expected a new name, as {path.suffix} is written; name another"
         )
-    if path.exists() and not force:
+    if path.exists() and not force and not resume:
         raise ConfigurationError(
-            f"{given}: is there already; expected a new name; name another, or replace it with --force"
+            f"{given}: is there already; expected a new name; name another, go on with it by --resume, or replace it with --force"
+        )
+    partial = partial_of(path)
+    if partial != path and partial.exists() and not force and not resume:
+        raise ConfigurationError(
+            f"{given}: a run that was stopped has left its draws in {partial.name}; expected a new name; go on with it by "
+            "--resume, or start anew with --force"
         )
     if path.is_dir() and any(path.iterdir()) and not any((path / name).exists() for name in _ZARR):
         raise ConfigurationError(
             f"{given}: is a folder that holds something else than draws, and is not replaced; expected a new name; name another"
         )
     return path
+
+
+def check_room(place: Path, size: int) -> None:
+    """Check before sampling that the disk has room for `size` bytes of draws. Raises `ConfigurationError` with both numbers.
+
+    Compressed draws take less, by a few percent; other processes may take what is free now.
+    """
+    from sgverify.draws.memory import size_text
+
+    folder = place.resolve().parent
+    needed = int(size * COPIES) if place.suffix == NETCDF else size
+    free, mend = (
+        shutil.disk_usage(folder).free,
+        "make room, name a place on another disk, take a larger thinning or fewer steps",
+    )
+    if needed > free:
+        kind = " and, at their end, the netCDF file" if place.suffix == NETCDF else ""
+        raise ConfigurationError(
+            f"--out {str(place)!r}: the draws{kind} take {size_text(needed)}; expected no more than the {size_text(free)} that "
+            f"are free in {str(folder)!r}; {mend}"
+        )
+    limit = _largest_file()
+    if place.suffix == NETCDF and limit is not None and size > limit:
+        raise ConfigurationError(
+            f"--out {str(place)!r}: the draws take {size_text(size)}; expected no more than the {size_text(limit)} to which the "
+            "files of this process are limited (ulimit -f); raise the limit, or name a folder DIR.zarr, which has many small files"
+        )
+
+
+def _largest_file() -> int | None:
+    """The bytes that a file of this process may have; None if there is no limit."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    soft, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+    return None if soft == resource.RLIM_INFINITY else soft
 
 
 def reading_line(place: str | Path) -> str:
@@ -61,28 +131,29 @@ def reading_line(place: str | Path) -> str:
     return f'import xarray; draws = xarray.open_datatree({str(place)!r}, engine="zarr")'
 
 
-def write_draws(
-    draws: Any, place: str | Path, *, force: bool = False, chunks: Mapping[str, Any] | None = None
-) -> Path:
-    """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves the old file.
+def remove_folder(place: Path) -> None:
+    """Remove a folder in one move: no part of it is left under its name, whenever the process is killed."""
+    beside = place.with_name(f".{place.name}.removed")
+    shutil.rmtree(beside, ignore_errors=True)
+    os.replace(place, beside)
+    shutil.rmtree(beside, ignore_errors=True)
 
-    `chunks` are the encodings of a Zarr folder, by group and variable.
-    """
+
+def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
+    """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves the old file."""
     path = check_place(place, force=force)
     beside = path.with_name(f".{path.stem}.{os.getpid()}.part{path.suffix}")
     try:
-        if path.suffix == ".nc":
-            draws.to_netcdf(str(beside), engine="h5netcdf")
+        if path.suffix == NETCDF:
+            write_netcdf(draws, beside)
         else:
             with warnings.catch_warnings():
                 # Where a library of the stack announces what it will change, the reader of a summary cannot act on it.
                 warnings.simplefilter("ignore", FutureWarning)
                 # Format 2 is what every reader of Zarr reads, text and all.
-                draws.to_datatree().to_zarr(
-                    str(beside), mode="w", zarr_format=2, consolidated=True, encoding=dict(chunks or {})
-                )
+                draws.to_datatree().to_zarr(str(beside), mode="w", zarr_format=2, consolidated=True)
             if path.exists():
-                shutil.rmtree(path)
+                remove_folder(path)
         os.replace(beside, path)
     except OSError as error:
         raise ConfigurationError(

@@ -19,7 +19,7 @@ from sgverify.configuration import Configuration
 from sgverify.draws.installed import check_installed
 from sgverify.draws.step_choice import StepChoice
 from sgverify.samplers.own.module_target import ModuleTarget
-from sgverify.samplers.run.recording import Draws
+from sgverify.samplers.run.recorder import Draws
 from sgverify.samplers.run.schedules import Row
 from sgverify.targets import Target
 

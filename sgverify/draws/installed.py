@@ -6,8 +6,8 @@ from importlib.util import find_spec
 
 from sgverify.errors import UserError
 
-EXTRA = ("arviz", "h5netcdf", "xarray", "zarr")
-"""The modules of the extra `draws`; nothing else in the package imports them."""
+EXTRA = ("arviz", "h5netcdf", "numcodecs", "xarray", "zarr")
+"""The modules of the extra `draws`; nothing else in the package imports them. Earlier versions of numcodecs read pickles."""
 
 
 def check_installed() -> None:

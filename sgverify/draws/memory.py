@@ -44,6 +44,14 @@ def available_bytes() -> int | None:
         lines = dict(line.split() for line in (_GROUP / "memory.stat").read_text().splitlines())
         limit, used = (int((_GROUP / name).read_text()) for name in ("memory.max", "memory.current"))
         found.append(limit - used + int(lines["inactive_file"]))
+    with suppress(ImportError, OSError, ValueError, IndexError):
+        import resource
+
+        soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if soft != resource.RLIM_INFINITY:
+            # As of `ulimit -v`: addresses count, whether memory lies behind them or not.
+            pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            found.append(max(0, soft - pages * os.sysconf("SC_PAGE_SIZE")))
     return min(found) if found else None
 
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from numpy.linalg import LinAlgError
+
+from sgverify.advice.closure.gaussian_closure import GaussianClosure
+from sgverify.advice.covariates import covariates_of
 from sgverify.advice.step_bias import StepBias, step_bias
 from sgverify.checks.subject import schedule as schedule_steps
 from sgverify.checks.subject.subject import Subject
@@ -16,16 +22,19 @@ from sgverify.checks.unused_settings import refuse_unused
 from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
-from sgverify.draws.files import STREAMED, check_place, write_draws
+from sgverify.draws.files import STREAMED, check_place
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.installed import check_installed
 from sgverify.draws.memory import check_memory
 from sgverify.draws.step_choice import StepChoice, choose_step
-from sgverify.draws.streaming import DrawStore
+from sgverify.draws.stored.run import KeptRun
+from sgverify.draws.stored.source import DrawSource
+from sgverify.draws.stored.stopping import stoppable
 from sgverify.draws.validated import potential_of, recall, remember, target_of
-from sgverify.errors import ConfigurationError, InstabilityError, UserError
+from sgverify.errors import ConfigurationError, SgverifyError, UserError
 from sgverify.samplers.own.module_target import ModuleTarget
-from sgverify.samplers.run.recording import Draws, bytes_needed, kept_steps, record, uninterrupted
+from sgverify.samplers.run.recorder import Draws, kept_steps
+from sgverify.samplers.run.recording import bytes_needed, record
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed, Power, Row
 from sgverify.samplers.run.settings import Settings
@@ -52,6 +61,8 @@ def sample(
     target: Target | LogDensity | Mapping[str, Any] | None = None,
     energy: bool | None = None,
     out: str | Path | None = None,
+    resume: bool = False,
+    workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
     **overrides: Unpack[SamplingOverrides],
 ) -> InferenceData:
@@ -62,9 +73,11 @@ def sample(
     made in Python, such as `sgverify.module_target` returns, or a function under `sgverify.log_density`.
     `energy=True` records U(theta) of every draw, `energy=False` leaves it out; by default it is recorded where it needs no pass
     over data: on targets without data and on quadratic ones. `progress` is called with the numbers of finished and requested steps.
-    `out` is a file FILE.nc or a folder DIR.zarr that the draws are written to. A folder is written while the draws are drawn: they
-    need not fit into memory, the draws that are returned are read from it on demand, and a process that is killed leaves what was
-    written until then, with the attribute `complete` 0.
+    `out` is a folder DIR.zarr or a file FILE.nc that the draws are written to. They are kept while they are drawn, for a file in
+    the folder FILE.nc.partial.zarr, so that a process that is killed loses some seconds of work at most: `resume=True` goes on to
+    the bits that an undisturbed run has. What is in a folder need not fit into memory, and is read from it on demand. `resume=True`
+    with more `steps` makes a complete run in a folder longer, where the schedule does not depend on their number.
+    `workers` processes draw disjoint chains, which have the same bits for any number of them.
     Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a diverging chain, which
     the attribute `diverged` and the sample statistic `diverging` name.
     Without `schedule.step`, a fixed step is the largest up to the default at which every standard deviation of the draws is
@@ -73,7 +86,7 @@ def sample(
     too narrow, a warning names a better one. The attributes `step_size`, `step_origin` (given, proposed or default), `step_choice`,
     `step_bias` (the relative error of the worst standard deviation, if known) and `step_warning` record it.
     Raises `UserError` if the extra `draws` is not installed, scheme, configuration or target are wrong, the step is unstable, a
-    chain diverges before its first draw, or memory does not suffice for the draws.
+    chain diverges before its first draw, memory or disk does not suffice for the draws, or `resume` meets another run.
 
         draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
         arviz.summary(draws)
@@ -87,7 +100,9 @@ def sample(
     keys: dict[str, Any] = dict(overrides)
     if made is None and target is not None:
         keys["target"] = target
-    streamed = out is not None and check_place(out).suffix == STREAMED
+    if workers < 1:
+        raise ConfigurationError(f"workers={workers!r}: expected at least one process")
+    streamed = out is not None and check_place(out, resume=resume).suffix == STREAMED
     sampling = Sampling.of(
         scheme, load_configuration(config, **keys), target=made, energy=energy, streamed=streamed
     )
@@ -96,7 +111,8 @@ def sample(
         _LOG.warning(line)
     if sampling.note:
         _LOG.info(sampling.note)
-    draws = sampling.draw(progress, out=out)
+    with stoppable(signal.SIGINT) if out is not None else nullcontext() as stop:
+        draws = sampling.draw(progress, out=out, resume=resume, workers=workers, stop=stop, say=_LOG.info)
     if draws.attrs["diverged"]:
         _LOG.warning(f"{draws.attrs['diverged']}: the draws end there; take a smaller schedule.step")
     return draws
@@ -162,15 +178,20 @@ class Sampling:
         command = subject.command("sample", *options) if given is None else ""
         return Sampling(subject, ensemble, energy, command, choice)
 
+    @cached_property
+    def source(self) -> DrawSource:
+        """What draws, without how its step was chosen."""
+        return DrawSource(self.subject, self.ensemble, self.energy, self.row, bool(self.command), self.made)
+
     @property
     def size(self) -> int:
         """The bytes that all draws take up."""
-        return bytes_needed(self.ensemble, energy=self.energy)
+        return self.source.size
 
     @property
     def kept(self) -> int:
         """The number of recorded draws per chain."""
-        return len(kept_steps(self.ensemble))
+        return self.source.kept
 
     @cached_property
     def step_bias(self) -> StepBias | None:
@@ -205,6 +226,28 @@ class Sampling:
         default = self.choice is not None and self.choice.origin == "default"
         return found.warning(default=default, alone=alone)
 
+    @cached_property
+    def covariates(self) -> tuple[str, ...]:
+        """Of a regression whose step is not given: what each coordinate multiplies, and what standardising would spare."""
+        subject = self.subject
+        if self.choice is None or self.choice.origin == "given":
+            return ()
+        target, T = subject.target, float(subject.configuration.temperature)
+        if not target.quadratic and GaussianClosure.why_not(subject) is not None:
+            return ()
+        if target.data is None or subject.configuration.target.file is None:
+            return ()
+        try:
+            covariance = (
+                T * target.covariance_float64()
+                if target.quadratic
+                else GaussianClosure(subject).target_law.covariance
+            )
+        except (SgverifyError, LinAlgError):
+            return ()
+        found = covariates_of(target, covariance, T, subject.configuration.target)
+        return () if found is None else found.lines()
+
     @property
     def note(self) -> str | None:
         """One line if a given step widens the draws by an unknown amount: minibatches do, or weights adapt; else None."""
@@ -227,44 +270,48 @@ class Sampling:
         *,
         out: str | Path | None = None,
         force: bool = False,
+        resume: bool = False,
+        workers: int = 1,
+        stop: Callable[[], bool] | None = None,
+        say: Callable[[str], None] | None = None,
     ) -> Any:
         """Run the chains and return their draws as InferenceData, written to `out`; see `sample`.
 
-        `force` replaces what is there.
+        `force` replaces what is there. `stop` is asked between blocks of steps whether to stop; `say` is told what was not asked
+        for.
         """
-        total = self.ensemble.rows[0].lengths[-1]
+        total = self.source.steps
         told = None if progress is None else (lambda done: progress(done, total))
-        store = None
-        if out is not None and Path(out).suffix == STREAMED:
-            store = DrawStore(out, self._made, force=force)
-        outlet = None if store is None else store.outlet(self.size, self.kept)
-        found = record(self.ensemble, energy=self.energy, progress=told, outlet=outlet)
-        if store is not None and store.started:
-            with uninterrupted(ignored=True):
-                return store.finish(found)
-        if found.diverged and not len(found.numbers):
-            raise InstabilityError(
-                f"{found.diverged[0]} before any draw was kept; expected chains that stay within bounds; take a smaller "
-                f"schedule.step or a start nearer to the target than start={self.subject.configuration.start!r}"
+        if out is not None:
+            kept = KeptRun(self.source, out, force=force, resume=resume, workers=workers, stop=stop, say=say)
+            return kept.draw(told)
+        if resume or workers > 1:
+            raise ConfigurationError(
+                f"{'resume=True' if resume else f'workers={workers}'} without out: expected a file or a folder, in which the "
+                "draws are kept; name one, out='draws.zarr'"
             )
-        draws = self._made(found)
-        if out is not None and len(found.numbers):
-            with uninterrupted(ignored=True):
-                write_draws(draws, out, force=force)
-        return draws
+        found = record(self.ensemble, energy=self.energy, progress=told)
+        if found.diverged and not len(found.numbers):
+            raise self.source.unstable(found.diverged)
+        return self.made(found, self.ensemble.chains)
 
-    def _made(self, found: Draws) -> Any:
-        """InferenceData of some draws, which say by which step they were made."""
-        draws = make_inference_data(
-            found,
+    def made(self, draws: Draws, chains: range) -> Any:
+        """InferenceData of some draws of some chains, which say by which step they were made."""
+        made = make_inference_data(
+            draws,
             self.subject.target,
-            chains=self.ensemble.chains,
+            chains=chains,
             reference=self.subject.reference,
             configuration=self.subject.configuration,
             command=self.command,
         )
-        tell_step(draws, self.ensemble.rows[0], self.choice, self.step_bias, self.warning)
-        return draws
+        tell_step(made, self.row, self.choice, self.step_bias, self.warning)
+        return made
+
+    @property
+    def row(self) -> Row:
+        """The schedule of the run and its number of steps."""
+        return row_of(self.subject)
 
 
 def row_of(subject: Subject) -> Row:

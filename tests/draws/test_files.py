@@ -98,11 +98,11 @@ def test_an_interrupted_write_leaves_what_was_there(
     path = write_draws(draws, tmp_path / "draws.nc")
     before = path.read_bytes()
 
-    def stopped(self: Any, name: str, **options: Any) -> None:
-        Path(name).write_bytes(b"half")
+    def stopped(draws: Any, path: Path) -> None:
+        path.write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(type(draws), "to_netcdf", stopped)
+    monkeypatch.setattr("sgverify.draws.files.write_netcdf", stopped)
     with pytest.raises(KeyboardInterrupt):
         write_draws(draws, path, force=True)
     assert path.read_bytes() == before

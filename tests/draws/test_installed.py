@@ -42,7 +42,7 @@ def test_the_main_job_needs_none_of_them(tmp_path: Path) -> None:
 def test_sample_says_in_one_line_what_to_install(tmp_path: Path) -> None:
     done = run("sys.exit(main(['sample', 'sgld-euler', '--out', 'draws.nc']))", tmp_path)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert "arviz, h5netcdf, xarray, zarr are not installed" in done.stderr
+    assert "arviz, h5netcdf, numcodecs, xarray, zarr are not installed" in done.stderr
     assert done.stderr.rstrip().endswith(MESSAGE)
 
 

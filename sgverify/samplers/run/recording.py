@@ -1,69 +1,109 @@
-"""How are the states of a run recorded as draws?
-
-Memory grows with the number of recorded states alone; with an outlet, which takes them while the run goes on, it does not grow.
-"""
+"""How does a run record its draws, in one go or in parts between which it can be stored?"""
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor
 
-from sgverify.samplers.run.leg import Divergence, Keeping, Room, Statistics
+from sgverify.samplers.run.halting import Halt
+from sgverify.samplers.run.leg import Block, Divergence
+from sgverify.samplers.run.recorder import Draws, Outlet, Recorder, kept_steps, widths_of
 from sgverify.samplers.run.run import Ensemble
-from sgverify.samplers.run.schedules import Cyclical, burn_ins
 from sgverify.samplers.run.settings import one_thread
 
-# The number of draws that are collected on the device before they are moved to the host and their energies computed.
-_TOGETHER = 128
 
-# The states whose energies are computed together, where they are all there.
-_AT_ONCE = 1 << 16
+class DrawRecording:
+    """A run of one row, or of the replicas of one row, that records its draws; `advance` it, store its `halt`, and continue from
+    it.
 
-# The statistics that are recorded in fields of their own: the energy of all data, and the weights.
-_OWN = frozenset({"energy", "log_weight"})
+        first = DrawRecording(ensemble, outlet=outlet)
+        first.advance(seconds=2)
+        first.halt().save("halt.npz")
+        DrawRecording(ensemble, outlet=outlet, halt=Halt.load("halt.npz")).advance()
 
-
-@dataclass(frozen=True, eq=False)
-class Draws:
-    """The states X_l of every chain at l = burn_in + thinning, burn_in + 2 thinning, ...; of replicas, those of the first.
-
-    `numbers`, shape (n,), holds l, without steps in the exploration stage of a cycle; `values` each variable, shape
-    (C, n, d or 1), in the dtype of the run; `energies` U(theta), float64 of shape (C, n), or None; `steps` h_l, shape (n,);
-    `statistics` the composite's statistics of each step, shapes (C, n); `log_weights`, shape (C, n), the logarithms of the
-    draws' weights, None for equal weights. `diverged` names the chains that diverged and the step; the draws end before that
-    step. `reached` is the last step of the run, and `complete` says whether it is the requested one.
+    The draws are those of a run that was left alone, bit for bit, whatever moves the parts: the definition, its tape or a kernel.
     """
 
-    numbers: np.ndarray
-    values: dict[str, np.ndarray] = field(repr=False)
-    energies: np.ndarray | None = field(repr=False)
-    steps: np.ndarray = field(repr=False)
-    statistics: dict[str, np.ndarray] = field(repr=False)
-    log_weights: np.ndarray | None = field(repr=False)
-    diverged: tuple[Divergence, ...]
-    reached: int
-    complete: bool
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        *,
+        energy: bool = True,
+        outlet: Outlet | None = None,
+        halt: Halt | None = None,
+    ) -> None:
+        self._ensemble, self._recorder = ensemble, Recorder(ensemble, energy=energy, outlet=outlet)
+        self._last = ensemble.rows[0].lengths[-1]
+        self._blocks: Iterator[Block] | None = None
+        self._block: Block | None = None
+        self._start = None if halt is None else halt.position(ensemble)
+        self.done = 0
+        self.diverged: tuple[Divergence, ...] = ()
+        if halt is not None:
+            self.done = halt.step
+            self._recorder.take_up(halt.held, halt.step)
 
+    @property
+    def finished(self) -> bool:
+        """Has the run reached its last step, or has a chain diverged?"""
+        return bool(self.diverged) or self.done >= self._last
 
-@dataclass(frozen=True)
-class Outlet:
-    """Where draws go while a run goes on: `take` is called with each part of them, of `at_once` draws of each chain at most.
+    @property
+    def complete(self) -> bool:
+        """Has the run reached its last step, without a chain that diverged?"""
+        return self.done >= self._last and not self.diverged
 
-    A part is handed over too when `seconds` have passed since the last one. The last draws are left to the end of the run.
-    """
+    def advance(
+        self,
+        *,
+        until: int | None = None,
+        seconds: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        """Move on, until the run is finished, step `until` is reached, so many `seconds` have passed or `stop` says so.
 
-    take: Callable[[Draws], None]
-    at_once: int
-    seconds: float = 60.0
+        Time and `stop` are looked at after each block of steps. `progress` is called with the number of finished steps.
+        """
+        started = time.monotonic()
+        if self.finished or (until is not None and self.done >= until):
+            return
+        with one_thread(), torch.no_grad():
+            if self._blocks is None or until is not None:
+                start = self._start if self._block is None else self._position()
+                self._blocks = self._ensemble.blocks(self._recorder, start=start, until=until)
+            for block in self._blocks:
+                self.done, self._block = block.last, block
+                if progress is not None:
+                    progress(self.done)
+                if block.diverged:
+                    self.diverged = tuple(block.diverged.values())
+                    return
+                late = seconds is not None and time.monotonic() - started > seconds
+                if late or (stop is not None and stop()):
+                    break
+            if until is not None and self.done >= until:
+                # These blocks end here; others follow from the same position.
+                self._blocks = None
+
+    def draws(self) -> Draws:
+        """The recorded draws, with an outlet those after its last part; without those at and after a divergence."""
+        done = max(self.done, self._recorder.shown)
+        return self._recorder.draws(self.diverged, done, complete=self.complete)
+
+    def halt(self) -> Halt:
+        """What the run needs to continue after its latest block; not to be asked for after a divergence."""
+        with torch.no_grad():
+            return Halt.of(self._ensemble, self._position(), self._recorder.held())
+
+    def _position(self) -> Any:
+        if self._block is not None:
+            return self._ensemble.position(self._block, ended=True)
+        return self._start or self._ensemble.begin()
 
 
 def record(
@@ -78,260 +118,14 @@ def record(
     `progress` is called with the number of finished steps. Ctrl-C ends the run, and so does the first chain that diverges; the
     draws until then are returned. Raises `ConfigurationError` if burn-in and thinning leave no draw.
     """
-    last = ensemble.rows[0].lengths[-1]
-    recorder = Recorder(ensemble, energy=energy, outlet=outlet)
-    diverged: tuple[Divergence, ...] = ()
-    done = 0
-    with one_thread(), torch.no_grad():
-        try:
-            for block in ensemble.blocks(recorder):
-                done = block.last
-                if progress is not None:
-                    progress(done)
-                if block.diverged:
-                    diverged = tuple(block.diverged.values())
-                    break
-        except KeyboardInterrupt:
-            done = max(done, recorder.shown)
-            return recorder.draws((), done, complete=False)
-        return recorder.draws(diverged, done, complete=done == last and not diverged)
-
-
-def kept_steps(ensemble: Ensemble) -> range:
-    """The numbers l of the steps whose states are recorded."""
-    row, settings = ensemble.rows[0], ensemble.settings
-    (left_out,) = burn_ins([row], settings.burn_in, settings.thinning)
-    return range(left_out + settings.thinning, row.lengths[-1] + 1, settings.thinning)
+    recording = DrawRecording(ensemble, energy=energy, outlet=outlet)
+    with suppress(KeyboardInterrupt):
+        recording.advance(progress=progress)
+    return recording.draws()
 
 
 def bytes_needed(ensemble: Ensemble, *, energy: bool = True) -> int:
     """The memory, in bytes, of the draws of a whole run."""
-    widths = _widths(ensemble)
+    widths = widths_of(ensemble)
     one = sum(widths.values()) * torch.empty(0, dtype=ensemble.dtype).element_size() + (8 if energy else 0)
     return len(kept_steps(ensemble)) * (len(ensemble.chains) * one + 16)
-
-
-@contextmanager
-def uninterrupted(*, ignored: bool = False) -> Iterator[None]:
-    """A context in which Ctrl-C waits until the end, or is ignored: draws are handed over, or written, once and wholly."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    pressed: list[Any] = []
-    before = signal.signal(signal.SIGINT, lambda *given: pressed.append(given))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if pressed and callable(before) and not ignored:
-            before(*pressed[0])
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """The recorded values of one step, on the device of the run."""
-
-    number: int
-    step: float
-    state: tuple[Tensor, ...]
-    statistics: dict[str, Tensor]
-    weights: Tensor | None
-
-
-@dataclass(frozen=True)
-class _Filled:
-    """The number of draws that have been moved to the arrays, and the draws that wait to be moved."""
-
-    count: int
-    waiting: list[_Kept]
-
-
-class Recorder(Keeping):
-    """A run observer that records the states at the steps that count."""
-
-    def __init__(self, ensemble: Ensemble, *, energy: bool = True, outlet: Outlet | None = None) -> None:
-        self._kept, self._hooks, self._state = kept_steps(ensemble), ensemble.hooks, ensemble.scheme.state
-        self._schedule = ensemble.rows[0].schedule
-        # One place more than a part has: the last draw stays here, which a divergence at the next step is said of.
-        size = len(self._kept) if outlet is None else min(len(self._kept), max(1, outlet.at_once) + 1)
-        chains, self._size, self._outlet = len(ensemble.chains), size, outlet
-        self._handed_over = time.monotonic()
-        like = torch.empty(0, dtype=ensemble.dtype).numpy().dtype
-        # The system allocates memory when it is written to: an interrupted run uses no more than its draws need.
-        self._values = {
-            name: np.empty((size, chains, width), like) for name, width in _widths(ensemble).items()
-        }
-        self._energies = np.empty((size, chains)) if energy else None
-        self._energy = ensemble.potential.energy
-        self._statistics: dict[str, np.ndarray] = {}
-        weighted = self._schedule.weighted or (self._hooks is not None and self._hooks.weighted)
-        self._weights = np.empty((size, chains)) if weighted else None
-        self._numbers, self._steps = np.empty(size, np.int64), np.empty(size)
-        self._swaps: Tensor | None = None
-        self._filled = _Filled(0, [])
-        self.shown = 0
-
-    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """Record the state if step `number` counts."""
-        self.shown = number
-        statistics = {} if self._hooks is None else self._recorded()
-        if number not in self._kept or not self._schedule.samples(number):
-            return
-        weights = self._hooks.log_weights()[0] if self._hooks is not None and self._hooks.weighted else None
-        kept = _Kept(
-            number,
-            float(steps[0]),
-            tuple(value[0].clone() for value in state),
-            {name: value.clone() for name, value in statistics.items()},
-            None if weights is None else weights.clone(),
-        )
-        self._swaps = None
-        self._filled.waiting.append(kept)
-        if len(self._filled.waiting) >= min(_TOGETHER, max(1, self._size - 1)):
-            self._move()
-
-    def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
-        """The places in the arrays of the states of these steps that count; of fewer steps, if there are too few places."""
-        self._move()
-        self._hand_over(1)
-        marked = self._marked(number, len(steps))
-        first = self._filled.count
-        places = marked.nonzero()[0][: self._size - first + 1]
-        if len(places) > self._size - first:
-            marked = marked[: places[-1]]
-        place = slice(first, first + int(marked.sum()))
-        held = (self._values.get(name) for name in self._state)
-        return Room(marked, tuple(None if array is None else array[place] for array in held))
-
-    def keep(
-        self, rows: tuple[int, ...], number: int, steps: np.ndarray, statistics: Statistics | None = None
-    ) -> None:
-        """Take over the states that were written there, and record what belongs to them."""
-        (kept,) = self._marked(number, len(steps)).nonzero()
-        first = self._filled.count
-        place = slice(first, first + len(kept))
-        self._numbers[place], self._steps[place] = number + kept, steps[kept, 0]
-        if self._weights is not None:
-            own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
-            given = None if statistics is None else statistics.log_weights
-            self._weights[place] = own if given is None else own + given
-        if statistics is not None:
-            self._keep_statistics(place, statistics)
-        if self._energies is not None:
-            theta, size = self._values[self._state[0]], max(_TOGETHER, _AT_ONCE // self._energies.shape[1])
-            for start in range(first, place.stop, size):
-                part = slice(start, min(start + size, place.stop))
-                self._energies[part] = self._energy(torch.from_numpy(theta[part])).numpy()
-        self._filled, self.shown = _Filled(place.stop, []), number + len(steps) - 1
-
-    def _keep_statistics(self, place: slice, statistics: Statistics) -> None:
-        """Record what a composite says of the states at these places of the arrays; `swaps` are its counts."""
-        values = dict(statistics.values)
-        if statistics.counts is not None:
-            counts, counted = statistics.counts
-            if self._swaps is not None:
-                counts[0] += self._swaps.numpy()
-                counted[0] = True
-            values["swaps"] = counts[:-1], counted[:-1]
-            self._swaps = torch.from_numpy(counts[-1]) if counted[-1] else None
-        for name, (found, there) in values.items():
-            if there.any():
-                self._array(name, found)[place][there] = found[there]
-
-    def _array(self, name: str, like: np.ndarray) -> np.ndarray:
-        """The array of a statistic. One that a step does not report is recorded as NaN or 0."""
-        if name not in self._statistics:
-            empty = np.nan if like.dtype.kind == "f" else 0
-            self._statistics[name] = np.full((self._size, like.shape[-1]), empty, like.dtype)
-        return self._statistics[name]
-
-    def _marked(self, number: int, count: int) -> np.ndarray:
-        """Which of the steps number, ..., number + count - 1 are recorded?"""
-        past = np.arange(number, number + count) - self._kept.start
-        marked = (past >= 0) & (past % self._kept.step == 0)
-        if isinstance(self._schedule, Cyclical):
-            marked &= [self._schedule.samples(n) for n in range(number, number + count)]
-        return marked
-
-    def draws(self, diverged: tuple[Divergence, ...], reached: int, *, complete: bool) -> Draws:
-        """The recorded draws, without those at and after the step at which a chain diverged."""
-        self._move()
-        count = self._filled.count
-        if diverged:
-            count = int(np.searchsorted(self._numbers[:count], min(why.step_number for why in diverged)))
-        return self._first(count, diverged, reached, complete)
-
-    def _first(self, count: int, diverged: tuple[Divergence, ...], reached: int, complete: bool) -> Draws:
-        """The first draws in the arrays."""
-        return Draws(
-            self._numbers[:count],
-            {name: np.moveaxis(value[:count], 0, 1) for name, value in self._values.items()},
-            None if self._energies is None else self._energies[:count].T,
-            self._steps[:count],
-            {name: value[:count].T for name, value in self._statistics.items()},
-            None if self._weights is None else self._weights[:count].T,
-            diverged,
-            reached,
-            complete,
-        )
-
-    def _hand_over(self, more: int) -> None:
-        """Hand all draws but the last to the outlet, if there is no place for `more` draws, or if it is time to."""
-        count, outlet = self._filled.count, self._outlet
-        late = outlet is not None and time.monotonic() - self._handed_over > outlet.seconds
-        if outlet is None or count < 2 or (count + more <= self._size and not late):
-            return
-        with uninterrupted():
-            outlet.take(self._first(count - 1, (), self.shown, False))
-            held = [*self._values.values(), *self._statistics.values(), self._numbers, self._steps]
-            for array in (*held, self._energies, self._weights):
-                if array is not None:
-                    array[0] = array[count - 1]
-            for array in self._statistics.values():
-                array[1:] = np.nan if array.dtype.kind == "f" else 0
-            self._filled = _Filled(1, self._filled.waiting)
-            self._handed_over = time.monotonic()
-
-    def _recorded(self) -> dict[str, Tensor]:
-        """The composite's statistics of this step; `swaps` counts the accepted swaps since the previous draw."""
-        assert self._hooks is not None
-        found = {name: value[0] for name, value in self._hooks.recorded().items() if name not in _OWN}
-        swapped = found.pop("swapped", None)
-        if swapped is not None:
-            now = (swapped != 0).to(torch.int64)
-            self._swaps = now if self._swaps is None else self._swaps + now
-        if self._swaps is not None:
-            found["swaps"] = self._swaps
-        return found
-
-    def _move(self) -> None:
-        """Move the waiting draws to the arrays. An interrupt is safe: a single assignment completes the move."""
-        self._hand_over(len(self._filled.waiting))
-        first, waiting = self._filled.count, list(self._filled.waiting)
-        if not waiting:
-            return
-        place = slice(first, first + len(waiting))
-        self._numbers[place] = [kept.number for kept in waiting]
-        self._steps[place] = [kept.step for kept in waiting]
-        for k, array in enumerate(self._values.values()):
-            stacked = torch.stack([kept.state[k] for kept in waiting])
-            array[place] = stacked.cpu().numpy()
-            if k == 0 and self._energies is not None:
-                self._energies[place] = self._energy(stacked).cpu().numpy()
-        for i, kept in enumerate(waiting, first):
-            for name, value in kept.statistics.items():
-                found = value.cpu().numpy()
-                self._array(name, found)[i] = found
-        if self._weights is not None:
-            own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
-            if waiting[0].weights is not None:
-                weights = torch.stack([kept.weights for kept in waiting if kept.weights is not None])
-                own = own + weights.cpu().numpy()
-            self._weights[place] = own
-        self._filled = _Filled(place.stop, [])
-
-
-def _widths(ensemble: Ensemble) -> dict[str, int]:
-    """The number of coordinates of each variable of the dynamics, in order; the memory of a scheme is not recorded."""
-    shapes = ensemble.scheme.dynamics.shapes.items()
-    return {name: ensemble.target.dim if kind == "vector" else 1 for name, kind in shapes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from sgverify.samplers.run.assembly import Assembly
 from sgverify.samplers.run.leg import (
     Block,
     Divergence,
+    Keeping,
     Leg,
     Position,
     RunObserver,
@@ -27,9 +29,11 @@ from sgverify.samplers.run.leg import (
 )
 from sgverify.samplers.run.schedules import Fixed, step_sizes
 
-# The random numbers of a block: enough to amortise the cost of drawing them, at little memory.
+# The random numbers of a block: enough to amortise the cost of drawing them, at little memory. A block on torch is at most
+# _LONGEST steps and about _SECONDS long: between two blocks progress is told, and a run is stopped or stored.
 _BLOCK = 1 << 19
 _LONGEST = 512
+_SECONDS = 0.5
 
 
 class Ensemble(Assembly):
@@ -61,12 +65,12 @@ class Ensemble(Assembly):
             if self._native is not None:
                 self._native.move_to(now.generators)
 
-    def position(self, block: Block) -> Position:
-        """The position of the run at the end of its latest block."""
+    def position(self, block: Block, *, ended: bool = False) -> Position:
+        """The position of the run at the end of its latest block; with `ended`, rows at their last length are among its rows."""
         kept = [
             i
             for i, row in enumerate(block.rows)
-            if row not in block.diverged and self.rows[row].lengths[-1] > block.last
+            if row not in block.diverged and (ended or self.rows[row].lengths[-1] > block.last)
         ]
         index = torch.tensor(kept, dtype=torch.int64, device=self.device)
         state, carried = (
@@ -86,16 +90,30 @@ class Ensemble(Assembly):
         timed_start = TimedStart() if timed and is_candidate(leg) else None
         moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
         marks = sorted({length for row in leg.rows for length in row.lengths if length < leg.steps.stop})
+        # Draws are stored between two blocks, which therefore are short where steps are slow.
+        paced = timed_start is not None or (
+            isinstance(mover, Stepwise)
+            and isinstance(leg.observer, Keeping)
+            and self._steps_at_once is None
+            and leg.settings.compiled is not True
+        )
+        longest = 1 if paced else mover.length
         state, beyond, h = leg.start, None, None
         while done < leg.steps.stop and beyond is None:
             mark = next((mark for mark in marks if mark > done), leg.steps.stop)
-            longest = mover.length if timed_start is None else min(mover.length, timed_start.length)
+            started = time.perf_counter()
             steps = step_sizes(leg.rows, done, min(longest, mark - done))
             if h is None or moving:
                 h = Constant(steps if moving else steps[:1], leg.clock, passing=moving)
             if timed_start is not None:
                 timed_start.start()
             state, beyond, taken = mover.move(state, done, steps, h)
+            each = (time.perf_counter() - started) / taken
+            longest = (
+                min(mover.length, 2 * longest, int(_SECONDS / max(each, 1e-9)) or 1)
+                if paced
+                else mover.length
+            )
             if timed_start is not None:
                 self._pace = timed_start.stop(taken)
             named = dict(zip(self.scheme.state, state, strict=True))

@@ -10,6 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from sgverify.samplers import GradientChoice, Settings, fixed
+from sgverify.samplers.reading import elementary
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.loading import load_step
 from sgverify.targets import Target
@@ -32,6 +33,12 @@ class Waits(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
+@pytest.fixture(autouse=True)
+def no_building(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Functions in C are made once a process, after some number of calls: of which run, depends on the tests before."""
+    monkeypatch.setattr(elementary, "COMPILED", elementary._Compiled())
+
+
 def ensemble(subject: str, target: Target, *lengths: int, **how: Any) -> Ensemble:
     settings = Settings(**{"chains": 5, "compiled": False, **how})
     found = load_step(subject)
@@ -44,6 +51,11 @@ def waits(subject: str, target: Target, length: int, **how: Any) -> int:
         for _ in run.blocks():
             pass
     return sum(mode.found.values())
+
+
+def waits_of_ten_steps(subject: str, target: Target, **how: Any) -> int:
+    """Of two lengths the difference: what the beginning of a run reads is not of a step. One tape is recorded in each."""
+    return waits(subject, target, 20, **how) - waits(subject, target, 10, **how)
 
 
 IID = {"gradient": GradientChoice("iid", batch=2)}
@@ -61,8 +73,7 @@ AROUND: list[tuple[str, dict[str, Any]]] = [("resgld", IID), ("resghmc", {}), ("
 def test_a_step_waits_for_the_watch_over_divergence_alone(
     subject: str, how: dict[str, Any], posterior: Target
 ) -> None:
-    # Of two lengths the difference: what the beginning of a run reads is not of a step. One tape is recorded in each.
-    assert waits(subject, posterior, 20, **how) - waits(subject, posterior, 10, **how) == 10
+    assert waits_of_ten_steps(subject, posterior, **how) == 10
 
 
 @pytest.mark.parametrize(("subject", "how"), AROUND)
@@ -70,9 +81,7 @@ def test_only_a_swap_waits_once_more_and_that_on_a_processor(
     subject: str, how: dict[str, Any], posterior: Target
 ) -> None:
     # On a processor replica exchange asks whether anything is swapped; an accelerator is not asked.
-    assert waits(subject, posterior, 20, **how) - waits(subject, posterior, 10, **how) == 10 * (
-        2 if subject.startswith("re") else 1
-    )
+    assert waits_of_ten_steps(subject, posterior, **how) == 10 * (2 if subject.startswith("re") else 1)
 
 
 @pytest.mark.parametrize(("subject", "how"), [*CASES, *AROUND])

@@ -1,0 +1,366 @@
+"""The Zarr folder of a run's draws, which several processes write chunks of while readers see the draws so far.
+
+Every array is divided by one grid: `ChunkGrid.draws` draws by `ChunkGrid.chains` chains. A process writes the chunks of its own
+chains alone, each file in one move, into arrays that are planned for the whole run. What readers see is the consolidated metadata:
+the number of draws that all chains have, and the attributes. One process writes it, in one move, after the chunks.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgverify.draws.files import check_place, remove_folder
+from sgverify.draws.inference_data import arviz
+from sgverify.errors import ConfigurationError
+from sgverify.samplers.run.recorder import Draws
+
+PART = 16 << 20
+"""The bytes of draws, of all chains, that a row of chunks holds: what is held in memory, and stored when a run is stopped."""
+
+MOST = 1 << 16
+"""The most draws of a chunk."""
+
+PIECES = 8
+"""The pieces into which the chains of a run of more than one part are divided."""
+
+GROUPS = ("posterior", "sample_stats")
+
+METADATA = ".zmetadata"
+
+
+@dataclass(frozen=True)
+class ChunkGrid:
+    """The grid of a folder: how many draws and how many chains a chunk holds."""
+
+    draws: int
+    chains: int
+
+    @staticmethod
+    def of(size: int, kept: int, chains: int, workers: int) -> ChunkGrid:
+        """The grid for `kept` draws of so many chains that take `size` bytes and are drawn by so many processes."""
+        pieces = max(workers, PIECES if size > PART else 1)
+        return ChunkGrid(max(1, min(MOST, PART * kept // max(1, size))), -(-chains // pieces))
+
+    def cut(self, chains: range, workers: int) -> tuple[range, ...]:
+        """The chains of each of some processes: no two of them write to one chunk. There may be fewer processes than asked for."""
+        pieces = -(-len(chains) // self.chains)
+        count = min(workers, pieces)
+        bounds = [chains.start + self.chains * (pieces * k // count) for k in range(count)] + [chains.stop]
+        return tuple(range(low, high) for low, high in pairwise(bounds))
+
+
+Making = Callable[[Draws, range], Any]
+"""InferenceData of some draws of some chains."""
+
+
+class DrawsFolder:
+    """A folder of draws of `chains`; `made` makes InferenceData of a part. It is there once `create` has made it."""
+
+    def __init__(self, place: Path, chains: range, layout: ChunkGrid, made: Making) -> None:
+        self.place, self.chains, self.layout, self._made = place, chains, layout, made
+        self._opened: dict[str, Any] = {}
+        self._whole: set[str] = set()
+
+    def create(
+        self, like: Draws, planned: int, *, force: bool = False, along: Callable[[Path], None] | None = None
+    ) -> None:
+        """Make the folder in one move, for `planned` draws of the kind of `like`; `along` writes what goes with it."""
+        beside = self.place.with_name(f".{self.place.stem}.part.zarr")
+        # A process that was killed may have left one.
+        shutil.rmtree(beside, ignore_errors=True)
+        made = self._made(like, self.chains)
+        try:
+            with _quietly():
+                tree = made.to_datatree().isel(draw=slice(0, 0))
+                tree.to_zarr(
+                    str(beside), mode="w", zarr_format=2, consolidated=False, encoding=self._chunks(made)
+                )
+            self._plan(beside, planned)
+            self._publish(beside, made, 0)
+            if along is not None:
+                along(beside)
+            check_place(self.place, force=force)
+            if self.place.exists():
+                remove_folder(self.place)
+            os.replace(beside, self.place)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+    def plan(self, planned: int) -> None:
+        """Make room for so many draws, or none for more."""
+        self._plan(self.place, planned)
+        self._opened.clear()
+
+    def write(self, draws: Draws, first: int, chains: range) -> None:
+        """Write draws of some chains from place `first` on, where a part begins; what is of no chain belongs to the first ones.
+
+        Chunks are written whole, whatever is in them: one that a process left damaged is never read.
+        """
+        made = self._made(draws, chains)
+        with _quietly():
+            for group, name, variable in _drawn(made):
+                array = self._array(group, name, variable, first, chains)
+                if array is not None:
+                    axis = variable.dims.index("draw")
+                    count = variable.shape[axis]
+                    most = min(-(-count // self.layout.draws) * self.layout.draws, array.shape[axis] - first)
+                    wide = [(0, most - count if place == axis else 0) for place in range(variable.ndim)]
+                    fill = np.nan if variable.dtype.kind == "f" else 0
+                    values = np.pad(variable.values, wide, constant_values=fill)
+                    array[self._place(variable.dims, first, most, chains)] = values
+
+    def chunks(self, part: int, chains: range) -> Iterator[str]:
+        """The paths of the files that hold a part of these chains, from the folder."""
+        low, high = (
+            -(-(edge - self.chains.start) // self.layout.chains) for edge in (chains.start, chains.stop)
+        )
+        for group, name, dims, grid in self._arrays():
+            if "chain" not in dims and low:
+                continue
+            places = {"draw": range(part, part + 1), "chain": range(low, high)}
+            ranges = [places.get(dim, range(count)) for dim, count in zip(dims, grid, strict=True)]
+            for key in product(*ranges):
+                yield f"{group}/{name}/{'.'.join(map(str, key))}"
+
+    def tidy(self, after: int | None = None) -> None:
+        """Remove what processes that were killed left half written, and the chunks of draws from part `after` on."""
+        for path in list(self.place.glob("**/.*.part")):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        for group, name, dims, _ in self._arrays():
+            for path in (self.place / group / name).iterdir():
+                key = dict(zip(dims, path.name.split("."), strict=False))
+                beyond = after is not None and path.name[0].isdecimal() and int(key["draw"]) >= after
+                if path.suffix == ".partial" or beyond:
+                    path.unlink(missing_ok=True)
+
+    def publish(self, like: Draws, count: int) -> None:
+        """Let readers see the first `count` draws, and the attributes of the run as it is now."""
+        self._publish(self.place, self._made(like, self.chains), count)
+
+    def close(self, like: Draws, count: int) -> None:
+        """Leave a folder of exactly these draws, whose arrays and attributes are those that readers see."""
+        self.plan(count)
+        self.tidy(-(-count // self.layout.draws))
+        made = self._made(like, self.chains)
+        for group in ("", *made.groups()):
+            attributes = made.attrs if not group else made[group].attrs
+            put(self.place / group / ".zattrs", _json(_plain(attributes)))
+        self._publish(self.place, made, count)
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes that readers see. Raises `ConfigurationError` where there are none."""
+        try:
+            found: dict[str, Any] = json.loads((self.place / METADATA).read_text())["metadata"][".zattrs"]
+            return found
+        except (OSError, ValueError, KeyError, TypeError):
+            raise ConfigurationError(
+                f"{str(self.place)!r}: {METADATA} cannot be read; expected a folder of draws that `sgverify sample` wrote; "
+                "start anew with --force"
+            ) from None
+
+    def seen(self) -> int:
+        """The number of draws that readers see."""
+        return int(
+            json.loads((self.place / METADATA).read_text())["metadata"]["posterior/draw/.zarray"]["shape"][0]
+        )
+
+    def tell_divergence(self, count: int, chains: Iterable[int]) -> None:
+        """Say of the last of `count` draws which chains diverged after it."""
+        found = np.zeros(len(self.chains), dtype=bool)
+        found[[chain - self.chains.start for chain in chains]] = True
+        with _quietly():
+            self._open("sample_stats", "diverging")[:, count - 1] = found
+
+    def opened(self) -> Any:
+        """The draws that readers see, as InferenceData whose values are read when they are needed."""
+        import xarray
+
+        with _quietly(), xarray.open_datatree(self.place, engine="zarr") as tree:
+            names = [str(name) for name in tree.children]
+            attributes = dict(tree.attrs)
+        groups = {name: xarray.open_dataset(self.place, engine="zarr", group=name) for name in names}
+        return arviz().InferenceData(attrs=attributes, **groups)
+
+    def _array(self, group: str, name: str, variable: Any, first: int, chains: range) -> Any:
+        """The array of a variable, filled up to place `first` where no step before has reported it; None if it is not ours."""
+        ours = "chain" in variable.dims or chains.start == self.chains.start
+        if not ours:
+            return None
+        path = self.place / group / name
+        if not (path / ".zarray").exists():
+            self._add(group, name, variable)
+        array = self._open(group, name)
+        if str(path) not in self._whole:
+            self._whole.add(str(path))
+            size = self.layout.draws
+            for start in range(0, first, size):
+                if not any(
+                    (self.place / chunk).exists() for chunk in self._of(group, name, start // size, chains)
+                ):
+                    place = self._place(variable.dims, start, min(size, first - start), chains)
+                    array[place] = np.nan if variable.dtype.kind == "f" else 0
+        return array
+
+    def _open(self, group: str, name: str) -> Any:
+        """An array, to be written to."""
+        import zarr
+
+        path = f"{group}/{name}"
+        if path not in self._opened:
+            self._opened[path] = zarr.open_array(str(self.place / path), mode="r+", zarr_format=2)
+        return self._opened[path]
+
+    def _of(self, group: str, name: str, part: int, chains: range) -> Iterator[str]:
+        return (path for path in self.chunks(part, chains) if path.startswith(f"{group}/{name}/"))
+
+    def _add(self, group: str, name: str, variable: Any) -> None:
+        """Make the array of a statistic that no step before has reported, in one move; another process may do so too."""
+        import zarr
+
+        like = self._open(group, "step_size")
+        beside = self.place / f".{name}.{os.getpid()}.part"
+        try:
+            zarr.create_array(
+                store=str(beside),
+                shape=like.shape,
+                chunks=like.chunks,
+                dtype=variable.dtype,
+                fill_value=np.nan if variable.dtype.kind == "f" else None,
+                compressors=like.compressors,
+                attributes={"_ARRAY_DIMENSIONS": list(variable.dims)},
+                zarr_format=2,
+            )
+            with suppress(FileExistsError, OSError):
+                os.rename(beside, self.place / group / name)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+
+    def _place(self, dims: tuple[str, ...], first: int, count: int, chains: range) -> tuple[slice, ...]:
+        start = self.chains.start
+        places = {
+            "draw": slice(first, first + count),
+            "chain": slice(chains.start - start, chains.stop - start),
+        }
+        return tuple(places.get(dim, slice(None)) for dim in dims)
+
+    def _chunks(self, made: Any) -> dict[str, Any]:
+        """The sizes of chunks, by group and variable."""
+        grid = {"draw": self.layout.draws, "chain": self.layout.chains}
+        found: dict[str, Any] = {f"/{group}": {} for group in GROUPS}
+        for group, name, variable in _drawn(made):
+            sizes = (grid.get(dim, max(1, size)) for dim, size in variable.sizes.items())
+            found[f"/{group}"][name] = {"chunks": tuple(sizes)}
+        return found
+
+    def _arrays(self) -> list[tuple[str, str, tuple[str, ...], tuple[int, ...]]]:
+        """Group, name, dimensions and numbers of chunks of each array that grows with the draws."""
+        found = []
+        for group in GROUPS:
+            for path in sorted((self.place / group).iterdir()):
+                if (path / ".zarray").is_file():
+                    metadata = json.loads((path / ".zarray").read_text())
+                    dims = tuple(json.loads((path / ".zattrs").read_text())["_ARRAY_DIMENSIONS"])
+                    if "draw" in dims:
+                        sizes = zip(metadata["shape"], metadata["chunks"], strict=True)
+                        found.append((group, path.name, dims, tuple(-(-a // b) for a, b in sizes)))
+        return found
+
+    def _plan(self, place: Path, planned: int) -> None:
+        """Let the arrays have so many draws. Their chunks stay as they are."""
+        for group in GROUPS:
+            for path in (place / group).iterdir():
+                if (path / ".zarray").is_file():
+                    array = json.loads((path / ".zarray").read_text())
+                    dims = json.loads((path / ".zattrs").read_text())["_ARRAY_DIMENSIONS"]
+                    if "draw" in dims:
+                        shape = zip(dims, array["shape"], strict=True)
+                        array["shape"] = [planned if dim == "draw" else size for dim, size in shape]
+                        put(path / ".zarray", _json(array))
+
+    def _publish(self, place: Path, made: Any, count: int) -> None:
+        """Replace the consolidated metadata, with `count` draws in each array."""
+        found: dict[str, Any] = {}
+        attributes = {"": made.attrs, **{group: made[group].attrs for group in made.groups()}}
+        folders = [place, *(place / group for group in made.groups())]
+        folders += [path for group in folders[1:] for path in sorted(group.iterdir()) if path.is_dir()]
+        for folder in folders:
+            for name in (".zgroup", ".zarray", ".zattrs"):
+                if (folder / name).is_file():
+                    found[(folder / name).relative_to(place).as_posix()] = json.loads(
+                        (folder / name).read_text()
+                    )
+        for group, values in attributes.items():
+            found[f"{group}/.zattrs".removeprefix("/")] = _plain(values)
+        for key in found:
+            if key.endswith("/.zarray"):
+                dims = found[key.replace(".zarray", ".zattrs")].get("_ARRAY_DIMENSIONS", ())
+                shape = zip(dims, found[key]["shape"], strict=True)
+                found[key]["shape"] = [count if dim == "draw" else size for dim, size in shape]
+        put(place / METADATA, _json({"metadata": found, "zarr_consolidated_format": 1}))
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file in one move. Raises `OSError` if it cannot be written."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def checksum(path: Path) -> tuple[int, int] | None:
+    """The size of a file and its CRC-32; None if it is not there."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    return len(content), zlib.crc32(content)
+
+
+def _drawn(made: Any) -> Iterator[tuple[str, str, Any]]:
+    """Group, name and value of everything that grows with the draws."""
+    for group in GROUPS:
+        for name, variable in made[group].variables.items():
+            if "draw" in variable.dims:
+                yield group, str(name), variable
+
+
+def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes as JSON holds them."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """A context without the warnings of libraries about what they will change; chunks of one value are written like others."""
+    import zarr
+
+    with warnings.catch_warnings(), zarr.config.set({"array.write_empty_chunks": True}):
+        warnings.simplefilter("ignore", FutureWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+__all__ = ["ChunkGrid", "DrawsFolder", "checksum", "put"]

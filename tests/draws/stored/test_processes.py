@@ -1,0 +1,170 @@
+"""Chains on several processes: the bits of one process, whichever of them end, and however the chains are divided."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sgverify
+from sgverify.draws.stored import processes, shard
+from sgverify.draws.stored.folder import ChunkGrid
+from sgverify.errors import ConfigurationError, UserError
+from sgverify.targets import build_target
+from tests.draws.stored.test_resuming import FEW, assert_first_draws, files, killed_after, often, read
+
+__all__ = ["often"]
+
+SIX: dict[str, Any] = {**FEW, "chains": 6}
+
+
+class HereInTurn:
+    """A pool whose jobs run in this process; each begins at the halt that the last one has stored, as a new process does."""
+
+    made = 0
+    ending: frozenset[int] = frozenset()
+
+    def __init__(self, workers: int) -> None:
+        type(self).made += 1
+        self.number = type(self).made
+
+    def submit(self, function: Any, *given: Any) -> Future[Any]:
+        found: Future[Any] = Future()
+        processes._SHARDS.clear()
+        if self.number in self.ending:
+            found.set_exception(BrokenProcessPool())
+            return found
+        try:
+            found.set_result(function(*given))
+        except Exception as error:
+            found.set_exception(error)
+        return found
+
+    def shutdown(self, wait: bool = True) -> None:
+        pass
+
+
+@pytest.fixture
+def in_turn(often: None, monkeypatch: pytest.MonkeyPatch) -> type[HereInTurn]:
+    class Fresh(HereInTurn):
+        made = 0
+
+    monkeypatch.setattr(processes, "new_processes", Fresh)
+    return Fresh
+
+
+@pytest.mark.parametrize(
+    ("chains", "layout", "workers", "expected"),
+    [
+        (range(6), ChunkGrid(9, 1), 2, [(0, 3), (3, 6)]),
+        (range(6), ChunkGrid(9, 1), 4, [(0, 1), (1, 3), (3, 4), (4, 6)]),
+        (range(7), ChunkGrid(9, 3), 2, [(0, 3), (3, 7)]),
+        (range(7), ChunkGrid(9, 3), 9, [(0, 3), (3, 6), (6, 7)]),
+        (range(7), ChunkGrid(9, 7), 2, [(0, 7)]),
+    ],
+)
+def test_no_two_processes_write_to_one_chunk(
+    chains: range, layout: ChunkGrid, workers: int, expected: list[tuple[int, int]]
+) -> None:
+    found = layout.cut(chains, workers)
+    assert [(part.start, part.stop) for part in found] == expected
+    assert all(part.start % layout.chains == 0 for part in found)
+
+
+def test_killed_and_divided_again_and_again(
+    in_turn: type[HereInTurn], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, place = sgverify.sample("sghmc-aboba", **SIX), tmp_path / "draws.zarr"
+    for workers, writes in ((2, 230), (3, 90), (1, 120)):
+        with killed_after(monkeypatch, writes):
+            sgverify.sample("sghmc-aboba", **SIX, out=place, workers=workers, resume=place.exists())
+        assert assert_first_draws(read(place), whole) < 100
+    found = sgverify.sample("sghmc-aboba", **SIX, out=place, workers=2, resume=True)
+    assert assert_first_draws(found, whole) == 100
+    assert found.attrs == whole.attrs
+
+
+@pytest.mark.power
+@pytest.mark.parametrize("scheme", ["vr-resgld", "csgld", "psgld"])
+def test_replicas_and_weights_stay_with_their_chain(
+    scheme: str, in_turn: type[HereInTurn], tmp_path: Path
+) -> None:
+    how = {**SIX, "gradient": {"kind": "iid"}}
+    whole = sgverify.sample(scheme, **how)
+    found = sgverify.sample(scheme, **how, out=tmp_path / "draws.zarr", workers=3)
+    assert assert_first_draws(found, whole) == 100
+    assert found.attrs == whole.attrs
+
+
+@pytest.mark.parametrize("scheme", ["sgld-euler", pytest.param("resgld", marks=pytest.mark.power)])
+def test_all_chains_end_where_the_first_diverges(
+    scheme: str, in_turn: type[HereInTurn], tmp_path: Path
+) -> None:
+    how: dict[str, Any] = {
+        "target": {"name": "quartic"},
+        "schedule": {"step": 0.3},
+        "chains": 4,
+        "start": 0.0,
+        "steps": 20_000,
+        "thinning": 7,
+    }
+    whole = sgverify.sample(scheme, **how)
+    found = sgverify.sample(scheme, **how, out=tmp_path / "draws.zarr", workers=4)
+    assert assert_first_draws(found, whole) == whole.posterior.sizes["draw"]
+    assert found.attrs == whole.attrs
+
+
+def test_a_process_that_ends_is_replaced_once(in_turn: type[HereInTurn], tmp_path: Path) -> None:
+    whole = sgverify.sample("sghmc-aboba", **SIX)
+    in_turn.ending = frozenset({1})
+    found = sgverify.sample("sghmc-aboba", **SIX, out=tmp_path / "draws.zarr", workers=2)
+    assert assert_first_draws(found, whole) == 100
+    in_turn.made, in_turn.ending = 0, frozenset({2, 3})
+    with pytest.raises(UserError, match="the chains 3 to 5 ended twice without an answer.*--resume"):
+        sgverify.sample("sghmc-aboba", **SIX, out=tmp_path / "other.zarr", workers=2)
+
+
+def test_what_another_process_cannot_make_is_refused(in_turn: type[HereInTurn], tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="workers=2 without out"):
+        sgverify.sample("sghmc-aboba", **SIX, workers=2)
+    scheme = sgverify.schemes.find_scheme("sghmc-aboba")
+    made = replace(scheme, name="mine")
+    with pytest.raises(ConfigurationError, match="was made in Python"):
+        sgverify.sample(made, **SIX, out=tmp_path / "draws.zarr", workers=2)
+    target = build_target(type("Keys", (), {"name": "gaussian"}))
+    with pytest.raises(ConfigurationError, match="target='gaussian'.*was made in Python"):
+        sgverify.sample("sghmc-aboba", target=target, **SIX, out=tmp_path / "draws.zarr", workers=2)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.power  # processes that load torch
+def test_processes_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    how = {**SIX, "steps": 30_000, "thinning": 100, "burn_in": 0}
+    sgverify.sample("sghmc-aboba", **how, out=tmp_path / "whole.zarr", workers=2)
+    monkeypatch.setattr(shard, "SHORTEST", 0.05)
+    words = ["sample", "sghmc-aboba", "--out", str(tmp_path / "draws.zarr"), "--workers", "2", "--resume"]
+    for key in ("chains=6", "steps=30000", "thinning=100", "schedule.step=1e-3"):
+        words += ["--set", key]
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sgverify", *words], stderr=subprocess.PIPE, text=True
+        )
+        ended = threading.Timer(9.0, os.kill, (process.pid, number))
+        ended.start()
+        process.communicate()
+        ended.cancel()
+        if number == signal.SIGTERM and process.returncode:
+            assert process.returncode == 128 + number
+        time.sleep(1.0)
+    assert subprocess.run([sys.executable, "-m", "sgverify", *words]).returncode == 0
+    assert files(tmp_path / "draws.zarr") == files(tmp_path / "whole.zarr")
