@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,9 +20,10 @@ from sgverify.samplers.intercepted.interception import (
     total,
 )
 from sgverify.samplers.intercepted.kept_state import kept_shapes
+from sgverify.samplers.intercepted.log_density import LogDensityOf, NoDensityError
 from sgverify.samplers.intercepted.real_calls import copies, keep_debut, shapes_before
 from sgverify.samplers.intercepted.replacing import DrawLaw
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.schemes.torch_step import TorchStep, written
 
 State = tuple[Tensor, ...]
 GradientFunction = Callable[[Tensor, int], Tensor]
@@ -30,6 +32,10 @@ GradientFunction = Callable[[Tensor, int], Tensor]
 
 class BlackBoxError(SgverifyError):
     """Raised if a black box cannot be evaluated with prescribed draws; the message says why."""
+
+
+class NotFiniteError(UserError):
+    """Raised if a step returns NaN or an infinite number from a finite state; the message names the state."""
 
 
 class CodeError(UserError):
@@ -90,19 +96,12 @@ class BlackBox:
         self.make_debut(state, h)
         handed = Handed(draws, rows=self.step.chains)
         mode = Interception(handed, others=others, witness=witness)
-        given: dict[str, Any] = {
-            **self.parameters,
-            "h": h,
-            "dim": self.dim,
-            "grad": BlackBoxGradient(self, mode),
-        }
+        given = self._given(h, mode)
         try:
             with mode:
                 result = self._call(state, given)
             self._check_shapes(result, state)
             moved = self._finite(result, state, h)
-        except TooManyDrawsError as error:
-            raise BlackBoxError(str(error)) from None
         except UserError as error:
             self._refuse_draws(error, state, h)
             raise
@@ -115,8 +114,7 @@ class BlackBox:
 
     def real(self, state: Sequence[Tensor], h: float) -> State:
         """The result of the unchanged step on these very tensors, with draws from torch's generator; it may be infinite."""
-        given: dict[str, Any] = {**self.parameters, "h": h, "dim": self.dim}
-        given["grad"] = BlackBoxGradient(self, Interception(Handed(None)))
+        given = self._given(h, Interception(Handed(None)))
         result = self._call(state, given)
         self._check_shapes(result, state)
         return result
@@ -125,23 +123,26 @@ class BlackBox:
         """X_1 of the unchanged step, with its own draws, from a copy of the state; raises as `run` if X_1 is no state."""
         return self._finite(self.real(copies(state), h), state, h)
 
+    def _given(self, h: float, mode: Interception) -> dict[str, Any]:
+        """The ingredients of a call, of which the code takes those that it names."""
+        gradient = BlackBoxGradient(self, mode)
+        density = LogDensityOf(gradient, self.step.place, positive=self.step.dynamics.positive)
+        return {**self.parameters, "h": h, "dim": self.dim, "grad": gradient, "log_density": density}
+
     def _call(self, state: Sequence[Tensor], given: Mapping[str, Any]) -> tuple[Any, ...]:
         """The step's result; an exception or an exit of the code becomes a `UserError`."""
         try:
             # Gradients are enabled, as by default in torch: the code may differentiate.
             with torch.enable_grad():
                 return self.step.step(tuple(state), **given)
+        except (TooManyDrawsError, NoDensityError) as error:
+            raise BlackBoxError(str(error)) from None
         except SgverifyError:
             raise
         except (Exception, SystemExit) as error:
             raised = f"scheme={self.step.name!r} ({self.step.place}): raised {type(error).__name__}: {error}"
             refuse_kept_shapes(self.step.function, state, raised)
-            # Second derivatives are the usual reason.
-            numbers = (
-                "; what grad returns are numbers, without a graph"
-                if "does not require grad" in str(error)
-                else ""
-            )
+            numbers = _without_graph(self.step.function) if "does not require grad" in str(error) else ""
             raise CodeError(
                 f"{raised}; expected a step that runs on tensors of shapes {self._shapes(state)}, in {state[0].dtype}{numbers}"
             ) from error
@@ -237,7 +238,7 @@ class BlackBox:
         for name, value in zip(step.state, result, strict=True):
             if not value.isfinite().all():
                 got = "NaN" if value.isnan().any() else "an infinite number"
-                raise UserError(
+                raise NotFiniteError(
                     f"{step.place}: `{step.name}` returned {got} for `{name}` at {self._shown(state)}, h={h:.3g}; expected a "
                     "finite one from a finite state"
                 )
@@ -277,6 +278,22 @@ def refuse_kept_shapes(function: Any, state: Sequence[Tensor], raised: str) -> N
         "target.dim and proof_dim to the dimension that it was made for",
         made,
     )
+
+
+def _without_graph(function: Any) -> str:
+    """The usual reason for a derivative of what has no graph: no graph is recorded, or a second derivative is asked for."""
+    names = getattr(getattr(inspect.unwrap(written(function)), "__code__", None), "co_names", ())
+    off = next((name for name in ("no_grad", "inference_mode") if name in names), None)
+    # A decorator leaves its name in no code of the function, only in the one that wraps it.
+    wrapped = getattr(written(function), "__wrapped__", None) is not None
+    if off is None and wrapped:
+        off = "no_grad"
+    if off is not None:
+        return (
+            f"; no graph is recorded under torch.{off}(): differentiate under torch.enable_grad(), with a copy of theta that "
+            "requires a gradient"
+        )
+    return "; what grad returns are numbers, without a graph"
 
 
 def _nothing() -> None:

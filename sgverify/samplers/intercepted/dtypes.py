@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from sgverify.samplers.intercepted.modes import OperationMode
 
 WIDE = torch.float64
 
@@ -55,6 +56,14 @@ class DtypeAudit:
             if WIDE in kinds:
                 self.met.setdefault(line, seen)
 
+    def foreign(self, operations: int, narrow: Sequence[Narrow], met: Sequence[Narrow]) -> None:
+        """Record operations outside of torch: their number, and the narrow values in them, of which `met` meet float64."""
+        self.operations += operations
+        for seen in narrow:
+            self.found.setdefault((seen.dtype, seen.line), seen)
+        for seen in met:
+            self.met.setdefault(seen.line, seen)
+
     def _line(self) -> str:
         frame: Any = sys._getframe()
         while frame is not None:
@@ -65,17 +74,12 @@ class DtypeAudit:
         return "torch itself"
 
 
-class Audited(TorchDispatchMode):
+class Audited(OperationMode):
     """A context in which `audit` is shown every torch operation."""
 
     def __init__(self, audit: DtypeAudit) -> None:
         super().__init__()
         self._audit = audit
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # torch imports its compiler (more than a second) to keep it out of these modes: skip unless it is loaded already.
-        return "torch._dynamo" in sys.modules
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -1,6 +1,6 @@
 """How are the random draws of torch code recorded, replayed, or replaced by given numbers while the code runs?
 
-Every operation passes a `TorchDispatchMode`, below autograd and the Python interface, so that the spelling of a draw in the code
+Every operation passes an `OperationMode`, below autograd and the Python interface, so that the spelling of a draw in the code
 does not matter. Torch itself tags the operations that use a random number generator. `Handed` gives a vector of normal numbers,
 in order, to the draws of a step; `Recording` keeps draws of any law, and `Replay` returns them again.
 """
@@ -14,9 +14,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from sgverify.errors import SgverifyError
+from sgverify.samplers.intercepted.modes import OperationMode
 from sgverify.samplers.intercepted.replacing import (
     NORMAL,
     Draw,
@@ -28,7 +29,7 @@ from sgverify.samplers.intercepted.replacing import (
     replacement,
 )
 
-MOST_DRAWS = 1_000
+MOST_DRAWS = 128
 """The most draws of one step."""
 
 DEPENDENT = DrawLaw("of chances that differ from chain to chain")
@@ -40,6 +41,12 @@ class TooManyDrawsError(SgverifyError):
 
     def __init__(self) -> None:
         super().__init__(f"one step drew more than {MOST_DRAWS} times: does a loop wait for its draws?")
+
+
+def check_count(draws: int) -> None:
+    """Raise `TooManyDrawsError` for more draws than one step may make; a loop without an end is found so."""
+    if draws > MOST_DRAWS:
+        raise TooManyDrawsError
 
 
 class Handed:
@@ -64,8 +71,7 @@ class Handed:
         `chances`, shape (*shape, n), are the probabilities of the n outcomes that each number will become.
         """
         self.asked.append(shape)
-        if len(self.asked) > MOST_DRAWS:
-            raise TooManyDrawsError
+        check_count(len(self.asked))
         count = math.prod(shape[1:] if self._rows else shape)
         self.laws.extend([law] * count if chances is None else self._outcomes(shape, chances))
         if self._values is None:
@@ -103,7 +109,18 @@ Witness = Callable[[Any, Any, Any], None]
 """A function that is called with each operation, its arguments (positional and by keyword) and its result."""
 
 
-class Interception(TorchDispatchMode):
+def show_foreign(operations: int, narrow: Sequence[Any] = (), met: Sequence[Any] = ()) -> None:
+    """Tell the witness of the code that runs now what it does outside of torch, where no operation is seen.
+
+    `operations` is the number of operations, `narrow` and `met` are as `DtypeAudit` collects them.
+    """
+    for mode in _get_current_dispatch_mode_stack():
+        foreign = getattr(getattr(mode, "witness", None), "foreign", None)
+        if foreign is not None:
+            foreign(operations, narrow, met)
+
+
+class Interception(OperationMode):
     """A context in which every random number of torch is made from normal numbers that `draw` provides.
 
     A draw N(mean, std^2) becomes mean + std z with z = draw(shape), a uniform draw becomes Phi(z), and so on (`laws`). A draw
@@ -115,7 +132,7 @@ class Interception(TorchDispatchMode):
         self, draw: Draw, *, others: torch.Generator | None = None, witness: Witness | None = None
     ) -> None:
         super().__init__()
-        self._draw, self._others, self._witness = draw, others, witness
+        self._draw, self._others, self.witness = draw, others, witness
         self._paused = 0
 
     @contextmanager
@@ -132,8 +149,8 @@ class Interception(TorchDispatchMode):
         if self._paused:
             return func(*args, **kwargs)
         result = self._random(func, args, kwargs) if is_random(func) else func(*args, **kwargs)
-        if self._witness is not None:
-            self._witness(func, (args, kwargs), result)
+        if self.witness is not None:
+            self.witness(func, (args, kwargs), result)
         return result
 
     def _random(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -163,7 +180,7 @@ class ReplayError(SgverifyError):
     """Raised if the recorded draws do not fit those of a replay; the message says how."""
 
 
-class Recording(TorchDispatchMode):
+class Recording(OperationMode):
     """A context that records the result of every random operation, in order."""
 
     def __init__(self) -> None:
@@ -177,7 +194,7 @@ class Recording(TorchDispatchMode):
         return result
 
 
-class Replay(TorchDispatchMode):
+class Replay(OperationMode):
     """A context in which every random operation runs, and its result is replaced by the next of `values`.
 
     The generator that the operation uses advances as usual. Raises `ReplayError` if the shapes differ, or if more is drawn than
@@ -209,7 +226,7 @@ class Replay(TorchDispatchMode):
             raise ReplayError(f"it draws {self._next} times where it drew {len(self._values)} times before")
 
 
-class RowReplay(TorchDispatchMode):
+class RowReplay(OperationMode):
     """A context in which each row of a draw is replaced by the draw that one chain made when it ran alone.
 
     `alone[k]` are the draws of the k-th chain, in row 0; row i repeats the chain `rows[i]`. A draw that has neither one row for
@@ -273,6 +290,8 @@ __all__ = [
     "TooManyDrawsError",
     "UnreadableDrawError",
     "Witness",
+    "check_count",
     "is_recorded",
+    "show_foreign",
     "total",
 ]

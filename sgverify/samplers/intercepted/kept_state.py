@@ -34,6 +34,8 @@ _FOREIGN = (
     "builtins",
     "sgverify",
     "abc",
+    "jax",
+    "jaxlib",
 )
 
 
@@ -161,7 +163,8 @@ class _Walk:
         yield f"the class {kind.__name__}", kind
         names = [
             *getattr(value, "__dict__", {}),
-            *(s for c in kind.__mro__ for s in getattr(c, "__slots__", ())),
+            # An extension's type may list the slot of weak references, which cannot be read.
+            *(s for c in kind.__mro__ for s in getattr(c, "__slots__", ()) if s != "__weakref__"),
         ]
         yield from ((f"{place}.{name}", getattr(value, name)) for name in names if hasattr(value, name))
 

@@ -21,8 +21,11 @@ _COUNTING = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 CLOCKS = tuple(getattr(time, f"{name}{unit}") for name in _COUNTING for unit in ("", "_ns"))
 CALENDARS = (time.localtime, time.gmtime)
 
-JUMPS = (0.0, 0.370000001, 1.0, 7.3, 61.0, 3_607.0, 43_201.0, 86_400.0, 604_800.0, 1.7e7, 3.2e8)
-"""The seconds by which the clock is advanced: fractions of a second, a minute, a day and a year, and ten years."""
+JUMPS = (
+    *(0.0, 0.370000001, 1.0, 7.3, 30.7, 61.0),
+    *(1_801.9, 3_607.0, 43_201.0, 86_400.0, 604_800.0, 1.7e7, 3.2e8),
+)
+"""The seconds by which the clock is advanced: fractions of a second, a minute, an hour, a day and a year, and ten years."""
 
 TICKS = (0.0, 1e-6, 1.0, 1e4)
 """The seconds between two readings of the clock."""

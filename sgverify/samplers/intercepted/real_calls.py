@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import io
+import json
 import os
 import select
 import signal
@@ -19,10 +19,10 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from sgverify.samplers.intercepted.interception import is_recorded
+from sgverify.samplers.intercepted.interception import check_count, is_recorded
 from sgverify.samplers.intercepted.kept_state import changed, kept_shapes, surroundings
+from sgverify.samplers.intercepted.modes import OperationMode
 
 SEEDS = (20_101, 48_271)
 """Two arbitrary seeds of torch's generator."""
@@ -45,7 +45,7 @@ ALIKE = 1e-9
 """The relative tolerance between results: the first call may sum in another order than later calls."""
 
 
-class DrawLog(TorchDispatchMode):
+class DrawLog(OperationMode):
     """A context that records torch's draws: `draws` counts all, `values` holds those of continuous laws."""
 
     def __init__(self) -> None:
@@ -58,6 +58,7 @@ class DrawLog(TorchDispatchMode):
         result = func(*args, **kwargs)
         if torch.Tag.nondeterministic_seeded in func.tags and isinstance(result, Tensor):
             self.draws += 1
+            check_count(self.draws)
             self.numbers += result.numel()
             self.shared += not any(isinstance(v, torch.Generator) for v in (*args, *kwargs.values()))
             if func._schema.name.partition("::")[2] in CONTINUOUS and result.numel():
@@ -86,7 +87,7 @@ class RealCall:
         return bool(self.values) and alike
 
 
-class Steady(TorchDispatchMode):
+class Steady(OperationMode):
     """A context in which torch's k-th draw comes from a generator with a seed that depends on k alone."""
 
     def __init__(self) -> None:
@@ -98,6 +99,7 @@ class Steady(TorchDispatchMode):
         if not is_recorded(func):
             return func(*args, **kwargs)
         self._number += 1
+        check_count(self._number)
         if kwargs.get("generator") is not None:
             kwargs["generator"] = torch.Generator().manual_seed(SEED + self._number)
         with torch.random.fork_rng(devices=[]):
@@ -142,13 +144,15 @@ class Debut:
     """The record of a function's first call in this process.
 
     `again` repeats the call, `numbers` is the number of random numbers it drew, and `shapes` are those of the tensors that the
-    function kept before it. `left` is a sentence about an effect of the first call on later calls, "" if there is none.
+    function kept before it. `left` is a sentence about an effect of the first call on later calls, "" if there is none, and
+    `unasked` the reason why no such effect was looked for, "" if it was.
     """
 
     again: Callable[[Any], Any]
     numbers: int
     shapes: Mapping[str, tuple[int, ...]]
     left: str = ""
+    unasked: str = ""
 
 
 _DEBUTS: WeakKeyDictionary[Any, dict[CodeType | None, Debut]] = WeakKeyDictionary()
@@ -169,26 +173,32 @@ def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any]
     if code in known:
         return
     shapes = kept_shapes(function)
-    told: list[str] = []
+    told: list[FirstCall] = []
 
     def both() -> None:
-        told.append(first_call(lambda: again(function), lambda: other(function))[1])
+        told.append(first_call(lambda: again(function), lambda: other(function)))
 
     before = surroundings(function)
     numbers = _numbers(both)
     if numbers is None:
         return
     places = changed(before, surroundings(function))
-    left = "".join(told)
+    left = told[0].left
     if left and places:
         left += f"; what it leaves is in {', '.join(places[:SHOWN])}"
-    known[code] = Debut(again, numbers, shapes, left)
+    known[code] = Debut(again, numbers, shapes, left, told[0].unasked)
 
 
 def left_behind(function: Any) -> str:
     """A sentence about an effect of the function's first call on later calls; "" if there is none."""
     debut = _debut(function)
     return "" if debut is None else debut.left
+
+
+def debut_unasked(function: Any) -> str:
+    """The reason why it is not known whether the function's first call has an effect on later calls; "" if it is known."""
+    debut = _debut(function)
+    return "" if debut is None else debut.unasked
 
 
 def shapes_before(function: Any) -> Mapping[str, tuple[int, ...]] | None:
@@ -215,14 +225,24 @@ def kept_noise(function: Any) -> str:
     )
 
 
-def first_call(call: Callable[[], State], other: Callable[[], Any]) -> tuple[State, str]:
-    """The result of the first call, and a sentence if another call before it changes this result; else "".
+@dataclass(frozen=True)
+class FirstCall:
+    """The result of a first call, a sentence `left` if another call before it changes this result, and why it is not known."""
+
+    result: State
+    left: str = ""
+    unasked: str = ""
+
+
+def first_call(call: Callable[[], State], other: Callable[[], Any]) -> FirstCall:
+    """Make the first call, and see whether another call before it changes its result.
 
     A forked copy of this process makes the other call first. Processes are forked only if this is safe: on Linux, without a
-    device in use. Otherwise the sentence is "".
+    device in use and without the threads of JAX.
     """
-    if not sys.platform.startswith("linux") or torch.cuda.is_initialized():
-        return steady(call), ""
+    unsafe = _why_not_forked()
+    if unsafe:
+        return FirstCall(steady(call), unasked=unsafe)
     here, there = os.pipe()
     with warnings.catch_warnings():
         # The warning that threads are not copied by a fork; the copy needs none.
@@ -240,7 +260,23 @@ def first_call(call: Callable[[], State], other: Callable[[], Any]) -> tuple[Sta
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
-    return result, _compared(result, after)
+    if after is None:
+        return FirstCall(
+            result, unasked="a copy of this process, in which another call came first, gave no answer"
+        )
+    return FirstCall(result, _compared(result, after))
+
+
+def _why_not_forked() -> str:
+    """The reason why this process is not copied; "" where that is safe."""
+    if not sys.platform.startswith("linux"):
+        return "processes are copied on Linux alone"
+    if torch.cuda.is_initialized():
+        return "a process that uses a device is not copied"
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if bridge is not None and bool(bridge.backends_are_initialized()):
+        return "a process in which JAX runs is not copied"
+    return ""
 
 
 def steady(call: Callable[[], Any]) -> Any:
@@ -284,10 +320,9 @@ def _answer(call: Callable[[], State], other: Callable[[], Any], there: int) -> 
         torch.set_num_threads(1)
         with contextlib.suppress(Exception):
             steady(other)
-        written = io.BytesIO()
-        torch.save([value.detach().clone() for value in steady(call)], written)
+        written = _written([value.detach() for value in steady(call)])
         with os.fdopen(there, "wb") as pipe:
-            pipe.write(written.getvalue())
+            pipe.write(written)
     finally:
         os._exit(0)
 
@@ -297,14 +332,35 @@ def _read(here: int, seconds: float) -> list[Tensor] | None:
     while select.select([here], [], [], max(0.0, until - time.monotonic()))[0]:
         part = os.read(here, 1 << 16)
         if not part:
-            return list(torch.load(io.BytesIO(found), weights_only=True)) if found else None
+            return _tensors(found) if found else None
         found += part
     return None
 
 
-def _compared(result: State, after: list[Tensor] | None) -> str:
-    if after is None:
-        return ""
+def _written(tensors: Sequence[Tensor]) -> bytes:
+    """Tensors as bytes: a line of JSON with their types and shapes, then their content."""
+    whole = [value.cpu().contiguous() for value in tensors]
+    head = json.dumps([[str(value.dtype).removeprefix("torch."), list(value.shape)] for value in whole])
+    content = [bytes(value.flatten().view(torch.uint8).numpy()) if value.numel() else b"" for value in whole]
+    return b"".join([head.encode(), b"\n", *content])
+
+
+def _tensors(found: bytes) -> list[Tensor]:
+    """The inverse of `_written`."""
+    head, _, content = found.partition(b"\n")
+    tensors, place = [], 0
+    for name, shape in json.loads(head):
+        empty = torch.empty(shape, dtype=getattr(torch, name))
+        size = empty.numel() * empty.element_size()
+        if size:
+            part = bytearray(content[place : place + size])
+            empty = torch.frombuffer(part, dtype=empty.dtype).reshape(shape).clone()
+        tensors.append(empty)
+        place += size
+    return tensors
+
+
+def _compared(result: State, after: list[Tensor]) -> str:
     for one, other in zip(result, after, strict=False):
         if one.shape != other.shape or one.dtype != other.dtype:
             return "what it gives depends on the call that came first: the same arguments give a tensor of another shape or dtype"
@@ -318,7 +374,9 @@ def _compared(result: State, after: list[Tensor] | None) -> str:
 
 
 __all__ = [
+    "FirstCall",
     "copies",
+    "debut_unasked",
     "first_call",
     "keep_debut",
     "kept_noise",

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -114,11 +116,13 @@ class UnreadableDrawError(SgverifyError):
         self.operation = operation
 
 
+@lru_cache(maxsize=1024)
 def is_random(func: Any) -> bool:
     """Does an operation use a random number generator?"""
     return torch.Tag.nondeterministic_seeded in func.tags or name_of(func) in UNTAGGED
 
 
+@lru_cache(maxsize=1024)
 def name_of(func: Any) -> str:
     """The operation's name, such as randn_like."""
     return str(func._schema.name.partition("::")[2])
@@ -268,9 +272,25 @@ def _randint(draw: Draw, given: Mapping[str, Any]) -> Tensor:
 
 def _random_in(draw: Draw, tensor: Tensor, given: Mapping[str, Any]) -> Tensor:
     low, high = given.get("from", 0), given.get("to")
+    if high is None and _of_data_loader():
+        # The seed of a generator, all of whose draws are replaced too.
+        return torch.zeros_like(tensor)
     if high is None:
         raise UnreadableDrawError("random_", " without bounds")
     return int(low) + _equally(draw, tuple(tensor.shape), int(high) - int(low), "random_")
+
+
+def _of_data_loader() -> bool:
+    """Is it torch's own loader of data that draws, and no code of a user that it calls?"""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.startswith("torch.utils.data."):
+            return True
+        if not name.startswith(("torch.", "sgverify.samplers.intercepted")) and name != "torch":
+            return False
+        frame = frame.f_back
+    return False
 
 
 def _randperm(draw: Draw, given: Mapping[str, Any]) -> Tensor:

@@ -16,7 +16,10 @@ from torch import Tensor
 
 from sgverify.errors import DefinitionError, UserError
 from sgverify.samplers.reading.carrier import Chains
+from sgverify.schemes.definition.abstract_value import SCALAR
+from sgverify.schemes.definition.reverse_mode import Tracked
 from sgverify.targets.own.function import OwnFunction, OwnPotential, evaluate
+from sgverify.targets.points import Points
 from sgverify.targets.target import Target
 
 _MOST_DATA = 4096
@@ -33,6 +36,20 @@ def _(theta: np.ndarray, own: OwnFunction, *rows: np.ndarray) -> np.ndarray:
     with torch.no_grad():
         value = _checked(own, *(torch.tensor(item, dtype=torch.float64) for item in (theta, *rows)))
     return value.numpy()
+
+
+@evaluate.register
+def _(theta: Tracked, own: OwnFunction, *rows: Points) -> Tracked:
+    """The value with its derivative by autograd: to the reverse mode the function is an elementary one."""
+    tensors = [torch.tensor(item.array.astype(np.float64)) for item in (theta.known(), *rows)]
+    lead = torch.broadcast_shapes(*(item.shape[:-1] for item in tensors))
+    at = tensors[0].expand(*lead, tensors[0].shape[-1]).clone().requires_grad_()
+    with torch.enable_grad():
+        value = _checked(own, at, *tensors[1:])
+        (slope,) = torch.autograd.grad(value.sum(), at)
+    return Tracked(
+        Points(value.detach().numpy()[..., None]), SCALAR, [(theta, lambda a: a * Points(slope.numpy()))]
+    )
 
 
 def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> None:

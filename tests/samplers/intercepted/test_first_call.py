@@ -9,6 +9,7 @@ import os
 import pytest
 import torch
 
+import sgverify
 from sgverify import torch_step
 from sgverify.checks.code.pure_step import check_torch_code
 from sgverify.checks.question import Question
@@ -105,7 +106,7 @@ def test_a_cache_of_constants_is_let_pass():
     assert found.verdict == "conforms", found.reason
 
 
-def test_a_copy_that_ends_or_hangs_is_not_waited_for_and_says_nothing(monkeypatch):
+def test_a_copy_that_ends_or_hangs_is_not_waited_for_and_is_named(monkeypatch):
     here, ones = os.getpid(), (torch.ones(1),)
     monkeypatch.setattr("sgverify.samplers.intercepted.real_calls.PATIENCE", 0.2)
 
@@ -117,7 +118,23 @@ def test_a_copy_that_ends_or_hangs_is_not_waited_for_and_says_nothing(monkeypatc
             continue
         return ones
 
-    assert first_call(ends, lambda: None) == (ones, "")
-    assert first_call(hangs, lambda: None) == (ones, "")
+    for call in (ends, hangs):
+        found = first_call(call, lambda: None)
+        assert (found.result, found.left) == (ones, "") and "gave no answer" in found.unasked
     with pytest.raises(ZeroDivisionError):
         first_call(lambda: (ones[0] / (1 // 0),), lambda: None)
+
+
+def test_a_first_call_that_is_not_compared_is_named(monkeypatch):
+    monkeypatch.setattr(
+        "sgverify.samplers.intercepted.real_calls._why_not_forked", lambda: "no process is copied here"
+    )
+
+    def fresh(theta, *, h, grad, T):
+        return moved(theta, h, grad(theta), T, torch.randn_like(theta))
+
+    answers = sgverify.verify(torch_step(langevin)(fresh), SMALL, checks=["pure-step"])
+    (found,) = answers
+    assert found.outcome == "pass"
+    assert "not tried: what the first call leaves behind for later ones: no process is copied" in found.reason
+    assert any("no process is copied here" in item.what for item in answers.verdict.untested)

@@ -157,7 +157,7 @@ def test_a_loop_that_waits_for_its_draws_ends_and_a_long_one_is_named():
 
     with pytest.raises(BlackBoxError, match="how many a step draws depends on"):
         box(patient).run([ZERO], Z, 0.1)
-    with pytest.raises(BlackBoxError, match="drew more than 1000 times"):
+    with pytest.raises(BlackBoxError, match="drew more than 128 times"):
         box(long).run([ZERO], Z, 0.1)
 
 

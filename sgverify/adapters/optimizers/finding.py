@@ -1,0 +1,344 @@
+"""What does an optimizer keep, and which of its buffers is the momentum? It is run and looked at."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.adapters.optimizers.options import At, Options
+from sgverify.adapters.optimizers.state import KeptValue, is_number, leaves, moving
+from sgverify.adapters.optimizers.step import (
+    LATE,
+    Buffer,
+    Gradient,
+    Kept,
+    MomentumBuffer,
+    OptimizerStep,
+    apart,
+    closure_needed,
+    made,
+    parts_of,
+    run,
+)
+from sgverify.errors import DefinitionError, UserError
+from sgverify.schemes.adapting.parameters import FUNCTIONS, QUANTITIES
+from sgverify.schemes.memory import DIM, Axes
+from sgverify.schemes.numbers.arithmetic import Grammar
+
+STEPS = 4
+"""The number of steps in which what changes is looked for."""
+
+AT = {"h": 2.0**-5, "T": 1.0, "D": 1.25}
+"""The numbers at which an optimizer is looked at."""
+
+DIMS = (3, 5)
+"""The dimensions in which it is looked at; an axis that grows with the dimension is told from a fixed one."""
+
+CLOSE = 1e-9
+"""The relative error up to which a displacement is a sum of multiples of a buffer, and two results agree."""
+
+PERIODS = 128
+"""The number of steps in a row at which a step is looked at for what is not done in every step."""
+
+TRIED = 8
+"""The number of steps from which the multiples are found."""
+
+
+def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[str, float]]:
+    """What an optimizer keeps, with the shape of each buffer of one chain, and a value that it had after its first step."""
+    try:
+        counters, others, values = _looked_at(options, DIMS[0], True, told)
+        kept = _grouped(others, values, len(parts_of(torch.ones(DIMS[0]), True)))
+        if not all(buffer.by_parameter for buffer in kept):
+            raise UserError("")
+        split = True
+    except UserError:
+        # One parameter alone: some optimizers take no groups, or keep one value for all parameters.
+        split = False
+        counters, others, values = _looked_at(options, DIMS[0], False, told)
+        kept = _grouped(others, values, 1)
+    shapes: dict[str, Axes] = {}
+    other = {} if split else _looked_at(options, DIMS[1], False, told)[2]
+    for buffer in kept:
+        place = buffer.places[0]
+        shapes[buffer.name] = (
+            (DIM,) if buffer.by_parameter else _axes(values[place], other.get(place), place, told)
+        )
+    starts = {
+        buffer.name: float(
+            np.mean([float(torch.as_tensor(values[place]).double().mean()) for place in buffer.places])
+        )
+        for buffer in kept
+    }
+    found = Kept(tuple(counters), tuple(kept), split)
+    return found, shapes, starts
+
+
+STEEP = 1e3
+"""The change of a loss from one call of a closure to the next at which no Metropolis test is left to chance."""
+
+
+def class_of(options: Options, told: str) -> type:
+    """The class of the optimizers that a function makes."""
+    at = options.at({**AT, "dim": float(DIMS[0])})
+    return type(made(options, at, [torch.ones(DIMS[0], dtype=torch.float64)], told)[0])
+
+
+def _looked_at(
+    options: Options, dim: int, split: bool, told: str
+) -> tuple[list[KeptValue], list[KeptValue], dict[KeptValue, Any]]:
+    """The counters, the other places that change, and all values after the first step."""
+    at = options.at({**AT, "dim": float(dim)})
+    parts = parts_of(torch.ones(dim, dtype=torch.float64), split)
+    optimizer, parameters = made(options, at, parts, told)
+    history = [leaves(optimizer, parameters)]
+    with apart():
+        for step in range(1, STEPS):
+            run(
+                optimizer,
+                parameters,
+                lambda x: parts_of(x, split),
+                _constant(torch.linspace(0.3, 1.1 + step**2, dim, dtype=torch.float64)),
+                told,
+            )
+            history.append(leaves(optimizer, parameters))
+    counters, others = moving(history, told)
+    return counters, others, history[0]
+
+
+def _grouped(places: Sequence[KeptValue], values: dict[KeptValue, Any], count: int) -> list[Buffer]:
+    """The buffers of the places: those of one name in the states of all parameters are one."""
+    size = [len(part) for part in parts_of(torch.ones(DIMS[0]), count > 1)]
+    by_name: dict[tuple[str, Any], list[KeptValue]] = {}
+    for place in places:
+        by_name.setdefault((place.root, place.keys), []).append(place)
+    found: list[Buffer] = []
+    for (root, _), held in by_name.items():
+        held = sorted(held, key=lambda place: place.number)
+        name = held[0].name if held[0].name.isidentifier() else f"kept_{len(found)}"
+        name = f"{name}_" if name in {"theta", "p", "xi", "grad", "noise", *QUANTITIES} else name
+        name = name if name not in {item.name for item in found} else f"{name}_{root}"
+        shaped = len(held) == count and all(
+            isinstance(values[place], Tensor) and tuple(values[place].shape) == (size[place.number],)
+            for place in held
+        )
+        found.append(Buffer(name, tuple(held), shaped))
+    return found
+
+
+def _axes(one: Any, other: Any, place: KeptValue, told: str) -> Axes:
+    """The shape of a value, from its shapes in two dimensions."""
+    if is_number(one):
+        return ()
+    shapes = tuple(one.shape), tuple(getattr(other, "shape", ()))
+    axes = [a if a == b else DIM if (a, b) == DIMS else None for a, b in zip(*shapes, strict=False)]
+    if len(shapes[0]) != len(shapes[1]) or None in axes:
+        raise DefinitionError(
+            f"{told}: keeps {place.told} of shape {shapes[0]} in dimension {DIMS[0]} and {shapes[1]} in dimension {DIMS[1]}; "
+            "expected axes of fixed length or of theta's"
+        )
+    return tuple(axis for axis in axes if axis is not None)
+
+
+def depends_on_counters(step: OptimizerStep) -> bool:
+    """Does a step depend on the counters however late it is, so that it follows a schedule?
+
+    A run of late steps shows what is done at every second step, or at every k-th with k up to `PERIODS`; its second step is a
+    multiple of every power of 10 up to `LATE`.
+    """
+    if not step.kept.counters:
+        return False
+    results = []
+    for held in (*range(LATE - 1, LATE - 1 + PERIODS), 2 * LATE):
+        late = OptimizerStep(
+            step.options,
+            step.function,
+            Kept(step.kept.counters, step.kept.buffers, step.kept.split, held),
+            step.momentum,
+            step.told,
+        )
+        theta, values = _probe(step, np.random.default_rng(0))
+        with apart():
+            moved, after = late.take(
+                step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x
+            )
+        results.append(torch.cat([moved - theta, *(value.reshape(-1) for value in after.values())]))
+    first, *others = results
+    return not all(torch.allclose(first, other, rtol=CLOSE, atol=0.0, equal_nan=True) for other in others)
+
+
+def depends_on_loss(step: OptimizerStep) -> bool:
+    """Does a step depend on the value that its closure returns, as a Metropolis test does?
+
+    It is run with closures whose values fall and rise steeply from call to call, and with one whose value is small and stays; they
+    are not compared where it takes none. The first value differs as well: a step may go by one value alone, or by its size.
+    """
+    if not _takes_closure(step):
+        return False
+    results = []
+    for slope, held in ((-STEEP, 0.0), (STEEP, 0.0), (0.0, 1 / STEEP)):
+        calls = itertools.count(1)
+
+        def loss(
+            place: Tensor, slope: float = slope, held: float = held, calls: Iterator[int] = calls
+        ) -> Tensor:
+            return torch.tensor(slope * next(calls) + held, dtype=place.dtype)
+
+        results.append(_moved_by(step, loss))
+    return any(not torch.equal(results[0], other) for other in results[1:])
+
+
+def with_closure_differs(step: OptimizerStep) -> bool:
+    """Does a step that may be given a closure, and calls it, make another step than without one?"""
+    if not _takes_closure(step) or closure_needed(step.function):
+        return False
+    called = []
+
+    def loss(place: Tensor) -> Tensor:
+        called.append(place)
+        return torch.full((), STEEP, dtype=place.dtype)
+
+    given = _moved_by(step, loss)
+    return bool(called) and not torch.equal(given, _moved_by(step, None))
+
+
+def _takes_closure(step: OptimizerStep) -> bool:
+    return any(item != "self" for item in inspect.signature(step.function).parameters)
+
+
+def _moved_by(step: OptimizerStep, loss: Gradient | None) -> Tensor:
+    """theta and the buffers after one step from a fixed place, with fixed draws, NaN as 0."""
+    theta, values = _probe(step, np.random.default_rng(2))
+    with apart():
+        moved, after = step.take(
+            step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x, loss
+        )
+    return torch.cat([moved, *(value.reshape(-1) for value in after.values())]).nan_to_num()
+
+
+def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
+    """Which buffer is the momentum, and by which factor?
+
+    `given` is the formula of `adapter.state.p`. Without one, theta's displacement is compared with each buffer before and after
+    the step: if it is a multiple of one, s times, p is s/h times this buffer. Raises `DefinitionError` if it is of none.
+    """
+    buffers = [buffer.name for buffer in step.kept.buffers if buffer.by_parameter]
+    if not buffers:
+        raise DefinitionError(
+            f"{step.told}: {step.options.name} keeps no tensor of theta's shape from step to step, which could be a momentum; "
+            "leave adapter.dynamics out"
+        )
+    if given is not None:
+        return _told_momentum(step, buffers, given)
+    for name in buffers:
+        at = step.options.at({**AT, "dim": float(DIMS[0])})
+        share = _share(step, at, name)
+        if share:
+            cache: dict[Any, float] = {}
+
+            def factor(at: At, name: str = name, cache: dict[Any, float] = cache) -> float:
+                key = tuple(at.values.items())
+                if key not in cache:
+                    cache[key] = _share(step, at, name)
+                return cache[key] / at.h
+
+            return MomentumBuffer(name, factor, f"{_spelled(share, at)}{name}/h")
+    raise DefinitionError(
+        f"{step.told}: theta does not move by a multiple of what {step.options.name} keeps ({', '.join(buffers)}); expected the "
+        f"momentum as a formula; add adapter.state.p, such as adapter.state.p={buffers[0]}/h"
+    )
+
+
+def _spelled(share: float, at: At) -> str:
+    """A factor as text: by the option whose value it is, else as a number."""
+    for sign, size in (("", share), ("-", -share)):
+        if size == 1.0:
+            return sign
+        for name, value in at.values.items():
+            if isinstance(value, float) and abs(size - value) <= CLOSE * abs(value):
+                return f"{sign}{name}*"
+    return f"{share:.6g}*"
+
+
+def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> MomentumBuffer:
+    options = tuple(name for name in step.options.told if name not in QUANTITIES)
+    grammar = Grammar(
+        (*QUANTITIES, *options, *buffers), FUNCTIONS, f"{buffers[0]}/h", signs="+ - * / **", number=float
+    )
+    try:
+        node = grammar.read(given)
+    except DefinitionError as error:
+        raise DefinitionError(f"{step.told}: adapter.state.p: {error}") from None
+    used = [name for name in buffers if name in grammar.names_in(node)]
+
+    def value(at: At, size: float) -> float:
+        quantities = {"h": at.h, "T": at.temperature, **at.values, **dict.fromkeys(used, size)}
+        return float(grammar.value(node, quantities))
+
+    at = step.options.at({**AT, "dim": float(DIMS[0])})
+    try:
+        zero, once, twice = (value(at, size) for size in (0.0, 1.0, 2.0))
+    except (KeyError, ArithmeticError, ValueError):
+        zero, once, twice = 1.0, 0.0, 0.0
+    if len(used) != 1 or zero != 0.0 or once == 0.0 or abs(twice - 2 * once) > CLOSE * abs(once):
+        raise DefinitionError(
+            f"{step.told}: adapter.state.p={given!r}: expected a multiple of one of {', '.join(buffers)}, with h, T and "
+            f"the options {', '.join(options)}, such as {buffers[0]}/h"
+        )
+    return MomentumBuffer(used[0], lambda at: value(at, 1.0), given)
+
+
+def _share(step: OptimizerStep, at: At, name: str) -> float:
+    """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; 0 if it does not."""
+    random = np.random.default_rng(1)
+    moves, before, after = [], [], []
+    for number in range(TRIED):
+        theta, values = _probe(step, random)
+        force = torch.tensor(random.standard_normal(DIMS[0]))
+        with apart():
+            torch.manual_seed(number)
+            moved, held = step.take(at, theta, values, _constant(force))
+        moves.append((moved - theta).numpy())
+        before.append(values[name].numpy())
+        after.append(held[name].double().numpy())
+    displacement = np.concatenate(moves)
+    columns = np.stack([np.concatenate(before), np.concatenate(after)], axis=1)
+    for chosen in ([1], [0], [0, 1]):
+        shares, *_ = np.linalg.lstsq(columns[:, chosen], displacement, rcond=None)
+        left = np.abs(columns[:, chosen] @ shares - displacement).max()
+        if left <= CLOSE * np.abs(displacement).max():
+            share = float(shares.sum())
+            return 1.0 if abs(share - 1) < CLOSE else share
+    return 0.0
+
+
+def _constant(force: Tensor) -> Gradient:
+    return lambda theta: force
+
+
+def _probe(step: OptimizerStep, random: np.random.Generator) -> tuple[Tensor, dict[str, Tensor]]:
+    """A random theta, and buffers that are positive: some are second moments."""
+    theta = torch.tensor(random.standard_normal(DIMS[0]))
+    values = {}
+    for buffer in step.kept.buffers:
+        optimizer, parameters = step.optimizer(step.options.at({**AT, "dim": float(DIMS[0])}), theta)
+        now = [torch.as_tensor(place.read(optimizer, parameters)) for place in buffer.places]
+        shape = theta.shape if buffer.by_parameter else now[0].shape
+        values[buffer.name] = torch.tensor(0.5 + random.random(tuple(shape)))
+    return theta, values
+
+
+__all__ = [
+    "class_of",
+    "depends_on_counters",
+    "depends_on_loss",
+    "find_kept",
+    "find_momentum",
+    "with_closure_differs",
+]

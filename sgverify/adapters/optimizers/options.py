@@ -1,0 +1,163 @@
+"""The parameters of an optimizer's constructor: which are h, T and D, and which keep their defaults?"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sgverify.errors import DefinitionError, find_named
+from sgverify.schemes.adapting.parameters import Parameter, parameter
+from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "h": ("lr", "learning_rate", "step_size", "stepsize", "h"),
+    "T": ("temperature", "temp", "T"),
+    "D": ("friction", "momentum_decay", "alpha", "D"),
+}
+"""The names by which constructors call the step size, the temperature and the friction."""
+
+CONVENTIONS = {name: quantity for quantity, names in NAMES.items() for name in names}
+
+EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class At:
+    """The options at some h, T and D, and what the gradient is divided by.
+
+    An optimizer without an option for T samples at the temperature 1; it is given U/T. For langevin one of its steps then is
+    one of size h T, for kinetic one of size h sqrt(T) with friction D/sqrt(T) and momentum p/sqrt(T): `h` is this step size and
+    `root` the momentum's factor.
+    """
+
+    values: dict[str, Any]
+    h: float
+    temperature: float = 1.0
+    root: float = 1.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `make(params, **options)`: `told` as expressions in h, T and D, `left` with their defaults.
+
+    `tempered`: there is no option for T, so that the optimizer is given U/T.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    told: Mapping[str, str]
+    read: Mapping[str, Parameter]
+    left: Mapping[str, Any]
+    dynamics: Dynamics
+    tempered: bool
+
+    def at(self, quantities: Mapping[str, float]) -> At:
+        """The options at h, T, D and dim."""
+        if not self.tempered:
+            return At(self._values(quantities), quantities["h"])
+        temperature = quantities["T"]
+        if self.dynamics is langevin:
+            given = {**quantities, "h": quantities["h"] * temperature, "T": 1.0}
+            return At(self._values(given), given["h"], temperature)
+        root = math.sqrt(temperature)
+        given = {**quantities, "h": quantities["h"] * root, "D": quantities["D"] / root, "T": 1.0}
+        return At(self._values(given), given["h"], temperature, root)
+
+    def _values(self, quantities: Mapping[str, float]) -> dict[str, Any]:
+        return {name: read(quantities) for name, read in self.read.items()}
+
+    @property
+    def call(self) -> str:
+        """The call that makes an optimizer, as it is told to a user."""
+        return (
+            f"{self.name}({', '.join(['params', *(f'{name}={text}' for name, text in self.told.items())])})"
+        )
+
+
+def read_options(
+    make: Callable[..., Any], name: str, dynamics: Dynamics, settings: AdapterSettings, told: str
+) -> Options:
+    """The options of a class or a function `make`, with those of `adapter.map`.
+
+    Raises `DefinitionError` for unknown names in the map, an option without default that has no name known here, and
+    options of which none is the step size, or none the friction of dynamics that have one.
+    """
+    given = settings.map
+    try:
+        parameters = list(inspect.signature(make).parameters.values())[1:]
+    except (TypeError, ValueError):
+        raise DefinitionError(
+            f"{told}: {name} has no signature that can be read; expected def __init__(self, params, lr, ...)"
+        ) from None
+    any_name = any(item.kind is item.VAR_KEYWORD for item in parameters)
+    known = {
+        item.name: item.default
+        for item in parameters
+        if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)
+    }
+    for option in given:
+        if not any_name:
+            find_named(f"option of {name}", option, known, "adapter.map has the constructor's parameters.")
+    usual = {
+        option: CONVENTIONS[option]
+        for option in known
+        if option not in given and CONVENTIONS.get(option) in ("h", *dynamics.parameters)
+    }
+    spelled = {
+        option: usual.get(option, given.get(option))
+        for option in [*known, *given]
+        if option in usual or option in given
+    }
+    wanting = [option for option, default in known.items() if default is EMPTY and option not in spelled]
+    if wanting:
+        raise DefinitionError(
+            f"{told}: {name} needs {', '.join(wanting)}, of which nothing is told; expected an expression in h, T and D; add "
+            f"adapter.map.{wanting[0]}"
+        )
+    used = {
+        quantity
+        for quantity in ("h", *dynamics.parameters)
+        for text in spelled.values()
+        if uses(text, quantity)
+    }
+    listed = ", ".join(known) or "no option"
+    if "h" not in used:
+        raise DefinitionError(
+            f"{told}: no option of {name} is the step size ({listed}); expected one of {', '.join(NAMES['h'])}; add "
+            "adapter.map.NAME=h"
+        )
+    if "D" in dynamics.parameters and "D" not in used:
+        raise DefinitionError(
+            f"{told}: no option of {name} is the friction D of {dynamics.name} ({listed}); expected one of "
+            f"{', '.join(NAMES['D'])}; add adapter.map.NAME, such as adapter.map.momentum=1-h*D, or adapter.dynamics=langevin"
+        )
+    tempered = "T" in dynamics.parameters and "T" not in used
+    if tempered and dynamics not in (langevin, kinetic):
+        raise DefinitionError(
+            f"{told}: no option of {name} is the temperature T of {dynamics.name} ({listed}); expected one of "
+            f"{', '.join(NAMES['T'])}; add adapter.map.NAME=T"
+        )
+    read = {option: settings.read(option, text) for option, text in spelled.items()}
+    left = {option: default for option, default in known.items() if option not in spelled}
+    return Options(
+        name, make, {option: str(text) for option, text in spelled.items()}, read, left, dynamics, tempered
+    )
+
+
+def uses(text: Any, quantity: str) -> bool:
+    """Does the value of an expression depend on a quantity? It is tried at two values of it."""
+    if not isinstance(text, str):
+        return False
+    read = parameter("", text)
+    first = {"h": 0.3, "T": 0.7, "D": 0.9, "N": 11.0, "n": 3.0, "dim": 2.0}
+    try:
+        return bool(read(first) != read({**first, quantity: first[quantity] * 1.25}))
+    except DefinitionError:
+        return True
+
+
+__all__ = ["CONVENTIONS", "NAMES", "At", "Options", "read_options", "uses"]

@@ -1,0 +1,292 @@
+"""How does one step of an optimizer run from a given position, momentum and memory?
+
+An optimizer is constructed once for each shape and each value of its options, and kept: before a call its parameters, its
+gradients and what it carries on are set, after `step()` they are read. In two dimensions theta lies in two parameters, each in
+a group of its own; in three and more in three, of which the first two have one shape and one group.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
+
+from sgverify.adapters.optimizers.options import At, Options
+from sgverify.adapters.optimizers.state import KeptValue
+from sgverify.errors import DefinitionError, SgverifyError, UserError
+
+LATE = 10**9
+"""The value at which counters are held: corrections of the first steps, such as 1 - beta^k, have come to their end."""
+
+MOST_KEPT = 64
+"""The most optimizers, each with its own options or shape, that are kept for further calls."""
+
+Gradient = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A value that an optimizer carries from step to step: one place, or one for each parameter if it is shaped as they are."""
+
+    name: str
+    places: tuple[KeptValue, ...]
+    by_parameter: bool
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What an optimizer keeps: counters, which are held at the value `held`, and buffers; `split` as theta is."""
+
+    counters: tuple[KeptValue, ...] = ()
+    buffers: tuple[Buffer, ...] = ()
+    split: bool = True
+    held: int = LATE
+
+
+@dataclass(frozen=True)
+class MomentumBuffer:
+    """The momentum p is `factor(at)` times the buffer of this name; `told` is the formula."""
+
+    buffer: str
+    factor: Callable[[At], float] = field(repr=False)
+    told: str
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """A context in which torch's draws are not seen, and leave its generator as it was."""
+    with _disable_current_modes(), torch.random.fork_rng(devices=[]), torch.enable_grad():
+        torch.default_generator.manual_seed(0)
+        yield
+
+
+class OptimizerStep:
+    """One step from (theta, p, memory), as far as the dynamics has p; tensors of shape (dim,), or (chains, dim) of many chains."""
+
+    def __init__(
+        self,
+        options: Options,
+        code: Callable[..., Any],
+        kept: Kept,
+        momentum: MomentumBuffer | None,
+        told: str,
+        *,
+        valued: bool = False,
+    ) -> None:
+        """`valued`: a step depends on the value that its closure returns."""
+        self.valued = valued
+        self.options, self.kept, self.momentum, self.told = options, kept, momentum, told
+        # The code that is judged, for the searches of what it keeps and of its lines.
+        self.function = self.__wrapped__ = code
+        self.__name__ = options.name
+        self.memory = [
+            buffer for buffer in kept.buffers if momentum is None or buffer.name != momentum.buffer
+        ]
+        self._made: OrderedDict[Any, tuple[Any, list[Tensor]]] = OrderedDict()
+
+    def __call__(
+        self,
+        *state: Tensor,
+        h: float,
+        grad: Gradient,
+        dim: int,
+        log_density: Gradient | None = None,
+        **numbers: float,
+    ) -> tuple[Tensor, ...]:
+        """The state after one step."""
+        at = self.options.at({"h": h, "dim": float(dim), **numbers})
+        theta, rest = state[0], list(state[1:])
+        values: dict[str, Tensor] = {}
+        factor = 1.0
+        if self.momentum is not None:
+            factor = self.momentum.factor(at) * at.root
+            values[self.momentum.buffer] = rest.pop(0) / factor
+        values.update((buffer.name, value) for buffer, value in zip(self.memory, rest, strict=True))
+        loss = None
+        if log_density is not None:
+            density = log_density
+
+            def loss(place: Tensor) -> Tensor:
+                return -density(place).sum() / at.temperature
+
+        moved, after = self.take(at, theta, values, lambda place: grad(place) / at.temperature, loss)
+        momentum = [] if self.momentum is None else [after[self.momentum.buffer] * factor]
+        return (moved, *momentum, *(after[buffer.name] for buffer in self.memory))
+
+    def take(
+        self,
+        at: At,
+        theta: Tensor,
+        values: Mapping[str, Tensor],
+        gradient: Gradient,
+        loss: Gradient | None = None,
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """theta and the buffers after one step; `loss` is the value of the closure."""
+        if theta.ndim > 1 and not all(buffer.by_parameter for buffer in self.kept.buffers):
+            raise DefinitionError(
+                f"{self.told}: keeps values of other shapes than theta's: it takes one chain"
+            )
+        optimizer, parameters = self.optimizer(at, theta)
+        with torch.no_grad():
+            for parameter, part in zip(parameters, self._parts(theta), strict=True):
+                parameter.copy_(part)
+        for buffer in self.kept.buffers:
+            value = values[buffer.name]
+            for place, part in zip(buffer.places, self._of(buffer, value), strict=False):
+                place.write(optimizer, parameters, part)
+        for place in self.kept.counters:
+            if place.number < len(parameters):
+                place.write(optimizer, parameters, self.kept.held)
+        run(optimizer, parameters, self._parts, gradient, self.told, loss)
+        moved = [parameter.detach().clone() for parameter in parameters]
+        found = {}
+        for buffer in self.kept.buffers:
+            parts = [
+                place.read(optimizer, parameters) for place in buffer.places if place.number < len(parameters)
+            ]
+            tensors = [
+                torch.as_tensor(part, dtype=None if isinstance(part, Tensor) else theta.dtype)
+                for part in parts
+            ]
+            tensors = [part.detach().clone() for part in tensors]
+            found[buffer.name] = torch.cat(tensors, dim=-1) if buffer.by_parameter else tensors[0]
+        return (torch.cat(moved, dim=-1) if len(moved) > 1 else moved[0]), found
+
+    def optimizer(self, at: At, theta: Tensor) -> tuple[Any, list[Tensor]]:
+        """The optimizer with these options for parameters like theta, and its parameters."""
+        key = (tuple(theta.shape), theta.dtype, tuple(at.values.items()))
+        if key not in self._made:
+            self._made[key] = made(
+                self.options, at, [part.detach() for part in self._parts(theta)], self.told
+            )
+            if len(self._made) > MOST_KEPT:
+                self._made.popitem(last=False)
+        self._made.move_to_end(key)
+        return self._made[key]
+
+    def _of(self, buffer: Buffer, value: Tensor) -> Sequence[Tensor]:
+        return self._parts(value) if buffer.by_parameter else [value]
+
+    def _parts(self, theta: Tensor) -> tuple[Tensor, ...]:
+        """theta as the optimizer's parameters."""
+        return parts_of(theta, self.kept.split)
+
+
+def parts_of(theta: Tensor, split: bool) -> tuple[Tensor, ...]:
+    """theta in one part, or split along its last axis: in two parts in two dimensions, in three parts in more.
+
+    The first two of three have one length: noise may be missing in the second, or be that of the first.
+    """
+    dim = theta.shape[-1]
+    if not split or dim < 2:
+        return (theta,)
+    first = max(dim // 3, 1)
+    if dim == 2:
+        return theta[..., :first], theta[..., first:]
+    return theta[..., :first], theta[..., first : 2 * first], theta[..., 2 * first :]
+
+
+def _groups(parameters: Sequence[Tensor]) -> Sequence[Any]:
+    """The parameters in their groups: of three, the first two are in one."""
+    if len(parameters) == 1:
+        return parameters
+    return [{"params": list(parameters[:-1])}, {"params": [parameters[-1]]}]
+
+
+def made(options: Options, at: At, parts: Sequence[Tensor], told: str) -> tuple[Any, list[Tensor]]:
+    """An optimizer of parameters like these, which has made one step, and its parameters.
+
+    Raises `UserError` if it cannot be made, or cannot step.
+    """
+    with apart():
+        parameters: list[Tensor] = [torch.nn.Parameter(torch.ones_like(part)) for part in parts]
+        try:
+            optimizer = options.make(_groups(parameters), **at.values)
+            if not callable(getattr(optimizer, "step", None)):
+                raise DefinitionError(
+                    f"{told}: returned a {type(optimizer).__name__}; expected a function of params that returns an optimizer"
+                )
+            run(
+                optimizer,
+                parameters,
+                lambda x: parts_of(x, len(parts) > 1),
+                lambda x: torch.full_like(x, 0.5),
+                told,
+            )
+        except SgverifyError:
+            raise
+        except (Exception, SystemExit) as error:
+            shown = ", ".join(f"{name}={value!r}" for name, value in at.values.items())
+            shapes = " and ".join(str(tuple(part.shape)) for part in parts)
+            kind = parts[0].dtype
+            raise UserError(
+                f"{told}: {options.name}(params, {shown}) and its first step(), with parameters of shape {shapes} in {kind} and "
+                f"their gradients, raised {type(error).__name__}: {error}; expected an optimizer that takes these options; mend "
+                "it, or adapter.map"
+            ) from error
+        return optimizer, parameters
+
+
+def closure_needed(step: Callable[..., Any]) -> bool:
+    """Does `step`, a method or the function of a class, need an argument besides self?"""
+    return any(
+        item.default is item.empty
+        and item.kind is not item.VAR_KEYWORD
+        and item.kind is not item.VAR_POSITIONAL
+        and item.name != "self"
+        for item in inspect.signature(step).parameters.values()
+    )
+
+
+def run(
+    optimizer: Any,
+    parameters: Sequence[Tensor],
+    parts: Callable[[Tensor], Sequence[Tensor]],
+    gradient: Gradient,
+    told: str,
+    loss: Gradient | None = None,
+) -> None:
+    """Put gradients at the parameters, and call `step()`, with a closure if it needs one, or if a loss is given.
+
+    Raises `DefinitionError` if a parameter gets another shape. The closure puts new gradients where the parameters are then, and
+    returns the loss there; NaN without one, which shows where a step depends on it.
+    """
+
+    def differentiate() -> Tensor:
+        here = torch.cat([parameter.detach() for parameter in parameters], dim=-1)
+        for parameter, part in zip(parameters, parts(gradient(here)), strict=True):
+            parameter.grad = part.clone()
+        return torch.full((), float("nan"), dtype=here.dtype) if loss is None else loss(here)
+
+    shapes = [tuple(parameter.shape) for parameter in parameters]
+    if loss is not None or closure_needed(optimizer.step):
+        optimizer.step(differentiate)
+    else:
+        differentiate()
+        optimizer.step()
+    for shape, parameter in zip(shapes, parameters, strict=True):
+        if shape != tuple(parameter.shape):
+            raise DefinitionError(
+                f"{told}: step() gave a parameter of shape {shape} the shape {tuple(parameter.shape)}; expected the same shape"
+            )
+
+
+__all__ = [
+    "LATE",
+    "Buffer",
+    "Kept",
+    "MomentumBuffer",
+    "OptimizerStep",
+    "apart",
+    "closure_needed",
+    "made",
+    "parts_of",
+    "run",
+]

@@ -1,0 +1,151 @@
+"""Which functions are code with its own loss, and the step that is made of one."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+from sgverify.adapters.optimizers.options import CONVENTIONS, NAMES, uses
+from sgverify.adapters.training.reach import Reached, reached
+from sgverify.errors import DefinitionError, find_named
+from sgverify.schemes.adapting.adapter import Adapter
+from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.definition.declaration import Declaration
+from sgverify.schemes.dynamics import langevin
+from sgverify.schemes.scheme import ClaimedOrders
+from sgverify.schemes.torch_step import OwnLoss, TorchStep
+
+EMPTY = inspect.Parameter.empty
+
+
+def takes(found: Any) -> bool:
+    """Is it a plain function that reaches torch, and takes a position by name or trains a module?"""
+    if not isinstance(found, types.FunctionType):
+        return False
+    names = list(inspect.signature(found).parameters)
+    seen = reached(found)
+    return (
+        seen.torch
+        and "grad" not in names
+        and (names[:1] == ["theta"] or bool(seen.modules or seen.optimizers))
+    )
+
+
+def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
+    """The step that one call of the function is.
+
+    Raises `DefinitionError` if the position, the step size or a parameter is not understood.
+    """
+    from sgverify.adapters.training.loop import TrainingStep
+
+    told = f"scheme={reference or found.__name__!r}"
+    dynamics, seen = settings.dynamics_or(langevin), reached(found)
+    known = {name: item.default for name, item in inspect.signature(found).parameters.items()}
+    pure = next(iter(known), "") == "theta"
+    state = dynamics.state if pure else ("theta",)
+    if (pure and tuple(known)[: len(state)] != state) or dynamics.state != state:
+        raise DefinitionError(
+            f"{told}: takes ({', '.join(known)}); expected the state of {dynamics.name}, ({', '.join(dynamics.state)}), first"
+            + ("" if pure else "; a loop over a module has theta alone: leave adapter.dynamics out")
+        )
+    for name in state if pure else ():
+        known.pop(name)
+    options = {
+        key: value
+        for item in seen.optimizers
+        for group in item.param_groups
+        for key, value in group.items()
+        if key != "params"
+    }
+    knobs = {**dict.fromkeys(seen.numbers), **options, **known}
+    for name in settings.map:
+        find_named(
+            "parameter, option or number of the code",
+            name,
+            knobs,
+            "adapter.map has what the code is called with.",
+        )
+    usual = {
+        name: CONVENTIONS[name] for name in knobs if CONVENTIONS.get(name) in ("h", *dynamics.parameters)
+    }
+    spelled = {name: str(text) for name, text in {**usual, **settings.map}.items()}
+    wanting = [name for name, default in known.items() if default is EMPTY and name not in spelled]
+    if wanting:
+        raise DefinitionError(
+            f"{told}: needs {', '.join(wanting)}, of which nothing is told; expected a function of theta, or one that trains a "
+            f"module it reaches, whose other parameters are expressions in h, T and D; add adapter.map.{wanting[0]}"
+        )
+    if not any(uses(text, "h") for text in spelled.values()):
+        raise DefinitionError(
+            f"{told}: nothing that the code is called with is the step size ({', '.join(knobs) or 'no parameter or number'}); "
+            f"expected one of {', '.join(NAMES['h'])}; add adapter.map.NAME=h"
+        )
+    read = {name: settings.read(name, settings.map.get(name, spelled[name])) for name in spelled}
+    step = TrainingStep(
+        found,
+        seen,
+        pure=pure,
+        arguments={name: value for name, value in read.items() if name in known},
+        numbers={name: value for name, value in read.items() if name in seen.numbers and name not in known},
+        options={name: value for name, value in read.items() if name in options},
+        told=told,
+    )
+    if not pure and not step.dim:
+        raise DefinitionError(
+            f"{told}: reaches no parameter that is trained; expected a module or an optimizer among its globals"
+        )
+    claimed = ClaimedOrders.of(settings.order)
+    used = tuple(name for name in dynamics.parameters if any(uses(text, name) for text in spelled.values()))
+    return TorchStep(
+        name=found.__name__,
+        dynamics=dynamics,
+        function=step,
+        declaration=Declaration(dynamics.state, ("h", "dim", *used)),
+        order=claimed.finite_time,
+        invariant_order=claimed.invariant,
+        summary=(inspect.getdoc(found) or "").partition("\n")[0],
+        reference=reference,
+        conventions=_conventions(found, spelled, known, options, seen, step.dim),
+        untried=tuple(_untried(used, {name: value for name, value in known.items() if name not in spelled})),
+        own_loss=OwnLoss(step.dim, settings.density),
+    )
+
+
+def _conventions(
+    found: Any,
+    spelled: dict[str, str],
+    known: dict[str, Any],
+    options: dict[str, Any],
+    seen: Reached,
+    dim: int,
+) -> str:
+    called = ", ".join(f"{name}={text}" for name, text in spelled.items() if name in known)
+    parts = [f"{found.__name__}({called})"]
+    parts += [f"the optimizer's {name} = {text}" for name, text in spelled.items() if name in options]
+    parts += [
+        f"its number {name} = {text}"
+        for name, text in spelled.items()
+        if name in seen.numbers and name not in known
+    ]
+    if dim:
+        parts.append(f"theta = the {dim} parameters that it trains")
+    return "; ".join(parts)
+
+
+def _untried(used: tuple[str, ...], left: dict[str, Any]) -> list[tuple[str, str]]:
+    found = [] if "T" in used else [("temperatures other than 1", "--set adapter.map.NAME=T")]
+    if left:
+        shown = ", ".join(f"{name}={value!r}" for name, value in left.items())
+        found.append((f"other arguments than {shown}", f"--set adapter.map.{next(iter(left))}=..."))
+    return found
+
+
+ADAPTER = Adapter(
+    name="training",
+    summary="a function in torch with its own loss and minibatches, which takes theta or trains a module",
+    takes=takes,
+    adapt=adapt,
+    conventions=CONVENTIONS,
+    reads=("density",),
+)

@@ -1,0 +1,261 @@
+"""Optimizers of torch are judged as they are: right ones conform, wrong ones do not, and messages say how they were called."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sgverify import adapt, verify
+from sgverify.checks.settings.designs import designs
+from sgverify.checks.settings.step_at_setting import try_setting
+from sgverify.errors import DefinitionError, UserError
+from sgverify.samplers.intercepted.equilibrated import equilibrated
+from sgverify.schemes import TorchStep
+from sgverify.schemes.loading import load_step
+from tests.zoo import optimizers as zoo
+
+KINETIC: dict[str, Any] = {"dynamics": "kinetic", "map": {"lr": "h**2", "momentum_decay": "h*D"}}
+SGD: dict[str, Any] = {
+    "dynamics": "kinetic",
+    "map": {"lr": "h**2", "momentum": "1 - h*D", "noise": "sqrt(2*D*T/h**3)*h"},
+}
+
+
+def step_of(found: Any, **settings: Any) -> TorchStep:
+    made = adapt(found, **settings)
+    assert isinstance(made, TorchStep)
+    return made
+
+
+def at_one_setting(found: Any, **settings: Any) -> str:
+    """The verdict at a temperature of 4, in two dimensions."""
+    step = step_of(found, **settings)
+    setting = designs()[0].setting(step.dynamics, step.memory)
+    return try_setting(step, setting, 1, flow=not step.memory).verdict
+
+
+def slow(*given: Any) -> Any:
+    """A case for the slow tests: another way to write a sampler that one of the others tries already."""
+    return pytest.param(*given, marks=pytest.mark.power)
+
+
+RIGHT: list[Any] = [
+    (zoo.SGLD, {}),
+    (zoo.SGHMC, KINETIC),
+    slow(zoo.SGHMC, {}),
+    slow(zoo.WithClosure, {}),
+    slow(zoo.BurnIn, {}),
+    slow(zoo.cold, {}),
+    slow(functools.partial(zoo.SGLD, weight_decay=0.0), {}),
+    slow(zoo.SGDWithNoise, SGD),
+    slow(zoo.ConstantScale, {}),
+]
+WRONG: list[Any] = [
+    (zoo.NoiseOfSqrtLr, {}),
+    (zoo.NoiseOfDecay, {}),
+    slow(zoo.TemperatureIgnored, {}),
+    slow(zoo.NoiseOfDecay, KINETIC),
+    slow(functools.partial(zoo.SGLD, weight_decay=0.1), {}),
+    slow(zoo.Preconditioned, {}),
+    slow(zoo.DriftAlone, {}),
+    slow(zoo.AdamWithNoise, {}),
+    slow(zoo.RMSpropWithMomentum, {}),
+]
+
+
+@pytest.mark.parametrize("found, settings", RIGHT)
+def test_right_ones_conform(found, settings):
+    assert at_one_setting(found, **settings) == "conforms"
+
+
+@pytest.mark.parametrize("found, settings", WRONG)
+def test_wrong_ones_are_refuted(found, settings):
+    assert at_one_setting(found, **settings) == "violates"
+
+
+@pytest.mark.parametrize("found, verdict", [(zoo.SGLD, "conforms"), (zoo.NoiseOfTheFirst, "violates")])
+def test_a_group_of_two_parameters_of_one_shape_is_tried(found, verdict):
+    step = step_of(found)
+    design = next(item for item in designs() if len(item.mean) == 3)
+    setting = design.setting(step.dynamics, step.memory)
+    assert try_setting(step, setting, 1, flow=True).verdict == verdict
+
+
+def test_what_is_done_at_every_kth_step_is_a_schedule():
+    assert ("later steps of its schedule, for the counter step is held at 1", "") in step_of(
+        zoo.NoiseEveryOtherStep
+    ).untried
+    assert at_one_setting(zoo.NoiseEveryOtherStep) == "violates"
+
+
+def test_a_temperature_that_is_no_option_is_that_of_the_potential():
+    assert step_of(zoo.WithoutTemperature, map={"lr": "2*h"}).conventions.endswith("the gradient of U/T")
+    assert at_one_setting(zoo.WithoutTemperature, map={"lr": "2*h"}) == "conforms"
+
+
+def test_the_momentum_is_found_and_told():
+    found = step_of(zoo.SGHMC, **KINETIC)
+    assert found.conventions.startswith(
+        "SGHMC(params, lr=h**2, momentum_decay=h*D, temperature=T); p = momentum_buffer/h"
+    )
+    sgd = step_of(zoo.SGDWithNoise, dynamics="kinetic", map={"lr": "h**2", "momentum": "1 - h*D"})
+    assert "p = -lr*momentum_buffer/h" in sgd.conventions
+    told = step_of(zoo.SGDWithNoise, state={"p": "-h*momentum_buffer"}, **{**SGD})
+    assert "p = -h*momentum_buffer" in told.conventions and told.memory == ()
+
+
+def test_what_is_not_mapped_is_named():
+    options, axes, more = step_of(zoo.SGLD).untried
+    assert more == ("a third parameter of a group, and a third group", "")
+    assert axes == ("parameters of several axes, such as matrices", "")
+    assert options == ("other options than weight_decay=0.0", "--set adapter.map.weight_decay=...")
+    *_, counter = step_of(zoo.Preconditioned, map={"eps": 1.0}).untried
+    assert counter == ("its first steps, for the counter step is held at 1e+09", "")
+    assert ("later steps of its schedule, for the counter step is held at 1", "") in step_of(
+        zoo.Scheduled
+    ).untried
+    assert "no option is T" in step_of(zoo.WithoutTemperature).conventions
+
+
+def test_what_is_kept_is_found_with_its_shape():
+    assert [item.name for item in step_of(zoo.SGHMC).memory] == ["momentum_buffer"]
+    adam = step_of(zoo.AdamWithNoise)
+    assert [(item.name, item.shape) for item in adam.memory] == [
+        ("exp_avg", ("dim",)),
+        ("exp_avg_sq", ("dim",)),
+    ]
+    assert step_of(zoo.SGLD).memory == ()
+
+
+def test_state_is_restored_between_calls():
+    step = step_of(zoo.SGHMC)
+    theta, v = (
+        torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64),
+        torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64),
+    )
+    given: dict[str, Any] = {"h": 0.01, "T": 0.0, "dim": 3, "grad": lambda x: x}
+    first = step.step((theta, v), **given)
+    step.step((5 * theta, 7 * v), **given)
+    again = step.step((theta, v), **given)
+    expected = 0.9 * v - 0.01 * theta
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert torch.allclose(first[1], expected) and torch.allclose(first[0], theta + expected)
+    assert torch.equal(theta, torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64))
+
+
+@pytest.mark.parametrize(
+    "found, settings, message",
+    [
+        (
+            zoo.SGLD([torch.zeros(1, requires_grad=True)]),
+            {},
+            "with parameters of its own; expected its class",
+        ),
+        (zoo.SGLD, {"map": {"learning": "h"}}, "option of SGLD.*learning"),
+        (zoo.SGLD, {"dynamics": "kinetic"}, "no option of SGLD is the friction D of kinetic"),
+        (zoo.SGLD, {"map": {"lr": 0.1}}, "no option of SGLD is the step size"),
+        (zoo.SGLD, {"state": {"p": "v/h"}}, "adapter.dynamics=kinetic beside adapter.state.p"),
+        (zoo.SGHMC, {**KINETIC, "state": {"p": "buffer/h"}}, r"adapter.state.p: expression 'buffer/h'"),
+        (
+            zoo.SGHMC,
+            {**KINETIC, "state": {"p": "momentum_buffer**2"}},
+            "expected a multiple of one of momentum_buffer",
+        ),
+        (zoo.SGHMC, {"order": 1}, "so that one step has no order of its own"),
+        (zoo.KeepsAList, {}, r"keeps a list or a dictionary that grows .*state\[p\]\['gradients'\]"),
+        (
+            zoo.SGLD,
+            {"map": {"temperature": "'hot'"}},
+            r"SGLD\(params, lr=0.03125, temperature='hot'\).*of shape \(3,\) in torch.float64.*raised",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_the_call(found, settings, message):
+    with pytest.raises((DefinitionError, UserError), match=message):
+        adapt(found, **settings)
+
+
+def test_it_is_found_in_a_file_and_replayed(tmp_path: Path):
+    file = tmp_path / "theirs.py"
+    file.write_text("from tests.zoo.optimizers import SGLD, NoiseOfSqrtLr\n")
+    assert isinstance(load_step(f"{file}:SGLD"), TorchStep)
+    (found,) = verify(f"{file}:SGLD", checks=["dtype"], adapter={"map": {"lr": "h"}})
+    assert found.outcome == "pass" and "--set adapter.map.lr=h" in found.replay
+
+
+def test_an_optimizer_that_decides_by_its_loss_is_given_it() -> None:
+    step, theta = step_of(zoo.Metropolis), torch.tensor([0.5, -1.0], dtype=torch.float64)
+    assert "log_density" in step.declaration.ingredients
+    assert "log_density" not in step_of(zoo.WithClosure).declaration.ingredients
+
+    def moved(steepness: float) -> torch.Tensor:
+        calls = iter((0.0, steepness))
+        (found,) = step.step(
+            (theta,),
+            h=1e-4,
+            T=1.0,
+            dim=2,
+            grad=lambda x: x,
+            log_density=lambda x: torch.tensor(next(calls), dtype=x.dtype),
+        )
+        return found
+
+    assert not torch.equal(moved(1e3), theta) and torch.equal(moved(-1e3), theta)
+
+
+def test_one_value_of_a_closure_decides_and_steps_with_and_without_one_are_told_apart() -> None:
+    given, left_out = (f"step() {name} a closure, which is another step" for name in ("with", "without"))
+    found = {kind: step_of(kind) for kind in (zoo.NoiseByItsLoss, zoo.NoiseOfAClosure, zoo.SGLD)}
+    asked = ["log_density" in step.declaration.ingredients for step in found.values()]
+    named = [[what for what, _ in step.untried if what in (given, left_out)] for step in found.values()]
+    assert asked == [True, False, False]
+    assert named == [[left_out], [given], []]
+
+
+@pytest.mark.power
+def test_a_metropolis_test_in_an_optimizer_is_seen() -> None:
+    (found,) = verify(zoo.Metropolis, target={"name": "gaussian"}, checks=["local-order"])
+    assert found.outcome == "not-applicable" and "theta stays where it is" in found.reason
+
+
+def test_options_may_depend_on_the_number_of_data() -> None:
+    given: dict[str, Any] = {"adapter": {"map": {"lr": "h/N"}, "order": 1}, "checks": ["local-order"]}
+    assert verify(zoo.OfMeanLoss, target={"size": 50}, **given).outcome == "pass"
+    with pytest.raises(DefinitionError, match="this run has no N"):
+        verify(zoo.OfMeanLoss, **given)
+
+
+@pytest.mark.parametrize(
+    "found, maps",
+    [
+        # Its noise is wrong, and its conventions are the same as those of the right one.
+        (zoo.NoiseOfDecay, {"adapter.map.lr": "h**2", "adapter.map.momentum_decay": "h*D"}),
+        slow(zoo.SGDWithNoise, {"adapter.map.lr": "h**2", "adapter.map.momentum": "1-h*D"}),
+        slow(zoo.Preconditioned, None),
+        slow(zoo.AdamWithNoise, None),
+    ],
+)
+def test_the_settings_by_which_a_memory_is_a_momentum_are_found(found, maps):
+    told = step_of(found).as_momentum
+    assert told is not None
+    assert told() == (maps and {"adapter.dynamics": "kinetic", **maps})
+
+
+def test_an_optimizer_whose_memory_is_a_momentum_is_told_the_command_that_judges_it():
+    (answer,) = verify(zoo.SGHMC, checks=["local-order"])
+    assert answer.outcome == "undecided"
+    assert "--set adapter.dynamics=kinetic --set 'adapter.map.lr=h**2'" in answer.reason
+
+
+def test_a_momentum_of_preconditioned_gradients_comes_to_rest():
+    """A root of a second moment has no value where an extrapolation of it rounds to the other side of 0."""
+    step = equilibrated(step_of(zoo.RMSpropWithMomentum))
+    for place in (0.0, 0.3, -2.0):
+        theta = torch.full((1,), place, dtype=torch.float64)
+        (moved,) = step.step((theta,), h=0.01, grad=lambda x: x, dim=1, T=0.0)
+        # At rest the buffer is 10 G g, with G = 1/(|g| + 1).
+        assert moved.item() == pytest.approx(place - 0.1 * place / (abs(place) + 1), rel=1e-9)

@@ -1,0 +1,299 @@
+"""Samplers as torch optimizers, as people write them: right ones, and ones with the errors that such code has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+
+class Sampler(Optimizer):
+    """Each parameter is moved by `move`, with its state and its group's options."""
+
+    def __init__(self, params: Any, **options: Any) -> None:
+        super().__init__(params, options)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.move(p, self.state[p], group)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class SGLD(Sampler):
+    """Langevin dynamics."""
+
+    noise = 2.0
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, temperature: float = 1.0, weight_decay: float = 0.0
+    ) -> None:
+        super().__init__(params, lr=lr, temperature=temperature, weight_decay=weight_decay)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        lr, T = group["lr"], group["temperature"]
+        p.add_(p.grad + group["weight_decay"] * p, alpha=-lr)
+        p.add_(torch.randn_like(p), alpha=(self.noise * lr * T) ** 0.5)
+
+
+class NoiseOfSqrtLr(SGLD):
+    noise = 1.0
+
+
+class TemperatureIgnored(SGLD):
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        super().move(p, state, {**group, "temperature": 1.0})
+
+
+class NoiseOfTheFirst(SGLD):
+    """The noise of a group's first parameter is that of all which are shaped as it is."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            z = torch.randn_like(group["params"][0])
+            for p in group["params"]:
+                p.add_(p.grad, alpha=-group["lr"])
+                drawn = z if z.shape == p.shape else torch.randn_like(p)
+                p.add_(drawn, alpha=(2 * group["lr"] * group["temperature"]) ** 0.5)
+
+
+class NoiseEveryOtherStep(SGLD):
+    """It looks right at each step with an odd number."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["step"] = state.get("step", 0) + 1
+        super().move(p, state, group if state["step"] % 2 == 1 else {**group, "temperature": 0.0})
+
+
+class WithoutTemperature(Sampler):
+    """Welling and Teh's convention, lr/2 and lr; it samples exp(-U)."""
+
+    def __init__(self, params: Any, lr: float = 1e-3) -> None:
+        super().__init__(params, lr=lr)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        p.add_(p.grad, alpha=-group["lr"] / 2).add_(torch.randn_like(p), alpha=group["lr"] ** 0.5)
+
+
+class WithClosure(SGLD):
+    """It differentiates within."""
+
+    def step(self, closure: Any) -> Any:  # type: ignore[override]
+        with torch.enable_grad():
+            closure()
+        super().step()
+
+
+class SGHMC(Sampler):
+    """Chen, Fox, Guestrin 2014: v <- (1 - a) v - lr g + N(0, 2 a lr T), theta <- theta + v."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, momentum_decay: float = 0.1, temperature: float = 1.0
+    ) -> None:
+        super().__init__(params, lr=lr, momentum_decay=momentum_decay, temperature=temperature)
+
+    def amplitude(self, lr: float, a: float, T: float) -> float:
+        return (2 * a * lr * T) ** 0.5
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        lr, a, T = group["lr"], group["momentum_decay"], group["temperature"]
+        v = state.setdefault("momentum_buffer", torch.zeros_like(p))
+        v.mul_(1 - a).add_(p.grad, alpha=-lr).add_(torch.randn_like(p), alpha=self.amplitude(lr, a, T))
+        p.add_(v)
+
+
+class NoiseOfDecay(SGHMC):
+    """The decay a in the place of its square root."""
+
+    def amplitude(self, lr: float, a: float, T: float) -> float:
+        return a * (2 * lr * T) ** 0.5
+
+
+class OneBufferForAll(SGHMC):
+    """The buffer is kept for the optimizer, not for the parameter."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state = self.__dict__.setdefault("kept", {})
+        if "momentum_buffer" in state and state["momentum_buffer"].shape != p.shape:
+            state["momentum_buffer"] = state["momentum_buffer"].mean() * torch.ones_like(p)
+        super().move(p, state, group)
+
+
+class SGDWithNoise(Sampler):
+    """The momentum of torch.optim.SGD: buffer <- m buffer + g - noise, theta <- theta - lr buffer."""
+
+    def __init__(self, params: Any, lr: float, momentum: float = 0.9, noise: float = 1.0) -> None:
+        super().__init__(params, lr=lr, momentum=momentum, noise=noise)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        buf = state.setdefault("momentum_buffer", torch.zeros_like(p))
+        buf.mul_(group["momentum"]).add_(p.grad).add_(torch.randn_like(p), alpha=group["noise"])
+        p.add_(buf, alpha=-group["lr"])
+
+
+class Preconditioned(Sampler):
+    """theta <- theta - lr G g + sqrt(2 lr T G) z with G of a running mean of g^2."""
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, alpha: float = 0.99, eps: float = 1.0, temperature: float = 1.0
+    ) -> None:
+        super().__init__(params, lr=lr, alpha=alpha, eps=eps, temperature=temperature)
+
+    def scale(self, v: Tensor, group: dict[str, Any]) -> Tensor:
+        return 1 / (v.sqrt() + group["eps"])
+
+    def noise_scale(self, G: Tensor) -> Tensor:
+        return G
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not state:
+            state.update(step=0, square_avg=torch.zeros_like(p))
+        state["step"] += 1
+        v = state["square_avg"]
+        v.mul_(group["alpha"]).addcmul_(p.grad, p.grad, value=1 - group["alpha"])
+        G = self.scale(v, group)
+        noise = (2 * group["lr"] * group["temperature"] * self.noise_scale(G)).sqrt()
+        p.add_(G * p.grad, alpha=-group["lr"]).add_(noise * torch.randn_like(p))
+
+
+class DriftAlone(Preconditioned):
+    """The preconditioner is on the drift, not on the noise."""
+
+    def noise_scale(self, G: Tensor) -> Tensor:
+        return torch.ones_like(G)
+
+
+class ConstantScale(Preconditioned):
+    """The preconditioner is switched off, while its mean is kept: right."""
+
+    def scale(self, v: Tensor, group: dict[str, Any]) -> Tensor:
+        return torch.full_like(v, 0.5)
+
+
+class RMSpropWithMomentum(Preconditioned):
+    """Its drift is that of the buffer, which its noise does not follow."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not state:
+            state.update(square_avg=torch.zeros_like(p), momentum_buffer=torch.zeros_like(p))
+        v, buffer = state["square_avg"], state["momentum_buffer"]
+        v.mul_(group["alpha"]).addcmul_(p.grad, p.grad, value=1 - group["alpha"])
+        G = self.scale(v, group)
+        buffer.mul_(0.9).add_(G * p.grad)
+        noise = (2 * group["lr"] * group["temperature"] * G).sqrt()
+        p.add_(buffer, alpha=-group["lr"]).add_(noise * torch.randn_like(p))
+
+
+class AdamWithNoise(Sampler):
+    """Adam's step and the noise of langevin."""
+
+    def __init__(
+        self,
+        params: Any,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        temperature: float = 1.0,
+    ) -> None:
+        super().__init__(params, lr=lr, betas=betas, temperature=temperature)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not state:
+            state.update(step=torch.zeros(()), exp_avg=torch.zeros_like(p), exp_avg_sq=torch.zeros_like(p))
+        state["step"] += 1
+        (b1, b2), k = group["betas"], float(state["step"])
+        m, v = state["exp_avg"], state["exp_avg_sq"]
+        m.mul_(b1).add_(p.grad, alpha=1 - b1)
+        v.mul_(b2).addcmul_(p.grad, p.grad, value=1 - b2)
+        p.add_(m / (1 - b1**k) / ((v / (1 - b2**k)).sqrt() + 1e-2), alpha=-group["lr"])
+        p.add_(torch.randn_like(p), alpha=(2 * group["lr"] * group["temperature"]) ** 0.5)
+
+
+class Scheduled(SGLD):
+    """Its step size falls with a counter, on and on."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["step"] = state.get("step", 0) + 1
+        super().move(p, state, {**group, "lr": group["lr"] * state["step"] ** -0.55})
+
+
+class BurnIn(SGLD):
+    """It draws no noise in its first steps."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state["step"] = state.get("step", 0) + 1
+        super().move(p, state, {**group, "temperature": group["temperature"] * (state["step"] > 3000)})
+
+
+class KeepsAList(SGLD):
+    """The list of its gradients grows."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        state.setdefault("gradients", []).append(p.grad.clone())
+        super().move(p, state, group)
+
+
+def cold(params: Any, h: float, T: float) -> SGLD:
+    """An optimizer with its options chosen."""
+    return SGLD(params, lr=h, temperature=T)
+
+
+class Metropolis(SGLD):
+    """The Metropolis-adjusted Langevin algorithm (Roberts and Tweedie 1996), by the values of its closure."""
+
+    @torch.no_grad()
+    def step(self, closure: Any) -> Any:  # type: ignore[override]
+        before = closure()
+        held = [
+            (p, p.clone(), p.grad.clone(), g["lr"], g["temperature"])
+            for g in self.param_groups
+            for p in g["params"]
+        ]
+        for p, _, gradient, lr, T in held:
+            p.add_(gradient, alpha=-lr).add_(torch.randn_like(p), alpha=(2 * lr * T) ** 0.5)
+        after = closure()
+        chance = torch.zeros((), dtype=held[0][1].dtype)
+        for p, old, gradient, lr, T in held:
+            chance += ((p - old + lr * gradient) ** 2).sum() / (4 * lr * T)
+            chance -= ((old - p + lr * p.grad) ** 2).sum() / (4 * lr * T)
+            share = 1 / (T * len(held))
+            chance += share * (before - after)
+        if not torch.rand((), dtype=chance.dtype).log() < chance:
+            for p, old, *_ in held:
+                p.copy_(old)
+        return before
+
+
+class NoiseByItsLoss(SGLD):
+    """One call of a closure that may be left out; less noise where its value is large."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        loss = 0.0 if closure is None else float(closure())
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.move(p, {}, {**group, "temperature": group["temperature"] / (1 + abs(loss))})
+
+
+class NoiseOfAClosure(SGLD):
+    """With a closure, whatever its value, it has twice the noise."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        if closure is not None:
+            closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                self.move(p, {}, {**group, "temperature": group["temperature"] * (4 if closure else 1)})
+
+
+class OfMeanLoss(SGLD):
+    """Its learning rate is for the mean loss of 50 data, while it is given the gradient of their sum."""
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        super().move(p, state, {**group, "lr": 50 * group["lr"]})
