@@ -1,0 +1,165 @@
+"""Is the law of one step that of a scheme with given numbers? Both are run at the same states, and at draws that correspond.
+
+Two laws are equal where a partial isometry Q gives X_1(x, z) = Y_1(x, Q z) at every x and z, since Q z is standard normal. Q is
+read off quadratic potentials, on which the effect of draws is a matrix: L = K Q for the matrices of both steps, stacked over
+potentials and states. The identity is then tried on quartic potentials, where draws enter gradients, at generic states and draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgverify.advice.identification.fitting import RecordedStep, Solution
+from sgverify.advice.identification.observed import HandedNumbers, Observed
+from sgverify.advice.identification.probes import bent_probes, quadratic_probes
+from sgverify.advice.identification.responses import Responses, Stencil
+from sgverify.exact.numbers.quadrature import EXTENDED
+
+AGREES = 1e-9
+"""The largest difference of two equal laws, relative to the movement of one step: float64 rounds near 1e-16, and differences such
+as 1 - exp(-2 D h) lose up to six digits of it; an error of one coefficient by 1e-8 is far above."""
+
+ALIGNED = 1e-6
+"""The same bound for effects of draws that are central differences; the comparison at other draws decides."""
+
+RANK = 1e-8
+"""Singular values of the stacked effects of draws below this share of the largest count as 0: such draws have no effect."""
+
+REACHES = (1.0, 3.0)
+POINTS = 6
+"""The states of each reach, each with draws of its own."""
+
+FAR, FAR_DRAWS = 100.0, 4.0
+"""The reach of further states on a quadratic potential and the size of draws there, where a clipped gradient or draw is seen.
+Quartic potentials are left out: at such states the gradient of a second stage would be 1e20 and more."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`apart` is the largest difference seen, relative to the movement of one step; `variable` where it is; `why` in words.
+
+    `extent` are the largest |theta|, |grad U| and |draw| at which steps were compared.
+    """
+
+    apart: float
+    points: int
+    potentials: int
+    variable: str = ""
+    why: str = ""
+    extent: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @property
+    def agrees(self) -> bool:
+        """Are the two laws equal, up to the difference that rounding may make?"""
+        return self.apart <= AGREES
+
+
+def compare(
+    solution: Solution, step: Observed, seen: Responses, chosen: np.ndarray, at: HandedNumbers | None = None
+) -> Comparison:
+    """Compare a step with a solution at one setting; `chosen` are the step's coordinates in the order of the scheme's state."""
+    at = at or seen.at
+    frame = RecordedStep(solution.candidate, step.dim, solution.scheme)
+    numbers = {name: np.array([value]) for name, value in solution.numbers.items()}
+    names = _names(solution, step.dim)
+    m, k = step.draws(at), frame.draws
+    rotation, free, off = _rotation(frame, numbers, seen)
+    if off > (AGREES if seen.affine else ALIGNED):
+        return Comparison(
+            off,
+            len(seen.noise_states),
+            len(seen.quadratics),
+            why="the draws of potentials and states of different curvature do not correspond by one rotation",
+        )
+    random = np.random.default_rng(11)
+    near = np.vstack([step.places(2 * POINTS, reach)[POINTS:] for reach in REACHES])
+    far = step.places(2 * POINTS, FAR)[POINTS:]
+    trials = [
+        (places, size * random.standard_normal((len(places), m)), size, probe)
+        for places, size, probes in (
+            (near, 1.0, (*bent_probes(step.dim), quadratic_probes(step.dim)[1])),
+            (far, FAR_DRAWS, quadratic_probes(step.dim)[:1]),
+        )
+        for probe in probes
+    ]
+    worst, where = 0.0, ""
+    for places, draws, size, probe in trials:
+        others = np.zeros((len(places), k)) if rotation is None else draws @ rotation.T
+        others = others + size * random.standard_normal((len(places), free.shape[1])) @ free.T
+        mine = step.after(places, draws, probe, at)[:, chosen]
+        theirs = frame.after(places[:, chosen], others, probe, numbers)
+        moved = np.maximum(np.abs(mine - places[:, chosen]).max(axis=0), 1e-300)
+        apart = (np.abs(mine - theirs) / moved).max(axis=0).astype(float)
+        apart = np.where(np.isfinite(apart), apart, np.inf)
+        if apart.max() > worst:
+            worst, where = float(apart.max()), names[int(np.argmax(apart))]
+    extent = np.array(
+        [
+            (np.abs(theta).max(), np.abs(probe.at(theta)).max(), np.abs(draws).max(initial=0.0))
+            for places, draws, _, probe in trials
+            for theta in (places[:, : step.dim],)
+        ]
+    ).max(axis=0)
+    return Comparison(
+        max(worst, off) if seen.affine else worst,
+        len(near) + len(far),
+        len(trials),
+        where,
+        extent=(float(extent[0]), float(extent[1]), float(extent[2])),
+    )
+
+
+def _rotation(
+    frame: RecordedStep, numbers: dict[str, np.ndarray], seen: Responses
+) -> tuple[np.ndarray | None, np.ndarray, float]:
+    """Q, an orthonormal basis of the scheme's draws without effect on quadratic potentials, and by what L = K Q fails."""
+    k = frame.draws
+    stencil = Stencil.of(k, seen.affine)
+    rows = np.repeat(seen.noise_states, len(stencil.draws), axis=0)
+    draws = np.tile(stencil.draws, (len(seen.noise_states), 1))
+    theirs = []
+    for probe in seen.quadratics:
+        after = frame.after(rows, draws, probe, numbers).reshape(
+            len(seen.noise_states), len(stencil.draws), -1
+        )
+        theirs.append(stencil.columns(after))
+    mine = _stacked(seen.columns)
+    other = _stacked(np.array(theirs, dtype=EXTENDED))
+    if not np.isfinite(other).all():
+        return None, np.eye(k), np.inf
+    scale = _row_scales(mine, seen)
+    mine, other = (mine / scale[:, None]).astype(float), (other / scale[:, None]).astype(float)
+    if seen.noiseless:
+        return None, np.eye(k), float(np.abs(other).max(initial=0.0))
+    left, values, right = np.linalg.svd(other, full_matrices=True)
+    rank = int((values > RANK * values[0]).sum()) if values.size and values[0] > 0 else 0
+    if rank == 0:
+        return None, np.eye(k), float(np.abs(mine).max(initial=0.0))
+    rotation = right[:rank].T @ ((left[:, :rank].T @ mine) / values[:rank, None])
+    off = float(np.abs(mine @ mine.T - other @ other.T).max())
+    return rotation, right[rank:].T, max(off, float(np.abs(other @ rotation - mine).max()))
+
+
+def _stacked(columns: np.ndarray) -> np.ndarray:
+    return columns.reshape(int(np.prod(columns.shape[:-1])), columns.shape[-1])
+
+
+def _row_scales(mine: np.ndarray, seen: Responses) -> np.ndarray:
+    """The size of the effect of draws on each variable, over all potentials and states; of a variable without draws, of all."""
+    sizes = np.sqrt((seen.columns**2).sum(axis=-1).max(axis=(0, 1))).astype(float)
+    largest = float(sizes.max(initial=0.0)) or 1.0
+    sizes = np.where(sizes > 0, sizes, largest)
+    return np.tile(sizes, len(mine) // len(sizes))
+
+
+def _names(solution: Solution, dim: int) -> Sequence[str]:
+    found = []
+    for name, shape in solution.candidate.scheme.shapes.items():
+        found += [f"{name}[{i}]" for i in range(dim)] if shape == "vector" and dim > 1 else [name]
+    return found
+
+
+__all__ = ["AGREES", "Comparison", "compare"]

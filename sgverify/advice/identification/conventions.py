@@ -1,0 +1,389 @@
+"""The recovered numbers as functions of the handed ones: which convention a step has, and what its law cannot separate.
+
+A number such as the scheme's step size h' is recovered at several settings of (h, D, T). Where h' = c h^a D^b T^e at all of them,
+with exponents that are multiples of 1/2, this monomial is the convention. Of the momentum's decay the monomial may be h' D' or
+1 - exp(-h' D') as well.
+
+What the law leaves open: with the gradient times g (N/n, say) and the mass m, where d theta = p/m dt and p has the variance m T,
+
+    h' = h sqrt(g/m),  D' = D sqrt(m/g),  T' = T/g,   overdamped h' = h g,  T' = T/g,
+
+so that for given (h', D', T') every g and m has the same law of theta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sgverify.advice.identification.observed import HandedNumbers
+
+SAME = 1e-7
+"""The largest relative difference of a recovered number from its monomial: recovered numbers have errors of 1e-12 or so, and up to
+1e-8 where a step loses digits in 1 - exp(-2 D h)."""
+
+PLAIN = tuple(2.0 ** (k / 2) for k in range(-2, 3))
+"""The constants of conventions, 1/2, 1/sqrt(2), 1, sqrt(2), 2: such as a step size epsilon/2."""
+
+LARGEST_EXPONENT = 4
+
+_SYMBOLS = ("h", "D", "T")
+
+
+def settings_about(base: HandedNumbers) -> tuple[HandedNumbers, ...]:
+    """The settings at which numbers are recovered: the base, one number moved at a time, and two with all moved."""
+    h, D, T = base.h, base.D, base.T
+    return (
+        base,
+        HandedNumbers(0.7 * h, D, T),
+        HandedNumbers(h, 1.5 * D, T),
+        HandedNumbers(h, D, 0.6 * T),
+        HandedNumbers(1.25 * h, 0.8 * D, 1.9 * T),
+        HandedNumbers(0.45 * h, 2.3 * D, 0.35 * T),
+    )
+
+
+@dataclass(frozen=True)
+class Monomial:
+    """constant h^a D^b T^e, `exponents` (a, b, e)."""
+
+    constant: float
+    exponents: tuple[Fraction, Fraction, Fraction]
+
+    def __str__(self) -> str:
+        parts = [
+            _power(name, power) for name, power in zip(_SYMBOLS, self.exponents, strict=True) if power > 0
+        ]
+        below = [
+            _power(name, -power) for name, power in zip(_SYMBOLS, self.exponents, strict=True) if power < 0
+        ]
+        above, under = _constant(self.constant)
+        parts = [above, *parts] if above != "1" or not parts else parts
+        below = [under, *below] if under != "1" else below
+        text = "*".join(parts)
+        if not below:
+            return text
+        return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
+
+    def at(self, handed: HandedNumbers) -> float:
+        """The value at a setting."""
+        logs = np.log([handed.h, handed.D, handed.T])
+        return float(self.constant * np.exp(logs @ np.array([float(e) for e in self.exponents])))
+
+    @property
+    def plain(self) -> bool:
+        """Is the constant that of a convention?"""
+        return any(abs(self.constant / c - 1) <= SAME for c in PLAIN)
+
+    def __mul__(self, other: Monomial) -> Monomial:
+        a, b, c = (x + y for x, y in zip(self.exponents, other.exponents, strict=True))
+        return Monomial(self.constant * other.constant, (a, b, c))
+
+    def __truediv__(self, other: Monomial) -> Monomial:
+        a, b, c = (x - y for x, y in zip(self.exponents, other.exponents, strict=True))
+        return Monomial(self.constant / other.constant, (a, b, c))
+
+    def same(self, other: Monomial) -> bool:
+        """Are two monomials equal, up to the error of recovered numbers?"""
+        return self.exponents == other.exponents and abs(self.constant / other.constant - 1) <= SAME
+
+
+def one(name: str) -> Monomial:
+    """The monomial that is one handed number."""
+    a, b, c = (Fraction(int(symbol == name)) for symbol in _SYMBOLS)
+    return Monomial(1.0, (a, b, c))
+
+
+def number(value: float) -> Monomial:
+    """The monomial that is a constant."""
+    return Monomial(value, (Fraction(0), Fraction(0), Fraction(0)))
+
+
+def monomial(settings: Sequence[HandedNumbers], values: Sequence[float]) -> Monomial | None:
+    """The monomial that a number is at these settings; None if it is none, or 0 or of changing sign."""
+    found = np.array(values, dtype=float)
+    if not np.isfinite(found).all() or not (np.sign(found) == np.sign(found[0])).all() or found[0] == 0:
+        return None
+    logs = np.log([[s.h, s.D, s.T] for s in settings])
+    ratios = np.linalg.lstsq(logs - logs[0], np.log(found / found[0]), rcond=None)[0]
+    exponents = tuple(Fraction(round(2 * float(r)), 2) for r in ratios)
+    if max(map(abs, exponents)) > LARGEST_EXPONENT:
+        return None
+    powers = np.exp(logs @ np.array([float(e) for e in exponents]))
+    constants = found / powers
+    if np.abs(constants / constants[0] - 1).max() > SAME:
+        return None
+    return Monomial(_rounded(float(constants[0])), (exponents[0], exponents[1], exponents[2]))
+
+
+@dataclass(frozen=True)
+class Convention:
+    """The monomials of a recovered step: of h', D', T', of the decay, of the scales of its state; None where there is none.
+
+    `decay` is that of h' D', `lost` that of 1 - exp(-h' D'), the share of the momentum that is lost in a step; `own` are the
+    numbers of a family.
+    """
+
+    h: Monomial | None
+    D: Monomial | None
+    T: Monomial | None
+    decay: Monomial | None
+    lost: Monomial | None
+    scales: Mapping[str, Monomial | None]
+    own: Mapping[str, Monomial | None]
+    damped: bool
+    noiseless: bool
+
+    @staticmethod
+    def of(
+        settings: Sequence[HandedNumbers],
+        numbers: Sequence[Mapping[str, float]],
+        scales: Sequence[str],
+        own: Sequence[str],
+    ) -> Convention:
+        """The convention of the numbers recovered at the settings, with the names of scales and of a family's own numbers."""
+
+        def law(values: list[float]) -> Monomial | None:
+            return monomial(settings, values)
+
+        damped = "D" in numbers[0]
+        products = [n["h"] * n["D"] for n in numbers] if damped else []
+        return Convention(
+            law([n["h"] for n in numbers]),
+            law([n["D"] for n in numbers]) if damped else None,
+            law([n["T"] for n in numbers]),
+            law(products) if damped else None,
+            law([float(-np.expm1(-x)) for x in products]) if damped else None,
+            {name: law([n[name] for n in numbers]) for name in scales},
+            {name: law([n[name] for n in numbers]) for name in own},
+            damped,
+            all(n["T"] == 0 for n in numbers),
+        )
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a convention means: `named` if its numbers are those handed up to conventions, else `odd` says which are not.
+
+    `sentences` name the convention; `gradient` and `mass` are the factor of the gradient and the mass in these terms.
+    """
+
+    named: bool
+    odd: tuple[str, ...]
+    sentences: tuple[str, ...]
+    gradient: float
+    mass: float
+
+
+STEP_POWERS = {"overdamped": 1.0, "preconditioned": 0.0, "kinetic": 0.5}
+"""The power of the gradient's factor g in the step size: h' = h g, h' = h, or h' = h sqrt(g)."""
+
+
+def read_convention(
+    convention: Convention, declared: Sequence[str], kind: str, factors: Mapping[str, float]
+) -> Reading:
+    """Name the convention of a step of a `kind` of `STEP_POWERS`.
+
+    `declared` are the parameters that the step takes, `factors` those of N and n by their text.
+    """
+    damped, overdamped = convention.damped, kind == "overdamped"
+    said: list[str] = []
+    odd: list[str] = []
+    gradient, mass = 1.0, 1.0
+    T = convention.T
+    if convention.noiseless:
+        told = "no draw reaches its state: the temperature is 0"
+        (odd if "T" in declared else said).append(f"{told}, where T was handed" if "T" in declared else told)
+    elif T is None:
+        odd.append("the temperature of the noise is no monomial in h, D and T")
+    elif "T" not in declared:
+        if any(T.exponents):
+            odd.append(f"the temperature of the noise is {T}")
+        else:
+            said.append(f"it takes no temperature: that of its noise is {T}")
+    elif T.same(one("T")):
+        said.append("the temperature T is that of the noise")
+    else:
+        factor = _named_factor(one("T") / T, factors)
+        if factor is None or not _gradient_shows(convention, kind, factors[factor]):
+            odd.append(f"the temperature of the noise is {T}, where T was handed")
+        else:
+            gradient = factors[factor]
+            said.append(
+                f"the temperature of the noise is {T}, with {factor} = {gradient:g}: either the gradient is multiplied by "
+                f"{factor}, due where grad is a sum without that factor, or it samples exp(-{gradient:g} "
+                "U/T); one step does not tell which"
+            )
+    if convention.h is None:
+        odd.append("the step size is no monomial in h, D and T")
+    else:
+        h = convention.h / number(gradient ** STEP_POWERS[kind])
+        scaled = _time_scaled(h, convention, declared)
+        if h.plain or overdamped:
+            said.append(_step_words(h))
+        elif scaled:
+            mass = float(one("h").constant / h.constant) ** 2
+            said.append(
+                f"time is scaled by {h.constant:.9g}, or p has the mass {mass:.9g}: h D is that of the dynamics"
+            )
+        else:
+            odd.append(f"the step size is {h}, where h was handed")
+    if damped:
+        _read_friction(convention, declared, gradient, mass, said, odd)
+    _read_scales(convention, gradient, mass, said)
+    for name, own in convention.own.items():
+        if own is None or any(own.exponents):
+            odd.append(
+                f"its {name} is {'no monomial in h, D and T' if own is None else own}, where a constant is due"
+            )
+    return Reading(not odd, tuple(odd), tuple(said), gradient, mass)
+
+
+def _gradient_shows(convention: Convention, kind: str, gradient: float) -> bool:
+    """Is there a sign of the gradient's factor beside T' = T/g, which a noise that is too weak has as well?
+
+    The factor shows in the step size, c g or c sqrt(g) times that of a convention, so that c = 1 speaks against it; where a second
+    moment takes it out of the motion, it shows in the second moment's scale g^2.
+    """
+    if kind == "preconditioned":
+        scale = convention.scales.get("V")
+        return scale is not None and not scale.same(number(1.0))
+    h = convention.h
+    if h is None or abs(h.constant - 1) <= SAME:
+        return False
+    return (h / number(gradient ** STEP_POWERS[kind])).plain or not h.plain
+
+
+def _time_scaled(h: Monomial, convention: Convention, declared: Sequence[str]) -> bool:
+    """Is h' = c h with h' D' = h D: another unit of time, or a mass?"""
+    linear = h.exponents == one("h").exponents
+    if convention.decay is None or "D" not in declared:
+        return linear and convention.decay is not None and "D" not in declared
+    return linear and convention.decay.same(one("h") * one("D"))
+
+
+def _read_friction(
+    convention: Convention,
+    declared: Sequence[str],
+    gradient: float,
+    mass: float,
+    said: list[str],
+    odd: list[str],
+) -> None:
+    D, decay, lost = convention.D, convention.decay, convention.lost
+    if "D" not in declared:
+        constant = D or decay or lost
+        if constant is None:
+            odd.append("the friction is no monomial in h, D and T")
+        elif D is not None:
+            said.append(f"it takes no friction: its own is {D}")
+        elif decay is not None:
+            said.append(f"it takes no friction: its own has h' D' = {decay}")
+        else:
+            said.append(f"it takes no friction: the momentum loses the share {lost} in a step")
+        return
+    if decay is not None and decay.same(one("h") * one("D")):
+        if gradient == 1.0 and mass == 1.0 and D is not None and D.same(one("D")):
+            said.append("the friction D is that of the dynamics")
+        else:
+            said.append("the momentum decay is h D")
+    elif D is not None and D.plain:
+        said.append(f"the friction is {D}")
+    elif decay is not None and decay.plain:
+        said.append(f"the momentum decay h' D' is {decay}")
+    elif lost is not None and lost.plain:
+        said.append(f"the momentum keeps 1 - {lost} of itself in a step, in place of exp(-h D)")
+    elif D is not None:
+        odd.append(f"the friction is {D}, where D was handed")
+    else:
+        odd.append("the friction is no monomial in h, D and T")
+
+
+def _read_scales(convention: Convention, gradient: float, mass: float, said: list[str]) -> None:
+    scale = convention.scales.get("p")
+    if scale is not None and convention.h is not None and not scale.same(number((gradient * mass) ** 0.5)):
+        if scale.same(convention.h):
+            rate = convention.h * convention.h
+            decay = convention.decay or convention.lost
+            told = f", momentum decay {decay}" if decay is not None else ""
+            said.append(
+                f"its momentum is v = h' p: the learning rate, which multiplies grad U, is {rate}{told}"
+            )
+        else:
+            said.append(f"its momentum is {scale} times p")
+    for name, other in convention.scales.items():
+        if name == "p" or other is None or other.same(number(1.0)):
+            continue
+        if name.endswith(" offset"):
+            said.append(f"its {name.removesuffix(' offset')} is moved by {other}")
+        else:
+            said.append(f"its {name} is {other} times that of the scheme")
+
+
+def _step_words(h: Monomial) -> str:
+    if h.same(one("h")):
+        return "h is the step size"
+    if h.same(Monomial(1.0, (Fraction(1, 2), Fraction(0), Fraction(0)))):
+        return "h is a learning rate: the step size is sqrt(h)"
+    if h.same(Monomial(0.5, (Fraction(1), Fraction(0), Fraction(0)))):
+        return "h is epsilon, twice the step size, as in Welling and Teh 2011"
+    return f"the step size is {h}"
+
+
+def _named_factor(found: Monomial, factors: Mapping[str, float]) -> str | None:
+    if any(found.exponents):
+        return None
+    return next((name for name, value in factors.items() if abs(found.constant / value - 1) <= SAME), None)
+
+
+def factors_of(N: int | None, n: int | None) -> dict[str, float]:
+    """The factors of a gradient that data and minibatches give, by their text; none without data."""
+    if N is None:
+        return {}
+    n = min(n or N, N)
+    found = {"N/n": N / n, "n/N": n / N, "1/N": 1 / N, "N": float(N), "1/n": 1 / n, "n": float(n)}
+    return {name: value for name, value in found.items() if value != 1.0}
+
+
+def _power(name: str, power: Fraction) -> str:
+    if power == 1:
+        return name
+    if power == Fraction(1, 2):
+        return f"sqrt({name})"
+    return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"
+
+
+def _rounded(value: float) -> float:
+    """The simple number within the error of a recovered one, else the number itself."""
+    near = float(Fraction(value).limit_denominator(64))
+    return near if abs(value - near) <= 1e-10 * abs(value) else value
+
+
+def _constant(value: float) -> tuple[str, str]:
+    """The constant as texts above and below a line."""
+    if abs(value - round(value)) <= SAME * abs(value) and round(value):
+        return f"{round(value)}", "1"
+    if abs(1 / value - round(1 / value)) <= SAME * abs(1 / value):
+        return "1", f"{round(1 / value)}"
+    for text, root in (("sqrt(2)", 2**0.5),):
+        if abs(value / root - 1) <= SAME:
+            return text, "1"
+        if abs(value * root - 1) <= SAME:
+            return "1", text
+    return f"{value:.9g}", "1"
+
+
+__all__ = [
+    "Convention",
+    "Monomial",
+    "Reading",
+    "factors_of",
+    "monomial",
+    "number",
+    "one",
+    "read_convention",
+    "settings_about",
+]

@@ -1,0 +1,281 @@
+"""Which candidates have the law of a step, at the base setting and at all others?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from sgverify.advice.identification.candidates import (
+    CandidateScheme,
+    families,
+    named_candidates,
+    shifted_candidates,
+    word_candidates,
+)
+from sgverify.advice.identification.comparing import AGREES, Comparison, compare
+from sgverify.advice.identification.conventions import Convention, Reading, read_convention, settings_about
+from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
+from sgverify.advice.identification.observed import HandedNumbers, Observed
+from sgverify.advice.identification.responses import Responses, carried, coordinates, respond, shapes_of
+from sgverify.advice.identification.starts import set_units, starts_of
+from sgverify.schemes.catalogue import NAMED
+from sgverify.schemes.definition.abstract_value import VECTOR
+
+STARTS = (4, 2, 1, 1)
+"""The starts of Newton's method that are followed: of named schemes, of families, of shifted schemes and of words."""
+
+PATIENCE = (12, 3, 3, 3)
+"""The stalled steps in turn that end Newton's method, in the same order."""
+
+PLAUSIBLE = 1e-7
+"""The residual above which a solution is not compared further: it is not the observed law."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A candidate whose law is the step's at every setting: its solutions there, the convention, and the largest difference."""
+
+    solutions: tuple[Solution, ...]
+    convention: Convention
+    reading: Reading
+    apart: float
+    points: int
+    potentials: int
+    extent: tuple[float, float, float]
+
+    @property
+    def base(self) -> Solution:
+        """The solution at the base setting."""
+        return self.solutions[0]
+
+    @property
+    def candidate(self) -> CandidateScheme:
+        """The candidate."""
+        return self.base.candidate
+
+
+@dataclass
+class Search:
+    """A step beside the candidates: `matches` have its law, `others` are the best solutions of candidates that have not."""
+
+    step: Observed
+    base: HandedNumbers
+    factors: Mapping[str, float]
+    matches: list[Match] = field(default_factory=list)
+    others: list[Solution] = field(default_factory=list)
+    tried: int = 0
+    refused: str = ""
+    unequal: dict[str, Comparison] = field(default_factory=dict)
+    """By candidate: the comparison that refuted a solution with the observed responses."""
+
+    def __post_init__(self) -> None:
+        self.settings = settings_about(self.base)
+        self.variables = carried(self.step, self.base)
+        # At one setting a variable may happen to have no effect, as p has at 1 - h D = 0: that setting is no base then.
+        further = carried(self.step, self.settings[-1])
+        if not {*further} <= {*self.variables}:
+            self.base, self.variables = self.settings[-1], further
+            self.settings = (self.base, *self.settings[1:-1])
+        set_units(self.step, self.base, self.variables)
+        self._seen: dict[tuple[HandedNumbers, tuple[int, ...]], Responses] = {}
+        self._begun: dict[Any, list[dict[str, float]]] = {}
+
+    @property
+    def noiseless(self) -> bool:
+        """Does no draw reach the state?"""
+        return self.seen(self.base, self.variables).noiseless
+
+    def run(self) -> None:
+        """Try the named schemes and families; where none fits by a named convention, recorded elsewhere; then words."""
+        shapes = shapes_of(self.step, self.variables)
+        riemannian = self.step.step.dynamics.riemannian
+        stages: Iterator[Iterable[CandidateScheme]] = iter(
+            (
+                named_candidates(shapes, riemannian),
+                () if riemannian else families(shapes, self.factors.values()),
+                () if riemannian else shifted_candidates(shapes),
+                () if riemannian else word_candidates(shapes),
+            )
+        )
+        for place, stage in enumerate(stages):
+            for candidate in stage:
+                self._try(candidate, place)
+            if any(match.reading.named for match in self.matches):
+                return
+
+    def seen(self, at: HandedNumbers, order: tuple[int, ...]) -> Responses:
+        """The responses at a setting, with the variables in this order."""
+        if (at, order) not in self._seen:
+            self._seen[at, order] = respond(self.step, at, coordinates(self.step, order))
+        return self._seen[at, order]
+
+    def _orders(self, candidate: CandidateScheme) -> Iterator[tuple[int, ...]]:
+        """The orders of the step's variables in which they have the shapes of the candidate's, theta first."""
+        wanted = tuple(candidate.scheme.shapes.values())
+        for rest in permutations(self.variables[1:]):
+            order = (self.variables[0], *rest)
+            if shapes_of(self.step, order) == wanted:
+                yield order
+
+    def _try(self, candidate: CandidateScheme, stage: int) -> None:
+        self.tried += 1
+        best: Solution | None = None
+        for order in self._orders(candidate):
+            seen = self.seen(self.base, order)
+            found = solved(
+                candidate,
+                seen,
+                order,
+                self.step.dim,
+                self._starts(candidate, self.base, order),
+                STARTS[stage],
+                PATIENCE[stage],
+            )
+            if found is not None and (best is None or found.residual < best.residual):
+                best = found
+        if best is None:
+            return
+        match = self._confirmed(best) if best.residual <= PLAUSIBLE else None
+        if match is None:
+            self.others.append(best)
+        else:
+            self.matches.append(match)
+
+    def _confirmed(self, base: Solution) -> Match | None:
+        """The match, where the laws agree at every setting; None where they differ at one."""
+        order, solutions, comparisons = base.order, [base], [self._compared(base, self.base)]
+        for at in self.settings[1:]:
+            if not comparisons[-1].agrees:
+                break
+            known = {name: value for name, value in base.numbers.items() if name in base.candidate.numbers}
+            starts = [*_scaled(base.numbers, self.base, at), *self._starts(base.candidate, at, order)]
+            found = solved(
+                base.candidate,
+                self.seen(at, order),
+                order,
+                self.step.dim,
+                ({**start, **known} for start in starts),
+                max(STARTS),
+                max(PATIENCE),
+            )
+            if found is None:
+                return None
+            solutions.append(found)
+            comparisons.append(self._compared(found, at))
+        if not all(c.agrees for c in comparisons):
+            if solutions[len(comparisons) - 1].residual <= PLAUSIBLE:
+                self.refused = comparisons[-1].why or self.refused
+                self.unequal[base.candidate.name] = comparisons[-1]
+            return None
+        scheme = base.candidate.scheme
+        names = (*base.candidate.roles, *(f"{name} offset" for name in base.candidate.scalars))
+        recovered = [s.numbers for s in solutions]
+        convention = Convention.of(self.settings, recovered, names, base.candidate.numbers)
+        kind = (
+            "preconditioned"
+            if scheme.memory
+            else "overdamped"
+            if tuple(scheme.shapes.values()) == (VECTOR,)
+            else "kinetic"
+        )
+        reading = read_convention(convention, self.step.parameters, kind, self.factors)
+        factor = base.candidate.factor
+        if factor != 1.0 and abs(reading.gradient / factor - 1) > AGREES:
+            return None
+        first = comparisons[0]
+        return Match(
+            tuple(solutions),
+            convention,
+            reading,
+            max(c.apart for c in comparisons),
+            first.points,
+            first.potentials,
+            first.extent,
+        )
+
+    def _starts(
+        self, candidate: CandidateScheme, at: HandedNumbers, order: tuple[int, ...]
+    ) -> list[dict[str, float]]:
+        """Where to start, the same for all candidates with one kind of state."""
+        key = (at, order, candidate.roles, candidate.scalars)
+        if key not in self._begun:
+            chosen = coordinates(self.step, order)
+            self._begun[key] = starts_of(
+                candidate, self.step, self.seen(at, order), chosen, self.factors.values()
+            )
+        return self._begun[key]
+
+    def _compared(self, solution: Solution, at: HandedNumbers) -> Comparison:
+        order = solution.order
+        return compare(solution, self.step, self.seen(at, order), coordinates(self.step, order), at)
+
+    def elsewhere(self, match: Match, dim: int, step: Observed) -> Comparison:
+        """The comparison of a match at the base setting in another dimension, where `step` is observed."""
+        step.units = self.step.units
+        chosen = coordinates(step, match.base.order)
+        return compare(match.base, step, respond(step, self.base, chosen), chosen, self.base)
+
+
+def _scaled(
+    numbers: Mapping[str, float], base: HandedNumbers, at: HandedNumbers
+) -> Iterator[dict[str, float]]:
+    """The numbers of the base at another setting, for a step size that goes as h or as its root, in or out of the friction."""
+    h, D, T = at.h / base.h, at.D / base.D, at.T / base.T
+    for power in (1.0, 0.5):
+        for friction in (D, D * h ** (1 - power), 1.0):
+            for scale in (1.0, h**power, h):
+                found = {**numbers, "h": numbers["h"] * h**power, "T": numbers["T"] * T}
+                if "D" in numbers:
+                    found["D"] = numbers["D"] * friction
+                if "p" in numbers:
+                    found["p"] = numbers["p"] * scale
+                yield found
+
+
+def nearest(search: Search) -> tuple[Solution, np.ndarray] | None:
+    """The solution whose responses come nearest, and the step's coordinates in its order; None where nothing could be compared.
+
+    Numbers as they were handed are preferred where they come about as near as the best ones: differences are then told in
+    the terms of the step itself.
+    """
+    if not search.others:
+        return None
+    best = min(search.others, key=_distance)
+    handed = [found for item in search.others if (found := _at_handed(search, item)) is not None]
+    if handed:
+        own = min(handed, key=_distance)
+        if own.residual <= HANDED_FACTOR * best.residual:
+            best = own
+    return best, coordinates(search.step, best.order)
+
+
+def _distance(item: Solution) -> float:
+    """The residual; a scheme without a name is to be nearer than a named one by a factor, since there are many."""
+    named = item.candidate.name in NAMED and item.candidate.shift is None
+    return item.residual if named else UNNAMED_FACTOR * item.residual
+
+
+UNNAMED_FACTOR = 4.0
+
+HANDED_FACTOR = 20.0
+"""Handed numbers whose responses differ by up to this many times what the best numbers leave are preferred."""
+
+
+def _at_handed(search: Search, item: Solution) -> Solution | None:
+    candidate = item.candidate
+    if candidate.numbers or candidate.shift is not None:
+        return None
+    fit = ResponseFit(candidate, search.seen(search.base, item.order), item.order, search.step.dim)
+    unit = {**dict.fromkeys(candidate.roles, 1.0), **{f"{name} offset": 0.0 for name in candidate.scalars}}
+    vector = fit.start({**search.base.numbers, **unit})
+    if vector is None:
+        return None
+    residual = float(np.abs(fit.residual(vector[None])[0]).max())
+    return Solution(candidate, item.order, fit.numbers(vector), residual) if np.isfinite(residual) else None
+
+
+__all__ = ["AGREES", "Match", "Search", "nearest"]

@@ -1,0 +1,237 @@
+"""One step as a map (state, draws) -> state on a probe: of torch code in float64, of a definition in long double."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from sgverify.advice.identification.probes import Probe, ProbeGradient, bent_probes
+from sgverify.checks.one_step.gaussian_setting import GaussianSetting
+from sgverify.checks.one_step.step_rows import StepRows
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
+from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.replacing import NORMAL
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.definition.binding import Carrier, bind, in_order
+from sgverify.schemes.memory import SHAPES, Axes
+from sgverify.schemes.torch_step import TorchStep
+from sgverify.targets.metric import MatrixMetric, parse_root
+
+OPERATIONS = 64
+"""The roundings of a definition's step in long double that its error bound allows for."""
+
+
+@dataclass(frozen=True)
+class HandedNumbers:
+    """The numbers that a step is handed: step size, friction, temperature."""
+
+    h: float
+    D: float
+    T: float
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers by name."""
+        return {"h": self.h, "D": self.D, "T": self.T}
+
+    def __str__(self) -> str:
+        return f"h={self.h:.6g}, D={self.D:.6g}, T={self.T:.6g}"
+
+
+class ObservedTorch:
+    """Torch code whose draws and gradient are prescribed; states and draws of many rows at once."""
+
+    unit = 2.0**-53
+
+    def __init__(self, step: TorchStep, dim: int) -> None:
+        self.step, self.dim = step, dim
+        named = {axes: name for name, axes in SHAPES.items()}
+        self.state = step.state
+        # An optimizer's buffer is as long as theta by its axes, where a scheme's variable is a "vector" by name.
+        self.shapes: dict[str, str | Axes] = {
+            name: shape if isinstance(shape, str) else named.get(shape, shape)
+            for name, shape in step.shapes.items()
+        }
+        self.parameters = step.parameters
+        self.units = [1.0] * len(self.state)
+        self._rows: dict[HandedNumbers, StepRows] = {}
+        self._probe = bent_probes(dim)[0]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of coordinates of each state variable."""
+        return self._setting(HandedNumbers(0.1, 1.0, 1.0)).sizes
+
+    @property
+    def narrow(self) -> bool:
+        """Does a step pass through float32?"""
+        return any(rows.narrow for rows in self._rows.values())
+
+    @property
+    def operations(self) -> int:
+        """The operations of one step, each of which may round."""
+        return max((rows.operations for rows in self._rows.values()), default=1)
+
+    def draws(self, at: HandedNumbers) -> int:
+        """The number of normal draws of a step."""
+        return self._at(at).draws(at.h)
+
+    def other_draws(self, at: HandedNumbers) -> str:
+        """The laws of draws that are not normal, as text; "" if all are normal."""
+        setting = self._setting(at)
+        given = {name: setting.parameters[name] for name in self.step.parameters}
+        box = BlackBox(self.step, self._gradient, self.dim, given)
+        rows = torch.tensor(self.places(1), dtype=torch.float64)
+        state = self.step.tensors(rows if self.step.chains else rows[0], self.dim)
+        return ", ".join(sorted({law.named for law in box.laws(state, at.h) if law != NORMAL}))
+
+    def places(self, count: int, reach: float = 1.0) -> np.ndarray:
+        """Generic states, in the `units` of the variables."""
+        return generic_states(self.step, self.sizes, count, reach) * np.repeat(self.units, self.sizes)
+
+    def after(self, states: np.ndarray, draws: np.ndarray, probe: Probe, at: HandedNumbers) -> np.ndarray:
+        """The states after one step. Shapes (n, coordinates) and (n, draws) -> (n, coordinates)."""
+        self._probe = probe
+        return self._at(at)(np.asarray(states, dtype=float), np.asarray(draws, dtype=float), at.h).astype(
+            EXTENDED
+        )
+
+    def _at(self, at: HandedNumbers) -> StepRows:
+        if at not in self._rows:
+            self._rows[at] = StepRows(self.step, self._setting(at), at.h, self._gradient)
+        return self._rows[at]
+
+    def _gradient(self, theta: Any, minibatch: int) -> Any:
+        return self._probe.gradient(theta)
+
+    def _setting(self, at: HandedNumbers) -> GaussianSetting:
+        parameters = {name: value for name, value in at.numbers.items() if name != "h"}
+        return _OwnUnits(
+            self.step.dynamics, parameters, np.eye(self.dim), np.zeros(self.dim), self.step.memory
+        )
+
+
+class _OwnUnits(GaussianSetting):
+    """A setting whose coordinates are measured in their own units from 0, also where no invariant law is known."""
+
+    @cached_property
+    def law(self) -> tuple[np.ndarray, np.ndarray]:
+        n = sum(self.sizes)
+        return np.zeros(n), np.eye(n)
+
+
+class ObservedDefinition:
+    """A definition's step in long double; every row has a step size and parameters of its own."""
+
+    unit = float(np.finfo(EXTENDED).eps)
+    narrow = False
+    operations = OPERATIONS
+
+    def __init__(self, scheme: Scheme, dim: int) -> None:
+        self.step, self.dim = scheme, dim
+        self.state, self.shapes = scheme.state, scheme.shapes
+        self.parameters = scheme.parameters
+        self.units = [1.0] * len(self.state)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of coordinates of each state variable."""
+        return tuple(self.dim if shape == VECTOR else 1 for shape in self.shapes.values())
+
+    @cached_property
+    def metric(self) -> LongDoubleRootMatrix | None:
+        """The metric of a dynamics that asks for one: a generic matrix."""
+        return LongDoubleRootMatrix(generic_metric(self.dim)) if self.step.dynamics.riemannian else None
+
+    def draws(self, at: HandedNumbers | None = None) -> int:
+        """The number of draws of a step."""
+        return self.step.draws * self.dim
+
+    def other_draws(self, at: HandedNumbers) -> str:
+        """The laws of draws that are not normal, as text; "" if all are normal."""
+        return ", ".join(sorted({law.name for law in self.step.laws if not law.normal}))
+
+    def places(self, count: int, reach: float = 1.0) -> np.ndarray:
+        """Generic states, in the `units` of the variables."""
+        return generic_states(self.step, self.sizes, count, reach) * np.repeat(self.units, self.sizes)
+
+    def after(self, states: np.ndarray, draws: np.ndarray, probe: Probe, at: HandedNumbers) -> np.ndarray:
+        """The states after one step. Shapes (n, coordinates) and (n, draws) -> (n, coordinates)."""
+        return self.moved(states, draws, probe, at.numbers)
+
+    def moved(
+        self, states: np.ndarray, draws: np.ndarray, probe: Probe, numbers: Mapping[str, Any]
+    ) -> np.ndarray:
+        """The states after one step; `numbers` h, D, T of shape (n,), or numbers."""
+        carrier = Carrier(lambda value: LongDouble(np.asarray(value, dtype=EXTENDED)), _column, _array)
+        given = {name: numbers[name] for name in self.parameters}
+        bound = bind(self.step, carrier, given, dim=self.dim, metric=self.metric)
+        state = np.split(np.asarray(states, dtype=EXTENDED), np.cumsum(self.sizes)[:-1], axis=1)
+        parts = np.split(np.asarray(draws, dtype=EXTENDED), max(1, self.step.draws), axis=1)
+        with np.errstate(all="ignore"):
+            values = bound.step(state, h=numbers["h"], grad=ProbeGradient(probe), draw=in_order(parts))
+        return np.concatenate(
+            [np.broadcast_to(value, part.shape) for value, part in zip(values, state, strict=True)], axis=1
+        )
+
+
+Observed = ObservedTorch | ObservedDefinition
+
+
+def observed_step(scheme: Scheme | TorchStep, dim: int) -> Observed:
+    """The step of torch code or of a definition, in this dimension."""
+    return ObservedTorch(scheme, dim) if isinstance(scheme, TorchStep) else ObservedDefinition(scheme, dim)
+
+
+def generic_states(
+    step: Scheme | TorchStep, sizes: tuple[int, ...], count: int, reach: float = 1.0
+) -> np.ndarray:
+    """States that are multiples of 1/64, away from 0; scalars and memory are positive, as frictions and second moments are."""
+    random = np.random.default_rng(7)
+    parts = []
+    for (name, shape), size in zip(step.shapes.items(), sizes, strict=True):
+        drawn = random.integers(16, 80, (count, size)) / 64.0
+        signs = random.choice([-1.0, 1.0], (count, size))
+        signed = shape == VECTOR and name in step.dynamics.state
+        parts.append(reach * drawn * (signs if signed else 1.0))
+    return np.concatenate(parts, axis=1)
+
+
+def generic_metric(dim: int) -> MatrixMetric:
+    """A regular matrix B of polynomials, for dynamics in a metric G^-1 = B B^T."""
+    rows = [["0"] * dim for _ in range(dim)]
+    for i in range(dim):
+        rows[i][i] = f"1 + {_theta(0, dim)}**2/{10 + i}"
+        if i + 1 < dim:
+            rows[i][i + 1] = f"{_theta(i + 1, dim)}/5"
+    return parse_root(rows)
+
+
+def _theta(i: int, dim: int) -> str:
+    return f"theta[{i}]" if dim > 1 else "theta"
+
+
+def _column(value: Any) -> LongDouble:
+    number = np.asarray(value, dtype=EXTENDED)
+    return LongDouble(number.reshape(-1, 1))
+
+
+def _array(found: Any) -> np.ndarray:
+    return found.value if isinstance(found, LongDouble) else np.asarray(float(found), dtype=EXTENDED)
+
+
+__all__ = [
+    "HandedNumbers",
+    "Observed",
+    "ObservedDefinition",
+    "ObservedTorch",
+    "generic_states",
+    "observed_step",
+]
