@@ -1,14 +1,14 @@
 """Checks: a scheme and a configuration in, evidence out. The one place where exact answers meet sampled ones.
 
 `verify_and_rate` asks the two questions of a user; `applicable_claims` finds the claims that a scheme is held to, and
-`registry` the check that settles each, whose `description` is its docstring. A check is a function of one `question`
+`registry` the `check` that settles each, whose `description` is its docstring. A check is a function of one `question`
 (one quantity of one claim, asked of one subject), uses `facts` about it, and returns evidence. `float_rounding` adds
 what a proof owes to rounded floats, `unused_settings` refuses settings that change nothing, `progress` reports long
 work and keeps one check's exception from the others.
 
 The rooms: `subject` (what a check is about), `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean
-square error and invariant law), `settings` (somebody else's torch code, tried at many settings), `code` (does the
-running sampler do what its definition says?), `exchange` and `weights` (the composites).
+square error and invariant law), `one_step` (the law of one step of somebody else's torch code), `settings` (such code, tried
+at many settings), `code` (does the running sampler do what its definition says?), `exchange` and `weights` (the composites).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from sgverify.exports import lazily
 
 if TYPE_CHECKING:
     from sgverify.checks.applicable_claims import judge
-    from sgverify.checks.registry import CHECKS, Check
+    from sgverify.checks.check import Check
+    from sgverify.checks.registry import CHECKS
     from sgverify.checks.subject.subject import Subject
     from sgverify.checks.verify_and_rate import QUANTITIES, make_subject, rate, replay, verify
 
@@ -30,7 +31,8 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "sgverify.checks.applicable_claims": ("judge",),
-        "sgverify.checks.registry": ("CHECKS", "Check"),
+        "sgverify.checks.check": ("Check",),
+        "sgverify.checks.registry": ("CHECKS",),
         "sgverify.checks.subject.subject": ("Subject",),
         "sgverify.checks.verify_and_rate": ("QUANTITIES", "make_subject", "rate", "replay", "verify"),
     },

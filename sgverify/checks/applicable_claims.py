@@ -260,8 +260,10 @@ def universal_defect(subject: Subject) -> bool:
 
     A step with several minibatches (for instance one kept in memory from the previous step), or with new noise at every
     gradient evaluation (`additive`), distributes its noise differently. For such a step it is enough that every term of
-    the defect contains a moment of the gradient noise.
+    the defect contains a moment of the gradient noise. Of torch code it is asked how the noise enters one step.
     """
+    if subject.black_box:
+        return subject.noise_enters_as_drift
     order, scheme = subject.order, subject.scheme
     if isinstance(order, NotExpandableError) or order.averaged is None or order.order < 2:
         return False
@@ -277,7 +279,14 @@ def _questions(
 ) -> list[Question]:
     """The applicable questions, the scheme's stated order first; selected questions appear even if they do not apply."""
     ordered = sorted(claims().values(), key=lambda claim: claim.id != STATED)
-    every = [Question(subject, claim, quantity) for claim in ordered for quantity in claim.quantities]
+    # What no check decides is a claim of another distribution whose check is missing or broken; the whole answer names it.
+    decided = {*CHECKS}
+    every = [
+        Question(subject, claim, quantity)
+        for claim in ordered
+        for quantity in claim.quantities
+        if quantity in decided
+    ]
 
     def held_to(question: Question) -> bool:
         # Under another configuration, another claim may take the place of the stated order, or none.
@@ -356,4 +365,8 @@ def _selection(selected: Sequence[str]) -> frozenset[str]:
     for name in selected:
         if name not in known and name not in CHECKS:
             raise UnknownNameError("check or claim", name, [*known, *CHECKS])
+        for quantity in known[name].quantities if name in known else (name,):
+            if quantity in CHECKS:
+                # A check of another distribution that was asked for, and cannot be loaded, is a mistake and no answer.
+                _ = CHECKS[quantity]
     return frozenset(selected)

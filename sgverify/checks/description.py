@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 CANNOT_SEE = "Cannot see: "
@@ -22,15 +23,16 @@ class Description:
     @property
     def text(self) -> str:
         """What the check settles and what it cannot see, in one line."""
-        return f"{self.summary} {CANNOT_SEE}{self.cannot_see}"
+        return f"{self.summary} {CANNOT_SEE}{self.cannot_see}" if self.cannot_see else self.summary
 
 
 @cache
 def described(place: str) -> Description:
-    """The description of the function module:function below `sgverify.checks`, read from its file, which is not loaded."""
+    """The description of the function module:function, read from its file, which is not loaded."""
     module, _, name = place.partition(":")
-    file = Path(__file__).parent.joinpath(*module.split(".")).with_suffix(".py")
-    tree = ast.parse(file.read_text(encoding="utf-8"))
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None, module
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
     (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
     paragraphs = [" ".join(text.split()) for text in (ast.get_docstring(function) or "").split("\n\n")]
     unseen = [text.removeprefix(CANNOT_SEE) for text in paragraphs if text.startswith(CANNOT_SEE)]

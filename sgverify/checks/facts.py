@@ -48,6 +48,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
     "scheme.order": lambda subject: subject.predicted_order,
     "scheme.name": lambda subject: subject.scheme.name,
     "scheme.torch": lambda subject: subject.black_box,
+    "scheme.own_loss": lambda subject: subject.black_box and subject.scheme.own_loss is not None,  # type: ignore[attr-defined]
     "scheme.word": lambda subject: subject.scheme.word is not None,
     "scheme.alphabet": lambda subject: _of_word(subject, lambda word: word.alphabet.name, None),
     "scheme.palindromic": lambda subject: _of_word(subject, lambda word: word.palindromic, False),
@@ -65,7 +66,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
     "gradient.unbiased": unbiased,
     "gradient.noisy": lambda subject: subject.noise.noisy,
     "law.moments": lambda subject: subject.why_no_law is None,
-    "composite.kind": lambda subject: subject.composite.kind if subject.composite else "none",
+    "composite.kind": lambda subject: _kind(subject),
     "composite.cumulates": lambda subject: getattr(subject.composite, "contour", None) is False,
     "composite.reduced": lambda subject: _fixed_control(subject.composite),
     "energies.noise": lambda subject: _energy_noise(subject),
@@ -78,6 +79,13 @@ OF_THE_SCHEME = frozenset(
 ) - {"scheme.order", "scheme.ergodic", "scheme.escapes"}
 """Facts that a configuration does not change. Orders are proved in a configured dimension, and what a chain does in the long run
 depends on the target."""
+
+
+def _kind(subject: Subject) -> str:
+    """The kind of the composite; torch code with a rule of swaps exchanges replicas."""
+    if subject.composite:
+        return subject.composite.kind
+    return ReplicaExchange.kind if subject.swaps else "none"
 
 
 def _fixed_control(composite: Composite | None) -> bool:

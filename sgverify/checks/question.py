@@ -9,8 +9,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from sgverify.checks.check import Check
 from sgverify.checks.facts import facts_of
-from sgverify.checks.registry import Check, find_check
+from sgverify.checks.registry import find_check
 from sgverify.checks.subject.subject import Subject
 from sgverify.claims import Claim, Prediction
 from sgverify.configuration import Configuration

@@ -1,81 +1,12 @@
-"""Which checks are there, which quantity does each decide, and to which subjects does it apply?"""
+"""Which checks are there: those that ship with sgverify, and those of other distributions?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Literal
+from typing import Any
 
-from sgverify.checks.description import Description, described
+from sgverify.checks.check import Check
 from sgverify.errors import find_named
-from sgverify.evidence import Evidence
-
-Matter = Literal["method", "code", "paper"]
-
-Judge = Callable[[Any], Evidence]
-"""A function of a `sgverify.checks.question.Question`; a list of the checks loads no question."""
-
-
-@dataclass(frozen=True)
-class Check:
-    """A check decides the quantity that it is named after: `function(question)` returns evidence, never a bool.
-
-    `place` is module:function below `sgverify.checks`. The module is imported when the check is first used, so that
-    exact methods do not wait for the import of torch. `black_box` is the place of the function that judges user torch
-    code, if there is one; `sampled` the place of the function that samples the quantity if no exact method answers.
-
-    - `universal`: the check uses nothing of a scheme beyond the claim's hypotheses, so that every scheme that meets them
-      gets the same answer.
-    - `composite`: the check judges the rule that a composite puts around the steps of a scheme (`subject.composite`).
-    - `along_schedule`: the quantity is a function of the length L along a schedule, and the claim names the schedule.
-    - `stepless`: the check needs no stable step size: it is a proof for every h or for h -> 0, or handles an unstable
-      step itself.
-    - `reads`: "definition" or "dynamics" if the check reads the definition, or only its dynamics, in exact numbers; ""
-      if the check evaluates the definition in floats.
-    - `positive`: the check also applies to dynamics on theta > 0.
-    - `about`: whose matter the answer is: the method's, that of the code that runs (the default in the room `code`), or the
-      paper's.
-    - `any_gradient`: the answer about a definition is the same for every gradient estimator.
-    """
-
-    name: str
-    place: str
-    source: str
-    black_box: str = ""
-    sampled: str = ""
-    universal: bool = False
-    composite: bool = False
-    along_schedule: bool = False
-    stepless: bool = False
-    reads: Literal["", "definition", "dynamics"] = ""
-    positive: bool = False
-    about: Matter | None = None
-    any_gradient: bool = False
-
-    @property
-    def function(self) -> Judge:
-        """The function that `place` names."""
-        return _load(self.place)
-
-    @property
-    def description(self) -> Description:
-        """What the check settles, and what it cannot see."""
-        return described(self.place)
-
-    @property
-    def matter(self) -> Matter:
-        """Whose matter the answer is."""
-        return self.about or ("code" if self.place.startswith("code.") else "method")
-
-    def judge(self, *, black_box: bool) -> Judge:
-        """The function that answers about a definition, or about somebody else's torch code."""
-        return _load(self.black_box) if black_box else self.function
-
-    @property
-    def sampler(self) -> Judge:
-        """The function that samples the quantity."""
-        return _load(self.sampled)
+from sgverify.plugins import Catalogue, Plugin, of_type
 
 
 def find_check(name: str) -> Check:
@@ -83,13 +14,15 @@ def find_check(name: str) -> Check:
     return find_named("check", name, CHECKS)
 
 
-def _load(place: str) -> Judge:
-    module, _, name = place.partition(":")
-    function: Judge = getattr(import_module(f"sgverify.checks.{module}"), name)
-    return function
+def _read(plugin: Plugin, found: Any) -> Check:
+    of_type(plugin, found, Check)
+    check: Check = found
+    if check.name != plugin.name:
+        raise plugin.refused(f"the check calls itself {check.name!r}")
+    return check
 
 
-CHECKS: dict[str, Check] = {
+SHIPPED: dict[str, Check] = {
     check.name: check
     for check in (
         Check(
@@ -107,6 +40,7 @@ CHECKS: dict[str, Check] = {
             "order.invariant_order:check_invariant_order",
             "Abdulle, Vilmart, Zygalakis 2014, equation (19)",
             black_box="order.black_box:black_box_invariance",
+            torch_any_gradient=True,
             reads="definition",
         ),
         Check(
@@ -131,18 +65,29 @@ CHECKS: dict[str, Check] = {
             "stationary-bias",
             "rates.stationary_bias:check_stationary_bias",
             "chen2015 Theorem 4",
-            black_box="settings.black_box_bias:black_box_bias",
+            black_box="rates.torch_bias:torch_bias",
             sampled="rates.sampled.stationary:sampled_stationary_bias",
             reads="definition",
         ),
-        Check("covariance", "rates.invariant_law:check_covariance", "chen2015 Theorem 4", reads="definition"),
         Check(
-            "wasserstein-2", "rates.invariant_law:check_wasserstein", "chen2015 Theorem 4", reads="definition"
+            "covariance",
+            "rates.invariant_law:check_covariance",
+            "chen2015 Theorem 4",
+            black_box="rates.torch_law:torch_covariance",
+            reads="definition",
+        ),
+        Check(
+            "wasserstein-2",
+            "rates.invariant_law:check_wasserstein",
+            "chen2015 Theorem 4",
+            black_box="rates.torch_law:torch_wasserstein",
+            reads="definition",
         ),
         Check(
             "bias",
             "rates.finite_time:check_bias",
             "chen2015 Theorems 2 and 5",
+            black_box="rates.torch_lengths:torch_length_rate",
             sampled="rates.sampled.lengths:sampled_error",
             along_schedule=True,
             reads="definition",
@@ -157,6 +102,7 @@ CHECKS: dict[str, Check] = {
             "mse",
             "rates.finite_time:check_mse",
             "chen2015 Theorems 3 and 5",
+            black_box="rates.torch_lengths:torch_length_rate",
             sampled="rates.sampled.lengths:sampled_error",
             along_schedule=True,
             reads="definition",
@@ -165,6 +111,7 @@ CHECKS: dict[str, Check] = {
             "consistency",
             "rates.finite_time:check_consistency",
             "chen2015 Corollary 6",
+            black_box="rates.torch_lengths:torch_length_rate",
             sampled="rates.sampled.lengths:sampled_consistency",
             along_schedule=True,
             reads="definition",
@@ -197,10 +144,19 @@ CHECKS: dict[str, Check] = {
             any_gradient=True,
         ),
         Check(
+            "own-loss",
+            "order.own_loss:check_own_loss",
+            "what a density apart from the code shows",
+            black_box="order.own_loss:check_own_loss",
+            stepless=True,
+            torch_any_gradient=True,
+        ),
+        Check(
             "settings",
             "settings.other_settings:check_settings",
             "what one setting cannot see",
             black_box="settings.other_settings:check_settings",
+            torch_any_gradient=True,
         ),
         Check(
             "switches",
@@ -214,11 +170,18 @@ CHECKS: dict[str, Check] = {
             "code.step_against_definition:check_one_step_law",
             "one definition, several readings",
         ),
-        Check("white-noise", "code.white_noise:check_white_noise", "what rates cannot see"),
+        Check(
+            "white-noise",
+            "code.white_noise:check_white_noise",
+            "what rates cannot see",
+            black_box="code.torch_draws:torch_white_noise",
+            torch_any_gradient=True,
+        ),
         Check(
             "independent-chains",
             "code.independent_chains:check_independent_chains",
             "what rates cannot see",
+            black_box="code.torch_draws:torch_chains",
             any_gradient=True,
         ),
         Check(
@@ -230,7 +193,13 @@ CHECKS: dict[str, Check] = {
         ),
         Check("averaging", "code.averaging:check_averaging", "what rates cannot see", any_gradient=True),
         Check("moments", "code.moments:check_moments", "what rates cannot see", any_gradient=True),
-        Check("swap-balance", "exchange.balance:check_swap_balance", "deng2021 equation (6)", composite=True),
+        Check(
+            "swap-balance",
+            "exchange.balance:check_swap_balance",
+            "deng2021 equation (6)",
+            black_box="exchange.torch_swap:torch_swap_balance",
+            composite=True,
+        ),
         Check(
             "exchange-run",
             "exchange.run:check_exchange_run",
@@ -391,3 +360,6 @@ CHECKS: dict[str, Check] = {
         ),
     )
 }
+
+CHECKS: Catalogue[Check] = Catalogue("checks", SHIPPED, _read)
+"""Every check by name: those that ship, then those of other distributions."""

@@ -18,15 +18,21 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.checks.subject.torch import TorchSubject
 from sgverify.checks.unused_settings import refuse_unused, tell_unsampled
 from sgverify.claims import Claim, claim_for, claims_for, find_claim
-from sgverify.configuration import Configuration, load_configuration
+from sgverify.configuration import Configuration, load_configuration, tree_of
+from sgverify.configuration.loading import adapter_settings
 from sgverify.configuration.model import ExchangeTable
 from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.evidence.command import Command
+from sgverify.named_code import named_in, refuse_unasked
 from sgverify.schemes import Scheme, TorchStep
+from sgverify.schemes.adapting import adapted
 from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
-from sgverify.schemes.loading import load_step, scheme_reference
+from sgverify.schemes.loading import load_step, refuse_adapter, scheme_reference
+from sgverify.schemes.torch_step import OwnLoss
+from sgverify.targets.own.log_density import is_plain
+from sgverify.targets.registry import build_target
 from sgverify.user_code import own_code
 
 Quantity = Literal["stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order"]
@@ -150,7 +156,12 @@ def claim_of_rate(subject: Subject, quantity: str) -> Claim:
 
 @own_code()
 def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
-    """Compute the evidence anew from its scheme, claim, check and configuration."""
+    """Compute the evidence anew from its scheme, claim, check and configuration.
+
+    Raises `UserError` where the evidence names code that was not asked for (`sgverify.named_code`).
+    """
+    named = {"scheme": reference or evidence.scheme, **named_in(evidence.configuration)}
+    refuse_unasked(f"evidence {evidence.id!r}", named)
     asked = Command.read(evidence.replay)
     subject = make_subject(
         reference or evidence.scheme, _stored(evidence.configuration), asked.option("--method")
@@ -191,18 +202,21 @@ def differing(stored: Evidence, again: Evidence) -> list[str]:
 
 
 def make_subject(
-    scheme: Scheme | TorchStep | Composite | str, configuration: Configuration, method: str | None = None
+    scheme: Scheme | TorchStep | Composite | str | Any,
+    configuration: Configuration,
+    method: str | None = None,
 ) -> Subject:
-    """The subject of a scheme or of a reference to one.
+    """The subject of a scheme, of an object that an adapter makes one of, or of a reference to either.
 
     `method` is "exact" or "monte-carlo"; None takes an exact method if one exists.
     """
+    settings = adapter_settings(configuration)
     if isinstance(scheme, str):
-        return _subject(load_step(scheme), configuration, scheme, method)
-    if not isinstance(scheme, (Scheme, TorchStep, Composite)):
-        raise UserError(
-            f"scheme={scheme!r}: expected a Scheme, a TorchStep, a Composite or a reference such as 'sghmc-aboba' or 'mine.py:heun'"
-        )
+        return _subject(load_step(scheme, settings), configuration, scheme, method)
+    if isinstance(scheme, (Scheme, TorchStep, Composite)):
+        refuse_adapter(scheme.reference or scheme.name, settings)
+    else:
+        scheme = adapted(scheme, settings)
     return _subject(scheme, configuration, scheme.reference or scheme.name, method)
 
 
@@ -257,8 +271,38 @@ def _subject(
     if isinstance(scheme, Composite):
         return CompositeSubject(scheme.scheme, configuration, reference, method=method, composite=scheme)
     if isinstance(scheme, TorchStep):
+        configuration = _of_own_loss(scheme.own_loss, configuration, reference)
         return TorchSubject(scheme, configuration, reference, method=method)
     return Subject(scheme, configuration, reference, method=method)
+
+
+def _of_own_loss(own: OwnLoss | None, configuration: Configuration, reference: str) -> Configuration:
+    """The configuration with the density that code with its own loss is held against as its target.
+
+    Without a density, a Gaussian of the code's dimension only says from where it is called. Raises `ConfigurationError` for
+    another target beside it, or a density of another dimension.
+    """
+    if own is None:
+        return configuration
+    tree = tree_of(configuration)
+    given = tree.get("target", {})
+    dim = own.dim or given.get("dim", 1)
+    target: dict[str, Any] = {"name": own.density} if own.density else {"name": "gaussian", "dim": dim}
+    if own.density and is_plain(own.density):
+        target["dim"] = dim
+    if any(given.get(key, value) != value for key, value in target.items()):
+        raise ConfigurationError(
+            f"target.name={given.get('name')!r} with scheme={reference!r}: the code brings its own loss; expected its density as "
+            "adapter.density; leave target out"
+        )
+    found = load_configuration({**tree, "target": {**given, **target}})
+    size = build_target(found.target).dim
+    if own.dim and size != own.dim:
+        raise ConfigurationError(
+            f"adapter.density={own.density!r}: has dimension {size}, and scheme={reference!r} trains {own.dim} parameters; "
+            f"expected a density of dimension {own.dim}, in the order of the parameters"
+        )
+    return found
 
 
 __all__ = [

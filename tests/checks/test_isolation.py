@@ -21,7 +21,7 @@ def stumbles(error):
 def test_a_look_at_the_configuration_that_stumbles_is_one_answer(monkeypatch):
     monkeypatch.delenv(RAISE)
     monkeypatch.setattr(TorchSubject, "validate", stumbles(RuntimeError("not foreseen")))
-    (found,) = verify(torch_code.sgld)
+    (found,) = verify(torch_code.sgld, gradient={"kind": "full"})
     assert found.verdict == "inconclusive" and "RuntimeError: not foreseen" in found.reason
     asked = rate(torch_code.sgld, quantity="stationary-bias")
     assert asked.verdict == "inconclusive" and asked.exception

@@ -6,6 +6,7 @@ variance of its noise grow at most like |x|^2?
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -83,20 +84,20 @@ def _ratio(scale: float, alpha: Fraction, order: int, length: int) -> Point:
 
 
 def check_lipschitz_gradient(question: Question) -> Evidence:
-    """|grad U(x) - grad U(y)| <= M |x - y|: decided where grad U is a polynomial, of the whole energy.
+    """|grad U(x) - grad U(y)| <= M |x - y|: decided where grad U is a polynomial, of the whole energy, or M is declared.
 
-    Cannot see: gradients that are no polynomials, for which nothing is said, and the constants of single minibatches.
+    Cannot see: other gradients that are no polynomials, for which nothing is said, and the constants of single minibatches.
     """
-    return _judged(question, judge_lipschitz)
+    return _judged(question, judge_lipschitz, _lipschitz_by_bounds)
 
 
 def check_dissipativity(question: Question) -> Evidence:
-    """<x, grad U(x)> >= a |x|^2 - b with a > 0: decided where grad U is a polynomial, affine or of each coordinate alone.
+    """<x, grad U(x)> >= a |x|^2 - b with a > 0: where grad U is a polynomial, affine or of each coordinate alone, or U convex.
 
     Cannot see: gradients that are no polynomials, or mix coordinates beyond their linear part, for which nothing is
-    said.
+    said unless the target declares that U is strongly convex.
     """
-    return _judged(question, judge_dissipative)
+    return _judged(question, judge_dissipative, _dissipative_by_bounds)
 
 
 def check_noise_growth(question: Question) -> Evidence:
@@ -169,8 +170,30 @@ def _degree(gradients: Sequence[Form]) -> int:
     return max((sum(m) for form in gradients for m, c in form.items() if c), default=0)
 
 
-def _judged(question: Question, judge) -> Evidence:  # type: ignore[no-untyped-def]
+def _lipschitz_by_bounds(least: float, largest: float) -> Judgement:
+    if math.isinf(largest):
+        return Judgement("violates", False, "the derivative of grad U is unbounded; the target declares it")
+    constant = max(abs(least), abs(largest))
+    return Judgement(
+        "conforms",
+        False,
+        f"Lipschitz constant at most {constant:.6g}; the target declares bounds of its Hessian",
+    )
+
+
+def _dissipative_by_bounds(least: float, largest: float) -> Judgement | None:
+    """<x, grad U(x)> >= m |x|^2 - |grad U(0)| |x| where the Hessian is at least m > 0."""
+    if least <= 0:
+        return None
+    return Judgement("conforms", False, f"U is strongly convex, with {least:.6g}; the target declares it")
+
+
+def _judged(question: Question, judge, by_bounds) -> Evidence:  # type: ignore[no-untyped-def]
     subject = question.subject
+    bounds = subject.target.hessian_bounds
+    declared = None if bounds is None else by_bounds(*bounds)
+    if declared is not None:
+        return question.evidence(method="proof", judgement=declared)
     try:
         drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
     except OutOfReachError as reason:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UserError
 from sgverify.samplers.intercepted import BlackBox
@@ -105,6 +106,7 @@ class Batches:
     stopped: str = ""
 
 
+@cached_per_subject
 def judge_batches(subject: Subject) -> Batches:
     """Compare every row of every batch with its chain run alone, on the same state, draws and minibatch.
 

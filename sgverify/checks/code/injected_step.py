@@ -13,12 +13,15 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.injected_step import ChosenGradient, PlainStep
 from sgverify.samplers.intercepted.purity import StepInput
-from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import parameters_of
+from sgverify.schemes.memory import axes_of, shape_at, size_at
 from sgverify.schemes.torch_step import TorchStep
 
 MOST_MINIBATCHES = 16
 """The number of minibatches that are drawn in advance; a step that uses more gets the first ones again."""
+
+REACHED = 3
+"""The number of steps by which memory moves away from its start before code is tried with it."""
 
 OTHERS = 7
 """The seed of all draws that are not normal; every run of a step starts from it."""
@@ -82,7 +85,8 @@ def states_of(
 ) -> list[tuple[Tensor, ...]]:
     """Random states of the chain, `count` of them.
 
-    theta lies about one spread from the target's location, p ~ N(0, T), xi lies about D, and memory is drawn as theta.
+    theta lies about one spread from the target's location, p ~ N(0, T), xi lies about D, and memory is drawn as theta, or
+    reached from its start if torch code states one.
     """
     c, scheme = subject.configuration, subject.scheme
     random = torch.Generator().manual_seed(run_seed(subject, "states"))
@@ -93,17 +97,52 @@ def states_of(
     for _ in range(count):
         values = []
         for name, shape in scheme.shapes.items():
-            z = torch.randn(dim if shape == VECTOR else 1, generator=random, dtype=torch.float64)
-            if shape != VECTOR:
+            z = torch.randn(size_at(shape, dim), generator=random, dtype=torch.float64)
+            if not axes_of(shape):
                 value = c.friction * (1 + z / 4)
                 value = value if subject.front else value.reshape(())
             elif name == "p":
                 value = c.temperature**0.5 * z
+            elif len(z) == dim:
+                value = (centre + spread * z).reshape(shape_at(shape, dim))
             else:
-                value = centre + spread * z
-            values.append(value.reshape((*subject.front, *value.shape)).to(dtype))
+                value = z.reshape(shape_at(shape, dim))
+            values.append(value.reshape((*subject.front, *value.shape)))
         found.append(tuple(values))
+    if isinstance(scheme, TorchStep) and any(item.start is not None for item in scheme.memory):
+        found = _with_reached_memory(subject, found)
+    return [tuple(value.to(dtype) for value in state) for state in found]
+
+
+def _with_reached_memory(subject: Subject, states: list[tuple[Tensor, ...]]) -> list[tuple[Tensor, ...]]:
+    """The states with each memory that has a start replaced by one that `REACHED` steps from that state lead to."""
+    step, box = cast(TorchStep, subject.scheme), black_box(subject, seed=run_seed(subject, "minibatches"))
+    kept = len(step.dynamics.state)
+    found = []
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(run_seed(subject, "memory"))
+        for state in states:
+            memory = started(step, state)
+            box.make_debut((*state[:kept], *memory), subject.step)
+            for _ in range(REACHED):
+                memory = box.real_state((*state[:kept], *memory), subject.step)[kept:]
+            found.append((*state[:kept], *memory))
     return found
+
+
+def started(step: TorchStep, state: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """The memory of a step at its start; where none is stated, the memory of `state`."""
+    kept = len(step.dynamics.state)
+    found = []
+    for item, value in zip(step.memory, state[kept:], strict=True):
+        if item.start is None:
+            found.append(value)
+        elif callable(item.start):
+            first = torch.as_tensor(item.start(*state[:kept]), dtype=torch.float64)
+            found.append(first.expand(value.shape).clone())
+        else:
+            found.append(torch.full_like(value, float(item.start)))
+    return tuple(found)
 
 
 def questions_of(

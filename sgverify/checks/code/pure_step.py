@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -21,15 +21,25 @@ from sgverify.samplers import Settings, fixed
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.black_box import KeptShapeError
 from sgverify.samplers.intercepted.purity import Purity, clock_fault, judge_purity
-from sgverify.samplers.intercepted.real_calls import copies, kept_noise, left_behind, stale_noise
+from sgverify.samplers.intercepted.real_calls import (
+    copies,
+    debut_unasked,
+    kept_noise,
+    left_behind,
+    stale_noise,
+)
 from sgverify.samplers.intercepted.returned_state import loop_faults
 from sgverify.samplers.run.run import Ensemble
+from sgverify.schemes.life_cycle import LifeCycle
+from sgverify.schemes.torch_step import TorchStep
 
 QUESTIONS = 3
 """The number of inputs that the step is called with: two with different step sizes, and a third with the first one's."""
 
 STEPS, AT_ONCE, CHAINS = 6, 2, 2
 """The steps, steps per block and chains of the two runs of the sampler that take turns."""
+
+NOTHING_BESIDE = LifeCycle()
 
 PAUSE = 3
 """The step after which a run is paused; no block ends there otherwise."""
@@ -73,9 +83,11 @@ def check_torch_code(question: Question) -> Evidence:
     faults = [*noise, *purity.faults, *filter(None, [clock[0]])]
     # State kept between calls also shows in the loop test and in the first call: it is reported once.
     faults = [*(faults or ([left] if left else loop)), *filter(None, [batches.fault])]
-    if unread and not faults:
+    cycle = cast(TorchStep, subject.scheme).life_cycle
+    beside = NOTHING_BESIDE if cycle is None else cycle()
+    if unread and not (faults or beside.faults):
         return question.unanswered(unread)
-    return _evidence(question, faults, purity, batches)
+    return _evidence(question, faults, purity, batches, beside)
 
 
 def noise_faults(subject: Subject) -> list[str]:
@@ -112,15 +124,23 @@ def _clock(subject: Subject) -> tuple[str, str]:
 
 
 def _evidence(
-    question: Question, faults: list[str], purity: Purity, batches: Batches | None = None
+    question: Question,
+    faults: list[str],
+    purity: Purity,
+    batches: Batches | None = None,
+    beside: LifeCycle = NOTHING_BESIDE,
 ) -> Evidence:
     subject = question.subject
+    unasked = debut_unasked(subject.scheme.function) if subject.black_box else ""
+    not_tried = f"what the first call leaves behind for later ones: {unasked}" if unasked else ""
     return question.evidence(
-        _judge(faults, purity, batches),
+        _judge(faults, purity, batches, beside, not_tried),
         certificate={
             "calls": purity.calls,
             "places_watched": purity.places,
-            "faults": faults,
+            "faults": [*faults, *beside.faults],
+            **({"tried_beside_the_step": list(beside.tried)} if beside.tried else {}),
+            **({"not_tried": [not_tried]} if not_tried else {}),
             "returned_as_they_came": list(purity.aliased),
             **({"batches_of": list(batches.sizes)} if batches is not None and batches.sizes else {}),
             **({"larger_batches": batches.stopped} if batches is not None and batches.stopped else {}),
@@ -199,23 +219,37 @@ def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
         yield {name: value.clone() for name, value in block.state.items()}
 
 
-def _judge(faults: list[str], purity: Purity, batches: Batches | None) -> Judgement:
+def _judge(
+    faults: list[str], purity: Purity, batches: Batches | None, beside: LifeCycle, not_tried: str
+) -> Judgement:
+    if beside.faults and not faults:
+        more = f"; and {len(beside.faults) - 1} more" if len(beside.faults) > 1 else ""
+        return Judgement(
+            "violates",
+            False,
+            f"a chain is not what its calls say: {beside.faults[0]}{more}; the step itself is a function of its arguments",
+        )
     if faults:
         kept = any(
             "from call to call" in fault or "came first" in fault or "came again" in fault for fault in faults
         )
         mend = "; what a step carries on belongs into its state, or is made in the step" if kept else ""
         return Judgement(
-            "violates", False, f"the step is no function of its arguments: {'; '.join(faults)}{mend}"
+            # What a library's user sees of the same fault comes first.
+            "violates",
+            False,
+            f"the step is no function of its arguments: {'; '.join([*beside.faults, *faults])}{mend}",
         )
     rows = (
         f"; in batches of {len(batches.sizes)} sizes up to {max(batches.sizes)} each chain is what it is alone"
         if batches is not None and batches.sizes
         else ""
     )
+    besides = f"; tried too: {', '.join(beside.tried)}" if beside.tried else ""
+    besides += f"; not tried: {not_tried}" if not_tried else ""
     return Judgement(
         "conforms",
         False,
         f"{purity.calls} calls: equal arguments gave equal bits; the state, the draws and the minibatch decide, in whatever order "
-        f"the step is called; none of {purity.places} watched places changed, and no argument was written to{rows}",
+        f"the step is called; none of {purity.places} watched places changed, and no argument was written to{rows}{besides}",
     )

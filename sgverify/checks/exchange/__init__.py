@@ -4,5 +4,5 @@ The rule: `balance` (the joint law is left invariant, in the rule and in `driven
 a swap falls with the noise), `energy_variance` (of variance-reduced energies). The run: `run` compares a `transcript`
 with the same steps `recomputed` in plain numbers, the `motion` of replicas between swaps too, by the `plan` of the
 configuration. The theorems: `rate` of
-convergence, `noisy_gaps`, and the `bound` at a fixed time.
+convergence, `noisy_gaps`, and the `bound` at a fixed time. Somebody else's replica code: `torch_swap`.
 """

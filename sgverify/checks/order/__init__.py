@@ -4,5 +4,6 @@
 `configured_steps` holds the expansion against the step sizes that are configured. `invariant_order` asks for the
 order of the invariant law, `stationarity` whether the dynamics leaves its density invariant, `symmetric_splittings`
 what such splittings share, `mean_flow` the flow of several minibatches. For torch code: `black_box` answers, from
-`quadrature` of E f(X_1) at `nodes` that stand for its draws, by the rules of `draw_rules`.
+`quadrature` of E f(X_1) over its draws (`sgverify.checks.one_step`). `own_loss` judges code that brings its own loss and
+data, `own_loss_call` enumerates the minibatches of one call, and `own_loss_cause` names the factor that is wrong.
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, cast
 
 import torch
@@ -79,11 +80,13 @@ def black_box_order(question: Question) -> Evidence:
     verdict = _judge(measured, float(prediction.exponent))
     own = None
     if verdict.verdict == "violates" and measured.order < 1:
-        own = find_own_dynamics(subject.scheme, measured.dim)
+        own = find_own_dynamics(subject.step_at_rest, measured.dim)
     if own is not None:
         measured = own.order
         verdict = _judge(measured, float(prediction.exponent))
         verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
+    if subject.scheme.memory:
+        measured, verdict = _at_rest(subject, measured, verdict)
     return question.answered(
         method="quadrature",
         judgement=verdict,
@@ -148,6 +151,26 @@ def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
         f"the step discretises another dynamics than `{name}`, with the same invariant density: {own.text}; declare it by "
         "@dynamics to give it a name; against that dynamics"
     )
+
+
+def _at_rest(
+    subject: TorchSubject, measured: MeasuredOrder, verdict: Judgement
+) -> tuple[MeasuredOrder, Judgement]:
+    """The order and the verdict of a step with memory, measured with its memory at rest.
+
+    The chain's memory lags behind by what a few steps move the state: of its order no more than 1 is known. A step that is
+    preconditioned by its memory discretises another dynamics, and may leave the right law invariant.
+    """
+    rest = f"with the memory ({subject.kept}) at rest, as for h -> 0"
+    if verdict.verdict != "violates":
+        return replace(measured, order=min(measured.order, Fraction(1))), replace(
+            verdict, reason=f"{verdict.reason}; {rest}"
+        )
+    text = (
+        f"the step discretises another dynamics than {subject.scheme.dynamics.name}; whether its law is right beyond Gaussian "
+        f"targets is not known; {rest}, {verdict.reason}"
+    )
+    return replace(measured, order=Fraction(0)), Judgement("inconclusive", False, text)
 
 
 def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:

@@ -32,7 +32,7 @@ def check_invariant_order(question: Question) -> Evidence:
     try:
         proofs = [_proved(subject, dim) for dim in _dimensions(subject)]
     except NotExpandableError as error:
-        return _on_the_target(question, f"the step has no power series in sqrt(h): it uses {error}")
+        return _on_the_target(question, error.told(between=": "))
     found = min(proofs, key=lambda item: item.order)
     prediction = question.predict({"K": subject.scheme.invariant_order})
     return question.evidence(

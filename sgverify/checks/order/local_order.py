@@ -67,11 +67,13 @@ def check_local_order(question: Question) -> Evidence:
 def _without_series(question: Question, why: NotExpandableError) -> Evidence:
     """Evidence for a scheme without a power series: its local order measured by quadrature at a generic state."""
     subject = question.subject
-    reason = f"the step has no power series in sqrt(h); it uses {why}"
+    reason = why.told()
     if question.claim.id == STATED:
         found = order_of_memory(question)
-        if found is not None:
+        if isinstance(found, Evidence):
             return replace(found, certificate={**found.certificate, "no_proof": reason})
+        if found is not None:
+            reason = f"{found}; {reason}"
         from sgverify.checks.order.black_box import as_torch_subject, black_box_order, measurable
 
         if measurable(subject.scheme):
@@ -253,7 +255,7 @@ def _commutators(scheme: Scheme, result: BCHResult, dim: int) -> str:
     try:
         found = compare_with_commutators(scheme, dim, result)
     except NotExpandableError as error:
-        return f"not compared: a letter has no power series, it uses {error}"
+        return f"not compared: {error.told('a letter', ', ')}"
     says = "agree with" if found.agree else "differ from"
     return (
         f"as differential operators they {says} the defect of the step at h^{found.power}, in dimension {dim}"

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from sgverify.checks.order.nodes import UNIT, NodeRunner
+from sgverify.checks.one_step.nodes import UNIT, NodeRunner
 from sgverify.errors import NotExpandableError
 from sgverify.exact.readings.leading_terms import PowersOfH, powers_of_h
 from sgverify.exact.series.probe import (
@@ -89,7 +89,7 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     """
     examined = min(HIGHEST, max(EXAMINED, step.order or 0))
     potential = generic_potential(dim)
-    state = generic_state(step.shapes, dim)
+    state = generic_state(step.dynamics.shapes, dim)
     runner = NodeRunner(step, potential, state, dim, parameters=PARAMETERS, first=STEPS[0], look=LOOK)
     degree = 2 * examined + 3
     rules = runner.rules(degree)

@@ -200,7 +200,7 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
             if scheme.word
         }
     except NotExpandableError as error:
-        return question.unanswered(f"a word has no power series: it uses {error}")
+        return question.unanswered(error.told("a word", ": "))
     given = [scheme.word for scheme in symmetric_words(word.alphabet) if scheme.word]
     conjugate = {"full gradients": classes_of(given)} | {
         name: classes_of(given, kind)

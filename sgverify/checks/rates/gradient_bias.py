@@ -73,24 +73,30 @@ def bias_of_memory(question: Question) -> Evidence | None:
     )
 
 
-def order_of_memory(question: Question) -> Evidence | None:
-    """A violation if the step with an equilibrated memory differs from the dynamics at order h.
+def order_of_memory(question: Question) -> Evidence | str | None:
+    """A violation if the step with an equilibrated memory differs from the dynamics at order h; None if it agrees.
 
-    None if the step agrees with the dynamics, or if the equilibrated step is not computed.
+    The reason if the equilibrated step is not computed.
     """
     subject = question.subject
     if not _asked(subject):
         return None
     try:
-        step = equilibrated_step(subject.scheme, subject.target, float(subject.configuration.temperature))
-    except (OutOfReachError, UserError):
-        return None
+        settings = subject.configuration
+        step = equilibrated_step(
+            subject.scheme, subject.target, float(settings.temperature), float(settings.friction)
+        )
+    except (OutOfReachError, UserError) as why:
+        return str(why)
     if step.share <= DIFFERS:
         return None
-    dynamics = subject.scheme.dynamics.name
+    dynamics, at = (
+        subject.scheme.dynamics.name,
+        ", ".join(f"{name}={value:.6g}" for name, value in step.at.items()),
+    )
     reason = (
         f"local order 0: the {step.what} of one step is {step.found:.6g} h, and that of `{dynamics}` is {step.expected:.6g} h; "
-        f"with the memory ({', '.join(subject.scheme.memory)}) equilibrated at theta={step.theta:.6g}"
+        f"with the memory ({', '.join(subject.scheme.memory)}) equilibrated at {at}"
     )
     return question.answered(
         method="quadrature",
@@ -98,7 +104,7 @@ def order_of_memory(question: Question) -> Evidence | None:
         found=Fraction(0),
         certificate={
             "what": step.what,
-            "theta": step.theta,
+            **step.at,
             "found": step.found,
             "expected": step.expected,
             "seen_from": DIFFERS,

@@ -25,7 +25,11 @@ def orbits_of(subject: Subject) -> Orbits | str:
     if subject.scheme.dynamics.positive:
         return "no start far out was followed, because theta > 0"
     if subject.black_box:
-        return "no start far out was followed, because the step is torch code"
+        return (
+            "no start far out was followed, because the step is torch code"
+            if subject.why_no_law
+            else "one step is an affine map that contracts, at states out to 6 spreads, and no start far out was followed"
+        )
     if subject.affine:
         return AFFINE
     move, begin = _step(subject)

@@ -41,7 +41,7 @@ def transferred_rate(question: Question, what: str) -> Evidence:
     if power is not None and Fraction(power).denominator != 1:
         raise OutOfReachError(f"the stationary bias has the power h^({power})")
     bias = [] if power is None else [*([0.0] * int(power)), 1.0]
-    found = _rate(bias, question.quantity, schedule, alpha, subject.scale)
+    found = rate_of_powers(bias, question.quantity, schedule, alpha, subject.scale)
     prediction = question.prediction
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
@@ -79,7 +79,10 @@ def _stationary(subject: Subject) -> Evidence:
     return found
 
 
-def _rate(bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, scale: float) -> Rate:
+def rate_of_powers(
+    bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, scale: float
+) -> Rate:
+    """The rate in L from the powers of h in the stationary bias, `bias`, with transients that sum to O(1/h)."""
     if schedule == "fixed":
         if not bias:
             raise OutOfReachError("a fixed step needs the bias itself, and only its expansion is known")
@@ -105,4 +108,4 @@ def _horizon_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
     return Rate(transient, at_most=True)
 
 
-__all__ = ["transferred_rate"]
+__all__ = ["ASSUMED", "rate_of_powers", "transferred_rate"]

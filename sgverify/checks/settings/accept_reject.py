@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from sgverify.checks.code.injected_step import states_of, taker
+from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.checks.settings.designs import configured_design
 from sgverify.checks.settings.law_defect import law_defect
-from sgverify.checks.settings.step_rows import StepRows
 from sgverify.checks.subject.caching import cached_per_subject
 from sgverify.checks.subject.torch import TorchSubject
 from sgverify.errors import SgverifyError

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.settings.gaussian_setting import GaussianSetting
-from sgverify.checks.subject.torch import TorchSubject
+from sgverify.checks.one_step.gaussian_setting import GaussianSetting
+from sgverify.checks.subject.subject import Subject
 from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Design:
     precision: np.ndarray
     mean: np.ndarray
 
-    def setting(self, dynamics: Dynamics, memory: tuple[str, ...] = ()) -> GaussianSetting:
+    def setting(self, dynamics: Dynamics, memory: tuple[Memory, ...] = ()) -> GaussianSetting:
         """The Gaussian setting of a dynamics, with the parameters that it takes, and of a step's memory."""
         known = {"T": self.temperature, "D": self.friction}
         given = {name: known[name] for name in dynamics.parameters}
@@ -61,7 +62,7 @@ class Design:
         )
 
 
-def configured_design(subject: TorchSubject) -> Design | None:
+def configured_design(subject: Subject) -> Design | None:
     """The configured setting; None if its target is not Gaussian."""
     if not subject.target.quadratic:
         return None

@@ -11,14 +11,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.settings.one_step_map import (
+from sgverify.checks.one_step.one_step_map import (
     CERTAIN,
     POINTS_ONE_BY_ONE,
     SCRAMBLES,
     normal_points,
     read_one_step,
 )
-from sgverify.checks.settings.step_rows import StepRows
+from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.exact.readings.leading_terms import PowersOfH, powers_of_h
 from sgverify.rates import Rate
 
@@ -75,7 +75,12 @@ def _fit(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float
 def _outlier(
     variable: np.ndarray, steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float, found: Rate
 ) -> tuple[float, float, float] | None:
-    """(h, value, prediction) at the smallest step whose value differs from the polynomial through the smaller steps."""
+    """(h, value, prediction) at the smallest step whose value differs from what the smaller steps give.
+
+    With the leading power h^q, the values over h^q are extrapolated by the polynomial through the smaller steps: a polynomial
+    through few values of h^3 itself would miss it.
+    """
+    power = float(found.exponent or 0)
     for k in reversed(range(len(steps) - BELOW)):
         weights = np.array(
             [
@@ -89,6 +94,7 @@ def _outlier(
                 for i in range(k + 1, len(steps))
             ]
         )
+        weights = weights * (steps[k] / steps[k + 1 :]) ** power
         due = float(weights @ values[k + 1 :])
         unsure = 2 * (float(np.abs(weights) @ errors[k + 1 :]) + float(errors[k]) + SEEN * scale)
         if abs(values[k] - due) > EXPLAINED * max(abs(values[k]), abs(due)) + unsure:
@@ -122,19 +128,18 @@ def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndar
     """
     n, m = len(rows.setting.spreads), rows.draws(h)
     linear = read_one_step(rows, h, length=LENGTH, probed=False)
-    still, *ends = rows(np.zeros((m + 1, n)), np.vstack([np.zeros((1, m)), np.eye(m)]), h)
-    noise = (np.array(ends).reshape(m, n) - still).T
+    still, noise = linear.still, linear.noise
     covariance = rows.setting.law[1] / np.outer(rows.setting.spreads, rows.setting.spreads)
     root = np.linalg.cholesky(covariance)
     moved_covariance = linear.matrix @ covariance @ linear.matrix.T + noise @ noise.T
     exact = _of_normal(still, moved_covariance) - _of_normal(np.zeros(n), covariance)
     count = (MORE_POINTS if fine else POINTS) if rows.together else POINTS_ONE_BY_ONE
-    found = []
-    for seed in range(SCRAMBLES):
-        points = normal_points(n + m, seed, count)
-        x, z = points[:, :n] @ root.T, points[:, n:]
-        after = rows(x, z, h)
-        found.append((_values(after) - _values(still + x @ linear.matrix.T + z @ noise.T)).mean(axis=0))
+    scrambles = [normal_points(n + m, seed, count) for seed in range(SCRAMBLES)]
+    asked = [(points[:, :n] @ root.T, points[:, n:]) for points in scrambles]
+    found = [
+        (_values(after) - _values(still + x @ linear.matrix.T + z @ noise.T)).mean(axis=0)
+        for (x, z), after in zip(asked, rows.parts(asked, h), strict=True)
+    ]
     mean = exact + np.mean(found, axis=0)
     rounding = 64 * rows.rounding(6 * np.ones((1, n))) / LENGTH
     return (

@@ -6,11 +6,11 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import cast
 
+from sgverify.checks.one_step.gaussian_setting import NoGaussianLawError
+from sgverify.checks.one_step.one_step_map import RARE, REACH
 from sgverify.checks.question import Question
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, judge_invariance
 from sgverify.checks.settings.designs import Design, configured_design, designs
-from sgverify.checks.settings.gaussian_setting import NoGaussianLawError
-from sgverify.checks.settings.one_step_map import RARE, REACH
 from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setting
 from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.errors import SgverifyError, UserError

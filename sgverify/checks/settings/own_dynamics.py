@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.order.nodes import NodeRunner
+from sgverify.checks.one_step.nodes import NodeRunner
 from sgverify.checks.order.quadrature import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.errors import SgverifyError
 from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys, coordinates_of
@@ -157,7 +157,7 @@ def _leading(
 def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
     """States of size 1 with coordinates that float64 represents exactly."""
     random = Random(0)
-    keys = coordinate_keys(step.shapes, dim)
+    keys = coordinate_keys(step.dynamics.shapes, dim)
     return [
         {key: Fraction(random.choice((-1, 1)) * random.randint(3, 24), 16) for key in keys}
         for _ in range(len(keys) + MORE)
@@ -246,7 +246,9 @@ def _near(left: np.ndarray, right: np.ndarray) -> bool:
 
 
 def _names(step: TorchStep, dim: int) -> tuple[str, ...]:
-    return tuple(f"{name}{i + 1 if dim > 1 else ''}" for name, i in coordinate_keys(step.shapes, dim))
+    return tuple(
+        f"{name}{i + 1 if dim > 1 else ''}" for name, i in coordinate_keys(step.dynamics.shapes, dim)
+    )
 
 
 __all__ = ["OwnDynamics", "find_own_dynamics"]

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
+from sgverify.checks.one_step.gaussian_setting import FIRST_SHARE, GaussianSetting
+from sgverify.checks.one_step.one_step_map import OneStepMap, read_one_step
+from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.checks.rates.exponent import FEWEST, SHORT, ErrorTrend, judge_errors, undecided_end
-from sgverify.checks.settings.gaussian_setting import FIRST_SHARE, GaussianSetting
 from sgverify.checks.settings.law_defect import law_defect
-from sgverify.checks.settings.one_step_map import OneStepMap, read_one_step
-from sgverify.checks.settings.step_rows import StepRows
+from sgverify.checks.settings.memory_of_steps import is_idle, with_memory_units
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted.black_box import GradientFunction
+from sgverify.samplers.intercepted.equilibrated import NotAtRestError, equilibrated
 from sgverify.schemes.torch_step import TorchStep
 
 RUNGS, FEW_RUNGS, MORE_RUNGS, ROUNDS = 7, 4, 3, 4
@@ -83,15 +85,18 @@ def try_setting(
     """
     first = top or FIRST_SHARE / setting.rate
     rows = StepRows(step, setting, first, gradient)
+    if setting.memory:
+        setting = with_memory_units(rows, first)
+        rows = StepRows(step, setting, first, gradient)
     above = _above(rows, first)
     steps = [first * 2.0**-k for k in range(RUNGS if setting.dim < MANY else FEW_RUNGS)]
     maps = [read_one_step(rows, h) for h in steps]
     for _ in range(ROUNDS):
         if any(found.bend is not None for found in maps):
-            return _not_affine(rows, first, order, maps)
+            return _not_affine(rows, first, order, maps, gradient)
         maps, wide = _in_its_own_law(rows, steps, maps)
         if wide:
-            return _not_affine(rows, first, order, maps)
+            return _not_affine(rows, first, order, maps, gradient)
         parts = _parts(setting, steps, maps, above, order, flow)
         judged = [
             (part, judge_errors(part.times, part.errors, part.bounds, part.power, large=part.large))
@@ -266,16 +271,43 @@ def _parts(
     return found
 
 
-def _not_affine(rows: StepRows, first: float, order: int, maps: list[OneStepMap]) -> Tried:
+def _with_memory_at_rest(
+    rows: StepRows, first: float, bend: float, where: str, gradient: GradientFunction | None
+) -> Tried:
+    """Judge a step that is not affine in its memory by the law that its chain tends to as h -> 0.
+
+    At small steps the memory is at rest where the state is. If it follows the state and not the draws, the step from there is one
+    without memory: where that is wrong, the chain's law is. Where it is right, the chain's law is so as h -> 0 and may approach the
+    stationary one at any speed, like sqrt(h) for a memory that jumps where the state passes a threshold; only a memory that does
+    not move the state leaves the order as it is.
+    """
+    setting = rows.setting
+    kept = ", ".join(item.name for item in setting.memory)
+    bends = f"one step is not affine at {where}, {bend:g} spreads from the mean"
+    try:
+        found = try_setting(
+            equilibrated(rows.step), setting.without_memory, 1, flow=False, top=first, gradient=gradient
+        )
+    except NotAtRestError as error:
+        text = f"the law of the memory ({kept}) is not known; {error}; {bends}"
+        return Tried(setting, "inconclusive", text, (first,), bend, affine=False)
+    text = f"{found.finding}; with the memory ({kept}) at rest, as for h -> 0" if found.finding else ""
+    if found.verdict == "conforms" and not is_idle(rows, first):
+        text = f"the law is right as h -> 0, and its order is not known; with the memory ({kept}) at rest; {bends}"
+        return replace(found, setting=setting, verdict="inconclusive", finding=text, affine=False)
+    return replace(found, setting=setting, finding=text, affine=False)
+
+
+def _not_affine(
+    rows: StepRows, first: float, order: int, maps: list[OneStepMap], gradient: GradientFunction | None
+) -> Tried:
     """Judge a step that is not affine by its change of the stationary law."""
     setting = rows.setting
     bent = [found for found in maps if found.bend is not None]
     bend = min(found.bend for found in bent if found.bend is not None)
     where = next(found.where for found in bent if found.bend == bend)
     if setting.memory:
-        kept = ", ".join(setting.memory)
-        text = f"the law of the memory ({kept}) is not known; one step is not affine at {where}, {bend:g} spreads from the mean"
-        return Tried(setting, "inconclusive", text, (first,), bend, affine=False)
+        return _with_memory_at_rest(rows, first, bend, where, gradient)
     steps = [first * DEFECT_FALL**-k for k in range(DEFECT_RUNGS)]
     fine = False
     read = [law_defect(rows, h) for h in steps]

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.checks.one_step.step_rows import ALIKE, many_at_once
 from sgverify.checks.question import Question
 from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.errors import SgverifyError, UserError
@@ -19,7 +20,7 @@ from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.samplers.intercepted.interception import total
-from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.memory import axes_of
 from sgverify.schemes.torch_step import TorchStep
 
 PER_OCTAVE = 8
@@ -125,13 +126,16 @@ def find_switches(step: TorchStep) -> tuple[list[Switch], dict[str, tuple[float,
     """The switches of a step, at most one for each number, and the range in which each number was varied."""
     found, looked = [], {}
     for number in ("h", *step.parameters, SIZE):
-        values, drift, noise, sizes = _moves(step, number, _values(number))
-        looked[number] = (values[0], values[-1])
-        for moved in (drift, noise):
-            switch = _bent(step, number, values, moved, sizes)
-            if switch is not None:
-                found.append(replace(switch, recedes=_recedes(step, switch)))
+        for alone in (False, True):
+            values, drift, noise, sizes = _moves(step, number, _values(number), alone=alone)
+            bent = (_bent(step, number, values, moved, sizes) for moved in (drift, noise))
+            switch = next((item for item in bent if item is not None), None)
+            if switch is None:
                 break
+        looked[number] = (values[0], values[-1])
+        # A switch that is seen in a tensor of several chains is one of the step if a chain alone has it.
+        if switch is not None:
+            found.append(replace(switch, recedes=_recedes(step, switch)))
     return found, looked
 
 
@@ -146,7 +150,7 @@ def _recedes(step: TorchStep, switch: Switch) -> bool:
     """Does a switch in the size of the state occur at a much smaller size if the step is larger?"""
     if switch.number != SIZE:
         return False
-    values, drift, noise, sizes = _moves(step, SIZE, _values(SIZE), LARGER * FIXED["h"])
+    values, drift, noise, sizes = _moves(step, SIZE, _values(SIZE), LARGER * FIXED["h"], alone=True)
     earlier = [_bent(step, SIZE, values, moved, sizes) for moved in (drift, noise)]
     return any(item is not None and item.at <= switch.at / MOVED for item in earlier)
 
@@ -159,60 +163,135 @@ def _values(number: str) -> list[float]:
 
 
 def _moves(
-    step: TorchStep, number: str, values: list[float], h: float = FIXED["h"]
+    step: TorchStep, number: str, values: list[float], h: float = FIXED["h"], *, alone: bool = False
 ) -> tuple[list[float], np.ndarray, np.ndarray, np.ndarray]:
     """The values at which the step is finite, with the movement X_1 - X_0 without noise, its change by noise, and the state's size.
 
     Values are taken from a middle one outwards until the step is not finite. The movement and its change have shape
-    (values, coordinates), the sizes (values,).
+    (values, coordinates), the sizes (values,). Unless `alone`, several chains run in one tensor, if one in each octave is what it
+    is alone.
     """
     start = min(range(len(values)), key=lambda k: abs(math.log(values[k] / FIXED[number])))
-    numbers = None
-    known: dict[int, tuple[np.ndarray, np.ndarray, float]] = {}
-    for ways in (range(start, len(values)), range(start - 1, -1, -1)):
-        for k in ways:
-            given = {**FIXED, "h": h, number: values[k]}
-            box = BlackBox(step, _gradient, DIM, {name: given[name] for name in step.parameters})
+    for way in [*([] if alone else many_at_once(step, DIM)), None]:
+        found = _ends_from(start, _Ends(step, number, values, h, start, way))
+        if found is not None:
+            break
+    assert found is not None
+    kept = sorted(found)
+    before, still, moved = (np.array([found[k][part] for k in kept]) for part in range(3))
+    sizes = np.abs(before).max(axis=1)
+    # Smaller movements are rounding.
+    drifts, noises = (
+        np.where(np.abs(value) < SMALLEST * sizes[:, None], 0.0, value)
+        for value in (still - before, moved - still)
+    )
+    return [values[k] for k in kept], drifts, noises, sizes
+
+
+def _ends_from(start: int, ends: _Ends) -> dict[int, np.ndarray] | None:
+    """The states at the places of values from `start` outwards while they are finite; None if chains together differ from one."""
+    found = ends.of_all_sizes()
+    beyond = UserError if ends.way is None else SgverifyError
+    for places in (range(start, len(ends.values)), range(start - 1, -1, -1)):
+        for k in places:
             try:
-                with default_dtype(torch.float64):
-                    state = _state(step, given[SIZE])
-                    if numbers is None:
-                        numbers = total(box.run(state, None, given["h"])[1], step.chains)
-                    known[k] = _two(box, state, given["h"], numbers)
-            except UserError:
+                here = found[k] if k in found else ends.at(k)
+            except beyond:
+                if ends.way is not None and ends.finite_alone(k):
+                    return None
                 # A step need not be finite at extreme values.
                 if k == start:
                     raise
                 break
-    kept = sorted(known)
-    drifts, noises, sizes = (np.array([known[k][part] for k in kept]) for part in range(3))
-    return [values[k] for k in kept], drifts, noises, sizes
+            if ends.way is not None and (k - start) % PER_OCTAVE == 0 and not ends.alike(k, here):
+                return None
+            found[k] = here
+    return found
 
 
-def _two(
-    box: BlackBox, state: tuple[Tensor, ...], h: float, numbers: int
-) -> tuple[np.ndarray, np.ndarray, float]:
-    front = (1,) if box.step.chains else ()
-    # Draws of at most one standard deviation: rare draws are tested elsewhere.
-    drawn = [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(numbers)]
-    some = torch.tensor(drawn, dtype=torch.float64)
-    still, moved = (
-        torch.cat([value.reshape(-1) for value in box.run(state, draws.reshape(*front, -1), h)[0]])
-        for draws in (torch.zeros_like(some), some)
-    )
-    before = torch.cat([value.reshape(-1) for value in state])
-    size = float(before.abs().max())
-    drift, noise = (np.asarray(value.to(torch.float64)) for value in (still - before, moved - still))
-    # Smaller movements are rounding.
-    drift, noise = (np.where(np.abs(value) < SMALLEST * size, 0.0, value) for value in (drift, noise))
-    return drift, noise, size
+class _Ends:
+    """The state before a step, after it without noise, and with it, shape (3, coordinates), while one number varies.
+
+    `way` takes several chains in one tensor; without it each runs alone.
+    """
+
+    def __init__(
+        self, step: TorchStep, number: str, values: list[float], h: float, start: int, way: TorchStep | None
+    ) -> None:
+        self.step, self.number, self.values, self.h, self.way = step, number, values, h, way
+        with default_dtype(torch.float64):
+            box, h, state = self._asked(start)
+            numbers = total(box.run(self._tensors(state), None, h)[1], step.chains)
+        # Draws of at most one standard deviation: rare draws are tested elsewhere.
+        drawn = [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(numbers)]
+        self._draws = torch.tensor([[0.0] * numbers, drawn], dtype=torch.float64)
+
+    def at(self, k: int) -> np.ndarray:
+        """The states at one value."""
+        return self._alone(k) if self.way is None else self._together([k])[0]
+
+    def of_all_sizes(self) -> dict[int, np.ndarray]:
+        """The states at all sizes of the state, in one call; nothing where that is not possible."""
+        if self.way is None or self.number != SIZE:
+            return {}
+        places = list(range(len(self.values)))
+        try:
+            return dict(zip(places, self._together(places), strict=True))
+        except SgverifyError:
+            return {}
+
+    def alike(self, k: int, found: np.ndarray) -> bool:
+        """Does a chain alone give the same?"""
+        alone = self._alone(k)
+        return bool(np.abs(found - alone).max() <= ALIKE * np.abs(alone).max())
+
+    def finite_alone(self, k: int) -> bool:
+        """Is the step finite for a chain alone?"""
+        try:
+            self._alone(k)
+        except UserError:
+            return False
+        return True
+
+    def _asked(self, k: int) -> tuple[BlackBox, float, Tensor]:
+        given = {**FIXED, "h": self.h, self.number: self.values[k]}
+        box = BlackBox(self.step, _gradient, DIM, {name: given[name] for name in self.step.parameters})
+        return box, given["h"], _state(self.step, given[SIZE])
+
+    def _tensors(self, state: Tensor) -> tuple[Tensor, ...]:
+        return self.step.tensors(state[None] if self.step.chains else state, DIM)
+
+    def _alone(self, k: int) -> np.ndarray:
+        found = []
+        with default_dtype(torch.float64):
+            box, h, state = self._asked(k)
+            for draws in self._draws:
+                moved, _ = box.run(self._tensors(state), draws[None] if self.step.chains else draws, h)
+                found.append(torch.cat([value.reshape(-1).to(torch.float64) for value in moved]))
+        return np.asarray(torch.stack([state, *found]))
+
+    def _together(self, places: list[int]) -> np.ndarray:
+        """Shape (places, 3, coordinates); places of several sizes of the state."""
+        assert self.way is not None
+        with default_dtype(torch.float64):
+            asked = [self._asked(k) for k in places]
+            box, h, _ = asked[0]
+            box = replace(box, step=self.way)
+            before = torch.stack([state for _, _, state in asked])
+            rows = before.repeat_interleave(2, dim=0)
+            moved, shapes = box.run(
+                self.way.tensors(rows, DIM, chains=True), self._draws.repeat(len(places), 1), h
+            )
+            box.check_rows(shapes, len(rows))
+            after = torch.cat([value.reshape(len(rows), -1).to(torch.float64) for value in moved], dim=-1)
+        return np.asarray(torch.cat([before[:, None], after.reshape(len(places), 2, -1)], dim=1))
 
 
 def _bent(
     step: TorchStep, number: str, values: list[float], moved: np.ndarray, sizes: np.ndarray
 ) -> Switch | None:
     """The switch at which a coordinate bends most; None if no coordinate bends more than a smooth function does."""
-    names = [name for name, shape in step.shapes.items() for _ in range(DIM if shape == VECTOR else 1)]
+    names = [name for name, size in zip(step.state, step.sizes(DIM), strict=True) for _ in range(size)]
     best: Switch | None = None
     for column, name in zip(moved.T, names, strict=True):
         for k, window in _windows(column):
@@ -239,17 +318,16 @@ def _gradient(theta: Tensor, minibatch: int) -> Tensor:
     return theta * torch.tensor([1.3, 0.7], dtype=theta.dtype)
 
 
-def _state(step: TorchStep, size: float) -> tuple[Tensor, ...]:
+def _state(step: TorchStep, size: float) -> Tensor:
+    """The coordinates of a state of this size."""
     found = []
-    for place, shape in enumerate(step.shapes.values()):
-        value = size * torch.tensor([0.8 - 0.3 * place, -0.55 + 0.2 * place], dtype=torch.float64)
-        value = value if shape == VECTOR else value[:1] + 1.0
-        if step.chains:
-            value = value.reshape(1, -1)
-        elif shape != VECTOR:
-            value = value.reshape(())
-        found.append(value)
-    return tuple(found)
+    for place, (shape, count) in enumerate(zip(step.shapes.values(), step.sizes(DIM), strict=True)):
+        first = torch.tensor([0.8 - 0.3 * place, -0.55 + 0.2 * place], dtype=torch.float64)
+        # A scalar, such as a thermostat's, stays above 0.
+        value = size * first[torch.arange(count) % DIM] if axes_of(shape) else size * first[:1] + 1.0
+        # A memory may be a second moment, which is never below 0.
+        found.append(value if place < len(step.dynamics.state) else value.abs())
+    return torch.cat(found)
 
 
 __all__ = ["Switch", "check_switches", "find_switches"]

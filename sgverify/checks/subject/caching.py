@@ -8,11 +8,15 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 
 class HasMemory(Protocol):
-    """An object, such as a subject, with a dictionary for the values derived from it."""
+    """An object, such as a subject, with dictionaries for the values derived from it."""
 
     @property
     def memory(self) -> dict[tuple[Any, ...], Any]:
         """The stored values, by the function that computed each and its further arguments."""
+
+    @property
+    def related(self) -> dict[tuple[Any, ...], Any]:
+        """The values of which others of its kind have the same, by the function and by what the value depends on."""
 
 
 Owner = TypeVar("Owner", bound=HasMemory)
@@ -29,6 +33,7 @@ def cached_per_subject(
 
     >>> class Counting:
     ...     memory: dict = {}
+    ...     related: dict = {}
     >>> @cached_per_subject
     ... def longer(owner, by):
     ...     print("computed")
@@ -49,4 +54,27 @@ def cached_per_subject(
     return once
 
 
-__all__ = ["cached_per_subject"]
+def cached_by(
+    *parts: Callable[[Any], Any],
+) -> Callable[[Callable[[Owner], Value]], Callable[[Owner], Value]]:
+    """A decorator for a function of a subject that depends on these parts of it alone: subjects with equal parts share its value.
+
+    Subjects are related if `dataclasses.replace` makes one of the other, as those of one scheme under two gradients are. Parts are
+    hashable. A call that raises is not cached.
+    """
+
+    def decorated(function: Callable[[Owner], Value]) -> Callable[[Owner], Value]:
+        @wraps(function)
+        def once(owner: Owner) -> Value:
+            key = (function, *(part(owner) for part in parts))
+            if key not in owner.related:
+                owner.related[key] = function(owner)
+            value: Value = owner.related[key]
+            return value
+
+        return once
+
+    return decorated
+
+
+__all__ = ["cached_by", "cached_per_subject"]

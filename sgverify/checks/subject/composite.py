@@ -12,11 +12,14 @@ from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import ConfigurationError, NotExpandableError
 from sgverify.exact.series.dimensions import Proved
 from sgverify.schemes import exact
+from sgverify.schemes.composites.adaptation import make_adaptation
 from sgverify.schemes.composites.composite import Composite
+from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.composites.weighting import AdaptivelyWeighted
 from sgverify.schemes.loading import scheme_reference
 
 if TYPE_CHECKING:
-    from sgverify.checks.registry import Check
+    from sgverify.checks.check import Check
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,16 @@ class CompositeSubject(Subject):
     def validate(self) -> None:
         """Raise every error that the configuration alone can cause, before any computation."""
         super().validate()
+        c = self.configuration
+        if isinstance(self.composite, AdaptivelyWeighted):
+            make_adaptation(c.partition, self.target, c.temperature, cumulative=not self.composite.contour)
+        if isinstance(self.composite, ReplicaExchange):
+            # Imported here: the modules import torch.
+            from sgverify.samplers.composites.exchange import check_choice
+            from sgverify.samplers.composites.swap_energies import check_energies
+
+            check_choice(c.exchange or ExchangeTable())
+            check_energies(c.exchange or ExchangeTable(), c.gradient)
         if self.method is not None:
             raise ConfigurationError(
                 f"method={self.method!r} with scheme={self.reference!r}: a composite has no rates of its own; leave it out, or "

@@ -38,7 +38,7 @@ from sgverify.targets.metric import CoordinateMetric, MatrixMetric, parse_metric
 from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
 
 if TYPE_CHECKING:
-    from sgverify.checks.registry import Check
+    from sgverify.checks.check import Check
 
 PROOF_DIMENSION = 2
 """The default dimension of proofs of local orders: in dimension 1, a thermostat without its factor 1/dim would pass."""
@@ -57,8 +57,8 @@ class Subject:
     """A scheme under a configuration. `reference` is how a command line names the scheme.
 
     `method` is the requested one, exact or monte-carlo; None takes an exact method if one exists. `memory` stores the values
-    of `cached_per_subject`. A `brief` subject has the points that a verdict needs, without those that
-    illustrate it.
+    of `cached_per_subject`, `related` those of `cached_by`, which `dataclasses.replace` hands on. A `brief` subject has the points
+    that a verdict needs, without those that illustrate it.
     """
 
     scheme: Scheme
@@ -67,6 +67,7 @@ class Subject:
     method: str | None = None
     brief: bool = False
     memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    related: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 
     black_box: ClassVar[bool] = False
     """Is the step the user's own torch code?"""
@@ -319,6 +320,16 @@ class Subject:
         except NotAffineError as error:
             return str(error)
         return None
+
+    @property
+    def swaps(self) -> bool:
+        """Does torch code come with a rule by which replicas swap?"""
+        return False
+
+    @property
+    def noise_enters_as_drift(self) -> bool:
+        """Does gradient noise enter one step as it enters the drift? Asked of torch code alone: a definition is read."""
+        return False
 
     @cached_property
     def why_no_law(self) -> str | None:

@@ -105,6 +105,18 @@ def test_float64_code_passes_however_it_is_written():
         assert found.verdict == "conforms", found.reason
 
 
+def float64_alone(theta, *, h, grad, T):
+    if theta.dtype != torch.float64:
+        raise OverflowError("2**32 has no place here")
+    return euler(theta, h, grad, math.sqrt(2 * T * h), torch.randn_like(theta))
+
+
+def test_code_for_float64_alone_is_judged_in_float64():
+    found = judged(float64_alone)
+    assert found.outcome == "pass"
+    assert found.reason.endswith("; in float32 it raises OverflowError, and is not judged")
+
+
 @pytest.mark.parametrize("gradient", ["full", "iid", "additive"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_sampler_is_float64_throughout(gradient, dtype):

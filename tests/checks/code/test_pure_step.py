@@ -188,3 +188,15 @@ def test_what_a_pause_or_a_block_takes_from_an_estimator_is_found(name: str) -> 
     with planted(mutant) as subject:
         (found,) = pauses(subject)
     assert "paused after step" in found
+
+
+def test_memory_with_a_start_is_tried_where_it_leads():
+    @torch_step(langevin, memory={"v": 0.0})
+    def rmsprop(theta, v, *, h, grad, T):
+        if bool((v < 0).any()):
+            raise ValueError("a second moment below 0")
+        v = 0.9 * v + 0.1 * grad(theta) ** 2
+        return theta - h * grad(theta) / (1 + v.sqrt()) + (2 * T * h) ** 0.5 * torch.randn_like(theta), v
+
+    (found,) = verify(rmsprop, checks=["pure-step"])
+    assert found.verdict == "conforms", found.reason

@@ -10,6 +10,7 @@ import torch
 
 from sgverify import rate, torch_step, verify
 from sgverify.checks.order.quadrature import PARAMETERS, measure_order
+from sgverify.checks.registry import CHECKS
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.series import local_order
 from sgverify.exact.series.operators import ring_of
@@ -187,15 +188,9 @@ def test_what_no_quadrature_stands_for_is_inconclusive_by_name(draw, named):
 
 def test_what_is_read_off_definitions_is_not_asked_of_torch_code():
     step = torch_step(langevin)(half_power)
-    found = verify(step)
-    assert {item.check for item in found} <= {
-        "local-order",
-        "pure-step",
-        "dtype",
-        "settings",
-        "stationary-bias",
-        "switches",
-    }
+    asked = {item.check for item in verify(step)}
+    assert {"local-order", "pure-step", "settings"} <= asked <= {n for n, c in CHECKS.items() if c.black_box}
+    assert not asked & {"agreement", "moments", "one-step-law", "gradient-mean", "averaging"}
     (asked,) = verify(step, checks=["agreement"])
     assert asked.verdict == "not-applicable" and "is torch code" in asked.reason
 
@@ -247,6 +242,23 @@ def test_draws_of_other_laws_and_with_thresholds_have_the_order_of_their_moments
     measured = measure_order(sgld_of(noise))
     assert measured.order == order and not measured.at_least and measured.resolved
     assert abs(measured.value) > 2 * measured.bound
+
+
+@pytest.mark.parametrize(("share", "order"), [(1.0, 1), (2.0, 0)])
+def test_a_threshold_that_moves_with_the_step_size_is_followed(share, order):
+    """A lattice random walk: each coordinate moves by +-sqrt(2Th), up with the probability that gives the drift."""
+
+    @torch_step(langevin, chains=True)
+    def walk(theta, *, h, grad, T):
+        size = math.sqrt(2 * T * h)
+        up = torch.rand_like(theta) < (1 - share * h * grad(theta) / size) / 2
+        return theta + size * torch.where(up, 1.0, -1.0)
+
+    found = measure_order(walk)
+    assert found.order == order and not found.at_least
+    if order:
+        # E dtheta^4 is (2Th)^2, and of the diffusion it is 3 (2Th)^2.
+        assert found.value == pytest.approx(-8 * float(PARAMETERS["T"]) ** 2, abs=found.bound)
 
 
 @pytest.mark.parametrize("away", [3.0, 5.0])

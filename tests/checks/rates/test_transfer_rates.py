@@ -8,7 +8,7 @@ import pytest
 
 from sgverify import scheme, sqrt, verify
 from sgverify.checks.question import Question
-from sgverify.checks.rates.transfer_rates import _rate, transferred_rate
+from sgverify.checks.rates.transfer_rates import rate_of_powers, transferred_rate
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
@@ -58,13 +58,13 @@ def test_half_of_the_noise_has_none() -> None:
     ],
 )
 def test_the_slower_term_is_the_rate(bias, quantity, schedule, alpha, exponent, at_most) -> None:
-    found = _rate(bias, quantity, schedule, alpha, 0.5)
+    found = rate_of_powers(bias, quantity, schedule, alpha, 0.5)
     assert (found.exponent, found.at_most) == (exponent, at_most)
 
 
 def test_at_a_fixed_step_no_expansion_decides() -> None:
     with pytest.raises(OutOfReachError):
-        _rate([], "bias", "fixed", Fraction(0), 0.5)
+        rate_of_powers([], "bias", "fixed", Fraction(0), 0.5)
 
 
 def test_a_step_that_moves_by_the_square_of_h_gets_no_rate_from_its_stationary_law() -> None:

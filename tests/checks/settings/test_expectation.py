@@ -10,7 +10,7 @@ import torch
 from scipy import special, stats
 
 from sgverify import torch_step
-from sgverify.checks.settings.step_rows import OverDraws
+from sgverify.checks.one_step.step_rows import OverDraws
 from sgverify.exact.numbers.quadrature import cubature
 from sgverify.samplers.intercepted import BlackBox, BlackBoxError
 from sgverify.schemes import langevin
@@ -78,7 +78,7 @@ def test_draws_that_say_together_where_a_step_jumps_are_refused():
 def test_a_step_of_many_draws_is_refused_before_its_nodes_are_written_down(monkeypatch):
     written = []
     monkeypatch.setattr(
-        "sgverify.checks.order.draw_rules.cubature",
+        "sgverify.checks.one_step.draw_rules.cubature",
         lambda kinds, degree: written.append(degree) or cubature(kinds, degree),
     )
     with pytest.raises(BlackBoxError, match="a step makes 120 draws: .* nodes would be needed"):

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 import torch
 
 from sgverify import torch_step, verify
+from sgverify.checks.one_step.one_step_map import read_one_step
+from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.checks.settings import other_settings
 from sgverify.checks.settings.designs import designs
-from sgverify.checks.settings.one_step_map import read_one_step
 from sgverify.checks.settings.step_at_setting import try_setting
-from sgverify.checks.settings.step_rows import StepRows
-from sgverify.schemes import kinetic, langevin
+from sgverify.schemes import Memory, kinetic, langevin
 from sgverify.selftest.mutants import torch_code
 
 R = torch.randn_like
@@ -263,15 +264,71 @@ def test_a_step_with_memory_is_held_to_the_law_of_its_chain(share, verdict):
     assert found.verdict == verdict, found.finding
 
 
-def test_the_law_of_a_memory_in_which_a_step_bends_is_not_known():
-    @torch_step(langevin, memory=["v"])
-    def rms(theta, v, *, h, grad, T):
-        v = 0.9 * v + 0.1 * grad(theta) ** 2
-        scale = 1 / (0.01 + v.abs().sqrt())
-        return theta - h * scale * grad(theta) + (2 * T * h * scale).sqrt() * R(theta), v
+@pytest.mark.parametrize("share, verdict", [(0.5, "conforms"), (2**-0.5, "violates")])
+def test_memory_of_other_shapes_is_carried_on(share, verdict):
+    kept = [Memory("z", shape=("dim", 1), start=0.0), Memory("half", shape="scalar", start=1.0)]
 
-    found = try_setting(rms, designs()[2].setting(langevin, rms.memory), 1, flow=False)
-    assert found.verdict == "inconclusive" and "memory (v) is not known" in found.finding
+    @torch_step(langevin, memory=kept)
+    def step(theta, z, half, *, h, grad, T):
+        assert z.shape == (*theta.shape, 1) and half.shape == theta.shape[:-1]
+        new = R(theta)
+        noise = math.sqrt(2 * T * h) * share * (z.squeeze(-1) + new)
+        return theta - h * grad(theta) + noise, new.unsqueeze(-1), 0.5 * half
+
+    found = try_setting(step, designs()[0].setting(langevin, step.memory), 2, flow=False)
+    assert found.verdict == verdict, found.finding
+
+
+@torch_step(langevin, memory={"v": 1.0})
+def rms(theta, v, *, h, grad, T):
+    v = 0.9 * v + 0.1 * grad(theta) ** 2
+    scale = 1 / (1 + v.sqrt())
+    return theta - h * scale * grad(theta) + (2 * T * h * scale).sqrt() * R(theta), v
+
+
+@torch_step(langevin, memory={"v": 1.0})
+def rms_unused(theta, v, *, h, grad, T):
+    return euler(theta, h, grad, T, R(theta)), 0.9 * v + 0.1 * grad(theta) ** 2
+
+
+@torch_step(langevin, memory={"v": 1.0})
+def rms_of_draws(theta, v, *, h, grad, T):
+    noise = R(theta)
+    return euler(theta, h / (1 + v.sqrt()), grad, T, noise), 0.9 * v + 0.1 * noise**2
+
+
+@torch_step(langevin, memory={"m": 0.0})
+def silent_after_a_change_of_sign(theta, m, *, h, grad, T):
+    """Right as h -> 0, at the speed of sqrt(h): the share of the steps that change the sign."""
+    s = torch.sign(theta)
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * R(theta) * torch.where(m * s < 0, 0.0, 1.0), s
+
+
+@pytest.mark.parametrize(
+    "step, verdict, told",
+    [
+        (
+            silent_after_a_change_of_sign,
+            "inconclusive",
+            r"right as h -> 0, and its order is not known; with the memory \(m\) at rest",
+        ),
+        pytest.param(
+            rms,
+            "violates",
+            r"changes by h\^1, required h\^2.*with the memory \(v\) at rest",
+            marks=pytest.mark.power,
+        ),
+        (rms_unused, "conforms", "^$"),
+        (
+            rms_of_draws,
+            "inconclusive",
+            r"law of the memory \(v\) is not known; the memory depends on the draws",
+        ),
+    ],
+)
+def test_a_step_that_bends_in_its_memory_is_judged_with_its_memory_at_rest(step, verdict, told):
+    found = try_setting(step, designs()[3].setting(langevin, step.memory), 1, flow=False)
+    assert found.verdict == verdict and re.search(told, found.finding), found.finding
 
 
 def test_definitions_are_not_asked():

@@ -88,3 +88,18 @@ def test_the_steps_of_a_sweep_are_taken_as_given_or_refused():
 def test_a_configured_float32_is_refused():
     with pytest.raises(ConfigurationError, match="judged in float64"):
         judged(plain, dtype="float32")
+
+
+@torch_step(langevin, memory=["v"])
+def root_of_memory(theta, v, *, h, grad, T):  # type: ignore[no-untyped-def]
+    v = 0.9 * v + 0.1 * grad(theta) ** 2
+    return theta - h * grad(theta) / (1 + v.sqrt()) + (2 * T * h) ** 0.5 * torch.randn_like(theta), v
+
+
+def test_a_root_of_a_memory_that_never_is_negative_is_no_error_of_the_call() -> None:
+    (found,) = [
+        item
+        for item in verify(root_of_memory, checks=["stationary-bias"])
+        if item.verdict != "not-applicable"
+    ]
+    assert found.outcome == "fail" and "with the memory (v) at rest" in found.reason

@@ -67,8 +67,8 @@ def test_a_bias_that_vanishes_is_not_seen_and_one_of_order_zero_is():
 @pytest.mark.parametrize(
     "settings, named",
     [
-        ({"target": {"name": "double-well"}, "test_function": "theta**2"}, "is not quadratic"),
-        ({"gradient": {"kind": "iid", "batch": 2}}, "under full gradients alone"),
+        ({"target": {"name": "double-well", "dim": 2}}, "dim=2"),
+        ({"gradient": {"kind": "reshuffle", "batch": 2}}, "depend on one another"),
     ],
 )
 def test_what_is_not_read_is_said(settings, named):

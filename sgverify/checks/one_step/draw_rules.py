@@ -16,8 +16,8 @@ A step that jumps along a combination of several draws is refused, and the error
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -91,8 +91,10 @@ class DrawRules:
 
     `laws` are the laws of the draws, `noise` bounds the rounding of X_1, and `most` is the number of evaluations of the step
     that are allowed. Without `thorough` fewer lines are examined, for steps that are expensive. With `straight` a draw counts
-    as regular only if the step is nearly linear in it, as at a small step size, and `degree` is the degree of the rules;
-    otherwise `degree` is the degree of the step as a polynomial of the draw.
+    as regular only if the step is nearly linear in it, as at a small step size, and `degrees` holds the degree of the rules;
+    otherwise the degrees of the step as a polynomial of the draw, tried in turn: `degree` is the first at which every draw is
+    regular, else the last. `cut` are panels that were found for some draws at another step size: where the step is smooth on
+    them, they are taken.
     """
 
     def __init__(
@@ -101,12 +103,14 @@ class DrawRules:
         laws: Sequence[DrawLaw],
         *,
         noise: float,
-        degree: int,
+        degrees: Sequence[int],
         most: int,
         thorough: bool = True,
         straight: bool = True,
+        cut: Mapping[int, Panels] | None = None,
     ) -> None:
-        self._after, self._noise, self._most, self._degree = after, noise, most, degree
+        self._after, self._noise, self._most, self._known = after, noise, most, cut or {}
+        self._degrees, self.degree = tuple(degrees), degrees[-1]
         self.laws = tuple(laws)
         self._kept: dict[tuple[int, tuple[DrawLaw, ...]], tuple[QuadratureRule, QuadratureRule]] = {}
         self._free = [j for j, law in enumerate(laws) if not law.chances]
@@ -123,6 +127,11 @@ class DrawRules:
     def irregular(self) -> tuple[int, ...]:
         """The indices of the draws of which the step is no polynomial."""
         return tuple(j for j, axis in self.axes.items() if axis.panels)
+
+    @property
+    def cut(self) -> dict[int, Panels]:
+        """The panels of the draws whose axis was cut."""
+        return {j: self.axes[j].panels[0][0] for j in self.irregular if j in self._free}
 
     def pair(
         self, degree: int, laws: Sequence[DrawLaw] | None = None
@@ -180,16 +189,24 @@ class DrawRules:
         kinds = {self.laws[j] for j in self._free}
         slanting = [self._slanting(line, base, points) for line in self._lines for base in bases]
         found = self._evaluated(slanting)
-        if len(kinds) == 1 and all(self._regular(next(iter(kinds)), points, values) for values in found):
-            return {j: _Axis() for j in self._free}
         along = [(j, base) for j in self._free for base in bases]
-        values = self._evaluated([self._along(j, base, points) for j, base in along])
-        odd = {
-            j
-            for (j, _), part in zip(along, values, strict=True)
-            if not self._regular(self.laws[j], points, part)
-        }
-        axes = {j: self._cut(j) if j in odd else _Axis() for j in self._free}
+        values: np.ndarray | None = None
+        odd: set[int] = set()
+        for degree in self._degrees:
+            self.degree = degree
+            if len(kinds) == 1 and all(self._regular(next(iter(kinds)), points, part) for part in found):
+                return {j: _Axis() for j in self._free}
+            if values is None:
+                values = self._evaluated([self._along(j, base, points) for j, base in along])
+            odd = {
+                j
+                for (j, _), part in zip(along, values, strict=True)
+                if not self._regular(self.laws[j], points, part)
+            }
+            if not odd:
+                break
+        axes = {j: _Axis() for j in self._free} | self._known_axes(sorted(odd & self._known.keys()))
+        axes |= {j: self._cut(j) for j in sorted(odd) if not axes[j].panels}
         if any(len(rough_panels(part, self._noise)) for part in found):
             self._explain(axes, bases)
         return axes
@@ -220,7 +237,7 @@ class DrawRules:
             return False
         x = own_units(law, points)
         size = float(np.ptp(values, axis=0).max(initial=0.0))
-        tests = ((WITHIN, self._degree, POLYNOMIAL), (3.0, 1, BENT))
+        tests = ((WITHIN, self.degree, POLYNOMIAL), (3.0, 1, BENT))
         for reach, degree, share in tests[: 2 if self._straight else 1]:
             kept = np.abs(points) <= reach
             at = 2 * (x[kept] - x[kept].min()) / np.ptp(x[kept]) - 1
@@ -235,6 +252,25 @@ class DrawRules:
     def _section(self, j: int, base: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda points: self._after(self._along(j, base, points))
 
+    def _known_axes(self, draws: Sequence[int]) -> dict[int, _Axis]:
+        """The axes of those of these draws on whose known panels the step is smooth; all are looked at in one call."""
+        panels = {j: (self._known[j], self._known[j].halved()) for j in draws}
+        tables = [self._along(j, base, part.nodes) for j in draws for part in panels[j] for base in range(2)]
+        if not tables or sum(map(len, tables)) > self._most:
+            return {}
+        ends = np.cumsum([len(table) for table in tables])[:-1]
+        values = iter(np.split(self._after(np.concatenate(tables)), ends))
+        found = {}
+        for j in draws:
+            pairs = [(part, next(values), next(values)) for part in panels[j]]
+            if all(part.fit(value, noise=self._noise) for part, *both in pairs for value in both):
+                made = [
+                    (replace(part, values=one), np.concatenate([one, two], axis=1))
+                    for part, one, two in pairs
+                ]
+                found[j] = _Axis(tuple(made))
+        return found
+
     def _cut(self, j: int) -> _Axis:
         try:
             panels = resolve(self._section(j, 0), noise=self._noise, most=10 * self._most)
@@ -247,8 +283,8 @@ class DrawRules:
                 f"where it jumps or bends in draw {j + 1} depends on its other draws: no quadrature here stands for that"
             )
         made = []
-        for part in (panels, panels.refined(self._section(j, 0))):
-            values = np.concatenate([part.values, self._section(j, 1)(part.nodes)], axis=1)
+        for part in (panels, panels.halved()):
+            values = np.concatenate([self._section(j, base)(part.nodes) for base in range(2)], axis=1)
             made.append((part, values))
         return _Axis(tuple(made))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.checks.order.draw_rules import DrawRules, QuadratureRule
-from sgverify.checks.order.nodes import NARROW_UNIT, UNIT, StepAtNodes
-from sgverify.checks.settings.gaussian_setting import GaussianSetting
+from sgverify.checks.one_step.draw_rules import DrawRules, QuadratureRule
+from sgverify.checks.one_step.gaussian_setting import GaussianSetting
+from sgverify.checks.one_step.nodes import AGAIN, COMPARED, NARROW_UNIT, UNIT, StepAtNodes
 from sgverify.errors import SgverifyError
+from sgverify.exact.numbers.panels import Panels
 from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.black_box import GradientFunction
+from sgverify.samplers.intercepted.black_box import BlackBoxError, GradientFunction, NotFiniteError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
-from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.memory import shape_at
 from sgverify.schemes.torch_step import TorchStep
 
 FEW = 3
@@ -29,8 +30,15 @@ ALIKE = 1e-12
 POWERS = (1, 3)
 """The degrees, tried in turn, of a step as a polynomial of its draws; a step of higher degree is integrated on panels."""
 
+HIGHEST = 4
+"""The degree of the moments that are integrated over the draws: a mean square error contains fourth cumulants."""
+
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of states: shape (n, coordinates) gives values of shape (n, q)."""
+
+
+class MemoryRangeError(BlackBoxError):
+    """Raised if a step has no finite value at a memory that was tried; a second moment, for one, is never below 0."""
 
 
 class StepRows:
@@ -44,20 +52,22 @@ class StepRows:
     def __init__(
         self, step: TorchStep, setting: GaussianSetting, h: float, gradient: GradientFunction | None = None
     ) -> None:
-        self.setting, self._step = setting, step
+        self.setting, self.step = setting, step
         given = {name: setting.parameters[name] for name in step.parameters}
-        self._box = BlackBox(step, gradient or setting.gradient, setting.dim, given)
-        self._ways = [replace(self._box, step=replace(step, chains=True))]
-        if not step.chains:
-            mapped = replace(step, function=_mapped(step), chains=True)
-            self._ways.append(replace(self._box, step=mapped))
+        self.box = BlackBox(step, gradient or setting.gradient, setting.dim, given)
+        self._ways = [replace(self.box, step=way) for way in many_at_once(step, setting.dim)]
         self._mean, self._spreads = setting.law[0], setting.spreads
+        self._first = h
         self._draws: dict[float, int] = {}
+        self._integrals: dict[float, OverDraws] = {}
+        self.read: dict[tuple[Any, ...], Any] = {}
+        """The maps that were read from these rows (`read_one_step`)."""
         audit, count = DtypeAudit(()), self.draws(h)
         start = np.zeros(len(self._mean))
+        start[setting.known :] = self._mean[setting.known :]
         with default_dtype(torch.float64):
             zeros = torch.zeros((1, count) if step.chains else (count,), dtype=torch.float64)
-            self._box.run(self._alone(start), zeros, h, witness=audit)
+            self.box.run(self._alone(start), zeros, h, witness=audit)
         self.operations, self.narrow = audit.operations + 4, bool(audit.found)
 
     @property
@@ -69,7 +79,7 @@ class StepRows:
         """The number of normal draws in a step of size h."""
         if h not in self._draws:
             with default_dtype(torch.float64):
-                self._draws[h] = self._box.census(self._alone(np.array(self._mean)), h)
+                self._draws[h] = self.box.census(self._alone(np.array(self._mean)), h)
         return self._draws[h]
 
     def integrated(self, h: float) -> tuple[np.ndarray, np.ndarray, float]:
@@ -77,10 +87,27 @@ class StepRows:
 
         Raises `BlackBoxError` if no quadrature rule exists for the draws.
         """
-        step = OverDraws(self._box, self._mean, h)
+        step = self._over_draws(h)
         mean, covariance, units = step.mean(), step.covariance(), np.outer(self._spreads, self._spreads)
         off = max(float((mean.bound / self._spreads).max()), float((covariance.bound / units).max()))
         return (mean.value - self._mean) / self._spreads, covariance.value / units, off
+
+    def cumulants(self, h: float) -> tuple[Expected, Expected]:
+        """The third and fourth cumulants of a step from the target's mean, shapes (n, n^2) and (n, n^3), with bounds.
+
+        Raises `BlackBoxError` if no quadrature rule exists for the draws.
+        """
+        third, fourth = self._over_draws(h).cumulants()
+        pairs = np.outer(self._spreads, self._spreads).reshape(-1)
+        triples = np.outer(self._spreads, pairs).reshape(-1)
+        return third.over(np.outer(self._spreads, pairs)), fourth.over(np.outer(self._spreads, triples))
+
+    def _over_draws(self, h: float) -> OverDraws:
+        if h not in self._integrals:
+            # Of one step size, not of the last one: what is found does not depend on the order of the questions.
+            like = None if h == self._first else self._over_draws(self._first)
+            self._integrals[h] = OverDraws(self.box, self._mean, h, degree=HIGHEST, like=like)
+        return self._integrals[h]
 
     def rounding(self, states: np.ndarray) -> float:
         """A bound, in natural units, of the accumulated rounding within a step from states as large as these.
@@ -106,17 +133,25 @@ class StepRows:
         found: np.ndarray = (after - self._mean) / self._spreads
         return found
 
+    def parts(self, asked: Sequence[tuple[np.ndarray, np.ndarray]], h: float) -> list[np.ndarray]:
+        """The states after one step of size h of several tables of states and draws, which run as one table."""
+        states, draws = (np.vstack(tables) for tables in zip(*asked, strict=True))
+        ends = np.cumsum([len(table) for table, _ in asked])[:-1]
+        return np.split(self(states, draws, h), ends)
+
     def _all(self, box: BlackBox, rows: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray | None:
         """The states after one step of all rows in one batch; None if single rows give another result."""
         try:
-            state = self.setting.split(torch.tensor(rows, dtype=torch.float64))
+            state = self.step.tensors(torch.tensor(rows, dtype=torch.float64), self.setting.dim, chains=True)
             moved, shapes = box.run(state, torch.tensor(draws, dtype=torch.float64), h)
             box.check_rows(shapes, len(rows))
         except SgverifyError:
             return None
-        after = np.asarray(torch.cat([value.to(torch.float64) for value in moved], dim=-1).numpy())
+        flat = [value.to(torch.float64).reshape(len(rows), -1) for value in moved]
+        after = np.asarray(torch.cat(flat, dim=-1).numpy())
         farthest = int(np.argmax(np.abs((rows - self._mean) / self._spreads).sum(axis=1)))
-        for k in sorted({0, farthest, len(rows) // 2, len(rows) - 1}):
+        kicked = int(np.argmax(np.abs(draws).sum(axis=1)))
+        for k in sorted({0, 1, farthest, kicked, len(rows) // 2, len(rows) - 1}):
             single = self._one(rows[k], draws[k], h)
             size = max(float(np.abs(rows[k]).max()), float(np.abs(single).max()), 1e-300)
             if not np.abs(after[k] - single).max() <= ALIKE * size:
@@ -124,13 +159,23 @@ class StepRows:
         return after
 
     def _one(self, row: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray:
-        z = torch.tensor(draws[None] if self._step.chains else draws, dtype=torch.float64)
-        moved, _ = self._box.run(self._alone(row), z, h)
+        z = torch.tensor(draws[None] if self.step.chains else draws, dtype=torch.float64)
+        try:
+            moved, _ = self.box.run(self._alone(row), z, h)
+        except NotFiniteError as error:
+            if not self.step.memory:
+                raise
+            raise MemoryRangeError(
+                f"not finite at values of the memory that were tried; {error}, or a memory that is brought into its range "
+                f"before it is used, as by `{self.step.memory[0].name}.clamp(min=0)` under a root"
+            ) from error
         return np.asarray(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]).numpy())
 
     def _alone(self, row: np.ndarray) -> tuple[torch.Tensor, ...]:
-        parts = self.setting.split(torch.tensor(row[None], dtype=torch.float64))
-        return parts if self._step.chains else _without_chains(self._step, parts, 0)
+        many = self.step.chains
+        return self.step.tensors(
+            torch.tensor(row[None] if many else row, dtype=torch.float64), self.setting.dim
+        )
 
 
 @dataclass(frozen=True)
@@ -140,6 +185,10 @@ class Expected:
     value: np.ndarray
     bound: np.ndarray
 
+    def over(self, units: np.ndarray) -> Expected:
+        """The expectations in these units, of the same shape."""
+        return Expected(self.value / units, self.bound / units)
+
 
 class OverDraws:
     """One step of a black box from the state x, shape (coordinates,), at step size h, its draws integrated out.
@@ -148,31 +197,36 @@ class OverDraws:
     difference of the two rules, and rounding. Raises `BlackBoxError` or `UnreadableDrawError` if no rule exists for the draws.
     """
 
-    def __init__(self, box: BlackBox, x: np.ndarray, h: float, *, degree: int = 2) -> None:
-        """Prepare the rules; `degree` is the degree of the functions to integrate, as polynomials of the state."""
-        step = StepAtNodes(box, np.asarray(x, dtype=float), h)
+    def __init__(
+        self, box: BlackBox, x: np.ndarray, h: float, *, degree: int = 2, like: OverDraws | None = None
+    ) -> None:
+        """Prepare the rules; `degree` is the degree of the functions to integrate, as polynomials of the state.
+
+        `like` is the same step at another step size: what was found of its draws is tried first.
+        """
+        compared = COMPARED if like is None else AGAIN
+        step = StepAtNodes(box, np.asarray(x, dtype=float), h, compared=compared)
         size = max(1.0, step.reach)
         self.rounding = (step.operations + 8) * step.unit * size
-        for powers in POWERS:
-            rules = DrawRules(
-                lambda nodes: step.after(nodes, h),
-                step.laws(h),
-                noise=self.rounding,
-                degree=powers,
-                most=step.most,
-                thorough=step.together,
-                straight=False,
-            )
-            if not rules.irregular:
-                break
-        self.draws, self.irregular = step.draws, len(rules.irregular)
-        self._rules: tuple[QuadratureRule, QuadratureRule] = rules.pair(degree * powers + 1)
-        self._after = tuple(step.after(rule.nodes, h) for rule in self._rules)
+        found = DrawRules(
+            lambda nodes: step.after(nodes, h),
+            step.laws(h),
+            noise=self.rounding,
+            degrees=POWERS,
+            most=step.most,
+            thorough=step.together,
+            straight=False,
+            cut=None if like is None else like.cut,
+        )
+        self.draws, self.irregular = step.draws, len(found.irregular)
+        self.cut: dict[int, Panels] = found.cut
+        self.rules: tuple[QuadratureRule, QuadratureRule] = found.pair(degree * found.degree + 1)
+        self._after = tuple(step.after(rule.nodes, h) for rule in self.rules)
 
     def expectation(self, function: Function) -> Expected:
         """E f(X_1)."""
         found, sizes = [], []
-        for rule, after in zip(self._rules, self._after, strict=True):
+        for rule, after in zip(self.rules, self._after, strict=True):
             values = np.asarray(function(after), dtype=float)
             moved = np.asarray(function(after + self.rounding), dtype=float)
             found.append(rule.weights @ values)
@@ -198,23 +252,47 @@ class OverDraws:
         off = np.outer(centre.bound, centre.bound)
         return Expected(found.value.reshape(count, count), found.bound.reshape(count, count) + off)
 
+    def cumulants(self) -> tuple[Expected, Expected]:
+        """The third and fourth joint cumulants of X_1, shapes (n, n^2) and (n, n^3)."""
+        mean, covariance = self.mean(), self.covariance()
+        n, C = len(mean.value), covariance.value
 
-def _without_chains(step: TorchStep, parts: Any, row: int | None) -> tuple[torch.Tensor, ...]:
-    """The state of chain `row` for code that takes one chain; with `row` None the chains' axis is removed already."""
-    chosen = [part if row is None else part[row] for part in parts]
-    shapes = step.shapes.values()
-    return tuple(
-        part if shape == VECTOR else part.reshape(()) for part, shape in zip(chosen, shapes, strict=True)
-    )
+        def powers(x: np.ndarray, order: int) -> np.ndarray:
+            apart = found = x - mean.value
+            for _ in range(order - 1):
+                found = (found[:, :, None] * apart[:, None, :]).reshape(len(x), -1)
+            return found
+
+        # An error e of the mean changes third central moments by 3 C e, and fourth ones by 4 e times third ones, to first order.
+        largest, off = float(np.abs(C).max()), float(mean.bound.max())
+        third = self.expectation(lambda x: powers(x, 3))
+        skew = float(np.abs(third.value).max())
+        third = Expected(third.value.reshape(n, -1), third.bound.reshape(n, -1) + 6 * largest * off)
+        fourth = self.expectation(lambda x: powers(x, 4))
+        pairs = (
+            np.einsum("ij,kl->ijkl", C, C) + np.einsum("ik,jl->ijkl", C, C) + np.einsum("il,jk->ijkl", C, C)
+        )
+        error = 8 * skew * off + 12 * largest * float(covariance.bound.max())
+        return third, Expected(
+            fourth.value.reshape(n, -1) - pairs.reshape(n, -1), fourth.bound.reshape(n, -1) + error
+        )
 
 
-def _mapped(step: TorchStep) -> Callable[..., Any]:
+def many_at_once(step: TorchStep, dim: int) -> list[TorchStep]:
+    """The ways in which a step may take many chains in one tensor: as it is and, if it takes one chain, by torch's vmap."""
+    as_it_is = replace(step, chains=True)
+    return [as_it_is] if step.chains else [as_it_is, replace(as_it_is, function=_mapped(step, dim))]
+
+
+def _mapped(step: TorchStep, dim: int) -> Callable[..., Any]:
     """The function of one chain, vectorised over chains by torch's vmap."""
 
     @wraps(step.function)
     def many(*state: torch.Tensor, **given: Any) -> tuple[torch.Tensor, ...]:
         def one(*parts: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            value = step.function(*_without_chains(step, parts, None), **given)
+            shapes = step.shapes.values()
+            alone = (part.reshape(shape_at(shape, dim)) for part, shape in zip(parts, shapes, strict=True))
+            value = step.function(*alone, **given)
             value = value if isinstance(value, (tuple, list)) else (value,)
             return tuple(new.reshape(old.shape) for new, old in zip(value, parts, strict=True))
 
@@ -224,4 +302,4 @@ def _mapped(step: TorchStep) -> Callable[..., Any]:
     return many
 
 
-__all__ = ["Expected", "OverDraws", "StepRows"]
+__all__ = ["Expected", "OverDraws", "StepRows", "many_at_once"]

@@ -12,8 +12,8 @@ from scipy.linalg import block_diag, expm
 from torch import Tensor
 
 from sgverify.samplers.reading.carrier import Chains
-from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.memory import Axes, Memory, coordinate_names, size_at
 
 FIRST_SHARE = 1 / 5
 """The largest of the tried step sizes, as a share of 1/rate: a tenth of Euler's limit."""
@@ -31,15 +31,16 @@ class GaussianSetting:
     """A dynamics with its numbers on the target N(mean, (precision/T)^-1): U = (theta - mean)' precision (theta - mean)/2.
 
     All coordinates of the state form one vector, in the order of the state, with the `memory` of a step last. The natural unit
-    of a coordinate is its standard deviation under the stationary law, that of time is 1/rate. The law of a memory is unknown;
-    its unit is 1.
+    of a coordinate is its standard deviation under the stationary law, that of time is 1/rate. The law of a memory is unknown:
+    its coordinates are counted from its start if that is a number, in the units `memory_units`, by default 1.
     """
 
     dynamics: Dynamics
     parameters: Mapping[str, float]
     precision: np.ndarray = field(repr=False)
     mean: np.ndarray = field(repr=False)
-    memory: tuple[str, ...] = ()
+    memory: tuple[Memory, ...] = ()
+    memory_units: tuple[float, ...] = field(default=(), repr=False)
 
     @property
     def dim(self) -> int:
@@ -47,14 +48,14 @@ class GaussianSetting:
         return len(self.mean)
 
     @cached_property
-    def shapes(self) -> dict[str, str]:
+    def shapes(self) -> dict[str, str | Axes]:
         """The shape of each state variable and memory."""
-        return {**self.dynamics.shapes, **dict.fromkeys(self.memory, VECTOR)}
+        return {**self.dynamics.shapes, **{item.name: item.shape for item in self.memory}}
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of coordinates of each state variable."""
-        return tuple(self.dim if shape == VECTOR else 1 for shape in self.shapes.values())
+        return tuple(size_at(shape, self.dim) for shape in self.shapes.values())
 
     @property
     def known(self) -> int:
@@ -64,16 +65,13 @@ class GaussianSetting:
     @cached_property
     def without_memory(self) -> GaussianSetting:
         """The setting of the dynamics alone."""
-        return replace(self, memory=())
+        return replace(self, memory=(), memory_units=())
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """The coordinates' names, such as theta[0]."""
-        return tuple(
-            f"{name}[{i}]" if shape == VECTOR and self.dim > 1 else name
-            for (name, shape), size in zip(self.shapes.items(), self.sizes, strict=True)
-            for i in range(size)
-        )
+        named = (coordinate_names(name, shape, self.dim) for name, shape in self.shapes.items())
+        return tuple(name for names in named for name in names)
 
     @cached_property
     def text(self) -> str:
@@ -100,7 +98,7 @@ class GaussianSetting:
         return ((away @ precision) * away).sum(-1, keepdim=True) / 2
 
     def split(self, rows: Tensor) -> tuple[Tensor, ...]:
-        """The state variables of rows of coordinates."""
+        """The state variables of rows of coordinates, each of shape (rows, size)."""
         return tuple(part.contiguous() for part in rows.split(list(self.sizes), dim=-1))
 
     def _chains(self, rows: np.ndarray) -> tuple[Chains, ...]:
@@ -115,8 +113,13 @@ class GaussianSetting:
         """
         if self.memory:
             mean, covariance = self.without_memory.law
-            more = sum(self.sizes) - len(mean)
-            return np.append(mean, np.zeros(more)), block_diag(covariance, np.eye(more))
+            starts = [
+                0.0 if item.start is None or callable(item.start) else float(item.start)
+                for item in self.memory
+                for _ in range(size_at(item.shape, self.dim))
+            ]
+            units = np.array(self.memory_units or [1.0] * len(starts))
+            return np.append(mean, starts), block_diag(covariance, np.diag(units**2))
         stated = self.dynamics.density
         if stated is None:
             raise NoGaussianLawError(f"the dynamics `{self.dynamics.name}` states no density")
@@ -194,6 +197,29 @@ class GaussianSetting:
         ):
             return None
         return matrix, np.diag(half[0])
+
+    @cached_property
+    def gradient_gain(self) -> np.ndarray:
+        """The change of the drift per unit of a change of the gradient at the mean, shape (n, dim), in natural units of space."""
+        mean, spreads = self.law[0][: self.known], self.spreads[: self.known]
+        place = self.without_memory._chains(mean[None])
+
+        def drift(shift: np.ndarray) -> np.ndarray:
+            given = {
+                **self.parameters,
+                "grad": lambda theta: Chains(self.gradient(theta.tensor) + torch.tensor(shift)),
+                "dim": self.dim,
+            }
+            parts = self.dynamics.coefficients(place, **given)[0]
+            sizes = self.sizes[: len(parts)]
+            found = [
+                np.broadcast_to(_array(part), (1, size)) for part, size in zip(parts, sizes, strict=True)
+            ]
+            return np.concatenate(found, axis=1)[0] / spreads
+
+        still = drift(np.zeros(self.dim))
+        gain = np.stack([drift(row) - still for row in np.eye(self.dim)], axis=1)
+        return np.vstack([gain, np.zeros((sum(self.sizes) - len(gain), self.dim))])
 
     @cached_property
     def rate(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
-from sgverify.checks.settings.step_rows import StepRows
+from sgverify.checks.one_step.step_rows import MemoryRangeError, StepRows
 from sgverify.samplers.intercepted import BlackBoxError
 
 REACH = (0.5, 1.0, 3.0, 6.0)
@@ -49,7 +49,9 @@ class OneStepMap:
     `bend` is the smallest distance from the mean, in spreads, at which the step was found not to be affine (None if affine), and
     `where` describes that state. `rounding` bounds the errors of `matrix` and `still`; `blur` bounds the error of the
     covariance and, if draws enter nonlinearly, that of `still`. For a step that bends, both refer to its linear part.
-    `noise_bend` is the size of the smallest draws that were seen to enter nonlinearly.
+    `noise`, shape (n, draws), is the effect of each of the step's numbers from 0 to 1: if draws enter linearly, the noise is
+    `noise` times independent normal numbers, and `rounding` bounds its error too. `noise_bend` is the size of the smallest
+    draws that were seen to enter nonlinearly.
     """
 
     matrix: np.ndarray
@@ -60,6 +62,7 @@ class OneStepMap:
     noise_bend: float | None
     bend: float | None
     where: str
+    noise: np.ndarray
 
     @property
     def cut(self) -> bool:
@@ -84,23 +87,57 @@ def read_one_step(
     """The map, from differences of evaluations at unit vectors times `length`, tested at other states and draws.
 
     States out to 6 spreads are tested, in each coordinate and in all at once, of both signs. `wide` are further spreads to test,
-    such as those of the chain's own law; `also` holds further states. Without `probed`, only the linear part is computed.
+    such as those of the chain's own law; `also` holds further states. Without `probed`, only the linear part is computed. A step
+    that has no value at some memory bends: a second moment, for one, is never below 0. What was read once is kept with the rows.
     """
+    key = (h, length, probed, *(None if part is None else part.tobytes() for part in (wide, also)))
+    if key not in rows.read:
+        rows.read[key] = _read_or_bent(rows, h, length, wide, probed, also)
+    found: OneStepMap = rows.read[key]
+    return found
+
+
+def _read_or_bent(
+    rows: StepRows, h: float, length: float, wide: np.ndarray | None, probed: bool, also: np.ndarray | None
+) -> OneStepMap:
+    try:
+        return _read(rows, h, length, wide, probed, also)
+    except MemoryRangeError:
+        n = len(rows.setting.spreads)
+    kept = ", ".join(item.name for item in rows.setting.memory)
+    where = f"a memory ({kept}) about its start"
+    return OneStepMap(np.eye(n), np.zeros(n), np.eye(n), 0.0, 0.0, None, 1.0, where, np.zeros((n, 0)))
+
+
+def _read(
+    rows: StepRows, h: float, length: float, wide: np.ndarray | None, probed: bool, also: np.ndarray | None
+) -> OneStepMap:
     n, m = len(rows.setting.spreads), rows.draws(h)
     random = np.random.default_rng(0)
     unit = length * np.eye(n)
-    zero = np.zeros((1, n))
-    core = rows(np.vstack([zero, unit, np.zeros((m, n))]), np.vstack([np.zeros((n + 1, m)), np.eye(m)]), h)
+    # States and draws of all questions: together they are one call of the code.
+    asked = [
+        (np.vstack([np.zeros((1, n)), unit, np.zeros((m, n))]), np.vstack([np.zeros((n + 1, m)), np.eye(m)]))
+    ]
+    if probed:
+        signs = np.sign(random.standard_normal((len(COMMON) + len(RARE), m)))
+        kicks = np.array(COMMON + RARE)[:, None] * signs
+        kicks = np.vstack([kicks[: len(COMMON)], -kicks])
+        states, sizes = _probes(n, random)
+        if wide is not None:
+            states, sizes = np.vstack([states, states * wide]), np.concatenate([sizes, sizes])
+        if also is not None and len(also):
+            states, sizes = np.vstack([states, also]), np.concatenate([sizes, np.abs(also).max(axis=1)])
+        draws = random.standard_normal((len(states), m))
+        asked += [(np.zeros((len(kicks), n)), kicks), (states, draws)]
+    core, *others = rows.parts(asked, h)
     still, matrix, noise = core[0], (core[1 : n + 1] - core[0]).T / length, (core[n + 1 :] - core[0]).T
     off = 4 * rows.rounding(unit) / min(1.0, length)
     if not probed:
-        return OneStepMap(matrix, still, noise @ noise.T, off, off, None, None, "")
+        return OneStepMap(matrix, still, noise @ noise.T, off, off, None, None, "", noise)
 
-    signs = np.sign(random.standard_normal((len(COMMON) + len(RARE), m)))
-    kicks = np.array(COMMON + RARE)[:, None] * signs
-    kicks = np.vstack([kicks[: len(COMMON)], -kicks])
+    kicked, moved = others
     bulk = 2 * len(COMMON)
-    kicked = rows(np.zeros((len(kicks), n)), kicks, h)
     due = still + kicks @ noise.T
     apart = np.abs(kicked - due).max(axis=1)
     allowed = _tolerance(rows, due, np.zeros((1, n)))
@@ -115,13 +152,6 @@ def read_one_step(
     if not linear:
         noise_bend = float(([1.0] * bulk + list(RARE))[int(np.argmax(odd))])
 
-    states, sizes = _probes(n, random)
-    if wide is not None:
-        states, sizes = np.vstack([states, states * wide]), np.concatenate([sizes, sizes])
-    if also is not None and len(also):
-        states, sizes = np.vstack([states, also]), np.concatenate([sizes, np.abs(also).max(axis=1)])
-    draws = random.standard_normal((len(states), m))
-    moved = rows(states, draws, h)
     from_mean = still + draws @ noise.T if linear else rows(np.zeros_like(states), draws, h)
     due = from_mean + states @ matrix.T
     bent = np.abs(moved - due).max(axis=1) > _tolerance(rows, due, states)
@@ -137,7 +167,7 @@ def read_one_step(
     if not linear and bend is None:
         still, covariance, error = _moments_of_noise(rows, h, n)
         blur = max(blur, error)
-    return OneStepMap(matrix, still, covariance, off, blur, noise_bend, bend, where)
+    return OneStepMap(matrix, still, covariance, off, blur, noise_bend, bend, where, noise)
 
 
 def _tolerance(rows: StepRows, due: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -182,12 +212,10 @@ def _moments_of_noise(rows: StepRows, h: float, n: int) -> tuple[np.ndarray, np.
         except BlackBoxError:
             # No quadrature rule exists for these draws.
             pass
-    means, seconds = [], []
     count = 1 << int(np.log2(POINTS // m)) if rows.together else POINTS_ONE_BY_ONE
-    for seed in range(SCRAMBLES):
-        moved = rows(np.zeros((count, n)), normal_points(m, seed, count), h)
-        means.append(moved.mean(axis=0))
-        seconds.append(moved.T @ moved / len(moved))
+    drawn = [normal_points(m, seed, count) for seed in range(SCRAMBLES)]
+    found = rows.parts([(np.zeros((count, n)), draws) for draws in drawn], h)
+    means, seconds = [part.mean(axis=0) for part in found], [part.T @ part / len(part) for part in found]
     mean, second = np.mean(means, axis=0), np.mean(seconds, axis=0)
     spread = max(float(np.std(part, axis=0, ddof=1).max()) for part in (means, seconds))
     return mean, second - np.outer(mean, mean), CERTAIN * spread / SCRAMBLES**0.5

@@ -13,20 +13,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.order.draw_rules import DrawRules, QuadratureRule
+from sgverify.checks.one_step.draw_rules import DrawRules, QuadratureRule
 from sgverify.errors import SgverifyError
 from sgverify.exact.series.probe import PolynomialPotential
 from sgverify.samplers.intercepted import BlackBox, BlackBoxError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.interception import DEPENDENT
 from sgverify.samplers.intercepted.replacing import DrawLaw
-from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.torch_step import TorchStep
 
 UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
 
-COMPARED = 16
-"""The number of draws, small and large, at which one chain is run both alone and in one tensor with others."""
+COMPARED, AGAIN = 16, 4
+"""The number of draws at which a step is compared with itself in one tensor, at first and at each further step size."""
 
 FEW, MANY = 4_000, 40_000
 """The most draws at one step size: for a step that is run once per draw, and for one that takes all draws at once."""
@@ -40,7 +39,8 @@ class StepAtNodes:
     another result than alone.
     """
 
-    def __init__(self, box: BlackBox, x: np.ndarray, h: float) -> None:
+    def __init__(self, box: BlackBox, x: np.ndarray, h: float, *, compared: int = COMPARED) -> None:
+        """`compared` is the number of draws, small and large, at which one chain is run alone and in one tensor with others."""
         self.box, self.x = box, x
         self.reach = float(np.abs(x).max(initial=0.0))
         self._laws: dict[float, tuple[DrawLaw, ...]] = {}
@@ -60,8 +60,8 @@ class StepAtNodes:
         self.operations = audit.operations
         self.unit = NARROW_UNIT if audit.found else UNIT
         if self.draws:
-            sizes = np.linspace(0.5, 4.0, COMPARED)[:, None]
-            tried = sizes * np.random.default_rng(0).standard_normal((COMPARED, self.draws))
+            sizes = np.linspace(0.5, 4.0, compared)[:, None]
+            tried = sizes * np.random.default_rng(0).standard_normal((compared, self.draws))
             agrees = self._agrees(torch.tensor(tried), h)
             if self.together and not agrees:
                 raise BlackBoxError(
@@ -102,7 +102,8 @@ class StepAtNodes:
             moved, handed = box.take(self._state(len(draws), True), draws, h)
         box.check_rows(handed.asked, len(draws))
         self._compare(handed.laws, h)
-        return np.asarray(torch.cat([value.to(torch.float64) for value in moved], dim=-1).numpy())
+        rows = [value.to(torch.float64).reshape(len(draws), -1) for value in moved]
+        return np.asarray(torch.cat(rows, dim=-1).numpy())
 
     def _each(self, draws: Tensor, h: float) -> np.ndarray:
         rows = []
@@ -121,17 +122,8 @@ class StepAtNodes:
             )
 
     def _state(self, chains: int, together: bool = False) -> tuple[Tensor, ...]:
-        values, first, step = [], 0, self.box.step
-        for shape in step.shapes.values():
-            size = self.box.dim if shape == VECTOR else 1
-            value = torch.tensor(self.x[first : first + size], dtype=torch.float64)
-            first += size
-            if step.chains or together:
-                value = value.repeat(chains, 1)
-            elif shape != VECTOR:
-                value = value.reshape(())
-            values.append(value)
-        return tuple(values)
+        x, many = torch.tensor(self.x, dtype=torch.float64), self.box.step.chains or together
+        return self.box.step.tensors(x.repeat(chains, 1) if many else x, self.box.dim, chains=many)
 
 
 BLOCK = 2_000
@@ -165,6 +157,7 @@ class NodeRunner:
         given = {name: float(parameters[name]) for name in step.parameters}
         self.x = np.array([float(value) for value in state.values()])
         self._look = look
+        self._known: dict[tuple[int, float], DrawRules] = {}
         self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
         # A gradient has a power, a product and a sum for each of its terms.
         self._roundings = self._step.operations + 4 * len(powers)
@@ -173,18 +166,29 @@ class NodeRunner:
 
     def rules(self, degree: int) -> DrawRules:
         """The rules for the step's draws, from a step size so small that every draw entering with sqrt(h) is nearly linear."""
-        return DrawRules(
-            lambda nodes: self._step.after(nodes, self._look),
-            self._step.laws(self._look),
-            noise=self._off(self.x[None]),
-            degree=degree,
-            most=self._step.most,
-            thorough=self._step.together,
-        )
+        return self._rules(degree, self._look)
 
     def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[QuadratureRule, QuadratureRule]:
-        """The two rules at step size h, on which the probabilities of outcomes may depend."""
+        """The two rules at step size h, on which the probabilities of outcomes and the places of jumps may depend.
+
+        A uniform number that is compared with a probability in h jumps elsewhere at each step size, so that panels are cut anew.
+        """
+        if rules.irregular:
+            rules = self._rules(degree, h)
         return rules.pair(degree, self._step.laws(h))
+
+    def _rules(self, degree: int, h: float) -> DrawRules:
+        if (degree, h) not in self._known:
+            self._known[degree, h] = DrawRules(
+                lambda nodes: self._step.after(nodes, h),
+                self._step.laws(h),
+                noise=self._off(self.x[None]),
+                degrees=(degree,),
+                most=self._step.most,
+                thorough=self._step.together,
+                cut=None if h == self._look else self._rules(degree, self._look).cut,
+            )
+        return self._known[degree, h]
 
     def moments(
         self, rule: QuadratureRule, h: float, indices: Sequence[tuple[int, ...]]

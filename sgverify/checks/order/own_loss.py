@@ -1,0 +1,256 @@
+"""Check: does code with its own loss and minibatches follow the dynamics of the density that it is said to sample?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.checks.code.injected_step import black_box, states_of
+from sgverify.checks.order.own_loss_call import RIGHT, CallOfDraws, moments
+from sgverify.checks.order.own_loss_cause import Terms, cause_of_drift, cause_of_noise, index_laws
+from sgverify.checks.question import Question
+from sgverify.checks.subject.torch import TorchSubject
+from sgverify.errors import UserError
+from sgverify.evidence import Evidence
+from sgverify.exact.readings.leading_terms import powers_of_h
+from sgverify.rates import Judgement
+from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+from sgverify.samplers.intercepted.replacing import DrawLaw
+from sgverify.samplers.own.functions import gradients_by_datum
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.schemes.definition.binding import parameters_of
+
+STATES, MORE_STATES = 2, 3
+"""The number of states from which the code is called, the larger one in one dimension: so that there are more numbers than the two
+factors, of prior and data, by which they are explained."""
+
+STEPS = 4
+"""The number of halvings of the first step size; the coefficient of h is that of the polynomial through all of them."""
+
+SHARE = 2.0**-5
+"""The first step size, as a share of 1/(largest curvature of the density), or of the default step if that is smaller."""
+
+OTHER = 4.0
+"""The temperature and the friction at which code that is called with them is tried too, in units of the configured ones."""
+
+KNOWN = 0.05
+"""The largest error bound of a coefficient, as a share of its size, with which it is judged."""
+
+WITHOUT = (
+    "prior and N/n are not tested: no density is given apart from the code, whose loss would be held against itself; add "
+    "adapter.density=FILE:NAME"
+)
+
+
+@dataclass(frozen=True)
+class CallCoefficients:
+    """The coefficients of h in mean and covariance of one call from each state, shapes (states, n) and (states, n, n).
+
+    `mean_off` and `covariance_off` bound their errors.
+    """
+
+    mean: np.ndarray
+    mean_off: np.ndarray
+    covariance: np.ndarray
+    covariance_off: np.ndarray
+    calls: int
+    minibatches: int
+    laws: tuple[DrawLaw, ...]
+
+
+def check_own_loss(question: Question) -> Evidence:
+    """The mean and the covariance of one call over all its minibatches and its noise, to first order in h.
+
+    Without a density given apart from the code, the noise alone is held against the dynamics.
+
+    Cannot see: states other than the few that are tried, and orders beyond the first.
+    """
+    subject = cast(TorchSubject, question.subject)
+    own = subject.scheme.own_loss
+    assert own is not None
+    try:
+        found = _coefficients(subject)
+    except (BlackBoxError, UnreadableDrawError) as error:
+        return question.unanswered(
+            f"its minibatches and its noise are not enumerated: {error}", method="quadrature"
+        )
+    except UserError as error:
+        if own.density is not None:
+            raise
+        return question.unanswered(
+            f"{WITHOUT}; nor is it called: {error}; --set target.dim=... gives theta's dimension"
+        )
+    terms = _terms(subject)
+    judgement = _judge(subject, found, terms)
+    other = _at_other_numbers(subject)
+    if other is not None and judgement.verdict == "conforms":
+        judgement = _and_there(judgement, other, _judge(other, _coefficients(other), _terms(other)))
+    certificate: dict[str, Any] = {
+        "mean": found.mean.tolist(),
+        "due_mean": terms.drift.tolist(),
+        "covariance": found.covariance.tolist(),
+        "due_covariance": terms.covariance.tolist(),
+        "minibatches": found.minibatches,
+        "calls": found.calls,
+        "index_draws": [law.named for law in found.laws if law.chances],
+        "density": own.density,
+    }
+    return question.evidence(method="quadrature", judgement=judgement, certificate=certificate)
+
+
+def _at_other_numbers(subject: TorchSubject) -> TorchSubject | None:
+    """The subject at another temperature and friction, as far as the code is called with them; None if it is with neither."""
+    c, told = subject.configuration, subject.scheme.declaration.ingredients
+    changes = {
+        field: OTHER * value
+        for name, field, value in (("T", "temperature", c.temperature), ("D", "friction", c.friction))
+        if name in told
+    }
+    return replace(subject, configuration=c.model_copy(update=changes)) if changes else None
+
+
+def _and_there(here: Judgement, other: TorchSubject, there: Judgement) -> Judgement:
+    """What is known from both subjects, of which the first conforms."""
+    c, told = other.configuration, other.scheme.declaration.ingredients
+    numbers = {"T": c.temperature, "D": c.friction}
+    at = ", ".join(f"{name} = {value:g}" for name, value in numbers.items() if name in told)
+    if there.verdict == "conforms":
+        return replace(here, reason=f"{here.reason}; and so at {at}")
+    return replace(there, reason=f"{there.reason}; at {at}, where it is called with other numbers")
+
+
+def _judge(subject: TorchSubject, found: CallCoefficients, terms: Terms) -> Judgement:
+    own = subject.scheme.own_loss
+    assert own is not None
+    noise = _apart(found.covariance, found.covariance_off, terms.covariance)
+    if noise is not None and noise != "":
+        return Judgement("inconclusive", False, f"the noise is {noise}")
+    if noise == "":
+        return Judgement("violates", False, cause_of_noise(found.covariance, terms))
+    if own.density is None:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"{WITHOUT}; its noise is that of the dynamics",
+        )
+    drift = _apart(found.mean, found.mean_off, terms.drift)
+    if drift is not None and drift != "":
+        return Judgement("inconclusive", False, f"the mean displacement is {drift}")
+    if drift == "":
+        told = cause_of_drift(found.mean, terms)
+        indices = index_laws(found.laws, terms.size)
+        return Judgement("violates", False, f"{told}{'; ' if indices else ''}{indices}")
+    data = f"the prior once and each of {terms.size} data once" if terms.size else "the density's gradient"
+    return Judgement(
+        "conforms",
+        False,
+        f"{found.minibatches} minibatches enumerated: mean and noise are right; per unit of h the mean has {data}, and the "
+        f"covariance is that of T = {subject.configuration.temperature:g}, at {len(found.mean)} states",
+    )
+
+
+def _apart(value: np.ndarray, off: np.ndarray, due: np.ndarray) -> str | None:
+    """None if equal, "" if not, or a sentence where the errors are too large to tell."""
+    size = max(float(np.abs(due).max()), 1e-300)
+    wrong = np.abs(value - due) > RIGHT * size + off
+    if wrong.any():
+        return ""
+    if float(off.max()) > KNOWN * size:
+        return f"known to {float(off.max() / size):.2g} of its size only: the code rounds too coarsely"
+    return None
+
+
+def _states(subject: TorchSubject) -> list[tuple[Tensor, ...]]:
+    return states_of(subject, STATES if subject.target.dim > 1 else MORE_STATES)
+
+
+def _terms(subject: TorchSubject) -> Terms:
+    """The drift and the covariance that are due per unit of h, and the drift's parts by prior and data."""
+    target, dynamics = subject.target, subject.scheme.dynamics
+    drifts, covariances, priors, data = [], [], [], []
+    parameters = {name: parameters_of(subject.configuration)[name] for name in dynamics.parameters}
+    for state in _states(subject):
+        flat = [value.reshape(1, -1) for value in state]
+        prior, each = gradients_by_datum(target, state[0].reshape(-1).numpy())
+
+        def drift(gradient: np.ndarray, flat: list[Tensor] = flat) -> tuple[np.ndarray, np.ndarray]:
+            given = {
+                **parameters,
+                "grad": lambda theta: Chains(torch.tensor(gradient)[None]),
+                "dim": target.dim,
+            }
+            pair = dynamics.coefficients(tuple(Chains(value) for value in flat), **given)
+            shapes = [value.shape[-1] for value in flat]
+            first, second = (
+                np.concatenate(
+                    [np.broadcast_to(_array(part), (1, n))[0] for part, n in zip(side, shapes, strict=True)]
+                )
+                for side in pair
+            )
+            return first, second
+
+        none, half = drift(np.zeros(target.dim))
+        priors.append(drift(prior)[0] - none)
+        data.append(np.array([drift(one)[0] - none for one in each]).reshape(len(each), len(none)))
+        drifts.append(none + priors[-1] + data[-1].sum(axis=0))
+        covariances.append(2 * np.diag(half))
+    return Terms(np.array(drifts), np.array(covariances), np.array(priors), np.array(data), target.size or 0)
+
+
+def _coefficients(subject: TorchSubject) -> CallCoefficients:
+    curvature = _curvature(subject)
+    first = min(subject.step, SHARE / curvature)
+    steps = np.array([first * 2.0**-k for k in range(STEPS)])
+    means, mean_offs, squares, square_offs, calls = [], [], [], [], 0
+    box = black_box(subject)
+    for state in _states(subject):
+        call = CallOfDraws(box, state, first)
+        pairs = [moments(call, float(h), float(h) * curvature) for h in steps]
+        mean, square = (np.array([pair[k] for pair in pairs]) for k in range(2))
+        powers = powers_of_h(steps, mean, np.full(mean.shape, call.off))
+        means.append(powers.coefficients[1])
+        mean_offs.append(2 * powers.bounds[1])
+        sizes = np.sqrt(np.abs(square).max(axis=(1, 2)))
+        wide = np.broadcast_to((2 * call.off * sizes)[:, None, None], square.shape)
+        powers = powers_of_h(steps, square, wide)
+        squares.append(powers.coefficients[1])
+        square_offs.append(2 * powers.bounds[1])
+        calls += call.calls
+    return CallCoefficients(
+        np.array(means),
+        np.array(mean_offs),
+        np.array(squares),
+        np.array(square_offs),
+        calls,
+        call.minibatches,
+        call.laws,
+    )
+
+
+def _curvature(subject: TorchSubject) -> float:
+    """The largest curvature of the density at its location, from differences of its gradient."""
+    c, target = subject.configuration, subject.target
+    centre = np.asarray(target.location_float64(c.temperature), dtype=float)
+    spread = np.asarray(target.spread_float64(c.temperature), dtype=float)
+
+    def gradient(theta: np.ndarray) -> np.ndarray:
+        prior, each = gradients_by_datum(target, theta)
+        return np.asarray(prior + each.sum(axis=0))
+
+    columns = []
+    for i, width in enumerate(spread):
+        step = np.zeros_like(centre)
+        step[i] = width
+        columns.append((gradient(centre + step) - gradient(centre - step)) / (2 * width))
+    return max(float(np.linalg.norm(np.array(columns), 2)), 1e-12)
+
+
+def _array(value: Any) -> np.ndarray:
+    return value.tensor.numpy() if isinstance(value, Chains) else np.asarray(value, dtype=float)
+
+
+__all__ = ["check_own_loss"]
