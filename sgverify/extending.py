@@ -1,0 +1,184 @@
+"""The names that extensions are written with: schemes, targets, checks, papers and adapters of other distributions.
+
+Names and signatures of this module are held stable: `tests/extending/surface.txt` lists them, and a change of one is a line in
+CHANGELOG.md. `sgverify new` writes a distribution to start from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.checks.check import Check
+    from sgverify.checks.question import Question
+    from sgverify.checks.subject.subject import Subject
+    from sgverify.claims import Claim, Publication
+    from sgverify.configuration import Configuration, load_configuration
+    from sgverify.errors import ConfigurationError, DefinitionError, UserError
+    from sgverify.evidence import Evidence
+    from sgverify.exact.readings.formula import plant
+    from sgverify.papers.formula import Examination, formula
+    from sgverify.papers.paper import Paper
+    from sgverify.papers.suites import SuiteCase
+    from sgverify.rates import Judgement
+    from sgverify.schemes.adapting import Adapter, AdapterSettings, adapt
+    from sgverify.schemes.adapting.adapter import is_of
+    from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
+    from sgverify.schemes.definition.gradient import GradientIngredient
+    from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
+    from sgverify.schemes.dynamics import density, dynamics, kinetic, langevin, thermostat
+    from sgverify.schemes.loading import find_scheme
+    from sgverify.schemes.recipe import complete_recipe
+    from sgverify.schemes.scheme import Scheme, scheme
+    from sgverify.schemes.splittings import Alphabet
+    from sgverify.schemes.torch_step import TorchStep, torch_step
+    from sgverify.targets.kind import (
+        MATRIX,
+        NUMBER,
+        POSITIVE,
+        POSITIVE_VECTOR,
+        VECTOR,
+        DataLayout,
+        TargetKind,
+    )
+    from sgverify.targets.potential import (
+        Matrix,
+        Vector,
+        centred_quadratic,
+        constant,
+        coordinate,
+        linear,
+        number,
+    )
+    from sgverify.targets.registry import build_target
+    from sgverify.targets.target import Target
+    from sgverify.testing import parametrize_with_checks
+    from sgverify.verdict import verify
+
+__all__ = [
+    "MATRIX",
+    "NUMBER",
+    "POSITIVE",
+    "POSITIVE_VECTOR",
+    "VECTOR",
+    "Adapter",
+    "AdapterSettings",
+    "Alphabet",
+    "Carrier",
+    "Check",
+    "Claim",
+    "Configuration",
+    "ConfigurationError",
+    "DataLayout",
+    "DefinitionError",
+    "Evidence",
+    "Examination",
+    "GradientIngredient",
+    "Judgement",
+    "Matrix",
+    "Paper",
+    "Publication",
+    "Question",
+    "Scheme",
+    "Subject",
+    "SuiteCase",
+    "Target",
+    "TargetKind",
+    "TorchStep",
+    "UserError",
+    "Vector",
+    "adapt",
+    "bind",
+    "build_target",
+    "centred_quadratic",
+    "complete_recipe",
+    "constant",
+    "coordinate",
+    "cos",
+    "density",
+    "dot",
+    "dynamics",
+    "exp",
+    "expm1",
+    "find_scheme",
+    "formula",
+    "is_of",
+    "kinetic",
+    "langevin",
+    "linear",
+    "load_configuration",
+    "log",
+    "number",
+    "parameters_of",
+    "parametrize_with_checks",
+    "plant",
+    "scheme",
+    "sin",
+    "softplus",
+    "sqrt",
+    "thermostat",
+    "torch_step",
+    "verify",
+]
+
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "sgverify.checks.check": ("Check",),
+        "sgverify.checks.question": ("Question",),
+        "sgverify.checks.subject.subject": ("Subject",),
+        "sgverify.claims": ("Claim", "Publication"),
+        "sgverify.configuration": ("Configuration", "load_configuration"),
+        "sgverify.errors": ("ConfigurationError", "DefinitionError", "UserError"),
+        "sgverify.evidence": ("Evidence",),
+        "sgverify.exact.readings.formula": ("plant",),
+        "sgverify.papers.formula": ("Examination", "formula"),
+        "sgverify.papers.paper": ("Paper",),
+        "sgverify.papers.suites": ("SuiteCase",),
+        "sgverify.rates": ("Judgement",),
+        "sgverify.schemes.adapting": ("Adapter", "AdapterSettings", "adapt"),
+        "sgverify.schemes.adapting.adapter": ("is_of",),
+        "sgverify.schemes.definition.binding": ("Carrier", "bind", "parameters_of"),
+        "sgverify.schemes.definition.gradient": ("GradientIngredient",),
+        "sgverify.schemes.definition.mathematics": (
+            "cos",
+            "dot",
+            "exp",
+            "expm1",
+            "log",
+            "sin",
+            "softplus",
+            "sqrt",
+        ),
+        "sgverify.schemes.dynamics": ("density", "dynamics", "kinetic", "langevin", "thermostat"),
+        "sgverify.schemes.loading": ("find_scheme",),
+        "sgverify.schemes.recipe": ("complete_recipe",),
+        "sgverify.schemes.scheme": ("Scheme", "scheme"),
+        "sgverify.schemes.splittings": ("Alphabet",),
+        "sgverify.schemes.torch_step": ("TorchStep", "torch_step"),
+        "sgverify.targets.kind": (
+            "MATRIX",
+            "NUMBER",
+            "POSITIVE",
+            "POSITIVE_VECTOR",
+            "VECTOR",
+            "DataLayout",
+            "TargetKind",
+        ),
+        "sgverify.targets.potential": (
+            "Matrix",
+            "Vector",
+            "centred_quadratic",
+            "constant",
+            "coordinate",
+            "linear",
+            "number",
+        ),
+        "sgverify.targets.registry": ("build_target",),
+        "sgverify.targets.target": ("Target",),
+        "sgverify.testing": ("parametrize_with_checks",),
+        "sgverify.verdict": ("verify",),
+    },
+)

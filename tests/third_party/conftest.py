@@ -1,0 +1,3 @@
+"""The package's own tests run where it is installed."""
+
+collect_ignore = ["package"]

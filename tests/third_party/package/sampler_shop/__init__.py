@@ -1,0 +1,1 @@
+"""Integrators for sale: `steps`, with a target and a check of the shop's own."""
