@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
 
@@ -12,8 +13,52 @@ FEW = 60
 """Up to so many known names are listed in a message; of more, the nearest three."""
 
 
+LONGEST_WORD, LONGEST = 300, 2000
+"""Characters of a stretch without blanks, and of a message, beyond which the middle is left out."""
+
+
+def shortened(message: str) -> str:
+    """The message without the middle of what is long; its end, which says what was expected, is kept.
+
+    >>> shortened("dtype='" + "x" * 20000 + "': expected 'float64'")
+    "dtype='xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...(19949 characters)...xxxxxxxxxxxxxxxxxx': expected 'float64'"
+    """
+    words = re.sub(rf"\S{{{LONGEST_WORD + 1},}}", lambda word: _without_middle(word[0], 40, 20), message)
+    return words if len(words) <= LONGEST else _without_middle(words, LONGEST // 2, LONGEST // 2)
+
+
+def in_a_line(message: str) -> str:
+    r"""The message as one line: `shortened`, with escapes for the characters that steer a terminal or turn text around.
+
+    >>> in_a_line("a" + chr(10) + "  b" + chr(27) + "[31m")
+    'a b\\x1b[31m'
+    """
+    whole = re.sub(r"\s*[\r\n]\s*", " ", shortened(message)).strip()
+    return _STEERING.sub(lambda sign: sign[0].encode("unicode_escape").decode(), whole)
+
+
+_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def shown(value: Any) -> str:
+    """repr(value), cut where it is long; for messages."""
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python prints no whole number of more than some thousand digits.
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:60]} ... ({len(text)} characters)"
+
+
+def _without_middle(text: str, first: int, last: int) -> str:
+    return f"{text[:first]}...({len(text) - first - last} characters)...{text[-last:]}"
+
+
 class SgverifyError(Exception):
-    """Base of every error that `sgverify` raises on purpose."""
+    """Base of every error that `sgverify` raises on purpose; its message is `shortened`."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(message))
 
 
 class UserError(SgverifyError):
@@ -31,17 +76,23 @@ class ConfigurationError(UserError):
     """A configuration value is missing, misspelt, of the wrong type or out of range."""
 
 
+class PluginError(UserError):
+    """An entry point of an installed distribution cannot be used; the message names the distribution."""
+
+
+class PluginWarning(UserWarning):
+    """An entry point of an installed distribution is left out; the message names the distribution."""
+
+
 class UnknownNameError(UserError):
-    """A name that no catalogue knows; the message names the nearest known one, or all of a few, or three of many."""
+    """A name that no catalogue knows; the message names the nearest known ones, or all of a few, or three of many."""
 
     def __init__(self, kind: str, given: str, known: Iterable[str], hint: str = "") -> None:
         known = sorted(set(known))
         # A name that continues the given one is likelier meant than one that differs in a letter: sgld-euler, not csgld.
         longer = [name for name in known if name.startswith(f"{given}-")]
-        near = (
-            known if len(known) == 1 else difflib.get_close_matches(given, longer or known, n=1, cutoff=0.5)
-        )
-        mend = f"did you mean {near[0]!r}?" if near else _listed(given, known)
+        near = known if len(known) == 1 else _nearest(given, longer or known)
+        mend = f"did you mean {' or '.join(map(repr, near))}?" if near else _listed(given, known)
         super().__init__(f"unknown {kind} {given!r}; {mend}{' ' + hint if hint else ''}")
         self.kind, self.nearest = kind, near[0] if near else None
 
@@ -51,6 +102,13 @@ def find_named(kind: str, name: str, known: Mapping[str, Entry], hint: str = "")
     if name not in known:
         raise UnknownNameError(kind, name, known, hint)
     return known[name]
+
+
+def _nearest(given: str, known: list[str]) -> list[str]:
+    """The known name that is nearest to the given one; up to three that are equally near, none where all are far."""
+    near = difflib.get_close_matches(given, known, n=3, cutoff=0.5)
+    likeness = [difflib.SequenceMatcher(None, name, given).ratio() for name in near]
+    return sorted(name for name, share in zip(near, likeness, strict=True) if share == likeness[0])
 
 
 def _listed(given: str, known: list[str]) -> str:
@@ -74,6 +132,18 @@ class NotAffineError(SgverifyError):
 
 class NotExpandableError(SgverifyError):
     """The step has no power series in sqrt(h) that the generator expansion can read."""
+
+    def told(self, whose: str = "the step", between: str = "; ") -> str:
+        """The reason as a clause about what has no series."""
+        return f"{whose} has no power series in sqrt(h){between}it uses {self}"
+
+
+class TooLargeError(NotExpandableError):
+    """The step has a power series in sqrt(h), which is too large to be computed."""
+
+    def told(self, whose: str = "the step", between: str = "; ") -> str:
+        """The reason as a clause about what has no series."""
+        return f"the power series of {whose.removeprefix('a ')} is too large{between}{self}"
 
 
 class OutOfReachError(SgverifyError):

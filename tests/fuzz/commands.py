@@ -1,0 +1,212 @@
+"""Command lines, drawn from the tree of the commands: every command with every option, valid, doubled, missing and hostile."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import click
+
+from sgverify.cli.main import cli
+from tests.fuzz.case import Case
+from tests.fuzz.documents import DEFINITION
+
+ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "verify": (("sgld-euler",), ("mine.py:euler",), ("resgld",)),
+    "rate": (("sgld-euler", "--quantity", "local-order"), ("mine.py:euler", "--quantity", "bias")),
+    "sample": (("sgld-euler",), ("mine.py:euler",)),
+    "identify": (("sgld-euler",), ("mine.py:euler",)),
+    "advise": (("gaussian-mean",), ("gaussian", "sgld-euler")),
+    "bch": (("ABA",), ("ABCBA", "--degree", "3")),
+    "list": (("schemes",), ("claims",)),
+    "schema": ((), ("evidence",)),
+    "new": (("scheme", "mine-new"), ("target", "their-target")),
+    "replay": (("none.json",), ("none.jsonl",)),
+    "diff": (("none.json", "none.json"),),
+    "campaign": (("none.toml",),),
+}
+"""Arguments with which a command runs; other commands need none."""
+
+COSTLY = frozenset({"report", "mutants", "calibrate", "errata", "doctor", "campaign"})
+"""The commands whose every run takes long: they never compute here."""
+
+WORDS = (
+    *(
+        "",
+        " ",
+        "-",
+        "--",
+        "---",
+        "-h",
+        "--help",
+        "0",
+        "1",
+        "-1",
+        "1.5",
+        "nan",
+        "1e999",
+        "9" * 400,
+        "sgld-euler",
+        "sgld",
+        "mine.py:euler",
+    ),
+    *(
+        "mine.py",
+        "mine.py:",
+        ":x",
+        "mine.py:nothing",
+        "no.py:x",
+        "os:system",
+        "json:loads",
+        "sgverify:verify",
+        "numpy:pi",
+        "mine.py:sqrt",
+    ),
+    *(
+        "/",
+        ".",
+        "..",
+        "/dev/null",
+        "/dev/zero",
+        "/proc/self/mem",
+        "no/such/folder/file.json",
+        "n" * 300 + ".json",
+        "n" * 20_000,
+    ),
+    *(
+        "out.json",
+        "out.svg",
+        "out.html",
+        "out.txt",
+        "out.nc",
+        "out.zarr",
+        "out",
+        "ä\u202e.json",
+        "a\nb",
+        "\x1b[31m",
+        "\ud800",
+        "a\x00b",
+    ),
+    *(
+        "A" * 60,
+        "ABA",
+        "ABCDEFGHIJ",
+        "AAAA",
+        "A1",
+        "äö",
+        "sghmc-ABCD",
+        "sghmc-" + "AB" * 40,
+        "sghmc-nogin-1e400",
+        "psgld-1e400-0",
+    ),
+    *(
+        "1/2,1,1/2",
+        "1/0",
+        "1e400,1",
+        "nan",
+        "1/2" * 2000,
+        ",",
+        "local-order,",
+        "local-order,local-order",
+        "%s{}",
+        "'; rm -rf /; '",
+    ),
+    *(
+        "friction=3",
+        "friction",
+        "=",
+        "a.b.c=1",
+        "friction=3=4",
+        "steps=64",
+        "github",
+        "text",
+        "chen2015",
+        "evidence/9",
+        "claims",
+    ),
+)
+"""Words for arguments and values."""
+
+
+@cache
+def commands() -> Mapping[str, click.Command]:
+    """Every command by its name."""
+    return dict(cli.commands)
+
+
+def cases(draw: random.Random) -> Iterator[Case]:
+    """One case after another, without end; every option of every command in turn."""
+    while True:
+        for name, command in commands().items():
+            for parameter in command.params:
+                yield _with_parameter(draw, name, parameter)
+            yield _random_words(draw, name)
+            yield _misspelt(draw, name, command)
+        yield Case("command", (draw.choice(WORDS), *draw.sample(WORDS, draw.randrange(3))))
+
+
+def _base(draw: random.Random, name: str) -> tuple[str, ...]:
+    return (name, *draw.choice(ARGUMENTS.get(name, ((),))))
+
+
+def _files() -> dict[str, bytes | None]:
+    return {"mine.py": DEFINITION.encode(), "folder": None}
+
+
+def _with_parameter(draw: random.Random, name: str, parameter: click.Parameter) -> Case:
+    base = _base(draw, name)
+    if isinstance(parameter, click.Argument):
+        return Case(
+            "argument",
+            (name, *draw.sample(WORDS, draw.choice((0, 1, 1, 2)))),
+            _files(),
+            computes=_computes(draw, name, 0.3),
+        )
+    option = draw.choice([*parameter.opts, *parameter.secondary_opts])
+    if getattr(parameter, "is_flag", False):
+        given: tuple[str, ...] = draw.choice(
+            ((option,), (option, option), (f"{option}=1",), (option, draw.choice(WORDS)))
+        )
+    else:
+        given = tuple(
+            part
+            for _ in range(draw.choice((1, 1, 1, 2)))
+            for part in draw.choice(
+                (
+                    (option, draw.choice(WORDS)),
+                    (f"{option}={draw.choice(WORDS)}",),
+                    (option, "folder"),
+                    (option,),
+                )
+            )
+        )
+    return Case("option", (*base, *given), _files(), computes=_computes(draw, name, 0.15))
+
+
+def _computes(draw: random.Random, name: str, share: float) -> bool:
+    return draw.random() < share and name not in COSTLY
+
+
+def _random_words(draw: random.Random, name: str) -> Case:
+    return Case("words", (*_base(draw, name), *draw.sample(WORDS, draw.randrange(1, 4))), _files())
+
+
+def _misspelt(draw: random.Random, name: str, command: click.Command) -> Case:
+    """An option that no command has must be refused."""
+    known = [
+        text for parameter in command.params if isinstance(parameter, click.Option) for text in parameter.opts
+    ]
+    option = draw.choice(known or ["--help"])
+    wrong = draw.choice(
+        (
+            f"{option}x",
+            f"--{option}",
+            f"--{option[2:].replace('-', '_')}_",
+            option.upper(),
+            "--no-such-option",
+        )
+    )
+    if wrong in known or any(text.startswith(wrong) for text in known):
+        wrong = "--no-such-option"
+    return Case("option", (*_base(draw, name), wrong), _files(), must="be refused")
