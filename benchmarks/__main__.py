@@ -17,6 +17,7 @@ from benchmarks.measuring import Row, Setting
 from benchmarks.peers.command import fallen, measure_peers, peers_page, set_bars
 from benchmarks.printing import as_json, markdown, row_of, text_table
 from benchmarks.registry import BENCHMARKS
+from sgverify.evidence.storage import write_atomically
 
 FEWEST = 5
 PEERS = "peers"
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             held = {**as_json(measured, machine), **({PEERS: peers} if peers else {})}
             # In one piece: an interruption leaves the last whole file.
             beside = given.json.with_name(given.json.name + ".part")
-            beside.write_text(json.dumps(held, indent=2) + "\n", encoding="utf-8")
+            write_atomically(beside, json.dumps(held, indent=2) + "\n")
             beside.replace(given.json)
 
     for name in names:
@@ -68,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     page = peers_page(peers) if peers else ""
     print(page)
     if given.markdown:
-        given.markdown.write_text(markdown(rows, machine, setting.repeats, page), encoding="utf-8")
+        write_atomically(given.markdown, markdown(rows, machine, setting.repeats, page))
     down = bool(peers) and fallen(peers)
     if given.set_bars:
         set_bars(peers)

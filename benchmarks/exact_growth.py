@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 from benchmarks.dimensions import dense_target
 from benchmarks.measuring import Row, Setting, Timing
+from sgverify.evidence.storage import write_atomically
 
 SCHEME = "sghmc-aboba"
 
@@ -127,4 +129,6 @@ def draw(measured: Mapping[str, Mapping[str, list[tuple[int, float, float]]]], f
             panels[row][column].grid(True, which="major", alpha=0.3)
     panels[0][0].set_ylabel("CPU seconds of the answer")
     panels[1][0].set_ylabel("peak memory of the process in MB")
-    figure.savefig(folder / "exact_growth.svg", metadata={"Date": None})
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
+    write_atomically(folder / "exact_growth.svg", drawn.getvalue())

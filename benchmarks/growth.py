@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,6 +15,7 @@ from benchmarks.core import one_core
 from benchmarks.measuring import Row, Setting, Timing, compare
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
+from sgverify.evidence.storage import write_atomically
 from sgverify.samplers import GradientChoice, Settings, fixed, one_thread, sample
 
 SCHEME = "sgld-euler"
@@ -108,7 +110,9 @@ def draw(measured: Mapping[str, list[tuple[int, float, float]]], folder: Path) -
         panel.grid(True, which="major", alpha=0.3)
     panels[0].set_ylabel("seconds for a step of all chains")
     panels[0].legend()
-    figure.savefig(folder / "growth.svg", metadata={"Date": None})
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={"Date": None})
+    write_atomically(folder / "growth.svg", drawn.getvalue())
 
 
 def _memory() -> Row:

@@ -2,24 +2,30 @@
 
 A block ```python title="mine.py" is a file; another one in Python is run, and a block ```text after it is what it prints. A block
 ```console has lines "$ command", each with the lines that the command prints, or without any if its output is not shown; "..." ends
-an output of which the first lines are shown. A block ```sh installs, and is not run here.
+an output of which the first lines are shown. A block ```sh is not run; where it has a line `pip install -e FOLDER`, the
+distribution in that folder is there afterwards. A block ```yaml is not run. A document with a line <!-- needs: NAME, NAME --> is
+run where modules of these names are installed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import io
 import os
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from documentation.installing import install_editable, installations
 from documentation.places import ROOT
+from sgverify.evidence.storage import write_atomically
 
 DOCUMENTS = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md")))
 """The documents whose blocks are run, from the root of the repository."""
@@ -27,12 +33,16 @@ DOCUMENTS = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT 
 MORE = "..."
 """The last line of an output that is not shown to its end."""
 
-CODES = {"PASS  ": 0, "FAIL  ": 1, "UNDECIDED  ": 3}
-"""The exit code that the first word of an answer's closing block promises."""
+CODES = {"PASS  ": 0, "FAIL  ": 1, "UNDECIDED  ": 3, "OTHER NUMBERS  ": 3, "NONE  ": 3}
+"""The exit code that the first word of an answer's closing block, or the first line of an identification, promises."""
 
 _FENCE = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[\w./-]+)")?\n(?P<text>.*?)^```$', re.M | re.S
 )
+
+_NEEDS = re.compile(r"^<!-- needs: (.+) -->$", re.M)
+
+_INSTALLED = re.compile(r"^pip install -e (\S+)$", re.M)
 
 Run = Callable[[str], tuple[int, str]]
 """A command line to its exit code and its standard output."""
@@ -76,6 +86,17 @@ def blocks(document: str) -> list[Block]:
     return found
 
 
+def lacking(document: str) -> list[str]:
+    """The modules that a document needs to be run and that are not installed."""
+    names = [name.strip() for found in _NEEDS.findall(document) for name in found.split(",")]
+    return [name for name in names if importlib.util.find_spec(name) is None]
+
+
+def needy(document: str) -> bool:
+    """Does a document need modules of libraries that this package does not ask for?"""
+    return _NEEDS.search(document) is not None
+
+
 def in_this_process(command: str) -> tuple[int, str]:
     """Run a command of sgverify in this process, which has loaded already what a new one would load; `sed` in a shell."""
     words = shlex.split(command)
@@ -99,11 +120,13 @@ class Session:
     run: Run = in_this_process
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     printed: str | None = None
+    metadata: Path | None = None
 
     def ran(self, block: Block) -> str:
         """The text of the block with what it prints; raises `BlockError` where that is of another kind than the document says."""
         printed, self.printed = self.printed, None
         if block.title:
+            Path(block.title).parent.mkdir(parents=True, exist_ok=True)
             Path(block.title).write_text(block.text, encoding="utf-8")
         elif block.language == "python":
             output = io.StringIO()
@@ -116,7 +139,11 @@ class Session:
             if printed is None:
                 raise BlockError("a block of text follows a block of Python, whose output it shows")
             return "".join(line + "\n" for line in shown(printed, block.text.splitlines()))
-        elif block.language != "sh":
+        elif block.language == "sh":
+            for folder in _INSTALLED.findall(block.text):
+                if self.metadata is not None and Path(folder, "pyproject.toml").is_file():
+                    install_editable(Path(folder), self.metadata)
+        elif block.language != "yaml":
             raise BlockError(f"a block of {block.language} is not run; give it a title if it is a file")
         return block.text
 
@@ -145,9 +172,10 @@ def executed(document: str, session: Session | None = None) -> str:
     """The document with what its blocks print, run in the current folder."""
     session = session or Session()
     parts, end = [], 0
-    for block in blocks(document):
-        parts += [document[end : block.start], session.ran(block)]
-        end = block.start + len(block.text)
+    with installations() as session.metadata:
+        for block in blocks(document):
+            parts += [document[end : block.start], session.ran(block)]
+            end = block.start + len(block.text)
     return "".join([*parts, document[end:]])
 
 
@@ -156,6 +184,12 @@ def write_outputs(names: tuple[str, ...] = DOCUMENTS) -> None:
     for name in names:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")
+        if lacking(text):
+            print(
+                f"{name} is left as it is: without {', '.join(lacking(text))} it cannot be run",
+                file=sys.stderr,
+            )
+            continue
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             os.environ.setdefault("NO_COLOR", "1")
-            path.write_text(executed(text), encoding="utf-8")
+            write_atomically(path, executed(text))

@@ -14,6 +14,7 @@ TABLES = {
     "sampling": "Sampled rates",
     "exchange": "Replica exchange",
     "partition": "Adaptive weights",
+    "adapter": "Samplers of other libraries",
 }
 """The headings of the tables of a configuration; a table that is not here is headed by its name."""
 

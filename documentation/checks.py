@@ -8,7 +8,7 @@ from collections import Counter
 from documentation.markdown import page, plain, table
 from documentation.places import ROOT
 from sgverify.checks import CHECKS
-from sgverify.checks.registry import Check
+from sgverify.checks.check import Check
 from sgverify.claims import claims
 from sgverify.evidence import METHODS
 from sgverify.evidence.kill_matrix import KillMatrix, decode_kill_matrix

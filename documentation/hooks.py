@@ -16,7 +16,17 @@ from mkdocs.structure.pages import Page
 
 from documentation.notebooks import notebook_page
 from documentation.pages import PAGES
-from documentation.places import NOTEBOOK, README, ROOT, in_repository, place_of, rewritten, targets
+from documentation.places import (
+    DOCS,
+    NOTEBOOK,
+    README,
+    ROOT,
+    in_repository,
+    named,
+    place_of,
+    rewritten,
+    targets,
+)
 
 LOG = logging.getLogger("mkdocs.hooks")
 REQUEST = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"' >]+)""")
@@ -48,7 +58,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Links lead to the places of the site; a search finds the documents, and not every row of the reports."""
     if page.file.src_uri.startswith(MEASURED):
         page.meta["search"] = {"exclude": True}
-    return rewritten(markdown, in_repository(page.file.src_uri))
+    path = in_repository(page.file.src_uri)
+    return rewritten(named(markdown, PAGES) if path.startswith(DOCS) else markdown, path)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

@@ -47,6 +47,7 @@ MODULES = {
     "sgverify.evidence": "Evidence",
     "sgverify.testing": "In a test suite",
     "sgverify.strategies": "Hypothesis strategies",
+    "sgverify.extending": "What extensions are written with",
 }
 """The modules whose public names are documented."""
 

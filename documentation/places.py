@@ -1,12 +1,14 @@
 """Where does a file of the repository stand on the site, and what do the links of a document become there?
 
 The README is the first page and the files of `docs/` stand at the top; every other file keeps its path, a notebook as a page.
+Generated pages are no files of the repository: a document names one in brackets, `[limits]`, which a code host shows as they stand.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,6 +18,7 @@ NOTEBOOK = ".ipynb"
 
 _SCHEME = re.compile(r"[a-z]+:")
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
+_NAMED = re.compile(r"\[([a-z]+)\](?![\[(:])")
 _FENCE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
@@ -56,6 +59,19 @@ def rewritten(text: str, path: str) -> str:
 
     parts = _FENCE.split(text)
     parts[::2] = [_LINK.sub(link, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def named(text: str, generated: Iterable[str]) -> str:
+    """The document with links where it names generated pages in brackets; `generated` are their places."""
+    places = {posixpath.basename(place).removesuffix(".md"): place for place in generated}
+
+    def link(match: re.Match[str]) -> str:
+        place = places.get(match[1])
+        return match[0] if place is None else f"[{match[1]}]({place})"
+
+    parts = _FENCE.split(text)
+    parts[::2] = [_NAMED.sub(link, part) for part in parts[::2]]
     return "".join(parts)
 
 

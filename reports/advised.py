@@ -29,6 +29,7 @@ from sgverify.advice.size.laws import ClosureLaws, StationaryMoments
 from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.evidence import json_text
+from sgverify.evidence.storage import write_atomically
 from sgverify.samplers.importance import draw_weighted
 
 ADVISED, COARSE = 0.05, 0.15
@@ -251,7 +252,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 def render(folder: Path) -> None:
     """Write FOLDER/posteriors/advised.md from the rows beside it."""
     stored = json.loads((folder / "posteriors" / "advised.json").read_text())
-    (folder / "posteriors" / "advised.md").write_text(table(stored), encoding="utf-8")
+    write_atomically(folder / "posteriors" / "advised.md", table(stored))
 
 
 def main(arguments: Sequence[str], effort: str = "default") -> None:
@@ -274,8 +275,8 @@ def main(arguments: Sequence[str], effort: str = "default") -> None:
             new.append(row_of(name, error, plan, posterior, true, effort))
             print({key: value for key, value in new[-1].items() if not isinstance(value, list)}, flush=True)
         rows = sorted([row for row in rows if row["posterior"] != name] + new, key=_place)
-        stored.write_text(json_text(rows))
-        (FOLDER / "advised.md").write_text(table(rows))
+        write_atomically(stored, json_text(rows))
+        write_atomically(FOLDER / "advised.md", table(rows))
 
 
 def _settings(plan: Plan) -> tuple[Any, ...]:

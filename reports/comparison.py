@@ -27,6 +27,8 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from sgverify.evidence.storage import write_atomically
+
 SECONDS = 240
 """Processor time of one question; one that takes longer is recorded as unanswered, on both sides alike."""
 
@@ -136,7 +138,7 @@ def record(folder: Path, only: str, workers: int) -> None:
                 answer = done.result()
             except Exception as error:  # the process died: recorded, and seen by the comparison
                 answer = {"exit": repr(error), "evidence": []}
-            _file(folder, name).write_text(json.dumps(answer, indent=1, sort_keys=True))
+            write_atomically(_file(folder, name), json.dumps(answer, indent=1, sort_keys=True))
             print(f"{number}/{len(asked)} {name}: {answer.get('processor_seconds')} s", flush=True)
 
 

@@ -35,6 +35,7 @@ from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError, UserError
 from sgverify.evidence import Evidence
+from sgverify.evidence.storage import write_atomically
 from sgverify.exact.readings.formula import formula
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
@@ -194,7 +195,7 @@ def make(folder: Path) -> None:
         found.append(row)
     (folder / "diagnoses").mkdir(exist_ok=True)
     text = json.dumps([asdict(row) for row in found], indent=1)
-    (folder / "diagnoses" / "diagnoses.json").write_text(text + "\n", encoding="utf-8")
+    write_atomically(folder / "diagnoses" / "diagnoses.json", text + "\n")
     render(folder)
 
 
@@ -202,7 +203,7 @@ def render(folder: Path) -> None:
     """Write FOLDER/diagnoses/diagnoses.md from the table beside it."""
     stored = json.loads((folder / "diagnoses" / "diagnoses.json").read_text(encoding="utf-8"))
     found = [Row(**row) for row in stored]
-    (folder / "diagnoses" / "diagnoses.md").write_text(page(found), encoding="utf-8")
+    write_atomically(folder / "diagnoses" / "diagnoses.md", page(found))
 
 
 def page(found: Sequence[Row]) -> str:
@@ -236,7 +237,7 @@ def record_first_sight(folder: Path) -> None:
     """Write FOLDER/diagnoses/first_sight.json, the diagnoses of the families that were never diagnosed before."""
     found = [row for family in UNSEEN for row in written(LAST, family)]
     text = json.dumps([asdict(row) for row in found], indent=1)
-    (folder / "diagnoses" / "first_sight.json").write_text(text + "\n", encoding="utf-8")
+    write_atomically(folder / "diagnoses" / "first_sight.json", text + "\n")
 
 
 def _first_sight() -> str:

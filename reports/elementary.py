@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.evidence.storage import write_atomically
 from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.elementary import called, with_functions
 from sgverify.samplers.reading.elementary import ELEMENTARY
@@ -79,7 +80,7 @@ def make(folder: Path) -> None:
     place = folder / "elementary"
     place.mkdir(exist_ok=True)
     text = ",\n".join(json.dumps(asdict(row)) for row in rows)
-    (place / "float32.json").write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    write_atomically(place / "float32.json", f"[\n{text}\n]\n")
     render(folder)
 
 
@@ -97,7 +98,7 @@ def render(folder: Path) -> None:
         "| :-- | --: | --: |",
         *(f"| {row.function} | {row.error:.4f} | {row.place!r} |" for row in stored(folder)),
     ]
-    (place / "float32.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_atomically(place / "float32.md", "\n".join(lines) + "\n")
 
 
 def stored(folder: Path) -> list[Row]:

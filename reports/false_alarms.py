@@ -18,7 +18,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from sgverify.selftest.false_alarms import SETTINGS, judged
+from sgverify.campaigns.batches import Lost
+from sgverify.campaigns.engines import LocalProcesses
+from sgverify.campaigns.tasks import Task, answered
+from sgverify.evidence.storage import write_atomically
+from sgverify.selftest.false_alarms import SETTINGS, complete, judged
+from sgverify.store import Store
 
 FOLDER = Path(__file__).parent / "power"
 
@@ -37,13 +42,17 @@ def write_piece(
     counts: Counter[str] = Counter(known.get("counts", {}))
     of: Counter[str] = Counter(known.get("of", {}))
     alarms = list(known.get("alarms", []))
-    number, began = first + known["cases"], time.process_time()
+    number, began, seconds = first + known["cases"], time.process_time(), known["seconds"]
+    store, here = Store.open(), LocalProcesses(1)
 
     def keep() -> None:
-        _write(path, number - first, known["seconds"] + time.process_time() - began, counts, of, alarms)
+        _write(path, number - first, seconds, counts, of, alarms)
 
     while number < end and time.process_time() - began < 60 * minutes:
-        found = judged(kind, number)
+        ((_, found),) = answered([_task(kind, number)], here, store, fresh=again)
+        if isinstance(found, Lost):
+            raise SystemExit(f"case {number}: {found.reason}")
+        seconds += found["seconds"]
         counts.update(found["counts"])
         of.update(found["of"])
         alarms += found["alarms"]
@@ -51,12 +60,24 @@ def write_piece(
         if number % 5 == 0:
             keep()
     keep()
-    (folder / "false_alarms.md").write_text(page(folder), encoding="utf-8")
+    write_atomically(folder / "false_alarms.md", page(folder))
+
+
+def _task(kind: str, number: int) -> Task:
+    """The task that judges one case, which is drawn by its number."""
+    return Task(
+        kind="false-alarms",
+        question={"kind": kind, "case": number},
+        title=f"{kind} {number}",
+        function=judged,
+        arguments=(kind, number),
+        kept=complete,
+    )
 
 
 def render(folder: Path) -> None:
     """Write FOLDER/power/false_alarms.md from the pieces beside it."""
-    (folder / "power" / "false_alarms.md").write_text(page(folder / "power"), encoding="utf-8")
+    write_atomically(folder / "power" / "false_alarms.md", page(folder / "power"))
 
 
 def main() -> None:
@@ -76,7 +97,7 @@ def _write(
 ) -> None:
     tree = {"cases": number, "seconds": round(seconds, 1), "counts": counts, "of": of, "alarms": alarms}
     path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(tree, indent=1, sort_keys=True) + "\n")
+    write_atomically(path, json.dumps(tree, indent=1, sort_keys=True) + "\n")
 
 
 def page(folder: Path) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
+from sgverify.evidence.storage import write_atomically
 from sgverify.gradients import ESTIMATORS
 from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
 from sgverify.schemes import find_scheme
@@ -47,7 +48,7 @@ def make(folder: Path) -> None:
     place = folder / "kernels"
     place.mkdir(exist_ok=True)
     text = ",\n".join(json.dumps(asdict(row)) for row in rows)
-    (place / "kernels.json").write_text(f"[\n{text}\n]\n", encoding="utf-8")
+    write_atomically(place / "kernels.json", f"[\n{text}\n]\n")
     render(folder)
 
 
@@ -55,7 +56,7 @@ def render(folder: Path) -> None:
     """Write the page from the stored table."""
     place = folder / "kernels"
     rows = [Row(**row) for row in json.loads((place / "kernels.json").read_text(encoding="utf-8"))]
-    (place / "kernels.md").write_text(page(rows), encoding="utf-8")
+    write_atomically(place / "kernels.md", page(rows))
 
 
 def cases() -> Iterator[tuple[str, str, str, str]]:

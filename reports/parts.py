@@ -11,10 +11,15 @@ from pathlib import Path
 
 from reports import (
     advised,
+    browser,
+    campaigns,
     diagnoses,
     elementary,
     false_alarms,
+    fuzz,
+    kept_answers,
     kernels,
+    killed_runs,
     picture,
     pools,
     posteriors,
@@ -22,8 +27,12 @@ from reports import (
     slow_tests,
     suites,
     transcripts,
+    versions,
 )
 from reports.gallery import making as gallery
+from reports.identification import making as identification
+from reports.in_the_wild import making as in_the_wild
+from sgverify.evidence.storage import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 HERE = Path("reports")
@@ -91,9 +100,7 @@ def _render_kill_matrix(folder: Path) -> None:
     from sgverify.report.kill_matrix import render_kill_matrix
 
     stored = json.loads((folder / "power" / "kill_matrix.json").read_text(encoding="utf-8"))
-    (folder / "power" / "kill_matrix.md").write_text(
-        render_kill_matrix(decode_kill_matrix(stored)), encoding="utf-8"
-    )
+    write_atomically(folder / "power" / "kill_matrix.md", render_kill_matrix(decode_kill_matrix(stored)))
 
 
 def _make_experiments(suite: str, choice: Choice) -> None:
@@ -106,6 +113,26 @@ def _make_page(suite: str, choice: Choice) -> None:
 
 def _make_picture(choice: Choice) -> None:
     picture.make(HERE)
+
+
+def _make_campaigns(choice: Choice) -> None:
+    campaigns.make()
+
+
+def _make_browser(choice: Choice) -> None:
+    browser.make(HERE)
+
+
+def _make_versions(choice: Choice) -> None:
+    versions.make(HERE)
+
+
+def _make_fuzz(choice: Choice) -> None:
+    fuzz.make(HERE)
+
+
+def _make_identification(choice: Choice) -> None:
+    identification.make(HERE)
 
 
 def _make_false_alarms(choice: Choice) -> None:
@@ -156,6 +183,10 @@ def _make_elementary(choice: Choice) -> None:
 
 def _make_gallery(choice: Choice) -> None:
     gallery.make(HERE)
+
+
+def _make_in_the_wild(choice: Choice) -> None:
+    in_the_wild.make(HERE)
 
 
 def _make_diagnoses(choice: Choice) -> None:
@@ -214,6 +245,38 @@ _PARTS = (
         picture.render,
     ),
     Part(
+        "campaigns",
+        ("campaigns/campaigns.json", "campaigns/campaigns.md"),
+        "tasks on processes and on a Dask cluster, kills, questions of campaigns",
+        15,
+        _make_campaigns,
+        campaigns.render,
+    ),
+    Part(
+        "browser",
+        ("browser/browser.json", "browser/browser.md"),
+        "pages of the papers and of a right and a wrong scheme, in headless Chromium with axe-core",
+        4,
+        _make_browser,
+        browser.render,
+    ),
+    Part(
+        "versions",
+        ("versions/versions.json", "versions/versions.md"),
+        "a selection of the tests with the lowest and the newest versions, and the distributions as installed (by pip and tox)",
+        20,
+        _make_versions,
+        versions.render,
+    ),
+    Part(
+        "fuzz",
+        ("fuzz/fuzz.json",),
+        "`python -m tests.fuzz`: broken, extreme and hostile inputs of every command, key and file format",
+        8,
+        _make_fuzz,
+        _nothing,
+    ),
+    Part(
         "gallery",
         tuple(f"gallery/{name}" for name in gallery.FILES),
         "schemes of the catalogue on a Gaussian posterior and on a double well, exactly; and the ideas of the theory",
@@ -254,6 +317,14 @@ _PARTS = (
         diagnoses.render,
     ),
     Part(
+        "identification",
+        ("identification/recovery.json", "identification/recovery.md"),
+        "`sgverify identify` of catalogue schemes in random conventions, and with one factor off by 1 %",
+        15,
+        _make_identification,
+        identification.render,
+    ),
+    Part(
         "elementary",
         ("elementary/float32.json", "elementary/float32.md"),
         "elementary functions in float32 at all 2^32 arguments, beside those in float64",
@@ -268,6 +339,14 @@ _PARTS = (
         15,
         _make_kernels,
         kernels.render,
+    ),
+    Part(
+        "kept-answers",
+        ("store/kills.json", "store/kills.md"),
+        "processes that keep answers in a store, and reports, killed at random moments",
+        2,
+        lambda choice: kept_answers.make(HERE),
+        kept_answers.render,
     ),
     Part(
         "transcripts",
@@ -289,12 +368,28 @@ _PARTS = (
         false_alarms.render,
     ),
     Part(
+        "killed-runs",
+        ("power/killed_runs.json", "power/killed_runs.md"),
+        "runs of `sgverify sample`, killed and resumed",
+        8,
+        lambda choice: killed_runs.main([]),
+        killed_runs.render,
+    ),
+    Part(
         "slow-tests",
         ("power/slow_tests.json", "power/slow_tests.md"),
         "`pytest -m power`: the tests that the default run leaves out",
         60,
         _make_slow_tests,
         slow_tests.render,
+    ),
+    Part(
+        "in-the-wild",
+        tuple(f"in-the-wild/{name}" for name in in_the_wild.FILES),
+        "samplers of the libraries of the extra `wild`, where these are installed; left out without",
+        12,
+        _make_in_the_wild,
+        in_the_wild.render,
     ),
     Part(
         "posteriors",
@@ -326,6 +421,9 @@ PARTS = {part.name: part for part in _PARTS}
 OF_DATA = ("posteriors", "references", "advised")
 """The parts that read data which the repository does not hold."""
 
+OF_LIBRARIES = ("in-the-wild", "versions")
+"""The parts that judge what is installed, or install it; made when they are named."""
+
 KEPT = ("transcripts/before.txt",)
 """The files that no part makes: what an earlier version printed."""
 
@@ -334,7 +432,8 @@ def make(names: list[str], choice: Choice) -> None:
     """Make the parts of these names, or all that can be made, in the order of `PARTS`."""
     os.chdir(ROOT)
     for name, part in PARTS.items():
-        if name in names or (not names and (name not in OF_DATA or choice.data is not None)):
+        able = name not in OF_LIBRARIES and (name not in OF_DATA or choice.data is not None)
+        if name in names or (not names and able):
             print(f"{name}: about {part.minutes:g} minutes of processor time", flush=True)
             part.make(choice)
 

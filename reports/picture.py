@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from reports.gallery.frame import log_log, slope
 from sgverify import rate
 from sgverify.evidence import Evidence, read_evidence
+from sgverify.evidence.storage import write_atomically
 from sgverify.report.drawing import COLOURS, STYLE
 from sgverify.report.svg import file_svg
 
@@ -32,7 +33,7 @@ def make(folder: Path) -> None:
     steps = sorted(p.step for p in found[SCHEMES[0], "full"].points if p.kind == "exact" and p.step)
     curves = [curve(found[scheme, kind], steps) for kind, _ in PANELS for scheme in SCHEMES]
     text = json.dumps({"claim": CLAIM, "steps": steps, "curves": curves}, indent=1) + "\n"
-    (folder / "picture.json").write_text(text, encoding="utf-8")
+    write_atomically(folder / "picture.json", text)
     render(folder)
 
 
@@ -68,7 +69,7 @@ def curve(item: Evidence, steps: list[float]) -> dict[str, Any]:
 def render(folder: Path) -> None:
     """Draw FOLDER/picture.svg from FOLDER/picture.json."""
     numbers = json.loads((folder / "picture.json").read_text(encoding="utf-8"))
-    (folder / "picture.svg").write_text(file_svg(draw(numbers), TITLE, described(numbers)), encoding="utf-8")
+    write_atomically(folder / "picture.svg", file_svg(draw(numbers), TITLE, described(numbers)))
 
 
 def described(numbers: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from sgverify.evidence.storage import write_atomically
 from sgverify.selftest.pools.entries import POOLS, entries
 from sgverify.selftest.pools.running import SECONDS, Judged, judge_apart, settings_of
 from sgverify.selftest.pools.table import faults, page, read, write
@@ -76,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _write_page(folder: Path, rows: Sequence[Judged]) -> None:
-    (folder / "pools.md").write_text(page(rows, str(__doc__).split("\n\n", 1)[1]), encoding="utf-8")
+    write_atomically(folder / "pools.md", page(rows, str(__doc__).split("\n\n", 1)[1]))
 
 
 if __name__ == "__main__":

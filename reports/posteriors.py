@@ -29,6 +29,7 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
 from sgverify.evidence import json_text
+from sgverify.evidence.storage import write_atomically
 from sgverify.targets.own.log_density import LogDensity
 
 FOLDER = Path(__file__).parent / "posteriors"
@@ -309,7 +310,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 def render(folder: Path) -> None:
     """Write FOLDER/posteriors/posteriors.md from the rows beside it."""
     stored = json.loads((folder / "posteriors" / "posteriors.json").read_text())
-    (folder / "posteriors" / "posteriors.md").write_text(table(stored), encoding="utf-8")
+    write_atomically(folder / "posteriors" / "posteriors.md", table(stored))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -323,8 +324,8 @@ def main(arguments: Sequence[str]) -> None:
         given = json.loads((Path(folder) / f"{name}.json").read_text())
         found = rows_of(name, POSTERIORS[name](given["data"]), given["reference"])
         rows = sorted([row for row in rows if row["posterior"] != name] + found, key=_place)
-        stored.write_text(json_text(rows))
-        (FOLDER / "posteriors.md").write_text(table(rows))
+        write_atomically(stored, json_text(rows))
+        write_atomically(FOLDER / "posteriors.md", table(rows))
 
 
 def _place(row: dict[str, Any]) -> int:

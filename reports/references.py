@@ -21,6 +21,7 @@ import torch
 import sgverify.errors
 from reports.posteriors import FOLDER, POSTERIORS, Posterior
 from sgverify.evidence import json_text
+from sgverify.evidence.storage import write_atomically
 from sgverify.samplers.importance import draw_weighted, precise_average
 
 DRAWS, WEIGHTED = 10_000, {"wells": 36_800}
@@ -111,7 +112,7 @@ def table(entries: list[dict[str, Any]]) -> str:
 def render(folder: Path) -> None:
     """Write FOLDER/posteriors/references.md from the entries beside it."""
     stored = json.loads((folder / "posteriors" / "references.json").read_text())
-    (folder / "posteriors" / "references.md").write_text(table(stored), encoding="utf-8")
+    write_atomically(folder / "posteriors" / "references.md", table(stored))
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -123,5 +124,5 @@ def main(arguments: Sequence[str]) -> None:
         given = json.loads((Path(folder) / f"{name}.json").read_text())
         entries.append(entry_of(name, build(given["data"]), given["reference"]))
         print(entries[-1], flush=True)
-    (FOLDER / "references.json").write_text(json_text(entries))
+    write_atomically(FOLDER / "references.json", json_text(entries))
     render(FOLDER.parent)

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from sgverify.evidence.storage import write_atomically
+
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path(__file__).parent / "power"
 
@@ -61,7 +63,7 @@ def exists(name: str) -> bool:
 def write(outcomes: Mapping[str, str]) -> None:
     """Store the outcomes by name, and the page."""
     text = json.dumps(dict(sorted(outcomes.items())), indent=0)
-    (FOLDER / "slow_tests.json").write_text(text + "\n", encoding="utf-8")
+    write_atomically(FOLDER / "slow_tests.json", text + "\n")
     render(FOLDER.parent)
 
 
@@ -89,7 +91,7 @@ def render(folder: Path) -> None:
     failed = [name for name, outcome in rows.items() if outcome == "failed"]
     if failed:
         lines += ["", "Failed:", "", *(f"- `{name}`" for name in failed)]
-    (folder / "power" / "slow_tests.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_atomically(folder / "power" / "slow_tests.md", "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

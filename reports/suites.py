@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sgverify.cli.workers import Lost, default_workers, run_apart
+from sgverify.cli.shared.answering import TaskAnswers, answers
+from sgverify.cli.shared.options import StoreChoice
+from sgverify.cli.shared.report_tasks import case_task, errata_task, evidence_of, study_task
 from sgverify.evidence import (
     Document,
     Erratum,
@@ -22,9 +24,8 @@ from sgverify.evidence import (
     read_studies,
     write_studies,
 )
-from sgverify.papers.errata import check_errata
 from sgverify.papers.paper import publication_of
-from sgverify.papers.studies import build_study, studies_of
+from sgverify.papers.studies import studies_of
 from sgverify.papers.suites import find_suite
 from sgverify.report import counted, counts, write_report
 
@@ -33,7 +34,9 @@ def write_experiments(suite: str, folder: Path, effort: str) -> None:
     """Build the studies of a suite one by one, and write FOLDER/SUITE/studies.json."""
     found = []
     for name in studies_of(suite):
-        study = build_study(name, effort)
+        done = answers([study_task(name, effort)], 1, StoreChoice(), name)
+        _stop_without(done, name)
+        study = done.found[0]
         print(f"{name}: {study.seconds:.0f} s", file=sys.stderr)
         found.append(replace(study, seconds=0.0))
     (folder / suite).mkdir(parents=True, exist_ok=True)
@@ -43,14 +46,11 @@ def write_experiments(suite: str, folder: Path, effort: str) -> None:
 def write_page(suite: str, folder: Path, effort: str, workers: int | None) -> None:
     """Judge every case of a suite and compute its errata, and write FOLDER/SUITE; the studies there are shown as they are."""
     started = time.perf_counter()
-    jobs = [(case.run, ()) for case in find_suite(suite)(effort)]
-    done = dict(run_apart([*jobs, (check_errata, ((), suite))], workers or default_workers()))
-    lost = next((item for item in done.values() if isinstance(item, Lost)), None)
-    if lost is not None:
-        print(f"{suite}: {lost.reason}", file=sys.stderr)
-        raise SystemExit(lost.code)
-    evidence = tuple(replace(item, seconds=0.0) for number in range(len(jobs)) for item in done[number])
-    formulas = done[len(jobs)]
+    cases = [case_task(case) for case in find_suite(suite)(effort)]
+    done = answers([*cases, errata_task(suite)], workers, StoreChoice(), suite)
+    _stop_without(done, suite)
+    evidence = tuple(replace(item, seconds=0.0) for item in evidence_of(done.found, range(len(cases))))
+    formulas = done.found[len(cases)]
     page = _write(Document(evidence, made_by(suite)), folder / suite, formulas)
     tally = ", ".join(f"{number} {verdict}" for verdict, number in counts(evidence).items() if number)
     seconds = time.perf_counter() - started
@@ -71,6 +71,15 @@ def made_by(part: str) -> Provenance:
     return Provenance(
         version="", python="", torch="", platform="", command=f"python -m reports {part}", seconds=0.0
     )
+
+
+def _stop_without(done: TaskAnswers, what: str) -> None:
+    """End the process where a task failed, or where it was interrupted."""
+    if done.interrupted:
+        raise KeyboardInterrupt
+    for lost in done.lost.values():
+        print(f"{what}: {lost.reason}", file=sys.stderr)
+        raise SystemExit(lost.code)
 
 
 def _write(document: Document, folder: Path, formulas: Sequence[Erratum]) -> Path:

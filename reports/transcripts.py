@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import sgverify
+from sgverify.evidence.storage import write_atomically
 
 FILE = "mine.py"
 SOURCE = """\
@@ -35,7 +36,7 @@ WIDTHS = (80, 100)
 def make(folder: Path) -> None:
     """Judge the schemes and write the document into a folder of reports."""
     path = folder / "transcripts" / "transcripts.md"
-    path.write_text(document(), encoding="utf-8")
+    write_atomically(path, document())
 
 
 def document() -> str:

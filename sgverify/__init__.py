@@ -1,12 +1,15 @@
 """sgverify: does a stochastic-gradient MCMC integrator do what the theory promises, and how sure are we?
 
 Parts that need neither torch nor sympy: `schemes` (what an integrator is), `targets` (posteriors), `gradients` (estimators),
-`configuration`, `evidence` (what a check returns), `claims` (what is claimed), `errors`, `values`, `exports`, `user_code`
-(guards around it). Readings of a scheme:
-`exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
+`configuration`, `evidence` (what a check returns), `claims` (what is claimed), `store` (answers that are kept on
+disk), `errors`, `values`, `exports`, `user_code` (guards around it), `code_files`
+(where it is), `named_code` (when it runs), `named_files` (which files are read), `plugins` (what other distributions add).
+Readings of a scheme: `exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
 configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `selftest` (how far to
-trust the tool), `testing` (what third parties test with), `advice` (why a scheme fails, what to do
-next), `verdict` (the whole answer about a scheme). What people touch: `cli`, `draws`, `pytest_plugin`.
+trust the tool), `testing` (what third parties test with), `adapters` (samplers of other libraries as steps), `wild` (those
+that are released, judged as installed), `advice` (why a scheme fails, what to do next), `verdict` (the whole answer about a
+scheme), `campaigns` (many questions on many processes), `skeletons` (distributions to start from), `extending` (the names
+that extensions are written with). What people touch: `cli`, `draws`, `pytest_plugin`.
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
+    from sgverify.advice.identification import identify
     from sgverify.advice.plans import advise
     from sgverify.draws import sample
     from sgverify.exact.splittings.bch import bch
     from sgverify.exact.splittings.order_conditions import order_conditions
+    from sgverify.named_code import run_code
+    from sgverify.samplers.own.model_target import model_target
     from sgverify.samplers.own.module_target import module_target
     from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, find_scheme, scheme, sqrt, torch_step
+    from sgverify.schemes.adapting import adapt
     from sgverify.schemes.composites import AdaptivelyWeighted, ReplicaExchange
     from sgverify.targets.own.log_density import log_density
     from sgverify.verdict import Results, rate, verify
@@ -34,6 +41,7 @@ __all__ = [
     "ReplicaExchange",
     "Results",
     "__version__",
+    "adapt",
     "advise",
     "bch",
     "dot",
@@ -41,10 +49,13 @@ __all__ = [
     "exp",
     "expm1",
     "find_scheme",
+    "identify",
     "log_density",
+    "model_target",
     "module_target",
     "order_conditions",
     "rate",
+    "run_code",
     "sample",
     "scheme",
     "sqrt",
@@ -55,10 +66,13 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "sgverify.advice.identification": ("identify",),
         "sgverify.advice.plans": ("advise",),
         "sgverify.draws": ("sample",),
         "sgverify.exact.splittings.bch": ("bch",),
         "sgverify.exact.splittings.order_conditions": ("order_conditions",),
+        "sgverify.named_code": ("run_code",),
+        "sgverify.samplers.own.model_target": ("model_target",),
         "sgverify.samplers.own.module_target": ("module_target",),
         "sgverify.schemes": (
             "Alphabet",
@@ -71,6 +85,7 @@ __getattr__, __dir__ = lazily(
             "sqrt",
             "torch_step",
         ),
+        "sgverify.schemes.adapting": ("adapt",),
         "sgverify.schemes.composites": ("AdaptivelyWeighted", "ReplicaExchange"),
         "sgverify.targets.own.log_density": ("log_density",),
         "sgverify.verdict": ("Results", "rate", "verify"),

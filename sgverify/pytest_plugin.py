@@ -12,7 +12,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import chdir, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--sgverify-regressions", metavar="FILE|off", help=text)
     parser.addini("sgverify_regressions", help=f"{text}; from the root folder")
     group.addoption(
+        "--sgverify-run-code",
+        action="store_true",
+        help="run code that rows of regression files name, such as a target in a Python file that no test has loaded",
+    )
+    group.addoption(
         "--sgverify-counterexamples",
         metavar="DIR",
         help="where evidence and plots of failing properties go (default: sgverify-counterexamples)",
@@ -97,18 +102,27 @@ def pytest_configure(config: pytest.Config) -> None:
         with _usage("--sgverify-baseline"):
             config.stash[KNOWN] = BaselineFile.read(baseline)
     config.pluginmanager.register(_Run(config), "sgverify-run")
+    if config.getoption("--sgverify-run-code"):
+        from sgverify.named_code import run_code
+
+        asked = ExitStack()
+        asked.enter_context(run_code())
+        config.add_cleanup(asked.close)
 
 
 def _check_places(config: pytest.Config) -> None:
     """Raise `pytest.UsageError`, before the tests run, for a file or folder that cannot be written."""
+    from sgverify.named_files import check_new
+
     for option in ("--sgverify-json", "--sgverify-write-baseline"):
         path = config.getoption(option)
         if path:
-            folder = Path(path).resolve().parent
-            if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(path).is_dir():
+            try:
+                check_new(path)
+            except OSError as error:
                 raise pytest.UsageError(
-                    f"{option}={path}: cannot be written; expected a file in a folder that exists"
-                )
+                    f"{option}={path}: cannot be written ({error.strerror}); expected a file in a folder that exists"
+                ) from None
     written, report = config.getoption("--sgverify-write-baseline"), config.getoption("--sgverify-report")
     if written and Path(written).exists():
         from sgverify.evidence.baseline import BaselineFile

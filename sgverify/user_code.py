@@ -1,15 +1,28 @@
-"""Guards around code of a user's file: it may neither print on the command's stdout nor end the process unseen."""
+"""Guards around code of a user's file.
+
+It may neither print on the command's stdout nor end the process unseen, and what it sets for the whole process while its file is
+loaded (`undisturbed`) does not change what is answered. What it imports from its own folder is of that folder (`beside`), whatever
+this process has loaded before.
+"""
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import decimal
 import importlib
 import os
+import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
+
+from sgverify.code_files import is_own
 
 ENDINGS = ("_exit", "abort", "execv", "execve")
 """Functions of `os` that end the interpreter, or put another program in its place, past every handler and `finally`."""
@@ -23,10 +36,173 @@ class InterpreterEndedError(SystemExit):
 def own_code() -> Iterator[None]:
     """Context in which prints to stdout go to stderr, and calls that would end the interpreter raise.
 
-    `sys.exit` raises `SystemExit` by itself. A process that was forked within is its own master.
+    So does what C code and other programs write on the file descriptor of stdout. `sys.exit` raises `SystemExit` by itself. A
+    process that was forked within is its own master.
     """
-    with contextlib.redirect_stdout(_stderr()), unending():
+    with _descriptor_aside(), contextlib.redirect_stdout(_stderr()), unending():
         yield
+
+
+@contextlib.contextmanager
+def beside(folder: str) -> Iterator[None]:
+    """Context for loading a file of a folder, in which its imports are searched first.
+
+    A module that was imported beside a file of another folder is not taken for one of the same name here, nor for one that is
+    missing here; one that was edited since is imported anew, with all others that were. No .pyc is written: after an edit that
+    leaves second and size as they were, Python would take it for the text.
+    """
+    if any(not _is_found(name, state, folder) for name, state in _BESIDE.items()):
+        for name, (file, *_) in _BESIDE.items():
+            if getattr(sys.modules.get(name), "__file__", None) == file:
+                del sys.modules[name]
+        _BESIDE.clear()
+    aside = _others_of_the_names_in(folder)
+    for name in aside:
+        del sys.modules[name]
+    before, writes_none = set(sys.modules), sys.dont_write_bytecode
+    importlib.invalidate_caches()
+    sys.path.insert(0, folder)
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = writes_none
+        with contextlib.suppress(ValueError):
+            sys.path.remove(folder)
+        for name in set(sys.modules) - before - set(aside):
+            source = getattr(sys.modules[name], "__file__", None)
+            if source and not name.startswith(LOADED) and Path(source).is_relative_to(folder):
+                _BESIDE[name] = _state(source)
+        # What the rest of the process imported under these names stays its own.
+        sys.modules.update(aside)
+
+
+LOADED = "sgverify_user_"
+"""What the names of modules begin with that are loaded from a file by its path."""
+
+_BESIDE: dict[str, tuple[str, int, int]] = {}
+"""The modules that were imported from the folder of a user's file, each with its file's path, size and time of change."""
+
+
+def _state(file: str) -> tuple[str, int, int]:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return file, -1, -1
+    return file, found.st_size, found.st_mtime_ns
+
+
+def _is_found(name: str, state: tuple[str, int, int], folder: str) -> bool:
+    """Would a file in the folder import just this module under its name?"""
+    if _state(state[0]) != state:
+        return False
+    top = name.partition(".")[0]
+    spec = PathFinder.find_spec(top, [folder, *sys.path])
+    loaded = getattr(sys.modules.get(top), "__file__", None)
+    return spec is not None and (loaded is None or spec.origin == loaded)
+
+
+def _others_of_the_names_in(folder: str) -> dict[str, ModuleType]:
+    """The modules of the user's that this process imported from elsewhere under names that the folder has."""
+    try:
+        names = {name.partition(".")[0] for name in os.listdir(folder)}
+    except OSError:
+        return {}
+    others = set()
+    for name in names & sys.modules.keys() - {"__main__", "conftest"}:
+        file = getattr(sys.modules[name], "__file__", None)
+        spec = PathFinder.find_spec(name, [folder]) if file and is_own(Path(file)) else None
+        if spec is not None and spec.origin and os.path.realpath(spec.origin) != os.path.realpath(file or ""):
+            others.add(name)
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in others}
+
+
+SLOW = 30.0
+"""After so many seconds a file that is still being loaded is named on stderr."""
+
+
+@contextlib.contextmanager
+def undisturbed(file: str) -> Iterator[None]:
+    """Context for loading a user's file, after which the settings that everything in this process reads are what they were.
+
+    These are the working folder, entries of `sys.path` that it takes away, builtins, filters of warnings, the contexts of decimal
+    and numpy, the recursion limit, stderr, and the handler of Ctrl-C. What torch is set to stays: the code may rely on it.
+    """
+    path, names, limit, stderr = list(sys.path), dict(vars(builtins)), sys.getrecursionlimit(), sys.stderr
+    # A folder that was deleted is none to go back to.
+    folder = os.getcwd() if os.path.isdir(os.curdir) else None
+    numpy = sys.modules.get("numpy")
+    errors = numpy.geterr() if numpy is not None else {}
+    on_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if on_main else None
+    slow = threading.Timer(SLOW, _tell_slow, (file, stderr))
+    slow.daemon = True
+    slow.start()
+    try:
+        with warnings.catch_warnings(), decimal.localcontext():
+            yield
+    finally:
+        vars(builtins).update(names)
+        slow.cancel()
+        if folder is not None:
+            os.chdir(folder)
+        if not set(path) <= set(sys.path):
+            sys.path[:] = path
+        sys.setrecursionlimit(limit)
+        sys.stderr = stderr
+        if numpy is not None:
+            numpy.seterr(**errors)
+        if handler is not None:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _tell_slow(file: str, stderr: Any) -> None:
+    if stderr is not None:
+        print(f"{file}: its code has run for {SLOW:g} s; Ctrl-C stops it", file=stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _descriptor_aside() -> Iterator[None]:
+    """Context in which file descriptor 1 is that of stderr; re-entrant, from any thread."""
+    with _LOCK:
+        _ASIDE.append(_swap() if not _ASIDE else None)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            kept = _ASIDE.pop()
+            if not _ASIDE:
+                _swap_back(kept)
+
+
+def _swap() -> int | None:
+    """The former file descriptor 1, which is replaced by that of stderr; None where there is none of both."""
+    _flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        return None
+    try:
+        os.dup2(2, 1)
+    except OSError:
+        os.close(kept)
+        return None
+    return kept
+
+
+def _swap_back(kept: int | None) -> None:
+    if kept is not None:
+        _flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _flush() -> None:
+    # What stands in a buffer belongs to the descriptor as it is now.
+    for stream in {id(stream): stream for stream in (sys.stdout, sys.__stdout__)}.values():
+        with contextlib.suppress(OSError, ValueError):
+            if stream is not None:
+                stream.flush()
 
 
 @contextlib.contextmanager
@@ -46,6 +222,8 @@ def unending() -> Iterator[None]:
 
 
 _LOCK = threading.RLock()
+_ASIDE: list[int | None] = []
+"""One entry for each context that is entered; the first holds the former descriptor."""
 _DEPTH = [0]
 _KEPT: list[tuple[ModuleType, str, Callable[..., Any]]] = []
 

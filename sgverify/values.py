@@ -9,10 +9,17 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 MOST_STEPS = 10**12
 
+MOST_CHAINS = 10**7
+
+SMALLEST, LARGEST = 1e-100, 1e100
+"""The sizes of numbers of a configuration other than 0: squares and sums of these are still numbers of float64."""
+
 
 def _finite(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError("a finite number, not NaN or infinity")
+    if value and not SMALLEST <= abs(value) <= LARGEST:
+        raise ValueError(f"0 or a size from {SMALLEST:g} to {LARGEST:g}, so that float64 can follow")
     return value
 
 

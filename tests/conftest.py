@@ -17,11 +17,19 @@ os.environ["SGVERIFY_WORKERS"] = "1"
 # Kernels of an earlier run would hide what is compiled, and tests leave nothing in the user's folders.
 os.environ["SGVERIFY_CACHE"] = "off"
 
+# Answers of an earlier run would hide what the code computes now; what a developer keeps on purpose goes by `tests.kept`.
+_KEPT = os.environ.get("SGVERIFY_STORE", "off")
+os.environ["SGVERIFY_STORE"] = "off"
+
 import pytest  # noqa: E402
 from hypothesis import Phase, settings  # noqa: E402
 
 from sgverify.testing.profiles import VARIABLE, register_profiles  # noqa: E402
+from tests import kept  # noqa: E402
 from tests.remembered import remember_schemes  # noqa: E402
+
+if _KEPT != "off":
+    kept.PLACE.append(os.path.abspath(_KEPT))
 
 register_profiles()
 if not os.environ.get(VARIABLE):

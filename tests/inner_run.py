@@ -17,6 +17,8 @@ def run_inside(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str
     """
     # zarr has a plugin too, which makes marks that the outer run has not declared.
     plain = (f"--rootdir={folder}", "--color=no", "-p", "no:cacheprovider", "-p", "no:zarr")
+    # Among the folders of outer runs, an inner run would take a place and remove those of runs before.
+    own = f"--basetemp={folder.with_name(folder.name + '-inner')}"
     path = list(sys.path)
     capsys.readouterr()
     started = time.perf_counter()
@@ -26,7 +28,7 @@ def run_inside(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str
         for variable in ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD"):
             patch.delenv(variable, raising=False)
         try:
-            code = pytest.main([*plain, *arguments])
+            code = pytest.main([*plain, own, *arguments])
         finally:
             sys.path[:] = path
             for name, module in list(sys.modules.items()):

@@ -22,8 +22,13 @@ DOCUMENTS = ("CONTRIBUTING.md", *blocks.DOCUMENTS)
 
 FOLDERS = "sgverify|tests|reports|docs|notebooks|benchmarks|[.]ci"
 PLACEHOLDER = re.compile(r"\b[A-Z][A-Z_]*\b")
-READERS_OWN = frozenset({"mine.py", "theirs.py", "banana.py", "file.py", "test_mine.py"})
-"""Files that a reader writes."""
+READERS_OWN = frozenset(
+    {
+        *("mine.py", "theirs.py", "banana.py", "file.py", "model.py", "test_mine.py"),
+        *("at_rest.py", "cards/my-rest/at-rest.toml", "cards/PREFIX/ID.toml", "errata/printed.toml"),
+    }
+)
+"""Files that a reader writes, or `sgverify new` for a reader."""
 
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 

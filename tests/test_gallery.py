@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reports.gallery import gaussian, ideas, making, tables, well
+from reports.gallery import gaussian, ideas, logistic, making, tables, well
 from reports.gallery.frame import drawn
-from reports.gallery.settings import DATA, GRADIENTS, MINIBATCH
+from reports.gallery.settings import DATA, DEPENDENT, DRAWN, GRADIENTS, LOGISTIC_GRADIENTS, MINIBATCH
 from sgverify.report.drawing import COLOURS, DARK_COLOURS, DARK_INK, INK
 from sgverify.report.svg import file_svg, pdf
 
@@ -63,6 +63,23 @@ def test_sgld_costs_what_its_closed_form_says(kind: str) -> None:
     assert row["step"] == pytest.approx(h[int(costs.argmin())], rel=2e-2)
 
 
+def test_rows_of_dependent_minibatches_are_what_the_code_gives() -> None:
+    for kind, gradient in DEPENDENT.items():
+        hold(gaussian.biased("sghmc-baoab", gradient), stored(STORED["dependent"][kind], "sghmc-baoab"))
+    # Snapshots take the noise away where each datum has the same Hessian, and nothing else.
+    for full, reduced in zip(STORED["gaussian"]["full"], STORED["dependent"]["svrg"], strict=True):
+        assert full.get("bias_constant") == reduced.get("bias_constant")
+
+
+def test_plans_on_the_logistic_posterior_are_what_the_code_gives() -> None:
+    found = STORED["logistic"]["full"]
+    (again,) = logistic.measured(LOGISTIC_GRADIENTS["full"], ("sgld-euler",))["plans"]
+    hold(again, stored(found["plans"], "sgld-euler"))
+    assert found["distrust"] is None and found["left_out"] == []
+    costs = [plan["gradients"] for plan in found["plans"]]
+    assert costs == sorted(costs) and {plan["scheme"] for plan in found["plans"]} == set(DRAWN)
+
+
 def test_the_diffusion_of_the_pictures_is_that_of_the_ornstein_uhlenbeck_process() -> None:
     subject = gaussian.gaussian("sgld-euler", GRADIENTS["full"])
     t, r = 0.004, 101.0
@@ -76,7 +93,7 @@ def test_page_and_tables_are_those_of_the_stored_numbers() -> None:
     assert tables.page(STORED, making.PICTURES) == (GALLERY / "schemes.md").read_text(encoding="utf-8")
     text = tables.latex(STORED)
     assert text == (GALLERY / "schemes.tex").read_text(encoding="utf-8")
-    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 3 and text.count("$") % 2 == 0
+    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 6 and text.count("$") % 2 == 0
 
 
 def test_a_picture_follows_the_reader_s_screen_and_is_drawn_alike_twice() -> None:

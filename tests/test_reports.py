@@ -84,7 +84,18 @@ def rendered(name: str, folder: Path) -> None:
             assert again.read_bytes() == path.read_bytes(), path
 
 
-QUICK = ("power", "diagnoses", "pools", "false-alarms", "posteriors", "advised")
+QUICK = (
+    "power",
+    "browser",
+    "diagnoses",
+    "pools",
+    "false-alarms",
+    "posteriors",
+    "advised",
+    "in-the-wild",
+    "identification",
+    "versions",
+)
 
 
 @pytest.mark.parametrize("name", QUICK)

@@ -12,6 +12,7 @@ from benchmarks.peers.cells import CELLS, COLD, COLD_QUICK, QUICK, Cell
 from benchmarks.peers.comparison import FIRST_CALLERS, FULL, QUICKLY, Comparison, Measured, first_call
 from benchmarks.peers.page import progress_line, tables
 from benchmarks.peers.problems import PROBLEMS
+from sgverify.evidence.storage import write_atomically
 
 Stored = dict[str, Any]
 """What was measured: `cells` by key, and `first_calls` by problem."""
@@ -63,4 +64,4 @@ def set_bars(stored: Stored) -> None:
     """Take the measured speeds over the reference's as what no cell may fall to half of."""
     now = {cell.key: judge(cell, measured).ratios.get(REFERENCE) for cell, measured in measured_cells(stored)}
     bars = {**last_measured(), **{key: round(ratio, 3) for key, ratio in now.items() if ratio is not None}}
-    LAST.write_text(json.dumps(bars, indent=2) + "\n", encoding="utf-8")
+    write_atomically(LAST, json.dumps(bars, indent=2) + "\n")

@@ -132,6 +132,24 @@ def local_order(scheme: str) -> dict[str, Any]:
     }
 
 
+def biased(scheme: str, gradient: Mapping[str, Any]) -> dict[str, Any]:
+    """The leading term of the bias alone: of minibatches that depend on one another no long-run variance is computed."""
+    average = Average(gaussian(scheme, gradient))
+    row: dict[str, Any] = {"scheme": scheme, "gradients_per_step": average.gradients}
+    try:
+        coefficients, limit = average.answers.expansion, average.limit
+    except (OutOfReachError, NotAffineError) as unknown:
+        return {**row, "why": str(unknown)}
+    order = next((k for k, value in enumerate(coefficients.values) if value), None)
+    return {
+        **row,
+        "bias_order": order,
+        "bias_constant": None if order is None else coefficients.values[order],
+        "orders_computed": len(coefficients.values) - 1,
+        "stability_limit": limit,
+    }
+
+
 def measured(scheme: str, gradient: Mapping[str, Any]) -> dict[str, Any]:
     """One row: a scheme with one gradient estimator; `why` alone where no exact law is known."""
     subject = gaussian(scheme, gradient)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reports.gallery import curves, pictures, tables
 from reports.gallery.frame import Picture, drawn
+from sgverify.evidence.storage import write_atomically
 from sgverify.report.svg import file_svg, pdf
 
 PICTURES: tuple[Picture, ...] = (*curves.PICTURES, *pictures.PICTURES)
@@ -23,7 +24,7 @@ def make(folder: Path) -> None:
     from reports.gallery.numbers import measured
 
     place = folder / "gallery" / "gallery.json"
-    place.write_text(json.dumps(measured(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    write_atomically(place, json.dumps(measured(), indent=1, allow_nan=False) + "\n")
     render(folder)
 
 
@@ -31,11 +32,11 @@ def render(folder: Path) -> None:
     """Write page, tables and pictures from FOLDER/gallery/gallery.json."""
     home = folder / "gallery"
     numbers = json.loads((home / "gallery.json").read_text(encoding="utf-8"))
-    (home / "schemes.md").write_text(tables.page(numbers, PICTURES), encoding="utf-8")
-    (home / "schemes.tex").write_text(tables.latex(numbers), encoding="utf-8")
+    write_atomically(home / "schemes.md", tables.page(numbers, PICTURES))
+    write_atomically(home / "schemes.tex", tables.latex(numbers))
     (home / "figures").mkdir(exist_ok=True)
     for picture in PICTURES:
         drawing = drawn(picture, numbers)
         told = file_svg(drawing, picture.title, picture.caption)
-        (home / "figures" / f"{picture.name}.svg").write_text(told, encoding="utf-8")
-        (home / "figures" / f"{picture.name}.pdf").write_bytes(pdf(drawing))
+        write_atomically(home / "figures" / f"{picture.name}.svg", told)
+        write_atomically(home / "figures" / f"{picture.name}.pdf", pdf(drawing))

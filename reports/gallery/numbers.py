@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.gallery import gaussian, ideas, stability, well
-from reports.gallery.settings import DATA, GRADIENTS, MINIBATCH, PHI, SCHEMES, TOLERANCE, WELL, damping
+from reports.gallery import gaussian, ideas, logistic, stability, well
+from reports.gallery.settings import (
+    DATA,
+    DEPENDENT,
+    GRADIENTS,
+    LOGISTIC,
+    LOGISTIC_ERROR,
+    LOGISTIC_GRADIENTS,
+    MINIBATCH,
+    PHI,
+    SCHEMES,
+    TOLERANCE,
+    WELL,
+    damping,
+)
 from reports.gallery.settings import gaussian as gaussian_subject
 from reports.gallery.settings import well as well_subject
 
@@ -26,6 +39,12 @@ def measured() -> dict[str, Any]:
             "friction": damping(),
             "batch": MINIBATCH["batch"],
             "budgets": list(gaussian.BUDGETS),
+            "dependent_batch": next(iter(DEPENDENT.values()))["batch"],
+            "logistic": {
+                **LOGISTIC,
+                "error": LOGISTIC_ERROR,
+                "batch": LOGISTIC_GRADIENTS["minibatch"]["batch"],
+            },
             "well": {**WELL, "friction": float(deep.configuration.friction)},
         },
         "local_order": {scheme: gaussian.local_order(scheme) for scheme in SCHEMES},
@@ -33,6 +52,11 @@ def measured() -> dict[str, Any]:
             kind: [gaussian.measured(scheme, gradient) for scheme in SCHEMES]
             for kind, gradient in GRADIENTS.items()
         },
+        "dependent": {
+            kind: [gaussian.biased(scheme, gradient) for scheme in SCHEMES]
+            for kind, gradient in DEPENDENT.items()
+        },
+        "logistic": {kind: logistic.measured(gradient) for kind, gradient in LOGISTIC_GRADIENTS.items()},
         "well": [well.measured(scheme) for scheme in SCHEMES],
         "stability": {
             "frictions": list(stability.FRICTIONS),

@@ -188,8 +188,8 @@ PICTURES = (
     Picture(
         "replica-swaps",
         "Why replicas swap",
-        "On a double well the cold replica stays where it is and a warm one crosses; a swap hands the place over. Exact averages "
-        "over both Gibbs laws, and the spectral gap of the warm diffusion.",
+        "The laws of two replicas on a double well; and by the temperature of the warm one the mean chance of a swap, exact over "
+        "both Gibbs laws, and the rate at which it crosses, the spectral gap of its diffusion.",
         replica_swaps,
     ),
     Picture(

@@ -23,6 +23,19 @@ FULL: Mapping[str, Any] = {"kind": "full"}
 MINIBATCH: Mapping[str, Any] = {"kind": "iid", "batch": 10}
 GRADIENTS: Mapping[str, Mapping[str, Any]] = {"full": FULL, "minibatch": MINIBATCH}
 
+DEPENDENT: Mapping[str, Mapping[str, Any]] = {
+    kind: {"kind": kind, "batch": 10} for kind in ("reshuffle", "svrg")
+}
+"""Minibatches of which one depends on those before: reshuffled data, and variance reduced by a snapshot."""
+
+LOGISTIC: Mapping[str, Any] = {"name": "logistic-regression", "size": 500, "dim": 3}
+LOGISTIC_GRADIENTS: Mapping[str, Mapping[str, Any]] = {
+    "full": FULL,
+    "minibatch": {"kind": "iid", "batch": 32},
+}
+LOGISTIC_ERROR = 0.05
+"""The error of each mean and standard deviation on the logistic posterior, in standard deviations of the target."""
+
 PHI = "theta**2"
 TOLERANCE = 0.01
 """The error of the average of phi, bias and standard error together, as a share of its true value."""

@@ -22,6 +22,10 @@ WELL_HEAD = (
     "largest h",
     "evaluations a unit of time",
 )
+DEPENDENT_HEAD = (
+    "scheme", "bias, reshuffled", "gradients a step", "bias, SVRG", "gradients a step", "bias, full gradients",
+)  # fmt: skip
+LOGISTIC_HEAD = ("scheme", "friction", "gradients a step", "best h", "bias", "steps", "gradients")
 
 
 def page(numbers: Numbers, pictures: Sequence[Picture]) -> str:
@@ -63,6 +67,7 @@ def page(numbers: Numbers, pictures: Sequence[Picture]) -> str:
             *_table(GAUSSIAN_HEAD, (_gaussian(row, numbers) for row in reached)),
             "",
         ]
+    lines += [*_of_dependent(numbers), *_of_logistic(numbers)]
     lines += [
         "## A double well",
         "",
@@ -93,6 +98,75 @@ def page(numbers: Numbers, pictures: Sequence[Picture]) -> str:
         ]
         lines += [f"[PDF](figures/{picture.name}.pdf)", ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _of_dependent(numbers: Numbers) -> list[str]:
+    """Minibatches that depend on those before, on the Gaussian posterior."""
+    rows = _dependent(numbers)
+    same = [row[0] for row in rows if row[3] == row[5]]
+    said = (
+        "SVRG leaves the bias of full gradients to every scheme: the Hessian of each datum is the same on this posterior, and its "
+        "estimates have no noise."
+        if len(same) == len(rows)
+        else f"With SVRG {', '.join(same) or 'no scheme'} has the bias of full gradients."
+    )
+    return [
+        f"### Minibatches of {numbers['settings']['dependent_batch']} that depend on those before",
+        "",
+        f"Reshuffled data, and variance reduced by a snapshot (SVRG). The bias is exact; a cost is not computed, as the long-run "
+        f"variance of noise that depends from step to step is not. {said}",
+        "",
+        *_table(DEPENDENT_HEAD, rows),
+        "",
+    ]
+
+
+def _dependent(numbers: Numbers) -> list[list[str]]:
+    full = {row["scheme"]: row for row in numbers["gaussian"]["full"]}
+    rows = zip(*numbers["dependent"].values(), strict=True)
+    return [
+        [
+            f"`{one['scheme']}`", _bias(one), f"{one['gradients_per_step']:g}", _bias(two), f"{two['gradients_per_step']:g}",
+            _bias(full[one["scheme"]]),
+        ]
+        for one, two in rows
+        if "why" not in one and "why" not in two and "why" not in full[one["scheme"]]
+    ]  # fmt: skip
+
+
+def _of_logistic(numbers: Numbers) -> list[str]:
+    """The logistic posterior, full gradients and minibatches."""
+    given = numbers["settings"]["logistic"]
+    lines = [
+        "## A logistic posterior",
+        "",
+        f"Bayesian logistic regression with {given['dim']} covariates and {given['size']} data, as `sgverify advise` plans it: "
+        f"each mean and standard deviation of θ within {100 * given['error']:g} % of a standard deviation, by a Gaussian "
+        "approximation at the mode. No chain is run. Frictions and steps are those of the cheapest plan of each scheme; *bias* is "
+        "the largest there.",
+        "",
+    ]
+    for kind, title in (
+        ("full", "Full gradients"),
+        ("minibatch", f"Minibatches of {given['batch']}, drawn with replacement"),
+    ):
+        found = numbers["logistic"][kind]
+        lines += [f"### {title}, logistic posterior", ""]
+        if found["distrust"]:
+            lines += [f"Not to be trusted: {found['distrust']}.", ""]
+        lines += [*_table(LOGISTIC_HEAD, _logistic(numbers, kind)), ""]
+    return lines
+
+
+def _logistic(numbers: Numbers, kind: str) -> list[list[str]]:
+    return [
+        [
+            f"`{plan['scheme']}`", NOTHING if plan["friction"] is None else f"{plan['friction']:g}",
+            f"{plan['gradients_per_step']:g}", _number(plan["step"]), f"{100 * plan['bias']:.2g} %", _number(plan["steps"]),
+            _number(plan["gradients"]),
+        ]
+        for plan in numbers["logistic"][kind]["plans"]
+    ]  # fmt: skip
 
 
 def _in_words(numbers: Numbers) -> list[str]:
@@ -194,6 +268,17 @@ def latex(numbers: Numbers) -> str:
             "",
         ]
     lines += [
+        "% A Gaussian posterior, minibatches that depend on those before.",
+        *_tabular(DEPENDENT_HEAD, _dependent(numbers)),
+        "",
+    ]
+    for kind in numbers["logistic"]:
+        lines += [
+            f"% A logistic posterior, {kind} gradients.",
+            *_tabular(LOGISTIC_HEAD, _logistic(numbers, kind)),
+            "",
+        ]
+    lines += [
         "% A double well, full gradients.",
         *_tabular(WELL_HEAD, [_well(row, numbers) for row in numbers["well"] if "why" not in row]),
     ]
@@ -225,7 +310,7 @@ def _tex(text: str) -> str:
                 made = rf"{lead} \cdot 10^{{{power}}}"
             words.append(f"${made}$")
         else:
-            words.append("--" if word == NOTHING else word)
+            words.append("--" if word == NOTHING else word.replace("%", r"\%"))
     return " ".join(words)
 
 

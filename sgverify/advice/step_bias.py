@@ -308,7 +308,11 @@ def _better(widths: _Widths, step: float) -> float | None:
             if off >= least:
                 break
         # In the schemes with the largest errors, the error of a variance is of first order in h.
-        following = _down(trial * math.expm1(2 * math.log(1 + SMALL)) / math.expm1(2 * off))
+        if off:
+            following = _down(trial * math.expm1(2 * math.log(1 + SMALL)) / math.expm1(2 * off))
+        else:
+            # Below rounding there is no error by which a larger step could be told: one between this and the first is tried.
+            following = _down(math.sqrt(trial * step))
         if off > math.log(1 + SMALL):
             # The error is of higher order and just above the limit: reduce the step nevertheless.
             following = min(following, _down(trial * 0.95))

@@ -1,19 +1,28 @@
-"""Cards, `papers/ROOM/cards/PREFIX/ID.toml`, read into the claims PREFIX/ID; a malformed card is refused by file and place."""
+"""Cards, `papers/ROOM/cards/PREFIX/ID.toml`, read into the claims PREFIX/ID; a malformed card is refused by file and place.
+
+A distribution that adds a paper or a check has its cards in `cards/PREFIX/ID.toml` beside the module of the entry point.
+"""
 
 from __future__ import annotations
 
 import difflib
 import tomllib
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any, get_args
 
 from sgverify.claims.claim import Claim, Kind, PredictionRule, Schedule, Source
 from sgverify.claims.expression import ExponentExpression
 from sgverify.claims.predicate import Predicate
-from sgverify.errors import DefinitionError, find_named
+from sgverify.errors import DefinitionError, PluginError, PluginWarning, find_named
+from sgverify.plugins import Plugin, plugins
+
+CARRYING = ("papers", "checks")
+"""The kinds of plugins that come with cards."""
 
 # `place` orders the cards of a paper as the paper does; a corrected card has the place of the one that it corrects.
 _REQUIRED = {"title": str, "statement": str, "source": dict, "place": int}
@@ -45,15 +54,63 @@ _RULE_OPTIONAL = {
 }
 
 
-@cache
 def claims() -> Mapping[str, Claim]:
-    """Every card shipped with the package by its id, in the paper's order, corrected cards after printed ones."""
+    """Every card by its id, in the paper's order, corrected cards after printed ones: first those that ship, then those of others.
+
+    Cards of an installed distribution that are malformed, or whose prefix is taken, are left out with a `PluginWarning`.
+    """
+    return _claims(
+        tuple(entry for kind in CARRYING for entries in plugins(kind).values() for entry in entries)
+    )
+
+
+@cache
+def shipped_claims() -> Mapping[str, Claim]:
+    """The cards that ship with the package."""
     cards: list[tuple[int, Claim]] = []
     rooms = resources.files("sgverify").joinpath("papers")
     for room in sorted(rooms.iterdir(), key=lambda entry: entry.name):
-        folder = room.joinpath("cards")
-        for prefix in folder.iterdir() if folder.is_dir() else ():
-            cards += [_read(prefix.name, file) for file in prefix.iterdir() if file.name.endswith(".toml")]
+        cards += _cards(room.joinpath("cards"))
+    return _ordered(cards)
+
+
+@cache
+def _claims(others: tuple[Plugin, ...]) -> Mapping[str, Claim]:
+    known = dict(shipped_claims())
+    whose = dict.fromkeys((id.partition("/")[0] for id in known), "sgverify")
+    seen: set[Path] = set()
+    for plugin in others:
+        folder = plugin.folder()
+        if folder is None or folder in seen:
+            continue
+        seen.add(folder)
+        try:
+            found = _ordered(_cards(folder / "cards"))
+            for id in found:
+                prefix = id.partition("/")[0]
+                if whose.setdefault(prefix, plugin.distribution) != plugin.distribution:
+                    raise plugin.refused(f"its card {id} begins as those of {whose[prefix]} do")
+            _check_rates({**known, **found})
+        except DefinitionError as error:
+            warnings.warn(PluginWarning(str(plugin.refused(str(error)))), stacklevel=3)
+        except PluginError as error:
+            warnings.warn(PluginWarning(str(error)), stacklevel=3)
+        else:
+            known |= found
+    return known
+
+
+def _cards(folder: Traversable) -> list[tuple[int, Claim]]:
+    """The cards PREFIX/ID.toml of a folder, each with its place."""
+    return [
+        _read(prefix.name, file)
+        for prefix in (folder.iterdir() if folder.is_dir() else ())
+        for file in (prefix.iterdir() if prefix.is_dir() else ())
+        if file.name.endswith(".toml")
+    ]
+
+
+def _ordered(cards: list[tuple[int, Claim]]) -> dict[str, Claim]:
     known = {claim.id: claim for _, claim in sorted(cards, key=_place)}
     _check_links(known)
     _check_rates(known)

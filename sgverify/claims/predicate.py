@@ -14,6 +14,7 @@ FACTS: dict[str, str] = {
     "K": "the proved local order given the minibatch, at least the 1 of an integrator",
     "scheme.name": "the scheme",
     "scheme.torch": "being torch code",
+    "scheme.own_loss": "bringing its own loss",
     "scheme.word": "being a splitting word",
     "scheme.alphabet": "the alphabet of the word",
     "scheme.alphabet_proved": "the letters being the exact flows of generators that sum to the dynamics",

@@ -1,11 +1,10 @@
-"""The command line: `sgverify verify | rate | bch | errata | list | report | replay | calibrate | sample |
-schema | advise | doctor`.
+"""The command line: `sgverify verify | rate | bch | errata | list | report | replay | diff |
+calibrate | campaign | sample | schema | advise | identify | doctor | new`.
 
-`main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones, `options` those that several
-share; `listing`, `sampling`, `splitting` (bch), `stored` (replay), `reporting`, `planted` (mutants), `calibrating`, `schemas`
-and `advising` are the longer ones. `baselines` excuses known violations, and `github` annotates the lines of a pull request.
-`output` is what goes to which stream, `workers` runs jobs, or the questions of one
-call, on several processes.
+`main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones; `listing`, `sampling`,
+`splitting` (bch), `stored` (replay), `differing` (diff), `reporting`, `planted` (mutants), `calibrating`, `campaigning`,
+`schemas`, `advising`, `identifying` and `starting` (new) are the longer ones. `shared` is what several of them use: options,
+output, worker processes.
 """
 
 from sgverify.cli.main import main

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from sgverify.cli import output
-from sgverify.cli.options import CONFIG, JSON, SET, check_plot
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import CONFIG, JSON, SET, check_plot
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
@@ -63,6 +63,12 @@ def advise(
     # Errors of the call are reported before torch is loaded.
     from sgverify.configuration import load_configuration
 
+    given = load_configuration(config, settings).target
+    if "name" in given.model_fields_set and given.name != target:
+        raise ConfigurationError(
+            f"config={config!r}: target.name={given.name!r}, and the argument {target!r} is given; expected one target; leave "
+            "it out of the file, or give the same"
+        )
     configuration = load_configuration(config, settings, **{"target.name": target})
 
     from sgverify.advice.plans import advise as ask

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
-from sgverify.cli import output
-from sgverify.cli.options import JSON
-from sgverify.cli.workers import Job, default_workers, run_jobs
-from sgverify.errors import ConfigurationError
+from sgverify.campaigns.batches import WRONG_CALL
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import JSON, PROCESSES, STORE, StoreChoice
+from sgverify.errors import ConfigurationError, SgverifyError, UserError
 from sgverify.evidence import Calibration, encode_calibration
 from sgverify.evidence.model import INCONCLUSIVE, VIOLATES
+
+if TYPE_CHECKING:
+    from sgverify.campaigns.tasks import Task
+    from sgverify.selftest.calibration.counting import CalibrationSetting
 
 DEFAULT_FOLDER = "sgverify-calibration"
 REPLICATIONS = 3000
@@ -36,10 +41,11 @@ SEED = 20150601
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=PROCESSES,
     metavar="N",
     help="Processes to use; by default one for each processor. The results do not depend on it.",
 )
+@STORE
 @JSON
 def calibrate(
     folder: str,
@@ -48,6 +54,7 @@ def calibrate(
     quick: bool,
     order: int | None,
     workers: int | None,
+    choice: StoreChoice,
     json_path: str | None,
 ) -> int:
     """Simulate how often sampled verdicts are false, and how often the fitted slope that is usual in the field is wrong.
@@ -70,7 +77,7 @@ def calibrate(
         raise ConfigurationError(f"--out {folder!r}: expected a folder; leave it out for {DEFAULT_FOLDER}")
     prepare_folder(folder)
     asked = replications or (QUICK if quick else REPLICATIONS)
-    found = _simulated(order, asked, seed, quick, workers or default_workers(), watch)
+    found = _simulated(order, asked, seed, quick, workers, choice, watch)
     page = write_calibration_report(found, folder)
     if json_path:
         output.show_json(encode_calibration(found), json_path)
@@ -84,12 +91,19 @@ def calibrate(
 
 
 def _simulated(
-    order: int | None, asked: int, seed: int, quick: bool, workers: int, watch: output.Stopwatch
+    order: int | None,
+    asked: int,
+    seed: int,
+    quick: bool,
+    workers: int | None,
+    choice: StoreChoice,
+    watch: output.Stopwatch,
 ) -> Calibration:
     """The calibration with all tables complete. No file is written before: an incomplete table decides no bar."""
+    from sgverify.cli.shared.answering import answers
     from sgverify.evidence import Counted
     from sgverify.rates.decision import MARGIN
-    from sgverify.selftest.calibration import HABIT, Counts, bars_of, count_chunk, plans, tally
+    from sgverify.selftest.calibration import HABIT, Counts, bars_of, plans, tally
     from sgverify.selftest.calibration.counting import chunks_of
     from sgverify.selftest.calibration.grid import ORDERS
 
@@ -98,22 +112,22 @@ def _simulated(
         from sgverify.selftest.screening import screening_plan
 
         planned.append(screening_plan())
-    jobs: list[Job] = []
+    tasks: list[Task] = []
     places: list[tuple[int, int]] = []
     for table, plan in enumerate(planned):
         for cell, replications in enumerate(plan.replications(asked)):
             for chunk in chunks_of(replications):
-                jobs.append((count_chunk, (plan.settings[cell][0], seed, *chunk)))
+                tasks.append(_task(plan.title, plan.settings[cell][0], seed, *chunk))
                 places.append((table, cell))
+    done = answers(tasks, workers, choice, "calibrating")
+    if done.interrupted:
+        raise KeyboardInterrupt
+    for lost in done.lost.values():
+        raise (UserError if lost.code == WRONG_CALL else SgverifyError)(lost.reason)
     counts: dict[tuple[int, int], Counts] = {}
-    done: Counter[int] = Counter()
-    with output.progress("calibrating") as progress:
-        for number, result in run_jobs(jobs, workers):
-            table, cell = places[number]
-            counts[table, cell] = counts.get((table, cell), Counts()) + result
-            done[table] += 1
-            if progress:
-                progress(planned[table].title, done.total(), len(jobs))
+    for number, result in done.found.items():
+        table, cell = places[number]
+        counts[table, cell] = counts.get((table, cell), Counts()) + result
     tables = tuple(
         Counted(
             plan.name,
@@ -125,4 +139,22 @@ def _simulated(
         for table, plan in enumerate(planned)
     )
     habit = f"a log-log slope within {HABIT:g} of the claimed order"
-    return Calibration(seed, MARGIN, habit, tables, bars_of(tables), watch.provenance())
+    return Calibration(seed, MARGIN, habit, tables, bars_of(tables), done.made_by(watch.provenance()))
+
+
+def _task(title: str, setting: CalibrationSetting, seed: int, chunk: int, replications: int) -> Task:
+    """The task that counts verdicts on one stream of random numbers."""
+    from sgverify.campaigns.tasks import Task
+    from sgverify.selftest.calibration import Counts, count_chunk
+
+    return Task(
+        kind="calibration",
+        # A setting is a dataclass of plain values, whose text names its class and all of them.
+        question={"setting": repr(setting), "seed": seed, "chunk": chunk, "replications": replications},
+        title=title,
+        function=count_chunk,
+        arguments=(setting, seed, chunk, replications),
+        encode=asdict,
+        decode=lambda value: Counts(**value),
+        sort=repr(setting),
+    )

@@ -10,11 +10,22 @@ from dataclasses import asdict
 
 import click
 
-from sgverify.cli import output
 from sgverify.cli.listing import KINDS, items_of
-from sgverify.cli.options import CONFIG, JSON, PLOT, SET, check_plot, plot
 from sgverify.cli.reporting import DEFAULT_FOLDER, run_report
-from sgverify.cli.stored import SUFFIX, beside, read_one, replay_rows
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import (
+    CONFIG,
+    JSON,
+    PLOT,
+    PROCESSES,
+    RUN_CODE,
+    SET,
+    STORE,
+    StoreChoice,
+    check_plot,
+    plot,
+)
+from sgverify.cli.stored import SUFFIX, Code, read_one, replay_rows
 from sgverify.evidence import Evidence
 from sgverify.evidence.catalogue import LISTING
 from sgverify.evidence.model import CONFORMS, VIOLATES
@@ -106,8 +117,9 @@ def list_(kind: str, json_path: str | None) -> int:
     "--suite",
     default="chen2015",
     show_default=True,
-    metavar="PAPER|FILE:NAME",
-    help="The paper whose claims are judged; or a list of schemes and settings in a file of your own.",
+    metavar="PAPER|wild|FILE:NAME",
+    help="The paper whose claims are judged; wild, the samplers of other libraries that are installed; or a list of schemes and "
+    "settings in a file of your own.",
 )
 @click.option(
     "--out",
@@ -123,11 +135,14 @@ def list_(kind: str, json_path: str | None) -> int:
 @click.option("--strict", is_flag=True, help="Exit like verify instead of 0.")
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=PROCESSES,
     metavar="N",
     help="Processes to use; by default one for each processor. The results do not depend on it.",
 )
-def report(suite: str, folder: str, quick: bool | None, strict: bool, workers: int | None) -> int:
+@STORE
+def report(
+    suite: str, folder: str, quick: bool | None, strict: bool, workers: int | None, choice: StoreChoice
+) -> int:
     """Judge every claim of a paper, draw its figures and check its formulas.
 
     Writes report.json, studies.json, errata.json, index.html, evidence.html, report.md and junit.xml.
@@ -141,7 +156,7 @@ def report(suite: str, folder: str, quick: bool | None, strict: bool, workers: i
       # another paper, with the exit codes of verify
       sgverify report --suite awsgld --quick --out awsgld --strict
     """
-    return run_report(suite, folder, quick, strict, workers, output.Stopwatch())
+    return run_report(suite, folder, quick, strict, workers, choice, output.Stopwatch())
 
 
 @click.command()
@@ -176,6 +191,7 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
 
 @click.command()
 @click.argument("evidence", metavar="EVIDENCE.json[#ID]|REGRESSIONS.jsonl")
+@RUN_CODE
 @PLOT
 @JSON
 def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
@@ -183,13 +199,17 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
 
     For a regression file, every row is judged, and the exit code is that of verify.
 
+    Code that the file names runs with --run-code alone. Its sha256 is compared with the one that is stored, and a file that has
+    changed is named on stderr.
+
     \b
     Examples:
       # write evidence, and compute all of it again
+      sgverify rate sghmc-aboba --quantity stationary-bias --json aboba.json
+      sgverify replay aboba.json
+      # evidence about code of your own, which is run, with its picture
       sgverify verify mine.py:heun --checks stationary-bias --json heun.json
-      sgverify replay heun.json
-      # the picture of a stored rate
-      sgverify replay heun.json --plot heun.svg
+      sgverify replay heun.json --run-code --plot heun.svg
     """
     from sgverify.checks import replay as again
     from sgverify.checks.progress import Interrupted, keep_evidence
@@ -208,8 +228,10 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
     changed = False
     with output.kept(json_path, watch):
         try:
-            for stored in read_one(evidence):
-                with beside(evidence, stored.scheme):
+            document, chosen = read_one(evidence)
+            compared = Code(evidence, document.provenance.code)
+            for stored in chosen:
+                with compared.beside(stored):
                     result = again(stored)
                 different = differing(stored, result)
                 found = (

@@ -10,7 +10,19 @@ from sgverify.errors import UnknownNameError
 if TYPE_CHECKING:
     from sgverify.claims import Claim
 
-KINDS = ("schemes", "targets", "gradients", "schedules", "config", "claims", "checks", "mutants", "face")
+KINDS = (
+    "schemes",
+    "targets",
+    "gradients",
+    "schedules",
+    "config",
+    "claims",
+    "checks",
+    "papers",
+    "adapters",
+    "mutants",
+    "face",
+)
 
 
 def items_of(kind: str) -> list[dict[str, str]]:
@@ -20,7 +32,10 @@ def items_of(kind: str) -> list[dict[str, str]]:
     if kind == "targets":
         from sgverify.targets import TARGETS
 
-        return [_row(target.name, target.summary, target.source) for target in TARGETS.values()]
+        return [
+            _row(name, target.summary, TARGETS.source(name) or target.source)
+            for name, target in TARGETS.items()
+        ]
     if kind == "gradients":
         from sgverify.gradients import ESTIMATORS
 
@@ -42,13 +57,42 @@ def items_of(kind: str) -> list[dict[str, str]]:
     if kind == "checks":
         from sgverify.checks import CHECKS
 
-        return [_row(check.name, check.description.text, check.source) for check in CHECKS.values()]
+        return [
+            _row(name, check.description.text, CHECKS.source(name) or check.source)
+            for name, check in CHECKS.items()
+        ]
+    if kind == "papers":
+        from sgverify.papers.paper import INSTALLED, papers
+
+        return [
+            _row(
+                paper.id,
+                str(paper.publication),
+                INSTALLED.source(paper.id) if paper.id in INSTALLED else f"suite={paper.id}",
+            )
+            for paper in papers()
+        ]
     if kind == "mutants":
         from sgverify.selftest.mutants.registry import mutants
 
         return [
             _row(mutant.name, f"{mutant.family}, {mutant.scheme}: {mutant.reason}.", mutant.source)
             for mutant in mutants().values()
+        ]
+    if kind == "adapters":
+        from sgverify.schemes.adapting.finding import INSTALLED as ADDED
+        from sgverify.schemes.adapting.finding import shipped_adapters
+
+        return [
+            *(_row(name, item.summary, ADDED.source(name)) for name, item in ADDED.items()),
+            *(
+                _row(
+                    item.name,
+                    item.summary,
+                    ", ".join(f"{name} = {text}" for name, text in item.conventions.items()),
+                )
+                for item in shipped_adapters()
+            ),
         ]
     if kind == "face":
         from sgverify.schemes.definition.limits import LIMITS
@@ -65,10 +109,12 @@ def items_of(kind: str) -> list[dict[str, str]]:
 def _schemes() -> list[dict[str, str]]:
     from sgverify.schemes.catalogue import NAMED, PATTERNS
     from sgverify.schemes.composites import COMPOSITES
+    from sgverify.schemes.loading import INSTALLED
 
     named = [_row(item.name, item.summary, item.source) for item in NAMED.values()]
     named += [_row(name, summary, source) for name, (summary, source) in PATTERNS.items()]
-    return named + [_row(item.name, item.summary, item.source) for item in COMPOSITES.values()]
+    named += [_row(item.name, item.summary, item.source) for item in COMPOSITES.values()]
+    return named + [_row(name, item.summary, INSTALLED.source(name)) for name, item in INSTALLED.items()]
 
 
 def _kinds(table: str, what: Mapping[str, str]) -> list[dict[str, str]]:
@@ -99,6 +145,8 @@ def _config() -> list[dict[str, str]]:
             readers = [
                 f"target.name={target.name}" for target in TARGETS.values() if name in target.constants
             ]
+        elif key.table == "adapter":
+            readers = ["objects of `sgverify list adapters`"]
         elif key.table in ("exchange", "partition"):
             readers = [f"schemes with {key.table}"]
         rows.append(_row(key.name, f"{key.type}; by default {key.default}.", ", ".join(readers) or "all"))

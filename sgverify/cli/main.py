@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import platform
+import shlex
 import sys
 import traceback
+import warnings
 from typing import Any
 
 import click
 
 import sgverify
-from sgverify.cli import output
+from sgverify.campaigns.processes import of_the_program
 from sgverify.cli.advising import advise
 from sgverify.cli.calibrating import calibrate
+from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
+from sgverify.cli.differing import diff
+from sgverify.cli.identifying import identify
 from sgverify.cli.planted import mutants
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.schemas import schema
+from sgverify.cli.shared import output
 from sgverify.cli.splitting import bch
+from sgverify.cli.starting import new
 from sgverify.cli.verifying import verify
-from sgverify.cli.workers import of_the_program
-from sgverify.errors import UserError
+from sgverify.errors import PluginWarning, UserError, in_a_line, shortened
+from sgverify.named_code import named_on
 from sgverify.user_code import unending
 
 BROKEN_PIPE = 128 + 13
@@ -58,11 +66,15 @@ for _command in (
     mutants,
     report,
     replay,
+    diff,
     calibrate,
+    campaign,
     sample,
     schema,
     advise,
+    identify,
     doctor,
+    new,
 ):
     cli.add_command(_command)
 
@@ -72,6 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments is None:
         # In a process of this program: until its end, nothing may change its exit code.
         _PROCESS.enter_context(unending())
+        warnings.formatwarning = _told
         of_the_program()
         try:
             return _run(sys.argv[1:])
@@ -86,8 +99,14 @@ _PROCESS = contextlib.ExitStack()
 
 
 def _run(arguments: list[str]) -> int:
+    half = next((word for word in arguments if not _encodable(word)), None)
+    if half is not None:
+        return _refuse(
+            f"{half!r} holds half a character; expected words that a command line can have; mend it"
+        )
     try:
-        code = int(cli.main(arguments, prog_name="sgverify", standalone_mode=False, obj=arguments) or 0)
+        with named_on(arguments):
+            code = int(cli.main(arguments, prog_name="sgverify", standalone_mode=False, obj=arguments) or 0)
         with output.quiet_pipe():
             sys.stdout.flush()
         return code
@@ -96,9 +115,9 @@ def _run(arguments: list[str]) -> int:
         return 2
     except click.UsageError as error:
         place = error.ctx.command_path if error.ctx else "sgverify"
-        return _refuse(f"{error.format_message().rstrip('.')}; see `{place} --help`")
+        return _refuse(shortened(f"{error.format_message().rstrip('.')}; see `{place} --help`"))
     except click.ClickException as error:
-        return _refuse(error.format_message())
+        return _refuse(shortened(error.format_message()))
     except UserError as error:
         return _refuse(str(error))
     except (KeyboardInterrupt, click.Abort):
@@ -108,13 +127,32 @@ def _run(arguments: list[str]) -> int:
         traceback.print_exc()
         click.echo(
             "sgverify: internal error, not your fault. Please report the traceback above with the command\n"
-            f"  sgverify {' '.join(arguments)}\n"
+            f"  sgverify {shortened(shlex.join(arguments))}\n"
             f"and the versions: sgverify {sgverify.__version__}, Python {platform.python_version()}, {platform.platform()}",
             err=True,
         )
         return 4
 
 
+def _told(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
+    """A warning about an installed distribution is a sentence of ours; the line of code that found it out says nothing."""
+    if issubclass(category, PluginWarning):
+        return f"warning: {message}\n"
+    return _FORMAT(message, category, *place, **line)
+
+
+_FORMAT = warnings.formatwarning
+
+
+def _encodable(word: str) -> bool:
+    """Can a command line have the word? Half a character cannot be written anywhere."""
+    try:
+        os.fsencode(word)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _refuse(message: str) -> int:
-    click.echo(f"error: {message}", err=True)
+    click.echo(f"error: {in_a_line(message)}", err=True)
     return 2

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from sgverify.cli import output
-from sgverify.cli.options import JSON
 from sgverify.cli.sampling import INTERRUPTED
-from sgverify.cli.workers import Job, Lost, default_workers, run_apart
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import JSON, PROCESSES, STORE, StoreChoice
 from sgverify.evidence.kill_matrix import KillMatrix, encode_kill_matrix, write_kill_matrix
 from sgverify.evidence.model import CONFORMS, VIOLATES
+from sgverify.evidence.published import read_as
 from sgverify.evidence.storage import write_atomically
+
+if TYPE_CHECKING:
+    from sgverify.campaigns.tasks import Task
 
 WIDTH = 120
 """The width of a table, in columns, that is not written to a terminal."""
@@ -34,10 +38,11 @@ WIDTH = 120
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=PROCESSES,
     metavar="N",
     help="Processes to use; by default one for each processor. The verdicts do not depend on it.",
 )
+@STORE
 @JSON
 def mutants(
     names: tuple[str, ...],
@@ -45,6 +50,7 @@ def mutants(
     first: bool,
     folder: str | None,
     workers: int | None,
+    choice: StoreChoice,
     json_path: str | None,
 ) -> int:
     """Plant every bug of the catalogue and show which check refutes it, by which method, in how many milliseconds.
@@ -58,49 +64,57 @@ def mutants(
 
     Exits with 0 if every bug is refuted and no correct scheme raises an alarm, with 1 otherwise.
     """
+    from sgverify.cli.shared.answering import answers
     from sgverify.report import prepare_folder
     from sgverify.report.kill_matrix import render_kill_matrix, verdict
-    from sgverify.selftest.mutants.matrix import chosen, groups, joined, judge_group
+    from sgverify.selftest.mutants.matrix import chosen, groups, joined
 
     watch = output.Stopwatch()
     output.check_writable(json_path)
     shared = groups(chosen(names, family))
     if folder is not None:
         prepare_folder(folder)
-    jobs: list[Job] = [(judge_group, (group, first)) for group in shared]
-    parts: dict[int, KillMatrix] = {}
-    lost: dict[int, Lost] = {}
-    done = 0
-    interrupted = False
-    try:
-        with output.progress("planting bugs") as progress:
-            for number, part in run_apart(jobs, default_workers() if workers is None else workers):
-                if isinstance(part, Lost):
-                    lost[number] = part
-                else:
-                    parts[number] = part
-                done += len(shared[number])
-                if progress:
-                    progress(shared[number][0], done, sum(map(len, shared)))
-    except KeyboardInterrupt:
-        interrupted = True
-    matrix = joined(parts[number] for number in sorted(parts))
+    done = answers([_task(group, first) for group in shared], workers, choice, "planting bugs")
+    matrix = joined(done.found.values())
+    provenance = done.made_by(watch.provenance())
     if folder is not None:
         write_atomically(Path(folder) / "kill_matrix.md", render_kill_matrix(matrix))
-        write_kill_matrix(Path(folder) / "kill_matrix.json", matrix, watch.provenance())
+        write_kill_matrix(Path(folder) / "kill_matrix.json", matrix, provenance)
     if json_path:
-        output.show_json(encode_kill_matrix(matrix, watch.provenance()), json_path)
+        output.show_json(encode_kill_matrix(matrix, provenance), json_path)
     if json_path != "-":
         _print(matrix)
         click.echo(verdict(matrix))
-    for number, item in sorted(lost.items()):
+    for number, item in done.lost.items():
         click.echo(f"not judged: {', '.join(shared[number])}: {item.reason}", err=True)
-    if interrupted:
+    if done.interrupted:
         click.echo("interrupted: these are the bugs that were judged", err=True)
         return INTERRUPTED
-    if lost:
-        return max(item.code for item in lost.values())
+    if done.lost:
+        return max(item.code for item in done.lost.values())
     return VIOLATES if matrix.survivors or matrix.alarms else CONFORMS
+
+
+def _task(group: tuple[str, ...], first: bool) -> Task:
+    """The task that judges the planted bugs of one scheme under one configuration."""
+    from sgverify.campaigns.tasks import Task
+    from sgverify.cli.shared.answering import listed
+    from sgverify.selftest.mutants.matrix import judge_group
+
+    return Task(
+        kind="mutants",
+        question={"mutants": group, "first": first},
+        title=group[0],
+        function=judge_group,
+        arguments=(group, first),
+        encode=listed,
+        decode=lambda value: read_as(KillMatrix, value),
+        sort=group[0],
+        # An exception that nobody foresaw, such as memory that ran out, need not come again.
+        kept=lambda matrix: all(
+            trial.outcome != "crashed" for item in (*matrix.mutants, *matrix.correct) for trial in item.trials
+        ),
+    )
 
 
 def _print(matrix: KillMatrix) -> None:

@@ -6,13 +6,15 @@ import json
 
 import click
 
-from sgverify.cli import output
-from sgverify.cli.options import CONFIG, JSON, SET
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import CONFIG, JSON, SET
+from sgverify.errors import UserError
 from sgverify.evidence.draws_summary import DRAWS
 from sgverify.evidence.model import VIOLATES
 from sgverify.user_code import own_code
 
 INTERRUPTED = 130
+"""The exit code of Ctrl-C, as of a program that SIGINT ends: 128 and the number of the signal; so for other signals."""
 
 
 @click.command()
@@ -23,10 +25,24 @@ INTERRUPTED = 130
     "--out",
     "place",
     metavar="FILE.nc|DIR.zarr",
-    help="The file or folder of the draws, netCDF or Zarr. A folder is written while they are drawn, and they need not fit into "
+    help="The file or folder of the draws, netCDF or Zarr. They are kept while they are drawn; those of a folder need not fit into "
     "memory.",
 )
 @click.option("--force", is_flag=True, help="Replace an existing file or folder.")
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on with a run that was stopped or killed, to the bits that an undisturbed one has; with more steps, make a "
+    "complete run in a folder longer.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes that draw disjoint chains into one folder. The draws do not depend on it.",
+)
 @click.option(
     "--energy/--no-energy",
     default=None,
@@ -40,6 +56,8 @@ def sample(
     settings: tuple[str, ...],
     place: str | None,
     force: bool,
+    resume: bool,
+    workers: int,
     energy: bool | None,
     json_path: str | None,
 ) -> int:
@@ -53,9 +71,20 @@ def sample(
       # an integrator of your own with minibatches, streamed to Zarr
       sgverify sample mine.py:heun --set gradient.kind=iid --set chains=4 \\
         --set schedule.step=2e-6 --set steps=2000 --out draws.zarr
+      # the same run made longer; after a kill, the same command goes on
+      sgverify sample mine.py:heun --set gradient.kind=iid --set chains=4 \\
+        --set schedule.step=2e-6 --set steps=3000 --out draws.zarr --resume
+      # chains on two processes, with the bits of one
+      sgverify sample sghmc-baoab --set chains=8 --set steps=4000 \\
+        --out many.zarr --workers 2
+
+    Draws are kept while they are drawn (of a file in FILE.nc.partial.zarr, until it is written): a process that is killed at any
+    moment loses two seconds of work, or a hundred times as long as storing its state takes, and --resume goes on from there.
+    Ctrl-C, SIGTERM and SIGHUP lose nothing.
 
     Exit codes: 0 all draws are written; 1 a chain diverged (the draws before are written, sample_stats.diverging names the
-    chain); 130 stopped by Ctrl-C (the draws before are written); 2 the call is wrong.
+    chain); 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (the draws before are written); 2 the call is wrong, or disk or
+    memory is full.
 
     FILE.nc is read by arviz.from_netcdf("FILE.nc"), DIR.zarr by xarray.open_datatree("DIR.zarr", engine="zarr"). Without
     schedule.step, the step is one at which every standard deviation of the draws is predicted within 5%; where none can be
@@ -73,13 +102,20 @@ def sample(
     check_installed()
     output.check_writable(json_path)
     if place is not None:
-        check_place(place, force=force)
+        check_place(place, force=force, resume=resume)
+    elif resume or workers > 1:
+        given = "--resume" if resume else f"--workers {workers}"
+        raise click.UsageError(
+            f"{given} without --out: expected --out DIR.zarr or FILE.nc, where the draws are kept"
+        )
     configuration = load_configuration(config, settings)
     load_step(scheme)
 
     from sgverify.draws.inference_data import arviz
     from sgverify.draws.memory import fits, size_text
     from sgverify.draws.sampling import Sampling
+    from sgverify.draws.stored.run import stopped_text
+    from sgverify.draws.stored.stopping import SIGNALS, stoppable
     from sgverify.draws.summary import summarise_draws
 
     with own_code():
@@ -90,31 +126,53 @@ def sample(
     arviz()
     kept = f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}"
     click.echo(f"{kept}; {sampling.step_text}", err=True)
-    for line in (*sampling.warnings, sampling.note):
+    for line in (*sampling.warnings, sampling.note, *sampling.covariates):
         if line:
             click.echo(line, err=True)
-    with own_code(), output.progress("sampling") as progress:
+    with own_code(), output.progress("sampling") as progress, stoppable(*SIGNALS) as stop:
         told = None if progress is None else (lambda done, total: progress("", done, total))
-        draws = sampling.draw(told, out=place, force=force)
+        draws = sampling.draw(
+            told,
+            out=place,
+            force=force,
+            resume=resume,
+            workers=workers,
+            stop=None if place is None else stop,
+            say=lambda line: click.echo(line, err=True),
+        )
     attributes = dict(draws.attrs)
     stopped = not attributes["complete"] and not attributes["diverged"]
+    ended_by = INTERRUPTED if stop.signal is None else 128 + stop.signal
     if draws.posterior.sizes["draw"] == 0:
-        click.echo("stopped before any draw was kept; nothing is written", err=True)
-        return INTERRUPTED
+        done = int(attributes["steps_done"])
+        onwards = f"; {stopped_text(place)}" if place is not None and done else "; nothing is written"
+        click.echo(f"stopped at step {done:,}, before any draw was kept{onwards}", err=True)
+        return ended_by
+    if place is not None and json_path != "-":
+        # Said first: whatever becomes of the summary, the draws are there.
+        click.echo(f"written to {place}; read it by\n  {reading_line(place)}")
+    if stopped:
+        onwards = "" if place is None else f"; {stopped_text(place)}"
+        click.echo(
+            f"stopped at step {attributes['steps_done']:,}; the draws up to it are kept{onwards}", err=True
+        )
     summarised = fits(sampling.size)
-    if json_path:
-        output.show_json(_document(draws, place, summarised=summarised), json_path)
-    if json_path != "-":
-        click.echo(summarise_draws(draws, table=summarised))
-        if place is not None:
-            click.echo(f"written to {place}; read it by\n  {reading_line(place)}")
+    try:
+        if json_path:
+            output.show_json(_document(draws, place, summarised=summarised), json_path)
+        if json_path != "-":
+            click.echo(summarise_draws(draws, table=summarised))
+    except (MemoryError, ImportError, OSError) as error:
+        if place is None:
+            raise
+        raise UserError(
+            f"the draws are written to {place}, and could not be summarised: {type(error).__name__} {error}; expected memory "
+            "for both; read the draws, or call it again with more"
+        ) from None
     if attributes["diverged"]:
         click.echo(f"{attributes['diverged']}; the draws end before that step", err=True)
         return VIOLATES
-    if stopped:
-        click.echo(f"stopped at step {attributes['steps_done']:,}; the draws up to it are kept", err=True)
-        return INTERRUPTED
-    return 0
+    return ended_by if stopped else 0
 
 
 def _document(draws: object, place: str | None, *, summarised: bool) -> dict[str, object]:

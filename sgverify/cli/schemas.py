@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sgverify.cli import output
+from sgverify.cli.shared import output
 from sgverify.errors import UnknownNameError, UserError
 
 if TYPE_CHECKING:
@@ -25,8 +25,11 @@ SCHEMAS = {
     "draws": "sgverify.evidence.draws_summary:DRAWS",
     "regression": "sgverify.evidence.regression:REGRESSION",
     "advice": "sgverify.advice.plans.model:ADVICE",
+    "identify": "sgverify.advice.identification.model:IDENTIFICATION",
     "doctor": "sgverify.selftest.installation:INSTALLATION",
     "baseline": "sgverify.evidence.baseline:BASELINE",
+    "diff": "sgverify.evidence.differences.model:DIFFERENCE",
+    "campaign": "sgverify.evidence.campaign.model:CAMPAIGN",
 }
 """Every kind of JSON document that is written: NAME of `sgverify/NAME/VERSION`, and the `Published` that describes it."""
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sgverify.cli import output
-from sgverify.cli.options import JSON
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import JSON
 from sgverify.errors import DefinitionError
 from sgverify.evidence.splitting import BCH
 
@@ -182,7 +182,12 @@ def _time_symmetry(result: BCHResult) -> tuple[int | None, str]:
 def _up_to_conjugacy(result: BCHResult, degree: int | None) -> tuple[dict[str, Any] | None, list[str]]:
     """The order up to conjugacy, if it is higher than the order, and the lines that print it."""
     from sgverify.exact.splittings.conjugacy import effective_order
+    from sgverify.schemes.compositions import MOST_FLOWS
 
+    if len(result.word) > MOST_FLOWS:
+        return None, [
+            f"  conjugate words are not looked for: {len(result.word)} letters, of at most {MOST_FLOWS}"
+        ]
     found = effective_order(result.word, result.coefficients, degree)
     if not found.raised:
         return None, []

@@ -3,46 +3,79 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
 
+from sgverify.code_files import place_in
 from sgverify.errors import UserError
-from sgverify.evidence import Evidence, find_evidence, read_evidence
+from sgverify.evidence import Document, Evidence, find_evidence, read_evidence
+from sgverify.named_code import changes, named_in, recorded_for, refuse_unasked
 
 SUFFIX = ".jsonl"
 
 
-def read_one(reference: str) -> list[Evidence]:
-    """The evidence of `FILE` or the one piece of `FILE#ID`."""
+def read_one(reference: str) -> tuple[Document, list[Evidence]]:
+    """The document of `FILE` or `FILE#ID`, and all its evidence or the one piece."""
     path, separator, id = reference.partition("#")
     document = read_evidence(path)
     if not separator and not document.evidence:
         raise UserError(
             f"evidence file {path!r} holds no evidence; expected at least one piece to compute anew"
         )
-    return [find_evidence(document, id)] if separator else list(document.evidence)
+    return document, [find_evidence(document, id)] if separator else list(document.evidence)
 
 
-@contextlib.contextmanager
-def beside(reference: str, scheme: str) -> Iterator[None]:
-    """A context in the working folder from which `scheme`, a reference with a relative path, can be loaded.
+@dataclass
+class Code:
+    """The code that an evidence file names: where it is, whether it is asked for, and whether it is what was recorded.
 
-    This is the current folder if it contains the scheme's file. Otherwise it is the folder of the evidence file `reference`, or
-    the nearest one above it that contains the scheme's file, and stderr names it: evidence is usually written in or below the
-    folder in which its run was started.
+    `recorded` has the sha256 of the files that ran when the evidence was written. A file that is in other folders than it was
+    recorded from is found as `beside` finds it.
     """
-    path, file = Path(reference.partition("#")[0]).resolve(), scheme.rpartition(":")[0]
-    found = None
-    if file.endswith(".py") and not Path(file).is_file():
-        found = next((folder for folder in path.parents if (folder / file).is_file()), None)
-    if found is None:
-        yield
-        return
-    click.echo(f"{scheme}: taken from {found}", err=True)
-    with contextlib.chdir(found):
-        yield
+
+    reference: str
+    recorded: Mapping[str, str]
+    _told: set[str] = field(default_factory=set)
+
+    @contextlib.contextmanager
+    def beside(self, evidence: Evidence) -> Iterator[None]:
+        """A context in the working folder from which the code of the evidence, in files with relative paths, can be loaded.
+
+        This is the current folder if it contains the files. Otherwise it is the folder of the evidence file, or the nearest one
+        above it that contains them, and stderr names it: evidence is usually written in or below the folder in which its
+        run was started. Raises `UserError` before code runs that was not asked for.
+        """
+        named = {"scheme": evidence.scheme, **named_in(evidence.configuration)}
+        folder = self._folder(named)
+        path = self.reference.partition("#")[0]
+        refuse_unasked(f"evidence file {path!r}", named, self.recorded, folder)
+        now = recorded_for(evidence.scheme, evidence.configuration, folder)
+        if folder != Path():
+            self._tell(f"{', '.join(map(str, named.values()))}: taken from {folder}")
+        for change in changes({name: self.recorded[name] for name in now if name in self.recorded}, folder):
+            self._tell(f"{change}; what is computed is the answer of the code as it is now")
+        for name in now.keys() - self.recorded.keys():
+            self._tell(f"{name}: no sha256 was recorded; whether it has changed is not known")
+        with contextlib.chdir(folder):
+            yield
+
+    def _folder(self, named: Mapping[str, str]) -> Path:
+        files = [place for place in map(place_in, named.values()) if place and place.endswith(".py")]
+        if all(os.path.isfile(file) for file in files):
+            return Path()
+        parents = Path(self.reference.partition("#")[0]).resolve().parents
+        return next(
+            (folder for folder in parents if all(os.path.isfile(folder / file) for file in files)), Path()
+        )
+
+    def _tell(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            click.echo(text, err=True)
 
 
 def replay_rows(path: str) -> list[Evidence]:
@@ -53,7 +86,7 @@ def replay_rows(path: str) -> list[Evidence]:
     from sgverify.checks.progress import Interrupted, keep_evidence
     from sgverify.testing.regressions import Regressions
 
-    if not Path(path).is_file():
+    if not os.path.isfile(path):
         raise UserError(
             f"regression file {path!r} does not exist; expected one that a failing property wrote"
         )
@@ -67,6 +100,8 @@ def replay_rows(path: str) -> list[Evidence]:
     try:
         for row, configuration in rows:
             evidence = file.judge(row, configuration)
+            for change in file.changes(row):
+                click.echo(change, err=True)
             again = f"{file.place(row)}: still violates: {row.scheme} {row.claim} ({row.check})"
             click.echo(
                 again if evidence.verdict == "violates" else file.told_fixed(row, evidence.verdict), err=True

@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sgverify.cli import output
-from sgverify.cli.baselines import BASELINE, WRITE_BASELINE, Baselines
-from sgverify.cli.github import FORMAT, GITHUB, annotate, annotated_mistakes, refuse_two_on_stdout
-from sgverify.cli.options import BADGE, CONFIG, HTML, JSON, PLOT, SET, check_plot, check_written, plot
-from sgverify.cli.workers import Call, helpers
+from sgverify.cli.shared import output
+from sgverify.cli.shared.baselines import BASELINE, WRITE_BASELINE, Baselines
+from sgverify.cli.shared.github import FORMAT, GITHUB, annotate, annotated_mistakes, refuse_two_on_stdout
+from sgverify.cli.shared.options import (
+    BADGE,
+    CONFIG,
+    HTML,
+    JSON,
+    PLOT,
+    PROCESSES,
+    SET,
+    check_plot,
+    check_written,
+    plot,
+)
+from sgverify.cli.shared.workers import Call, helpers
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, exit_code
+from sgverify.evidence.model import INCONCLUSIVE
 
 if TYPE_CHECKING:
     from sgverify.checks import Subject
@@ -48,7 +60,7 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=PROCESSES,
     metavar="N",
     default=1,
     show_default=True,
@@ -97,6 +109,7 @@ def verify(
       sgverify verify mine.py:heun --json heun.json --plot heun.svg
     """
     from sgverify.configuration import load_configuration
+    from sgverify.configuration.loading import adapter_settings
     from sgverify.schemes.loading import load_step
 
     watch = output.Stopwatch()
@@ -104,12 +117,13 @@ def verify(
     check_plot(plot_path)
     check_written(page_path, "--html", ".html", ".htm")
     check_written(badge_path, "--badge", ".svg")
+    click.get_current_context().with_resource(output.none_of_before(page_path, badge_path))
     refuse_two_on_stdout(form, json_path)
     baselines = Baselines.opened(baseline_path, written_path)
     selected = _ids(checks)
     configuration = load_configuration(config, settings)
     with annotated_mistakes(form, scheme):
-        step = load_step(scheme)
+        step = load_step(scheme, adapter_settings(configuration))
     # Points that only illustrate are computed where somebody sees them.
     brief = json_path is None and plot_path is None and page_path is None
     # Other processes load torch and sympy while this one does; on a terminal the bar stands there before.
@@ -150,6 +164,9 @@ def verify(
         click.echo(f"page: {page_path}", err=True)
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
+    if not any(item.outcome in ("pass", "fail", "undecided", "refuted") for item in results):
+        # Nothing that was asked applies, and nothing is no evidence.
+        return INCONCLUSIVE
     return exit_code(results if compared is None else compared.counting)
 
 

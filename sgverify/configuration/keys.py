@@ -27,6 +27,7 @@ _BOUNDS = {
     "lt": "below {:g}",
     "le": "at most {:g}",
     "min_length": "{} or more",
+    "max_length": "at most {}",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 import shlex
 import tomllib
@@ -15,9 +16,12 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from sgverify.configuration.model import Configuration, TargetTable
-from sgverify.errors import ConfigurationError, UnknownNameError
-from sgverify.targets.data import content_hash
-from sgverify.targets.registry import is_own
+from sgverify.errors import ConfigurationError, UnknownNameError, shown
+from sgverify.named_code import named_in, refuse_unasked
+from sgverify.named_files import each_once, read_text
+from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.targets.data_files import content_hash
+from sgverify.targets.registry import build_target, declares_constants
 
 ALIASES = {
     "h": "schedule.step",
@@ -49,16 +53,32 @@ def load_configuration(
 
     Keywords may be dotted (`**{"gradient.kind": "iid"}`), use a double underscore for the dot
     (`gradient__kind="iid"`) or give a whole table (`gradient={"kind": "iid"}`).
-    Raises `ConfigurationError` (unknown key with the nearest one, wrong type, out of range, NaN).
+    Raises `ConfigurationError` (unknown key with the nearest one, wrong type, out of range, NaN), and `UserError` for a file that
+    names code which was not asked for (`sgverify.named_code`).
     """
+    try:
+        return _load(source, settings, overrides)
+    except RecursionError:
+        raise ConfigurationError(
+            "the configuration is nested too deeply; expected tables in tables of at most two levels; mend it"
+        ) from None
+
+
+def _load(
+    source: Configuration | Mapping[str, Any] | str | Path | None,
+    settings: Iterable[str],
+    overrides: Mapping[str, Any],
+) -> Configuration:
     tree: dict[str, Any] = {}
+    of_file: dict[str, str] = {}
     if isinstance(source, Configuration):
         tree = source.model_dump(exclude_unset=True)
     elif isinstance(source, Mapping):
         _merge(tree, source)
     elif source is not None:
-        _merge(tree, _read_file(Path(source)))
+        _merge(tree, read_tables(Path(source)))
         _settle_file(tree, Path(source).parent)
+        of_file = named_in(tree)
     for setting in settings:
         key, value = _read_setting(setting)
         _assign(tree, key, value)
@@ -66,10 +86,35 @@ def load_configuration(
         _assign(tree, key.replace("__", "."), value)
     _settle_file(tree, Path())
     configuration = _validate(tree)
+    kept = {key: reference for key, reference in named_in(tree).items() if of_file.get(key) == reference}
+    refuse_unasked(f"config={str(source)!r}", kept)
     if configuration.target.file is None or configuration.target.sha256 is not None:
         return configuration
     tree["target"]["sha256"] = content_hash(configuration.target.file)
     return _validate(tree)
+
+
+def adapter_settings(configuration: Configuration) -> AdapterSettings | None:
+    """The settings of adapters; None where none was given. Raises `DefinitionError` where one does not parse."""
+    table = configuration.adapter
+    return (
+        None
+        if table is None
+        else AdapterSettings(**table.model_dump(), data=_data_numbers(configuration, table.map.values()))
+    )
+
+
+def _data_numbers(configuration: Configuration, texts: Iterable[Any]) -> dict[str, float]:
+    """N, of data that are configured, and n, of minibatches that are, if the texts name one of the two."""
+    named = any(re.search(r"\b[Nn]\b", text) for text in texts if isinstance(text, str))
+    if not named or "target" not in configuration.model_fields_set:
+        return {}
+    size = build_target(configuration.target).size
+    if size is None:
+        return {}
+    gradient = configuration.gradient
+    drawn = "gradient" in configuration.model_fields_set and gradient.estimator.draws_data
+    return {"N": float(size), **({"n": float(min(gradient.batch, size))} if drawn else {})}
 
 
 def settings_of(configuration: Configuration) -> list[str]:
@@ -110,44 +155,41 @@ def _settle_file(tree: dict[str, Any], base: Path) -> None:
     """Make `target.file` absolute."""
     table = tree.get("target")
     if isinstance(table, dict) and isinstance(table.get("file"), str):
-        table["file"] = str((base / Path(table["file"]).expanduser()).resolve())
+        try:
+            table["file"] = os.path.realpath(base / Path(table["file"]).expanduser())
+        except (ValueError, RuntimeError):
+            # A name that no file can have is told where the file is read; a home that is not known is a part of it.
+            return
 
 
-def _read_file(path: Path) -> Mapping[str, Any]:
+def read_tables(path: Path, key: str = "config") -> Mapping[str, Any]:
+    """The tables of a TOML or JSON file, which messages name `key`; raises `ConfigurationError` where it holds none."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text file"
         raise ConfigurationError(
-            f"config={str(path)!r}: cannot be read ({reason}); give a TOML or JSON file"
+            f"{key}={str(path)!r}: cannot be read ({reason}); give a TOML or JSON file"
         ) from None
     try:
         if path.suffix == ".json":
-            tree = json.loads(text, parse_float=_read_float, object_pairs_hook=_once)
+            tree = json.loads(text, parse_float=_read_float, object_pairs_hook=each_once)
         else:
             tree = tomllib.loads(text, parse_float=_read_float)
     except (ValueError, RecursionError) as error:
         kind = "JSON" if path.suffix == ".json" else "TOML"
-        raise ConfigurationError(f"config={str(path)!r}: not valid {kind} ({error}); mend the file") from None
+        raise ConfigurationError(f"{key}={str(path)!r}: not valid {kind} ({error}); mend the file") from None
     if not isinstance(tree, Mapping):
         raise ConfigurationError(
-            f"config={str(path)!r}: holds a {type(tree).__name__}; expected a table of keys"
+            f"{key}={str(path)!r}: holds a {type(tree).__name__}; expected a table of keys"
         )
     given = Counter(_paths(tree))
     repeated = next((key for key, times in given.items() if times > 1), None)
     if repeated is not None:
         raise ConfigurationError(
-            f"config={str(path)!r}: the key {repeated!r} is given twice, in a table and with a dot; expected it once; leave one out"
+            f"{key}={str(path)!r}: the key {repeated!r} is given twice, in a table and with a dot; expected it once; leave one out"
         )
     return tree
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The table of these pairs; raises for a repeated key, which JSON would allow and TOML refuses."""
-    for key, times in Counter(key for key, _ in pairs).items():
-        if times > 1:
-            raise ValueError(f"the key {key!r} is given {times} times in one table")
-    return dict(pairs)
 
 
 def _paths(tree: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
@@ -226,7 +268,7 @@ def _validate(tree: dict[str, Any]) -> Configuration:
             mend = f"""words inside of brackets need quotes, as in --set '{key}=["q", "r"]'"""
         elif key == "target.data" and isinstance(given, str) and _FILE_NAME.search(given):
             mend = f"target.file names a file, as in --set {shlex.quote(f'target.file={given}')}"
-        raise ConfigurationError(f"{key}={given!r}: expected {expected}; {mend}") from None
+        raise ConfigurationError(f"{key}={shown(given)}: expected {expected}; {mend}") from None
 
 
 def _given(tree: Any, path: list[str]) -> Any:
@@ -240,7 +282,7 @@ def _given(tree: Any, path: list[str]) -> Any:
 def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str) -> None:
     for key, value in tree.items():
         field = model.model_fields.get(key)
-        if field is None and model is TargetTable and is_own(tree.get("name")):
+        if field is None and model is TargetTable and declares_constants(tree.get("name")):
             continue
         if field is None:
             everywhere = known_keys(Configuration)
@@ -253,7 +295,7 @@ def _refuse_unknown(tree: Mapping[str, Any], model: type[BaseModel], prefix: str
         if table is not None:
             if not isinstance(value, Mapping):
                 raise ConfigurationError(
-                    f"{prefix}{key}={value!r}: expected a table with the keys {', '.join(table.model_fields)}"
+                    f"{prefix}{key}={shown(value)}: expected a table with the keys {', '.join(table.model_fields)}"
                 )
             _refuse_unknown(value, table, f"{prefix}{key}.")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.gradients import ESTIMATORS, GradientEstimator
 from sgverify.schemes.composites.presets import presets
-from sgverify.targets.registry import DEFAULT_TARGET, constant_types, is_own
+from sgverify.targets.registry import DEFAULT_TARGET, constant_types, declares_constants, full_name
 from sgverify.values import (
+    MOST_CHAINS,
     MOST_STEPS,
     Chance,
     Count,
@@ -25,6 +26,9 @@ from sgverify.values import (
 )
 
 MOST_PROOF_DIMENSION = 4
+
+MOST_REGIONS = 10_000
+"""Regions of energies; every chain keeps a weight for each."""
 
 
 class _Table(BaseModel):
@@ -51,10 +55,15 @@ class _Target(_Table):
     key: str | None = None
     sha256: str | None = None
 
+    @field_validator("name")
+    @classmethod
+    def _in_full(cls, name: str) -> str:
+        return full_name(name)
+
     @model_validator(mode="after")
     def _refuse_extra(self) -> Self:
-        """Constants that no target of the catalogue declares are those of a user's own, which alone knows them."""
-        if self.model_extra and not is_own(self.name):
+        """Constants that no shipped target declares are those of a user's own or an installed one, which alone knows them."""
+        if self.model_extra and not declares_constants(self.name):
             raise ValueError(f"no {', '.join(self.model_extra)} beside name={self.name!r}")
         return self
 
@@ -183,14 +192,29 @@ class PartitionTable(_Table):
     preset: Literal[tuple(presets())] | None = None  # type: ignore[valid-type]
     low: Finite | None = None
     high: Finite | None = None
-    bins: Annotated[Whole, Field(ge=2)] | None = None
-    edges: Annotated[list[Finite], Field(min_length=3)] | None = None
+    bins: Annotated[Whole, Field(ge=2, le=MOST_REGIONS)] | None = None
+    edges: Annotated[list[Finite], Field(min_length=3, max_length=MOST_REGIONS + 1)] | None = None
     zeta: Positive | None = None
     scale: Positive | None = None
     alpha: Annotated[Finite, Field(gt=0.5, le=1)] | None = None
     offset: Share | None = None
     weights: Literal["region", "smooth"] | None = None
     temperature: Positive | None = None
+
+
+class AdapterTable(_Table):
+    """How a sampler of another library is read, where its adapter's conventions (`sgverify list adapters`) are not meant.
+
+    `dynamics` is the equation that it discretises. `map` has its own parameters as expressions in h, T, D, N, n and dim, and
+    `state` variables of the dynamics by what it keeps: `--set "adapter.map.lr=h**2" --set "adapter.state.p=buffer/h"`.
+    `density` refers to the log density that code with its own loss and data is held against; `order` is the claimed order.
+    """
+
+    dynamics: Literal["langevin", "kinetic", "thermostat"] | None = None
+    map: dict[str, bool | int | float | str] = {}
+    state: dict[str, str] = {}
+    density: str | None = None
+    order: Annotated[Integer, Field(ge=1)] | dict[str, int] | None = None
 
 
 class Configuration(_Table):
@@ -206,7 +230,7 @@ class Configuration(_Table):
     temperature: Positive = 1.0
     friction: Positive = 2.0
     steps: Length = 10_000
-    chains: Annotated[Whole, Field(ge=2)] = 256
+    chains: Annotated[Whole, Field(ge=2, le=MOST_CHAINS)] = 256
     seed: Annotated[Integer, Field(ge=0, lt=2**63)] = 0
     start: Finite | Annotated[list[Finite], Field(min_length=2)] = 2.0
     start_momentum: Literal["zero", "stationary"] = "zero"
@@ -224,6 +248,7 @@ class Configuration(_Table):
     sweep: SweepTable = SweepTable()
     exchange: ExchangeTable | None = None
     partition: PartitionTable | None = None
+    adapter: AdapterTable | None = None
 
     def start_of(self, replica: int = 0) -> float:
         """`start` of one replica, the coldest by default; without replicas all chains have one."""

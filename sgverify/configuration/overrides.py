@@ -117,6 +117,13 @@ class SamplingOverrides(TypedDict, total=False):
     partition__weights: Literal["region", "smooth"] | None
     partition__temperature: float | None
 
+    adapter: Mapping[str, Any] | None
+    adapter__dynamics: Literal["langevin", "kinetic", "thermostat"] | None
+    adapter__map: Mapping[str, bool | int | float | str]
+    adapter__state: Mapping[str, str]
+    adapter__density: str | None
+    adapter__order: int | Mapping[str, int] | None
+
 
 class Overrides(SamplingOverrides, total=False):
     """All keys."""

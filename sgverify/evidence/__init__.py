@@ -3,7 +3,7 @@
 `model` has the evidence, `whole_answer` what an answer says beyond it, `command` the command line that replays it, `provenance`
 versions and platform, `codec` and `storage` its JSON and files, and `published` the schemas. Other documents are `splitting`,
 `catalogue`, `draws_summary`, `erratum`, `study`, `kill_matrix`, `calibration`, `regression` and `baseline`; `crash` records an
-unforeseen exception.
+unforeseen exception. `differences` compares two sets of answers, `campaign` sums many up.
 """
 
 from sgverify.evidence.calibration import (

@@ -115,7 +115,8 @@ CALIBRATION = Published(
 
 def encode_calibration(calibration: Calibration) -> dict[str, Any]:
     """The calibration in the form of the published schema, and checked against it."""
-    document = json.loads(json.dumps({"schema": CALIBRATION.name, **asdict(calibration)}, allow_nan=False))
+    told = {**asdict(calibration), "provenance": calibration.provenance.document()}
+    document = json.loads(json.dumps({"schema": CALIBRATION.name, **told}, allow_nan=False))
     CALIBRATION.check(document, "the calibration to be written")
     return dict(document)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 from sgverify.evidence.model import Evidence
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Published, Says, read_as
 from sgverify.evidence.whole_answer import WholeAnswer
+from sgverify.named_code import recorded_for
 
 SCHEMA_NAME = "sgverify/evidence/1"
 
@@ -32,7 +33,7 @@ def encode(document: Document) -> dict[str, Any]:
     """The document in the form of the published schema, keys in the schema's order."""
     return {
         "schema": SCHEMA_NAME,
-        "provenance": asdict(document.provenance),
+        "provenance": document.provenance.document(),
         **({"answer": document.answer.document()} if document.answer is not None else {}),
         "evidence": [encode_evidence(item) for item in document.evidence],
     }
@@ -46,7 +47,10 @@ def decode(document: Mapping[str, Any]) -> Document:
 def documented(
     evidence: Iterable[Evidence], provenance: Provenance, answer: WholeAnswer | None = None
 ) -> Document:
-    """A document of the evidence; raises for two pieces under one id, which a replay could not distinguish."""
+    """A document of the evidence, with the sha256 of the user's code that it names.
+
+    Raises for two pieces under one id, which a replay could not distinguish.
+    """
     evidence = tuple(evidence)
     seen: set[str] = set()
     for item in evidence:
@@ -55,7 +59,8 @@ def documented(
                 f"evidence id {item.id!r} occurs twice; ids name one scheme, claim, check, configuration"
             )
         seen.add(item.id)
-    return Document(evidence, provenance, answer)
+    code = dict(pair for item in evidence for pair in recorded_for(item.scheme, item.configuration).items())
+    return Document(evidence, replace(provenance, code={**provenance.code, **code}), answer)
 
 
 def encode_evidence(item: Evidence) -> dict[str, Any]:

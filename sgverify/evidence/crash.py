@@ -120,15 +120,25 @@ def _written(error: BaseException) -> str | None:
 
 def _kept(path: Path, raw: bytes) -> str:
     """The path of a new file, or of the existing file of the same crash; a different file of that name is not overwritten."""
+    handle, beside = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=path.suffix, dir=path.parent)
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(raw)
+    except OSError:
+        os.unlink(beside)
+        raise
+    try:
+        # Gives the whole file its name in one step, unless there is a file, or a link, of that name.
+        os.link(beside, path)
     except FileExistsError:
-        if stat.S_ISREG(os.lstat(path).st_mode) and os.access(path, os.R_OK) and path.read_bytes() == raw:
-            return str(path)
-        handle, other = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=path.suffix)
-        path = Path(other)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(raw)
+        if not (
+            stat.S_ISREG(os.lstat(path).st_mode) and os.access(path, os.R_OK) and path.read_bytes() == raw
+        ):
+            return beside
+    except OSError:
+        # A file system without hard links.
+        return beside
+    os.unlink(beside)
     return str(path)
 
 

@@ -107,7 +107,7 @@ def encode_errata(formulas: Iterable[Erratum], provenance: Provenance) -> dict[s
         (failing if item.pop("fails") else standing).append(item)
     document = {
         "schema": ERRATA.name,
-        "provenance": asdict(provenance),
+        "provenance": provenance.document(),
         "errata": failing,
         "standing": [{field.name: item[field.name] for field in fields(_Standing)} for item in standing],
     }

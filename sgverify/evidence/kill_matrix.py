@@ -161,7 +161,7 @@ def encode_kill_matrix(matrix: KillMatrix, provenance: Provenance) -> dict[str, 
     document, missing = plain(
         {
             "schema": KILL_MATRIX.name,
-            "provenance": asdict(provenance),
+            "provenance": provenance.document(),
             "configuration": matrix.configuration,
             "checks": matrix.checks,
             "mutants": [_mutant(item) for item in matrix.mutants],

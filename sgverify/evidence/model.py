@@ -50,17 +50,17 @@ def outcome_of(verdict: str, refuted: bool = False) -> Outcome:
     return "refuted" if refuted else _OUTCOME_OF[verdict]
 
 
-def whole_outcome(evidence: Iterable[Evidence]) -> Literal["pass", "fail", "undecided"]:
-    """The outcome of a whole answer: "fail" if something fails, else "undecided" if something is, or if nothing passes."""
-    found = {item.outcome for item in evidence}
+def whole_outcome(evidence: Iterable[Evidence | str]) -> Literal["pass", "fail", "undecided"]:
+    """Of evidence, or its outcomes: "fail" if something fails, else "undecided" if something is, or if nothing passes."""
+    found = {item if isinstance(item, str) else item.outcome for item in evidence}
     if "fail" in found:
         return "fail"
     return "pass" if "pass" in found and "undecided" not in found else "undecided"
 
 
-def exit_code(evidence: Iterable[Evidence]) -> int:
-    """1 if something fails, else 3 if something is undecided, else 0; `refuted` and `not-applicable` are neutral."""
-    found = {item.outcome for item in evidence}
+def exit_code(evidence: Iterable[Evidence | str]) -> int:
+    """1 if something (evidence, or outcomes) fails, else 3 if something is undecided, else 0; the others are neutral."""
+    found = {item if isinstance(item, str) else item.outcome for item in evidence}
     if "fail" in found:
         return VIOLATES
     if "undecided" in found:

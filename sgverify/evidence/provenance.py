@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
 
 import sgverify
-from sgverify.evidence.published import Size
+from sgverify.evidence.published import Says, Size
+from sgverify.plugins import loaded_distributions
+
+
+@dataclass(frozen=True)
+class ReusedAnswers:
+    """How many answers of a run, of `asked` in all, were in a store of earlier ones, and when the oldest and newest were kept."""
+
+    answers: Annotated[int, Says(minimum=1)]
+    asked: Annotated[int, Says(minimum=1)]
+    oldest: Annotated[str, Says("ISO 8601, UTC")]
+    newest: Annotated[str, Says("ISO 8601, UTC")]
+
+    def __str__(self) -> str:
+        day = (
+            self.oldest[:10]
+            if self.oldest[:10] == self.newest[:10]
+            else f"{self.oldest[:10]} to {self.newest[:10]}"
+        )
+        return f"{self.answers} of {self.asked} answers were in the store, kept {day}"
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """Versions, platform, the command and its wall-clock seconds."""
+    """Versions, platform, the command and its wall-clock seconds, and the sha256 of the user's code that was judged.
+
+    `extensions` are the distributions whose checks, schemes, targets, papers or adapters were loaded, each with its version.
+    `reused` says how many answers were not computed by this run.
+    """
 
     version: str
     python: str
@@ -19,6 +44,31 @@ class Provenance:
     platform: str
     command: str
     seconds: Size
+    code: Annotated[
+        Mapping[str, str],
+        Says(
+            "sha256 of the user's files that ran, by path from the folder of the run; left out where none did",
+            optional=True,
+            additionalProperties={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        ),
+    ] = field(default_factory=dict)
+    extensions: Annotated[
+        tuple[str, ...],
+        Says(
+            "distributions whose entry points were loaded, as `their-package 1.0`; left out where none was",
+            optional=True,
+        ),
+    ] = ()
+    reused: Annotated[
+        ReusedAnswers | None, Says("left out where all answers were computed by this run", optional=True)
+    ] = None
+
+    def document(self) -> dict[str, Any]:
+        """The provenance in the form of the published schema."""
+        told = {**asdict(self), "extensions": list(self.extensions)}
+        return {
+            key: value for key, value in told.items() if value or key not in ("code", "extensions", "reused")
+        }
 
     @classmethod
     def gather(cls, *, command: str, seconds: float) -> Provenance:
@@ -30,6 +80,7 @@ class Provenance:
             platform=platform.platform(),
             command=command,
             seconds=float(seconds),
+            extensions=loaded_distributions(),
         )
 
 

@@ -15,6 +15,7 @@ from sgverify.errors import UserError
 from sgverify.evidence.model import canonical_numbers
 from sgverify.evidence.published import Name, Published, Says
 from sgverify.evidence.storage import alone_in, write_atomically
+from sgverify.named_files import each_once, read_text
 
 DEFAULT_FILE = "sgverify-regressions.jsonl"
 
@@ -32,11 +33,19 @@ class RecordedFailure:
     check: Name
     configuration: Annotated[dict[str, Any], Says("the keys that differ from the defaults")]
     reason: Annotated[Name, Says("what was found when the row was added")]
+    code: Annotated[
+        dict[str, str],
+        Says(
+            "sha256 of the user's files that ran, by path from the folder of the regression file; left out where none did",
+            optional=True,
+            additionalProperties={"type": "string", "pattern": "^[0-9a-f]{64}$"},
+        ),
+    ] = field(default_factory=dict)
     line: Annotated[int, Says(absent=True)] = field(default=0, compare=False)
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The identity of a row, by which a file holds it once: all fields but the reason."""
+        """The identity of a row, by which a file holds it once: all fields but the reason and the code."""
         numbers = json.dumps(canonical_numbers(self.configuration), sort_keys=True, ensure_ascii=False)
         return (self.scheme, self.claim, self.check, numbers)
 
@@ -45,6 +54,8 @@ class RecordedFailure:
         """The row as the file holds it."""
         names = ("scheme", "claim", "check", "configuration", "reason")
         row = {"schema": REGRESSION.name, **{name: getattr(self, name) for name in names}}
+        if self.code:
+            row["code"] = dict(self.code)
         REGRESSION.check(row, "the regression to be written")
         return json.dumps(row, ensure_ascii=False, allow_nan=False)
 
@@ -63,10 +74,10 @@ def read_regressions(path: str | Path) -> list[RecordedFailure]:
     Raises `UserError` that names file and line for a line that is no row.
     """
     path = Path(path)
-    if not path.exists():
-        return []
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_text(path).splitlines()
+    except FileNotFoundError:
+        return []
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
         raise UserError(
@@ -114,15 +125,17 @@ def reference_from(reference: str, folder: Path) -> str:
 
 def _row(line: str, where: str, number: int) -> RecordedFailure:
     try:
-        document = json.loads(line)
-    except ValueError:
+        document = json.loads(line, object_pairs_hook=each_once)
+    except (ValueError, RecursionError):
         start = line.strip()[:40]
         raise UserError(
             f"{where}: {start!r} is not JSON; expected one regression to a line. {REGRESSION.mend}"
         ) from None
     REGRESSION.check(document, where)
     names = ("scheme", "claim", "check", "configuration", "reason")
-    return RecordedFailure(**{name: document[name] for name in names}, line=number)
+    return RecordedFailure(
+        **{name: document[name] for name in names}, code=document.get("code", {}), line=number
+    )
 
 
 __all__ = [

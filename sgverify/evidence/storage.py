@@ -16,6 +16,7 @@ from sgverify.evidence.codec import Document, decode, documented, encode, valida
 from sgverify.evidence.model import Evidence
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.whole_answer import WholeAnswer
+from sgverify.named_files import each_once, read_text
 
 try:
     import fcntl
@@ -24,6 +25,7 @@ except ImportError:  # Windows: rows are still written whole, but two writers at
 
 STDOUT = "-"
 NEW_FILE_MODE = 0o666
+NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # Windows has no such pipes
 
 
 def write_evidence(
@@ -66,14 +68,14 @@ def read_json(path: str | Path, where: str, written: str) -> Any:
     `where` names the file in the message, `written` says which file is expected.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = read_text(path)
     except FileNotFoundError:
         raise UserError(f"{where} does not exist; expected {written}.") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise UserError(f"{where} cannot be read: {reason}; expected a readable JSON file.") from None
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=each_once)
     except (ValueError, RecursionError) as error:
         raise UserError(
             f"{where} is not JSON ({' '.join(str(error).split())}); expected {written}."
@@ -114,15 +116,46 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     Raises UserError when the place cannot be written; the old file, if any, then is untouched.
     """
     path = Path(os.path.realpath(path))
-    raw = content.encode("utf-8") if isinstance(content, str) else content
+    # A name of bytes that are no UTF-8 has halves of characters, which are written as JSON writes them.
+    raw = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     temporary: str | None = None
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(raw)
+            # A pipe that nobody reads is an error, and no wait without an end.
+            with open(path, "wb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as place:
+                os.set_blocking(place.fileno(), True)
+                place.write(raw)
             return
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
             stream.write(raw)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(temporary, NEW_FILE_MODE & ~_umask())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {str(path)!r}: {error.strerror}; expected a file in a folder that exists and can be "
+            "written. Choose another place."
+        ) from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary)
+
+
+@contextlib.contextmanager
+def written_in_parts(path: str | Path) -> Iterator[TextIO]:
+    """A context with a text stream to a temporary file, which takes the place of `path` when the context is left without an error.
+
+    For documents that are too large to be held in memory. Raises `UserError` when the place cannot be written.
+    """
+    path = Path(os.path.realpath(path))
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.chmod(temporary, NEW_FILE_MODE & ~_umask())

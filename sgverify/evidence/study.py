@@ -144,7 +144,7 @@ def encode_studies(document: Studies) -> dict[str, Any]:
     """The studies in the form of the published schema, keys in the order of the dataclasses' fields."""
     return {
         "schema": STUDIES.name,
-        "provenance": asdict(document.provenance),
+        "provenance": document.provenance.document(),
         "studies": [_lists(asdict(study)) for study in document.studies],
     }
 

@@ -18,9 +18,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, find_named
 from sgverify.evidence import Erratum
 from sgverify.evidence.erratum import WEIGHT, Rung
+from sgverify.papers.paper import papers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +52,8 @@ def row_of(id: str) -> PrintedRow:
 @cache
 def rows(paper: str) -> dict[str, PrintedRow]:
     """The rows of a paper, by name."""
-    text = (
-        resources.files("sgverify.papers")
-        .joinpath(paper.replace("-", "_"), "errata", "printed.toml")
-        .read_text("utf-8")
-    )
+    package = find_named("paper", paper, {known.id: known for known in papers()}).package
+    text = resources.files(package).joinpath("errata", "printed.toml").read_text("utf-8")
     data = tomllib.loads(text)
     roots = data.get("roots", {})
     return {name: _row(paper, name, row, roots) for name, row in data["rows"].items()}

@@ -2,8 +2,8 @@
 
 `answer` comes before the evidence, `text` is the terminal's form, `page` and `markdown` the report's, `writing` its folder
 with JUnit; `formulas` shows formulas to readers. `matrix`, `errata`, `studies`, `exponents` and `wording` are parts of it;
-`calibration` and `kill_matrix` have pages of their own. Figures: `figures` chooses the data, `drawing` draws, `panels` are
-those of studies, `rate_plot` one rate, `svg` what lives inside a page, `badge` the outcome as a picture.
+`calibration`, `kill_matrix` and `campaign` have pages of their own. Figures: `figures` chooses the data, `drawing` draws,
+`panels` are those of studies, `rate_plot` one rate, `svg` what lives inside a page, `badge` the outcome as a picture.
 """
 
 from sgverify.report.calibration import counted_bars, render_calibration, write_calibration_report

@@ -220,12 +220,12 @@ def _legend_height(figure: Figure) -> float:
 
 
 def _tick(value: float, _: int) -> str:
+    """A value as a reader writes it; an axis of less than half a decade has ticks at other digits than 1, 2 and 5."""
     exponent = math.floor(math.log10(value) + 1e-9)
-    lead = round(value / 10**exponent)
     if -3 <= exponent < 3:
-        return f"{lead * 10.0**exponent:g}"
-    power = "10" + str(exponent).translate(_SUPERSCRIPTS)
-    return power if lead == 1 else f"{lead}·{power}"
+        return f"{value:.3g}"
+    lead, power = f"{value / 10.0**exponent:.3g}", "10" + str(exponent).translate(_SUPERSCRIPTS)
+    return power if lead == "1" else f"{lead}·{power}"
 
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -13,6 +13,7 @@ from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, cou
 from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.formulas import in_a_line
 from sgverify.report.matrix import PROOFS, Group, groups
+from sgverify.report.page.pages import UNTITLED
 from sgverify.report.page.story import Story, story_of
 from sgverify.report.studies import cell_text, remarks, sections
 from sgverify.report.text import counts, sampled_together
@@ -36,23 +37,27 @@ def render_markdown(
     formulas: Sequence[Erratum] = (),
     publication: Publication | None = None,
     pictures: Pictures | None = None,
+    title: str = "",
 ) -> str:
-    """The whole document as text, with figures as links to files; the same input gives the same bytes."""
+    """The whole document as text, with figures as links to files; the same input gives the same bytes.
+
+    Its heading is the publication's title, or else the `title`.
+    """
     evidence, pictures = document.evidence, pictures or {}
     story = story_of(evidence, formulas, publication)
-    blocks = [f"# {_text(publication.title) if publication else 'Rate conformance report'}"]
+    blocks = [f"# {as_text(publication.title if publication else title or UNTITLED)}"]
     if publication:
-        published = f". {_text(publication.published)}" if publication.published else ""
-        blocks.append(f"{_text(', '.join(publication.authors))}, {publication.year}{published}")
-    blocks += [f"**{_text(story.sentence)}**"] * bool(story.sentence)
+        published = f". {as_text(publication.published)}" if publication.published else ""
+        blocks.append(f"{as_text(', '.join(publication.authors))}, {publication.year}{published}")
+    blocks += [f"**{as_text(story.sentence)}**"] * bool(story.sentence)
     blocks += [*_pictures(pictures.get("", ())), _counted(evidence)]
     if sampled_together(evidence):
-        blocks.append(f"{_text(sampled_together(evidence))}.")
+        blocks.append(f"{as_text(sampled_together(evidence))}.")
     blocks += _claims(story)
     blocks += _answer(evidence)
     for group in groups(evidence):
         if group.judged:
-            blocks += [f"## {_text(group.title)}", _matrix(group)]
+            blocks += [f"## {as_text(group.title)}", _matrix(group)]
     for title, shown in sections(studies).items():
         blocks.append(f"## {title}")
         for study in shown:
@@ -82,22 +87,26 @@ def render_markdown(
 def _made(document: Document) -> str:
     made = document.provenance
     known = (
-        f" {made.version} (Python {made.python}, torch {made.torch}, {_text(made.platform)})"
+        f" {made.version} (Python {made.python}, torch {made.torch}, {as_text(made.platform)})"
         if made.version
         else ""
     )
-    return f"Made by sgverify{known} with {_code(made.command)} in {made.seconds:.1f} s."
+    extensions = f"; with {as_text(', '.join(made.extensions))}" if made.extensions else ""
+    reused = f" {made.reused}." if made.reused else ""
+    return (
+        f"Made by sgverify{known} with {as_code(made.command)} in {made.seconds:.1f} s{extensions}.{reused}"
+    )
 
 
 def _pictures(found: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"![{_text(title)}]({path})" for title, path in found]
+    return [f"![{as_text(title)}]({path})" for title, path in found]
 
 
 def _counted(evidence: Sequence[Evidence]) -> str:
     rows = [["outcome", "count", "meaning"]]
     for name, number in counts(evidence).items():
         rows.append([f"{SYMBOLS[name]} {name}", str(number), MEANINGS[name]])
-    return _table(rows)
+    return table_of(rows)
 
 
 def _claims(story: Story) -> list[str]:
@@ -112,13 +121,14 @@ def _claims(story: Story) -> list[str]:
         ] * bool(row.corrected)
         rows.append(
             [
-                f"{SYMBOLS[row.outcome]} {_text(row.id)}<br>{_text(row.title)}",
-                "<br>".join(map(_text, row.printed)) or "as stated below",
-                "<br>".join([*map(_text, row.found), f"in {row.number} of {row.asked}"]),
-                "<br>".join(map(_text, instead)) or ("holds as printed" if row.outcome == "pass" else "none"),
+                f"{SYMBOLS[row.outcome]} {as_text(row.id)}<br>{as_text(row.title)}",
+                "<br>".join(map(as_text, row.printed)) or "as stated below",
+                "<br>".join([*map(as_text, row.found), f"in {row.number} of {row.asked}"]),
+                "<br>".join(map(as_text, instead))
+                or ("holds as printed" if row.outcome == "pass" else "none"),
             ]
         )
-    return ["## Claim by claim", _table(rows)]
+    return ["## Claim by claim", table_of(rows)]
 
 
 def _answer(evidence: Sequence[Evidence]) -> list[str]:
@@ -127,37 +137,37 @@ def _answer(evidence: Sequence[Evidence]) -> list[str]:
         causes = list(dict.fromkeys(f"{item.claim} ({item.check})" for item in answer.causes))
         rows.append(
             [
-                _text(answer.scheme),
+                as_text(answer.scheme),
                 f"{SYMBOLS[answer.outcome]} {answer.word}, {answer.asked} questions",
-                "<br>".join([*map(_text, causes), *[f"and {answer.more} more"] * bool(answer.more)]) or "—",
-                _text(", ".join(id.partition("/")[2] for id in answer.refuted)) or "none",
+                "<br>".join([*map(as_text, causes), *[f"and {answer.more} more"] * bool(answer.more)]) or "—",
+                as_text(", ".join(id.partition("/")[2] for id in answer.refuted)) or "none",
             ]
         )
-    blocks = ["## Integrator by integrator", _table(rows)] if evidence else []
-    lines = [f"- {_text(item.claim)}: {_text(item.why)}" for item in untested(evidence)]
+    blocks = ["## Integrator by integrator", table_of(rows)] if evidence else []
+    lines = [f"- {as_text(item.claim)}: {as_text(item.why)}" for item in untested(evidence)]
     lines += [
-        f"- assumed: {_text(text)} ({_text(', '.join(ids))})" for text, ids in assumed(evidence).items()
+        f"- assumed: {as_text(text)} ({as_text(', '.join(ids))})" for text, ids in assumed(evidence).items()
     ]
     return [*blocks, "## What was not tested", "\n".join(lines)] if lines else blocks
 
 
 def _matrix(group: Group) -> str:
-    rows = [["claim", *map(_text, group.schemes)]]
+    rows = [["claim", *map(as_text, group.schemes)]]
     for claim in group.judged:
         cells = [group.answers(scheme, claim) for scheme in group.schemes]
-        rows.append([_text(claim), *("<br>".join(map(_cell, items)) or "·" for items in cells)])
-    return _table(rows)
+        rows.append([as_text(claim), *("<br>".join(map(_cell, items)) or "·" for items in cells)])
+    return table_of(rows)
 
 
 def _cell(item: Evidence) -> str:
-    return f"{symbol(item)} {item.outcome}, {_text(found_text(item))} ({method_text(item)})"
+    return f"{symbol(item)} {item.outcome}, {as_text(found_text(item))} ({method_text(item)})"
 
 
 def _claim(id: str, items: Sequence[Evidence], titles: Mapping[str, str]) -> list[str]:
     card = claims().get(id)
-    blocks = [f"### {_text(id)}" + (f": {_text(card.title)}" if card else "")]
+    blocks = [f"### {as_text(id)}" + (f": {as_text(card.title)}" if card else "")]
     if card is not None:
-        blocks.append(f"> {_text(card.statement)}\n>\n> {_text(str(card.source))}")
+        blocks.append(f"> {as_text(card.statement)}\n>\n> {as_text(str(card.source))}")
     blocks.append(_listed(items, titles))
     return blocks
 
@@ -170,10 +180,10 @@ def _listed(items: Iterable[Evidence], titles: Mapping[str, str]) -> str:
         findings.setdefault(key, []).append(item)
     lines = []
     for (outcome, check, compared, method, reason), shown in findings.items():
-        replay = next((f" Replay: {_code(item.replay)}" for item in shown if item.replay), "")
-        said = ", ".join([*[_text(compared)] * bool(compared), method])
+        replay = next((f" Replay: {as_code(item.replay)}" for item in shown if item.replay), "")
+        said = ", ".join([*[as_text(compared)] * bool(compared), method])
         lines.append(
-            f"- {SYMBOLS[outcome]} **{outcome}** {check}: {said}. {_text(reason)} [{_text(_shown(shown, titles))}]{replay}"
+            f"- {SYMBOLS[outcome]} **{outcome}** {check}: {said}. {as_text(reason)} [{as_text(_shown(shown, titles))}]{replay}"
         )
     return "\n".join(lines)
 
@@ -195,21 +205,21 @@ def _shown(items: Sequence[Evidence], titles: Mapping[str, str]) -> str:
 
 def _study(study: Study, pictures: Sequence[tuple[str, str]]) -> list[str]:
     blocks = [
-        f"### {_text(study.title)}",
-        f"> {_text(study.source)}",
-        _text(study.summary),
+        f"### {as_text(study.title)}",
+        f"> {as_text(study.source)}",
+        as_text(study.summary),
         *_pictures(pictures),
     ]
     for table in study.tables:
-        rows = [list(map(_text, table.columns))]
-        rows += [[_text(cell_text(cell)) for cell in row] for row in table.rows]
-        blocks += [f"**{_text(table.title)}**", _table(rows)]
+        rows = [list(map(as_text, table.columns))]
+        rows += [[as_text(cell_text(cell)) for cell in row] for row in table.rows]
+        blocks += [f"**{as_text(table.title)}**", table_of(rows)]
     notes = [
         *study.notes,
         *(f"{panel.title}: {remark}" for panel in study.panels for remark in remarks(panel)),
     ]
     if notes:
-        blocks.append("\n".join(f"- {_text(note)}" for note in notes))
+        blocks.append("\n".join(f"- {as_text(note)}" for note in notes))
     return blocks
 
 
@@ -220,34 +230,38 @@ def _errata(formulas: Sequence[Erratum]) -> str:
     for item in formulas:
         first = told.setdefault((item.root, item.affects, item.because), item.id)
         affects = (
-            f"{_text(item.affects)}<br>{_text(item.because)}" if first == item.id else f"as {_text(first)}"
+            f"{as_text(item.affects)}<br>{as_text(item.because)}"
+            if first == item.id
+            else f"as {as_text(first)}"
         )
         rows.append(
             [
-                f"{_text(item.where)}<br>{_text(item.id)}: {word(item)}"
-                + (f"<br>one error with others: {_text(item.root)}" if item.root != item.id else ""),
-                f'"{_text(item.printed)}"',
-                _text(item.read_as),
-                _text(item.holds)
-                + (f"<br>right elsewhere: {_text(item.elsewhere)}" if item.elsewhere else ""),
+                f"{as_text(item.where)}<br>{as_text(item.id)}: {word(item)}"
+                + (f"<br>one error with others: {as_text(item.root)}" if item.root != item.id else ""),
+                f'"{as_text(item.printed)}"',
+                as_text(item.read_as),
+                as_text(item.holds)
+                + (f"<br>right elsewhere: {as_text(item.elsewhere)}" if item.elsewhere else ""),
                 affects,
-                _text(dict(certificate_lines(item.certificate))["difference"]),
+                as_text(dict(certificate_lines(item.certificate))["difference"]),
             ]
         )
-    return _table(rows)
+    return table_of(rows)
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def table_of(rows: Sequence[Sequence[str]]) -> str:
+    """Rows of cells as a table; the first row is its head."""
     head, *rest = rows
     lines = [head, ["---"] * len(head), *rest]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
 
 
-def _text(text: str) -> str:
+def as_text(text: str) -> str:
     """Prose with its formulas in one line, as `θ²`, and without Markdown's own signs: `*` and `_` come out as written."""
     return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", " ".join(in_a_line(text).split()))
 
 
-def _code(text: str) -> str:
+def as_code(text: str) -> str:
+    """Text as code in a line."""
     fence = "``" if "`" in text else "`"
     return f"{fence}{' '.join(text.split())}{fence}"

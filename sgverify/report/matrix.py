@@ -18,6 +18,9 @@ _WORDS = {"test_function": "test function", "target.name": "target"}
 """The names of settings that distinguish questions; a title shows them if their values differ within a report."""
 
 _NONE = "null"
+
+_UNTOLD = {"gradient.scale": "1.0"}
+"""Values that say nothing: the gradient as it is."""
 PROOFS = "Proved: every smooth potential, every step size, in the dimensions that each answer names"
 
 
@@ -80,9 +83,10 @@ def settings_in_common(evidence: Iterable[Evidence]) -> list[str]:
     values: dict[str, set[str]] = {}
     for item in evidence:
         if not _proved(item):
-            for key, value in _settings(item.configuration).items():
+            for key, value in _every_setting(item.configuration).items():
                 values.setdefault(key, set()).add(value)
-    return [_named(key, next(iter(found))) for key, found in values.items() if len(found) == 1]
+    single = {key: next(iter(found)) for key, found in values.items() if len(found) == 1}
+    return [_named(key, value) for key, value in single.items() if value != _UNTOLD.get(key)]
 
 
 def _titles(evidence: Sequence[Evidence]) -> list[str]:
@@ -139,6 +143,12 @@ def _proved(item: Evidence) -> bool:
 
 
 def _settings(configuration: Mapping[str, Any]) -> dict[str, str]:
+    """The dotted settings as JSON text, without values that are not told."""
+    every = _every_setting(configuration)
+    return {key: value for key, value in every.items() if value != _UNTOLD.get(key)}
+
+
+def _every_setting(configuration: Mapping[str, Any]) -> dict[str, str]:
     """The dotted settings as JSON text, without those that do not distinguish questions or that are shown already."""
     flat: dict[str, str] = {}
     for key, value in configuration.items():
@@ -153,8 +163,6 @@ def _settings(configuration: Mapping[str, Any]) -> dict[str, str]:
     for key, kinds in READERS.items():
         if configuration.get("gradient", {}).get("kind") not in kinds:
             flat.pop(f"gradient.{key}", None)
-    if configuration.get("gradient", {}).get("scale") == 1:
-        flat.pop("gradient.scale")
     return flat
 
 

@@ -92,9 +92,10 @@ def vanishes(evidence: Evidence) -> bool:
     """Was the quantity found to be identically zero: conforming evidence without an exponent?
 
     Sampled points that do not exceed their noise have no exponent either, but are not known to be zero, and as little
-    an error of which an order is proved at least.
+    an error of which an order is proved at least, or what is read of a black box, within bounds.
     """
     noise = evidence.method == "monte-carlo" and "regression" in evidence.certificate
+    noise = noise or evidence.method == "quadrature"
     nothing = (
         evidence.verdict == "conforms" and evidence.found.exponent is None and evidence.found.low is None
     )
@@ -148,13 +149,17 @@ def predicted_text(evidence: Evidence) -> str:
 def found_text(evidence: Evidence) -> str:
     """The exponent found, with its interval where that is wider than a point; `zero` where the quantity vanishes.
 
-    A rate in L of which only a bound is known reads `L^(-1/2) at most`, a power of h that is bounded below `h^2 or faster`.
+    A rate in L of which only a bound is known reads `L^(-1/2) at most`, a power of h that is bounded below `h^2 or faster`; of a
+    black box nothing is known to vanish.
     """
     if vanishes(evidence):
         return "zero"
     found = evidence.found
     if found.exponent is None and found.low is not None and variable(evidence) == "h":
         return f"{rate_text(found.low, 'h')} or faster"
+    seen = variable(evidence) == ORDER or evidence.verdict != "conforms" or found.exponent is not None
+    if evidence.method == "quadrature" and not seen:
+        return "not told from zero"
     if evidence.method == "monte-carlo" and found.exponent is not None:
         # A slope of sampled points depends on their positions; it is not an order and not shown as a fraction.
         ends = f" [{found.low:.3g}, {found.high:.3g}]" if None not in (found.low, found.high) else ""

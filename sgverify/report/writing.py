@@ -20,6 +20,7 @@ from sgverify.evidence import (
     write_evidence,
     write_studies,
 )
+from sgverify.named_files import possible_name
 from sgverify.report.exponents import sampled_beside_exact
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import groups
@@ -96,8 +97,8 @@ def write_report(
 ) -> Path:
     """Write report.json, index.html, evidence.html, report.md with its figures, and junit.xml; return the path of index.html.
 
-    The pages name the `publication` that the claims are taken from, or have a `title`. Studies and errata are shown on the page and
-    in report.md, and kept in studies.json and errata.json. The JSON comes first, so that nothing computed is lost should a later
+    The pages and report.md name the `publication` that the claims are taken from, or have a `title`. Studies and errata are
+    shown in them, and kept in studies.json and errata.json. The JSON comes first, so that nothing computed is lost should a later
     step fail.
     Raises UserError when the folder cannot be written.
     """
@@ -114,7 +115,8 @@ def write_report(
         (folder / path).parent.mkdir(exist_ok=True)
         write_atomically(folder / path, svg)
         pictures.setdefault(study, []).append((named, path))
-    write_atomically(folder / "report.md", render_markdown(document, shown, formulas, publication, pictures))
+    text = render_markdown(document, shown, formulas, publication, pictures, title)
+    write_atomically(folder / "report.md", text)
     write_atomically(folder / EVIDENCE, render_evidence(document, formulas, publication, title))
     page = folder / INDEX
     write_atomically(page, render_page(document, shown, formulas, publication, title))
@@ -128,7 +130,8 @@ def prepare_folder(folder: str | Path, option: str = "--out") -> Path:
     """
     path = Path(folder)
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        with possible_name(folder):
+            path.mkdir(parents=True, exist_ok=True)
         problem = None if os.access(path, os.W_OK | os.X_OK) else "it cannot be written"
     except FileExistsError:
         problem = "it is a file"

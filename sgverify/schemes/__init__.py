@@ -1,11 +1,12 @@
 """Integrators: dynamics, sub-flows, splittings, steps, and the catalogue.
 
 `dynamics` (with the density left invariant; `recipe` makes them), `scheme` (a step), `splittings` (words over an alphabet)
-and their `compositions`, `torch_step` (somebody else's torch code). `loading` finds them by name or in a file. `definition`
-is the interface of definitions, `numbers` their exact constants; `catalogue` and `composites` hold the ones that ship.
+and their `compositions`, `torch_step` (somebody else's torch code), its `memory` and its `life_cycle` (what a library does
+beside a step). `loading` finds them by name or in a file, `adapting` makes steps of other libraries' samplers. `definition` is
+the interface of definitions, `numbers` their exact constants; `catalogue` and `composites` hold the ones that ship.
 """
 
-from sgverify.schemes.catalogue import ALPHABETS, NAMED, find_scheme
+from sgverify.schemes.catalogue import ALPHABETS, NAMED
 from sgverify.schemes.definition.mathematics import dot, exp, expm1, sqrt
 from sgverify.schemes.definition.noise import LAWS, NoiseLaw
 from sgverify.schemes.dynamics import (
@@ -19,6 +20,8 @@ from sgverify.schemes.dynamics import (
     riemannian_langevin,
     thermostat,
 )
+from sgverify.schemes.loading import find_scheme
+from sgverify.schemes.memory import Memory
 from sgverify.schemes.numbers.constants import constants, linear
 from sgverify.schemes.numbers.surd import Surd, exact
 from sgverify.schemes.numbers.text import read_number
@@ -35,6 +38,7 @@ __all__ = [
     "Density",
     "Dynamics",
     "Letter",
+    "Memory",
     "NoiseLaw",
     "Scheme",
     "Surd",

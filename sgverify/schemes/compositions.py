@@ -20,6 +20,9 @@ from sgverify.schemes.numbers.rounded import Rounded
 from sgverify.schemes.numbers.surd import Surd
 from sgverify.schemes.numbers.text import Number, read_number, split_numbers
 
+MOST_FLOWS = 150
+"""The most letters of a word: compositions of order 10 have 35 palindromes of order 2, of four letters each but for the last."""
+
 
 def read_coefficients(word: str, given: Sequence[Any] | str, *, rounded: bool = False) -> tuple[Number, ...]:
     """One number for each letter of `word`: a sequence, a text with commas, or the name of a composition.

@@ -1,4 +1,4 @@
-"""Schemes by reference: a catalogue name, `module:attribute` or `path/to/file.py:attribute`."""
+"""Schemes by reference: a name, of the catalogue or of what is installed, `module:attribute` or `path/to/file.py:attribute`."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sgverify.errors import DefinitionError, UnknownNameError, UserError
-from sgverify.schemes.catalogue import NAMED, PATTERNS, find_scheme
+from sgverify.code_files import remember
+from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
+from sgverify.named_files import read_bytes
+from sgverify.plugins import Installed, Plugin, of_type, plugins
+from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.catalogue import NAMED, PATTERNS, PREFIXES, shipped_scheme
 from sgverify.schemes.composites import COMPOSITES, Composite
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.torch_step import TorchStep
-from sgverify.user_code import own_code
+from sgverify.user_code import LOADED, beside, own_code, undisturbed
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The kind of object that a reference has to name: the setting that holds it, its type, and how such an object is written."""
+    """The kind of object that a reference has to name: the setting that holds it, its type, and how such an object is written.
+
+    `adapt` makes such an object of one of another type; None where only the type itself is taken.
+    """
 
     key: str
     noun: str
     type: type | tuple[type, ...]
     written: str
     catalogue: str
+    adapt: Callable[[Any, str], Any] | None = None
 
 
 def load_object(reference: str, wanted: Wanted) -> Any:
@@ -51,6 +60,8 @@ def load_object(reference: str, wanted: Wanted) -> Any:
         raise UnknownNameError(f"{wanted.noun} of {place}", attribute, known)
     found = getattr(module, attribute)
     if not isinstance(found, wanted.type):
+        if wanted.adapt is not None:
+            return wanted.adapt(found, reference)
         raise DefinitionError(f"{given}: is of type {type(found).__name__}; expected {wanted.written}")
     return found
 
@@ -65,20 +76,28 @@ def place_of(error: BaseException, path: Path) -> str:
 
 
 def _from_file(path: Path, given: str) -> ModuleType:
-    if not path.is_file():
-        raise UserError(f"{given}: no file {str(path)!r}; expected path/to/file.py:attribute; check the path")
+    try:
+        content = read_bytes(path)
+    except FileNotFoundError:
+        raise UserError(
+            f"{given}: no file {str(path)!r}; expected path/to/file.py:attribute; check the path"
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"{given}: {str(path)!r} cannot be read ({error.strerror}); expected a file of Python; check the path"
+        ) from None
     # The name depends on the place, so that two files of one name do not meet.
-    name = f"sgverify_user_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    name = f"{LOADED}{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{given}: {str(path)!r} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    sys.path.insert(0, str(path.parent.resolve()))
     try:
         # Compiled from the text on disk: a cached .pyc of the same second and size would be the old code.
-        with own_code():
-            exec(compile(path.read_bytes(), str(path), "exec"), vars(module))
+        remember(path, content)
+        with own_code(), undisturbed(path.name), beside(str(path.parent.resolve())):
+            exec(compile(content, str(path), "exec"), vars(module))
     except (UserError, KeyboardInterrupt):
         sys.modules.pop(name, None)
         raise
@@ -86,10 +105,21 @@ def _from_file(path: Path, given: str) -> ModuleType:
         BaseException
     ) as error:  # SystemExit too: a file that exits must not end the command as if all were well
         sys.modules.pop(name, None)
-        raise UserError(f"{given}: {place_of(error, path)} raised {type(error).__name__}: {error}") from None
-    finally:
-        sys.path.pop(0)
+        raise UserError(
+            f"{given}: {place_of(error, path)} raised {type(error).__name__}: {error}{_hidden(path.parent)}"
+        ) from None
     return module
+
+
+def _hidden(folder: Path) -> str:
+    """The hint that files of a folder hide modules of Python: an error while a file is loaded is often theirs."""
+    hiding = sorted(
+        path.name
+        for path in folder.glob("*.py")
+        if path.stem in sys.stdlib_module_names
+        or path.stem in ("numpy", "scipy", "sgverify", "sympy", "torch")
+    )
+    return f"; beside it, {', '.join(hiding[:3])} may hide the module of that name" if hiding else ""
 
 
 def _from_module(name: str, given: str, wanted: Wanted) -> ModuleType:
@@ -127,6 +157,17 @@ _STEP = Wanted(
 )
 
 
+def find_scheme(name: str) -> Scheme:
+    """The scheme of this name: one that ships, `PREFIX-WORD` for any word of an alphabet (`ALPHABETS`), `sghmc-nogin-R`, or one
+    that an installed distribution adds.
+
+    Raises `UnknownNameError` (with the nearest name), `DefinitionError` (malformed word, no scheme) or `PluginError`.
+    """
+    found = _named(name, _SCHEME)
+    assert isinstance(found, Scheme)
+    return found
+
+
 def load_scheme(reference: str) -> Scheme:
     """The scheme that `reference` names.
 
@@ -138,13 +179,33 @@ def load_scheme(reference: str) -> Scheme:
     return found
 
 
-def load_step(reference: str) -> Scheme | TorchStep | Composite:
+def load_step(reference: str, settings: AdapterSettings | None = None) -> Scheme | TorchStep | Composite:
     """The scheme, the torch step or the composite that `reference` names; raises as `load_scheme` does.
 
-    `mine.py:composite.scheme` names the scheme of a composite.
+    `mine.py:composite.scheme` names the scheme of a composite. An object of another type is made a step by an adapter, under
+    `settings`; raises `ConfigurationError` for settings of adapters where none is asked.
     """
-    found = _load(reference, _STEP)
+    asked: list[str] = []
+
+    def adapted(found: Any, reference: str) -> Scheme | TorchStep | Composite:
+        from sgverify.schemes.adapting.finding import adapted as make
+
+        asked.append(reference)
+        return make(found, settings, reference)
+
+    found = _load(reference, replace(_STEP, adapt=adapted))
+    if not asked:
+        refuse_adapter(reference, settings)
     return replace(found, reference=reference) if isinstance(found, Composite) else found
+
+
+def refuse_adapter(reference: str, settings: AdapterSettings | None) -> None:
+    """Raise `ConfigurationError` for settings of adapters beside a scheme that none is asked of."""
+    if settings is not None and settings.given:
+        raise ConfigurationError(
+            f"{settings.given[0]} with scheme={reference!r}: it is a step by itself; expected an object of another library, of "
+            "which an adapter makes a step; leave adapter out"
+        )
 
 
 def scheme_reference(composite: Composite) -> str:
@@ -173,23 +234,51 @@ def _load(reference: str, wanted: Wanted) -> Scheme | TorchStep | Composite:
     return found
 
 
-def _named(name: str, wanted: Wanted) -> Scheme | Composite:
+def _types(wanted: Wanted) -> tuple[type, ...]:
+    return wanted.type if isinstance(wanted.type, tuple) else (wanted.type,)
+
+
+def _named(name: str, wanted: Wanted) -> Scheme | TorchStep | Composite:
     if name in COMPOSITES:
-        if wanted is not _STEP:
+        if Composite not in _types(wanted):
             raise DefinitionError(
                 f"scheme={name!r}: is a composite, and a scheme is expected; write {COMPOSITES[name].scheme.name}, around "
                 "which it is made"
             )
         return COMPOSITES[name]
     try:
-        return find_scheme(name)
+        return shipped_scheme(name)
     except UnknownNameError as error:
+        if name in INSTALLED:
+            found = INSTALLED[name]
+            if not isinstance(found, wanted.type):
+                raise DefinitionError(
+                    f"scheme={name!r}: is of type {type(found).__name__}; expected {wanted.written}"
+                ) from None
+            return found
         # A letter of a word may be what is unknown.
-        if wanted is not _STEP or error.kind != "scheme":
+        if error.kind != "scheme":
             raise
+        composites = COMPOSITES if Composite in _types(wanted) else ()
         raise UnknownNameError(
             "scheme",
             name,
-            [*NAMED, *PATTERNS, *COMPOSITES],
+            [*NAMED, *PATTERNS, *composites, *plugins("schemes")],
             "A scheme of your own is path/to/file.py:attribute.",
         ) from None
+
+
+def _read(plugin: Plugin, found: Any) -> Scheme | TorchStep | Composite:
+    of_type(plugin, found, (Scheme, TorchStep, Composite))
+    # Evidence, and the command that replays it, name the scheme as a command line does.
+    named: Scheme | TorchStep | Composite = found.named(plugin.name, reference=plugin.name)
+    return named
+
+
+def _ships(name: str) -> bool:
+    """Does a scheme, or a family of them, of sgverify have the name?"""
+    return name in COMPOSITES or name in NAMED or name.startswith(PREFIXES)
+
+
+INSTALLED: Installed[Scheme | TorchStep | Composite] = Installed("schemes", _read, _ships)
+"""The schemes that other distributions add."""

@@ -12,8 +12,8 @@ from math import isfinite
 from types import MappingProxyType
 from typing import Any
 
-from sgverify.errors import DefinitionError, UnknownNameError
-from sgverify.schemes.compositions import read_coefficients
+from sgverify.errors import DefinitionError, UnknownNameError, shown
+from sgverify.schemes.compositions import MOST_FLOWS, read_coefficients
 from sgverify.schemes.definition.abstract import Census, check_returned, run_abstractly
 from sgverify.schemes.definition.declaration import (
     Declaration,
@@ -133,6 +133,10 @@ class Alphabet:
         if not isinstance(text, str) or not text:
             raise DefinitionError(
                 f"word={text!r}: expected letters of the alphabet {self.name}, e.g. 'ABOBA'"
+            )
+        if len(text) > MOST_FLOWS:
+            raise DefinitionError(
+                f"word={shown(text)}: {len(text)} letters; expected at most {MOST_FLOWS}; shorten it"
             )
         for symbol in text:
             if symbol not in self.letters:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import where
-from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.declaration import Declaration, check_ingredients, check_state
 from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.life_cycle import LifeCycle
+from sgverify.schemes.memory import Axes, Given, Memory, read_memory, shaped, size_at
 from sgverify.schemes.scheme import ClaimedOrders, Order
+
+
+@dataclass(frozen=True)
+class OwnLoss:
+    """Code that brings its own loss and data: the number of its coordinates (0: as the density), and a reference to the density.
+
+    The density is given apart from the code; without one (None) nothing is known that its prior and its data could be held
+    against.
+    """
+
+    dim: int
+    density: str | None
 
 
 @dataclass(frozen=True)
@@ -22,8 +35,8 @@ class TorchStep:
     `order` and `invariant_order` are its claims, or None.
 
     It is no `Scheme`: it runs on tensors only. With `chains` its tensors have the shapes (chains, dim) and
-    (chains, 1), of vectors and scalars of the state; without, (dim,) and (). `memory` names the variables that it carries
-    besides the dynamics' state, each of theta's shape.
+    (chains, 1), of vectors and scalars of the state; without, (dim,) and (). `memory` are the variables that it carries
+    besides the dynamics' state.
     """
 
     name: str
@@ -35,7 +48,23 @@ class TorchStep:
     summary: str = ""
     reference: str = ""
     invariant_order: int | None = None
-    memory: tuple[str, ...] = ()
+    memory: tuple[Memory, ...] = ()
+    life_cycle: Callable[[], LifeCycle] | None = field(default=None, repr=False)
+    """Tries what a library does beside the step: starts of chains, and other ways to take a step."""
+    conventions: str = ""
+    """How an adapter calls a library's code: its parameters in h, T and D, as an answer prints them."""
+    as_momentum: Callable[[], Mapping[str, str] | None] | None = field(default=None, repr=False)
+    """Finds the settings with which a library's code is a step with a momentum, where it was read as one with a memory."""
+    swap: Callable[..., Any] | None = field(default=None, repr=False)
+    """Of replica code: how it exchanges the states of two replicas."""
+    untried: tuple[tuple[str, str], ...] = ()
+    """What an adapter leaves out, each with the setting that tries it ("" where none does)."""
+
+    generator: str = ""
+    """The generator in whose place torch draws, such as jax.random; "" where the code draws by torch itself."""
+
+    own_loss: OwnLoss | None = None
+    """Given where the code takes no gradient, but differentiates a loss of its own on minibatches of its own."""
 
     word = None
     """A black box has no letters."""
@@ -43,12 +72,29 @@ class TorchStep:
     @property
     def state(self) -> tuple[str, ...]:
         """Names of the state variables, memory last."""
-        return (*self.dynamics.state, *self.memory)
+        return (*self.dynamics.state, *(item.name for item in self.memory))
 
     @property
-    def shapes(self) -> dict[str, str]:
-        """Shape of each state variable; memory is vector-shaped."""
-        return {**self.dynamics.shapes, **dict.fromkeys(self.memory, VECTOR)}
+    def shapes(self) -> dict[str, str | Axes]:
+        """Shape of each state variable: "vector", "scalar", or a tuple for some memory (`sgverify.schemes.memory`)."""
+        return {**self.dynamics.shapes, **{item.name: item.shape for item in self.memory}}
+
+    def sizes(self, dim: int) -> tuple[int, ...]:
+        """The number of coordinates of each state variable in this dimension."""
+        return tuple(size_at(shape, dim) for shape in self.shapes.values())
+
+    def tensors(self, coordinates: Any, dim: int, *, chains: bool | None = None) -> tuple[Any, ...]:
+        """The state variables of all coordinates in one tensor, memory last.
+
+        Coordinates of shape (size,) become the state of one chain, those of shape (rows, size) with `chains` that of many
+        (default: as the step takes them).
+        """
+        chains = self.chains if chains is None else chains
+        parts = coordinates.split(list(self.sizes(dim)), dim=-1)
+        return tuple(
+            shaped(part.contiguous(), shape, dim, chains=chains)
+            for part, shape in zip(parts, self.shapes.values(), strict=True)
+        )
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -75,22 +121,32 @@ class TorchStep:
 
 
 def torch_step(
-    dynamics: Dynamics, *, order: Order = None, chains: bool = False, memory: Iterable[str] = ()
+    dynamics: Dynamics,
+    *,
+    order: Order = None,
+    chains: bool = False,
+    memory: Given = (),
+    swap: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], TorchStep]:
     """Declare a torch function as a step: its random draws are replaced by chosen ones when it is judged.
 
     The positional parameters are the state of the dynamics; the keywords are `h`, `grad` (theta -> the gradient of U
-    at theta, a tensor of theta's shape; `grad.fresh()` is another minibatch's), `dim` and the dynamics' parameters, as
-    Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
+    at theta, a tensor of theta's shape; `grad.fresh()` is another minibatch's), `log_density` (theta -> -U(theta) up to a
+    constant, of the same minibatch, of shape () or (chains,); torch differentiates it once), `dim` and the dynamics'
+    parameters, as Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
     torch.randn, randn_like, normal, normal_ or torch.distributions. `order` is a claim as in `scheme`.
 
-    `memory` names further variables that a step takes and returns after the state, each of theta's shape, such as the draw
-    before or a second moment. One step then has no local order; the order that may be claimed is {"invariant": K}, which is
-    judged by the invariant law, wherever the memory starts.
+    `memory` names further variables that a step takes and returns after the state, such as the draw before or a second moment:
+    `["v"]`, of theta's shape; `{"v": 0.0}` with its first value; `[Memory("n", shape="scalar")]` of another shape. One step then
+    has no local order; the order that may be claimed is {"invariant": K}, which is judged by the invariant law.
+
+    `swap` is the rule of replica code, judged beside the step: `swap(theta, other, *, U, U_other, T, T_other)` gets the states of
+    two replicas, their energies (tensors) and temperatures, draws its own random number, and returns both states, exchanged or
+    as they came.
 
     A torch step is judged in float64, at the configured dimension and step sizes, its local order in the dimension of proofs.
-    Its behaviour in float32 and in other dimensions is not judged. The checks `white-noise`, `independent-chains`, `moments`
-    and `agreement` do not apply to it: they need a definition, or chains of the library's own sampler. Noise that is
+    Its behaviour in float32 and in other dimensions is not judged. The checks `moments`, `agreement` and `averaging` do
+    not apply to it: they are about chains of the library's own sampler, which runs definitions. Noise that is
     non-normal only beyond 6 standard deviations is not detected.
 
     >>> import torch
@@ -118,21 +174,37 @@ def torch_step(
             f"torch_step({dynamics.name}, chains={chains!r}): expected True, for tensors of shape (chains, dim), or False"
         )
 
-    kept = _memory(memory, dynamics)
+    _check_swap(swap, dynamics)
+    taken = ("h", "dim", "grad", "log_density", "noise", *dynamics.state, *dynamics.parameters)
+    kept = read_memory(memory, f"torch_step({dynamics.name}", taken)
+    names = tuple(item.name for item in kept)
     if kept and claimed.finite_time is not None:
         raise DefinitionError(
-            f"torch_step({dynamics.name}, memory={kept}, order={order!r}): with memory one step has no order of its own that could "
-            "be measured; expected order={'invariant': K}, which the law of the chain has, or leave it out"
+            f"torch_step({dynamics.name}, memory={names}, order={order!r}): with memory one step has no order of its own that "
+            "could be measured; expected order={'invariant': K}, which the law of the chain has, or leave it out"
         )
 
     def decorate(function: Callable[..., Any]) -> TorchStep:
         name = getattr(function, "__name__", type(function).__name__)
-        declaration = _declaration(function, name, dynamics, kept)
+        declaration = _declaration(function, name, dynamics, names)
         summary = (inspect.getdoc(function) or "").strip().split("\n")[0]
         made = TorchStep(name, dynamics, function, declaration, claimed.finite_time, chains, summary)
-        return replace(made, invariant_order=claimed.invariant, memory=kept)
+        return replace(made, invariant_order=claimed.invariant, memory=kept, swap=swap)
 
     return decorate
+
+
+def _check_swap(swap: Callable[..., Any] | None, dynamics: Dynamics) -> None:
+    """Raise `DefinitionError` for a rule of swaps with another signature."""
+    if swap is None:
+        return
+    try:
+        inspect.signature(swap).bind(None, None, U=0.0, U_other=0.0, T=1.0, T_other=2.0)
+    except (TypeError, ValueError) as error:
+        raise DefinitionError(
+            f"torch_step({dynamics.name}, swap={getattr(swap, '__name__', swap)!r}): {error}; expected a function "
+            "swap(theta, other, *, U, U_other, T, T_other) that returns both states"
+        ) from None
 
 
 def written(function: Any) -> Any:
@@ -141,26 +213,13 @@ def written(function: Any) -> Any:
     return function.forward if module else function
 
 
-def _memory(memory: Iterable[str], dynamics: Dynamics) -> tuple[str, ...]:
-    given = () if isinstance(memory, str) else tuple(memory)
-    right = all(isinstance(name, str) and name.isidentifier() for name in given) and len({*given}) == len(
-        given
-    )
-    taken = {"h", "dim", "grad", "noise", *dynamics.state, *dynamics.parameters}
-    if isinstance(memory, str) or not right or taken.intersection(given):
-        raise DefinitionError(
-            f"torch_step({dynamics.name}, memory={memory!r}): expected new names of positional parameters, such as memory=['v']"
-        )
-    return given
-
-
 def _declaration(
     function: Callable[..., Any], name: str, dynamics: Dynamics, memory: tuple[str, ...] = ()
 ) -> Declaration:
     if not callable(function):
         raise DefinitionError(f"torch_step: {function!r} cannot be called; expected a function of tensors")
     function = written(function)
-    allowed = ("h", "dim", "grad", *dynamics.parameters)
+    allowed = ("h", "dim", "grad", "log_density", *dynamics.parameters)
     state, ingredients = [], []
     for parameter in inspect.signature(function).parameters.values():
         known = parameter.name in allowed

@@ -24,7 +24,7 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.checks import Subject
 from sgverify.checks.applicable_claims import judge, judge_pair
-from sgverify.checks.registry import CHECKS
+from sgverify.checks.registry import SHIPPED
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import claims
 from sgverify.configuration import Configuration, load_configuration
@@ -119,21 +119,21 @@ BY_RUNG = ("stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "con
 def sampling() -> tuple[str, ...]:
     """The checks without an exact method: their verdicts are statistical."""
     subject = make_subject("sghmc-aboba", load_configuration(chains=64, steps=20))
-    found = judge(subject, [name for name in CHECKS if name not in BY_RUNG])
+    found = judge(subject, [name for name in SHIPPED if name not in BY_RUNG])
     proved = {evidence.check for evidence in found if evidence.method in ("proof", "exact")}
-    return tuple(name for name in CHECKS if name not in {*BY_RUNG, *proved})
+    return tuple(name for name in SHIPPED if name not in {*BY_RUNG, *proved})
 
 
 def asked(kind: str, number: int) -> list[str]:
     """The checks that case `number` runs."""
-    wanted = [name for name in CHECKS if (name in sampling()) == (kind == "sampled")]
+    wanted = [name for name in SHIPPED if (name in sampling()) == (kind == "sampled")]
     rare = EVERY[kind]
     wanted += [name for name in rare if name not in wanted]
     return [name for name in wanted if number % rare.get(name, 1) == 0]
 
 
 def judged(kind: str, number: int) -> dict[str, Any]:
-    """The result of one case: counts by check and outcome, alarms, and the kind of the case."""
+    """The result of one case, as JSON: counts by check and outcome, alarms, the kind of the case, and seconds of processor time."""
     scheme, configuration = drawn(kind, number)
     configuration = load_configuration(configuration, **SETTINGS[kind])
     subject = Subject(scheme, configuration, scheme.reference, method="exact" if kind == "exact" else None)
@@ -167,7 +167,13 @@ def judged(kind: str, number: int) -> dict[str, Any]:
                     if by_rate:
                         replay = subject.command("rate", "--quantity", quantity, "--method", "monte-carlo")
                     alarms.append(_alarm(number, evidence.claim, quantity, evidence.reason, subject, replay))
-    return {"counts": dict(counts), "alarms": alarms, "of": _kind_of(scheme, configuration)}
+    spent = time.process_time() - began
+    return {"counts": dict(counts), "alarms": alarms, "of": _kind_of(scheme, configuration), "seconds": spent}
+
+
+def complete(found: dict[str, Any]) -> bool:
+    """Was every check of a case answered? One that crashed, or ran out of time, may be answered by another run."""
+    return not any(name.partition(": ")[2].startswith(("crashed", "unsettled")) for name in found["counts"])
 
 
 def _outcome(evidence: Evidence) -> str:

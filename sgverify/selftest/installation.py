@@ -14,6 +14,7 @@ from typing import Annotated
 
 import sgverify
 from sgverify.evidence.published import Name, Published, Says, Size
+from sgverify.store.places import CACHE, OFF
 
 PLANTED = ("aboba-noise-by-friction", "torch-sgld-noise-by-h", "noise-shared-by-chains")
 """Planted bugs of the self-test: one in a definition, one in torch code, one in the code that draws random numbers."""
@@ -140,13 +141,13 @@ def _compiler() -> InstalledPart:
 
 
 def _cache() -> InstalledPart:
-    from sgverify.samplers.fused.built import VARIABLE, folder
+    from sgverify.samplers.fused.built import folder
 
     place = folder()
     if place is None:
-        said = "off" if os.environ.get(VARIABLE) == "off" else "none that this user alone can write"
+        said = OFF if os.environ.get(CACHE) == OFF else "none that this user alone can write"
         return InstalledPart(
-            "kernels kept in", said, True, "" if said == "off" else f"set {VARIABLE} to such a folder"
+            "kernels kept in", said, True, "" if said == OFF else f"set {CACHE} to such a folder"
         )
     kept = [path.stat().st_size for path in place.iterdir() if path.is_file()]
     return InstalledPart("kernels kept in", f"{place}: {len(kept)}, {sum(kept) / 1e6:.1f} MB", True, "")

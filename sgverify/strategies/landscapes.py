@@ -118,6 +118,10 @@ DATA: Mapping[str, Callable[[int, int], SearchStrategy[list[list[float]]]]] = {
     "logistic-regression": lambda dim, size: st.tuples(_numbers(dim, size), _outcomes(size)).map(
         lambda drawn: [*drawn[0], drawn[1]]
     ),
+    "poisson-regression": lambda dim, size: st.tuples(_numbers(dim, size), _counts(1, size)).map(
+        lambda drawn: [*drawn[0], *drawn[1]]
+    ),
+    "robust-regression": lambda dim, size: _numbers(dim + 1, size),
     "gamma-poisson": _counts,
     "beta-bernoulli": lambda dim, size: st.lists(_outcomes(size), min_size=dim, max_size=dim),
     "dirichlet-multinomial": lambda dim, size: _counts(dim + 1, size),

@@ -24,7 +24,10 @@ LEAST = 3
 """The fewest data that can be asymmetric: two have no third central moment."""
 
 GAUSSIAN = ("gaussian", "gaussian-mean")
-NAMES = (*GAUSSIAN, *(name for name, kind in TARGETS.items() if name not in GAUSSIAN and not kind.rugged))
+NAMES = (
+    *GAUSSIAN,
+    *(name for name, kind in TARGETS.shipped.items() if name not in GAUSSIAN and not kind.rugged),
+)
 WITH_DATA = tuple(name for name in NAMES if TARGETS[name].has_data)
 """The targets, in the order in which they shrink, and those of them that have data."""
 

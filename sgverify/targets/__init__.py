@@ -1,10 +1,10 @@
 """Targets and test functions: potentials that are defined once and evaluated on the values of every interpreter.
 
 `target` is a posterior, `kind` a potential with its configuration keys, `registry` finds one; `potential` is the vocabulary
-of potentials, `constants` and `data` read their constants and data, `observable` is a test function. `form`,
+of potentials, `constants`, `data` and `data_files` read their constants and data, `observable` is a test function. `form`,
 `exact_potential`, `scaled` and `marginal` give a potential's exact coefficients, `power_sums` exact sums over data, `metric` a
-metric, `landscape` location and spread, `line` averages on the line. The rooms: `catalogue`, `multimodal`, `own` (a user's
-log density).
+metric, `landscape` location and spread, `points` gradients without torch, `line` averages on the line. The rooms:
+`catalogue`, `multimodal`, `own` (a user's log density).
 """
 
 from sgverify.targets.kind import TargetKind

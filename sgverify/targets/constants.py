@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, shown
 from sgverify.schemes.numbers.surd import exact
 from sgverify.targets.form import certainly_positive_definite, leading_minors
 from sgverify.targets.potential import Matrix, Vector
@@ -16,12 +16,6 @@ from sgverify.targets.potential import Matrix, Vector
 LARGEST = 1e100
 MOST_ENTRIES = 1000
 SMALLEST = Fraction(1, 10**100)
-
-
-def shown(value: Any) -> str:
-    """repr(value), cut where it is long; for messages."""
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:60]} ... ({len(text)} characters)"
 
 
 def is_list(value: Any) -> bool:

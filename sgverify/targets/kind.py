@@ -19,7 +19,7 @@ from sgverify.targets.constants import (
     read_simplex,
     read_vector,
 )
-from sgverify.targets.data import FILE_KEYS
+from sgverify.targets.data_files import FILE_KEYS
 from sgverify.targets.potential import PairPotential, Potential
 from sgverify.values import Finite, Numbers
 
@@ -80,7 +80,9 @@ class TargetKind:
     returns (prior, likelihood or None). `dims`: the possible dimensions, the first of them the default; any dimension where
     it is empty. `sized`: the potential takes `dim` as well. `rugged`: see `Target`. `peaks(data, **constants)`: points near
     the modes, where they may be far apart. `components`, for a mixture of Gaussians: the share and the potential of each.
-    Averages of a `quadratic` target are exact; those of another one may be stated.
+    Averages of a `quadratic` target are exact; those of another one may be stated. `hessian_bounds(data, **constants)`: m and M
+    with m <= v . Hessian v <= M for every theta and unit vector v, as the kind's author derives them: U is convex where m >= 0, and
+    grad U Lipschitz where M is finite.
     """
 
     name: str
@@ -95,6 +97,7 @@ class TargetKind:
     sized: bool = False
     rugged: bool = False
     peaks: Callable[..., tuple[float, ...]] | None = field(default=None, repr=False)
+    hessian_bounds: Callable[..., tuple[float, float]] | None = field(default=None, repr=False)
 
     @property
     def has_data(self) -> bool:

@@ -18,10 +18,17 @@ from sgverify.targets.line import Energy, average_on_peaks, find_frame
 if TYPE_CHECKING:
     from sgverify.targets.target import Target
 
+Gradient = Callable[[np.ndarray], np.ndarray]
+"""grad U at many points; shape (n, d) -> (n, d)."""
+
 _TYPICAL = 8.0
 """U/T above its minimum at the edge of the typical set, which holds all but about 1e-3 of the mass in one dimension."""
 _DIFFERENCE = 1e-4
-"""The step of second differences as a share of a spread; their error is about 1e-8 of the fourth derivative."""
+"""The step of differences as a share of a spread; their error is about 1e-8 of the next derivative but one."""
+_WHOLE = 32
+"""Up to so many dimensions Hessians are computed whole, and beyond their largest eigenvalue alone."""
+_STEPS = 12
+"""The steps of Lanczos' method: the curvature scales a default step, of which a per cent is no matter."""
 _REACH = 2.0
 """The largest curvature is sought within so many standard deviations of a mode along every axis."""
 _FIRST = 10_000
@@ -42,7 +49,7 @@ def landscape_of(target: Target, temperature: float) -> Landscape:
     location, spread = target.stated_location, target.stated_spread
     if location is not None and spread is not None:
         axes = np.diag(spread)
-        curvature = _largest(target.energy_float64, _around(location, axes), spread)
+        curvature = _largest(target.gradient_float64, _around(location, axes), spread)
         return Landscape(location, spread, _positive(curvature, temperature, spread))
     if target.dim == 1 or target.independent:
         lines = [
@@ -57,7 +64,7 @@ def landscape_of(target: Target, temperature: float) -> Landscape:
     else:
         origin = np.zeros(target.dim) if location is None else location
         starts = [part.mean_float64() for _, part in target.components] or [origin]
-        found = survey(target.energy_float64, temperature, starts, lambda point: _to_blame(target, point))
+        found = survey(target, temperature, starts)
         if target.components:
             found = _of_components(found, target, temperature)
     return Landscape(
@@ -102,41 +109,43 @@ def survey_line(
     )
 
 
-def survey(
-    energy: Callable[[np.ndarray], np.ndarray],
-    temperature: float,
-    starts: Sequence[np.ndarray],
-    why: Callable[[np.ndarray], str] = lambda point: "",
-) -> Landscape:
+def survey(target: Target, temperature: float, starts: Sequence[np.ndarray]) -> Landscape:
     """The landscape of U from the modes that are found from `starts`: Laplace's approximation at the lowest.
 
     The curvature is the largest eigenvalue of the Hessian at every mode and 2 standard deviations from it along each
-    axis of its Gaussian. `energy` is U; shape (n, d) -> (n,). `why`: the message's explanation where U is not finite.
+    axis of its Gaussian.
     """
+    energy, gradient = target.energy_float64, target.gradient_float64
 
     def value(x: np.ndarray) -> float:
         found = float(energy(x[None, :])[0])
         return found if np.isfinite(found) else 1e300
 
+    def slope(x: np.ndarray) -> np.ndarray:
+        return np.nan_to_num(gradient(x[None, :])[0])
+
     # Steps beyond the support overflow in the optimiser's differences, and are taken back.
     with np.errstate(all="ignore"):
         from scipy import optimize
 
-        modes = [optimize.minimize(value, start, method="BFGS", options={"gtol": 1e-4}).x for start in starts]
+        modes = [
+            optimize.minimize(value, start, jac=slope, method="BFGS", options={"gtol": 1e-4}).x
+            for start in starts
+        ]
     lowest = min(modes, key=value)
     if value(lowest) >= 1e300:
         raise ConfigurationError(
-            f"the log density is NaN or minus infinity at theta={lowest.tolist()}{why(lowest)}, from where its mode was looked "
-            "for; expected a finite one there; state its location and spread"
+            f"the log density is NaN or minus infinity at theta={lowest.tolist()}{_to_blame(target, lowest)}, from where its mode "
+            "was looked for; expected a finite one there; state its location and spread"
         )
     modes = [mode for mode in modes if value(mode) < 1e300]
     curvature, spread = 0.0, np.ones_like(lowest)
     for mode in modes:
-        roots = np.sqrt(temperature) * _axes(hessian(energy, mode, _widths(energy, mode, temperature)))
+        roots = np.sqrt(temperature) * _axes(hessian(gradient, mode, _widths(energy, mode, temperature)))
         widths = np.sqrt((roots**2).sum(1))
         if mode is lowest:
             spread = widths
-        curvature = max(curvature, _largest(energy, _around(mode, roots), widths))
+        curvature = max(curvature, _largest(gradient, _around(mode, roots), widths))
     return Landscape(lowest, spread, _positive(curvature, temperature, spread))
 
 
@@ -175,32 +184,60 @@ def _around(mode: np.ndarray, axes: np.ndarray) -> list[np.ndarray]:
     return [mode, *(mode + sign * _REACH * axis for axis in axes.T for sign in (-1.0, 1.0))]
 
 
-def _largest(
-    energy: Callable[[np.ndarray], np.ndarray], points: list[np.ndarray], widths: np.ndarray
-) -> float:
+def _largest(gradient: Gradient, points: list[np.ndarray], widths: np.ndarray) -> float:
     """The largest eigenvalue of the Hessian at the points, but for those beyond the support."""
-    found = (hessian(energy, point, widths) for point in points)
+    if len(widths) > _WHOLE:
+        found = _largest_by_lanczos(gradient, np.array(points), widths)
+        return max((float(value) for value in found if np.isfinite(value)), default=0.0)
+    matrices = (hessian(gradient, point, widths) for point in points)
     return max(
-        (float(np.linalg.eigvalsh(matrix)[-1]) for matrix in found if np.isfinite(matrix).all()), default=0.0
+        (float(np.linalg.eigvalsh(matrix)[-1]) for matrix in matrices if np.isfinite(matrix).all()),
+        default=0.0,
     )
 
 
-def hessian(energy: Callable[[np.ndarray], np.ndarray], point: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """The Hessian by second differences over 1e-4 of the `widths`. Shapes (d,), (d,) -> (d, d)."""
-    dim, steps = len(point), _DIFFERENCE * widths
-    shifts = np.diag(steps)
-    pairs = [(i, j) for i in range(dim) for j in range(i + 1)]
-    corners = [
-        point + a * shifts[i] + b * shifts[j]
-        for i, j in pairs
-        for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1))
-    ]
-    values = energy(np.array(corners)).reshape(len(pairs), 4)
-    found = np.zeros((dim, dim))
+def hessian(gradient: Gradient, point: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """The Hessian by central differences of grad U over 1e-4 of the `widths`. Shapes (d,), (d,) -> (d, d)."""
+    shifts = np.diag(_DIFFERENCE * widths)
+    upper, lower = np.split(gradient(np.concatenate([point + shifts, point - shifts])), 2)
     with np.errstate(invalid="ignore"):
-        for (i, j), (upper, right, left, lower) in zip(pairs, values, strict=True):
-            found[i, j] = found[j, i] = (upper - right - left + lower) / (4 * steps[i] * steps[j])
-    return found
+        found = (upper - lower) / (2 * _DIFFERENCE * widths[:, None])
+        return np.asarray((found + found.T) / 2)
+
+
+def _largest_by_lanczos(gradient: Gradient, points: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """The largest eigenvalue of the Hessian at each point, from below, by Lanczos' method. Shape (n, d) -> (n,).
+
+    The Hessian times a vector is a central difference of grad U along it, at all points at once: 2 `_STEPS` gradients a point
+    in the place of 2 d. The vectors start as one that is orthogonal to no axis, and are made orthogonal to all before.
+    """
+    count, dim = points.shape
+    # Not parallel to any axis, nor to a sum of some: an eigenvector may well be.
+    first = np.cos(np.arange(1, dim + 1) * np.sqrt(2.0)) + 1.5
+    vector = np.tile(first / np.linalg.norm(first), (count, 1))
+    basis: list[np.ndarray] = []
+    images: list[np.ndarray] = []
+    for _ in range(_STEPS):
+        basis.append(vector)
+        reach = np.sqrt(((vector / widths) ** 2).sum(1, keepdims=True))
+        lengths = _DIFFERENCE / np.where(reach > 0, reach, 1.0)
+        upper, lower = np.split(
+            gradient(np.concatenate([points + lengths * vector, points - lengths * vector])), 2
+        )
+        with np.errstate(invalid="ignore"):
+            image = (upper - lower) / (2 * lengths)
+            images.append(image)
+            vector = image
+            for _ in range(2):
+                for known in basis:
+                    vector = vector - (vector * known).sum(1, keepdims=True) * known
+            norm = np.linalg.norm(vector, axis=1, keepdims=True)
+            # What is left of an exhausted space is the error of the differences: 0 is put in its place.
+            new = norm > 1e-6 * np.linalg.norm(image, axis=1, keepdims=True)
+            vector = np.divide(vector, norm, out=np.zeros_like(vector), where=new)
+    projected = np.einsum("knd,lnd->nkl", np.array(basis), np.array(images))
+    projected = (projected + projected.transpose(0, 2, 1)) / 2
+    return np.array([np.linalg.eigvalsh(one)[-1] if np.isfinite(one).all() else np.nan for one in projected])
 
 
 def _of_components(found: Landscape, target: Target, temperature: float) -> Landscape:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.errors import ConfigurationError, UnknownNameError, shown
+from sgverify.plugins import Catalogue, Plugin, of_type
 from sgverify.targets.catalogue.beta_bernoulli import BETA_BERNOULLI
 from sgverify.targets.catalogue.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
 from sgverify.targets.catalogue.double_well import DOUBLE_WELL
@@ -17,10 +18,13 @@ from sgverify.targets.catalogue.gaussian_mean import GAUSSIAN_MEAN
 from sgverify.targets.catalogue.linear_regression import LINEAR_REGRESSION
 from sgverify.targets.catalogue.logistic_regression import LOGISTIC_REGRESSION
 from sgverify.targets.catalogue.mixture import MIXTURE
+from sgverify.targets.catalogue.poisson_regression import POISSON_REGRESSION
 from sgverify.targets.catalogue.quartic import QUARTIC
+from sgverify.targets.catalogue.robust_regression import ROBUST_REGRESSION
 from sgverify.targets.catalogue.tied_means import TIED_MEANS
-from sgverify.targets.constants import is_list, read_whole, shown
-from sgverify.targets.data import FILE_KEYS, MOST_NUMBERS, frozen, read_data, read_file
+from sgverify.targets.constants import is_list, read_whole
+from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
+from sgverify.targets.data_files import FILE_KEYS, read_file
 from sgverify.targets.kind import (
     MATRIX,
     POINTS,
@@ -31,7 +35,7 @@ from sgverify.targets.kind import (
     TargetKind,
 )
 from sgverify.targets.multimodal import FUNCTIONS
-from sgverify.targets.own.log_density import DATA_KEYS, OWN_KEYS, load_log_density, read_averages
+from sgverify.targets.own.log_density import DATA_KEYS, OWN_KEYS, LogDensity, load_own, read_averages
 from sgverify.targets.target import Target
 
 _KINDS = (
@@ -42,31 +46,59 @@ _KINDS = (
     QUARTIC,
     MIXTURE,
     LOGISTIC_REGRESSION,
+    POISSON_REGRESSION,
+    ROBUST_REGRESSION,
     GAMMA_POISSON,
     BETA_BERNOULLI,
     DIRICHLET_MULTINOMIAL,
     TIED_MEANS,
     *(function.kind() for function in FUNCTIONS.values()),
 )
-TARGETS: dict[str, TargetKind] = {kind.name: kind for kind in _KINDS}
+
+
+def _read(plugin: Plugin, found: Any) -> TargetKind:
+    of_type(plugin, found, TargetKind)
+    return replace(found, name=plugin.name)
+
+
+TARGETS: Catalogue[TargetKind] = Catalogue("targets", {kind.name: kind for kind in _KINDS}, _read)
 DEFAULT_TARGET = GAUSSIAN_MEAN.name
 # Matrices are dense: beyond this a number for the precision would no longer be a small thing to hold.
 MOST_COORDINATES = 1000
 
 
 def constant_types() -> dict[str, Any]:
-    """The keys of the targets' constants with the types of their values; a union where targets share a key."""
+    """The keys of the shipped targets' constants with the types of their values; a union where targets share a key."""
     found: dict[str, Any] = {}
-    for kind in TARGETS.values():
+    for kind in TARGETS.shipped.values():
         truth = {} if kind.data is None else kind.data.truth
         for key, (shape, _) in {**kind.constants, **truth}.items():
             found[key] = found[key] | shape.type if key in found else shape.type
     return found
 
 
+REGRESSION = "-regression"
+"""The ending that may be left out of a model's name."""
+
+
+def full_name(name: str) -> str:
+    """The catalogue's name of a target whose short name is given: `linear-regression` for `linear`."""
+    longer = f"{name}{REGRESSION}"
+    return longer if longer in TARGETS.shipped and name not in TARGETS else name
+
+
+def _short_names() -> list[str]:
+    return [name.removesuffix(REGRESSION) for name in TARGETS.shipped if name.endswith(REGRESSION)]
+
+
 def is_own(name: Any) -> bool:
-    """Whether the name refers to a user's own target in a module or a file, which declares its constants itself."""
+    """Whether the name refers to a user's own target in a module or a file."""
     return ":" in str(name)
+
+
+def declares_constants(name: Any) -> bool:
+    """Whether the target of this name declares its constants itself: a user's own, or one of another distribution."""
+    return is_own(name) or (name not in TARGETS.shipped and name in TARGETS.installed)
 
 
 def build_target(configuration: Any) -> Target:
@@ -76,9 +108,11 @@ def build_target(configuration: Any) -> Target:
     Raises `UnknownNameError` for the name and `ConfigurationError` for every other mistake.
     """
     given = _given(configuration)
-    if is_own(given.get("name", "")):
-        return _load(given)
-    kind = _find_kind(given.get("name", DEFAULT_TARGET))
+    name = full_name(str(given.get("name", DEFAULT_TARGET)))
+    found = load_own(name, given.get("dim")) if is_own(name) else _find_kind(name)
+    if not isinstance(found, TargetKind):
+        return _own_target(found, given)
+    kind = replace(found, name=str(name))
     _refuse_foreign_keys(kind, given)
     given = _with_file(given)
     dim = _dimension(kind, given)
@@ -102,16 +136,15 @@ def build_target(configuration: Any) -> Target:
         peaks=() if kind.peaks is None else kind.peaks(data, **constants),
         rugged=kind.rugged,
         condensable=kind.data is not None and kind.data.condensable,
+        hessian_bounds=None if kind.hessian_bounds is None else kind.hessian_bounds(data, **constants),
     )
 
 
-def _load(given: dict[str, Any]) -> Target:
-    """A user's log density."""
+def _own_target(density: LogDensity | Target, given: dict[str, Any]) -> Target:
+    """A user's log density, or complete target."""
+    if isinstance(density, Target):
+        return _made(density, given)
     name = given["name"]
-    found = load_log_density(name)
-    if isinstance(found, Target):
-        return _made(found, given)
-    density = found
     keys = (*OWN_KEYS, *(DATA_KEYS if density.wanting else ()), *density.constants)
     for key, value in given.items():
         if key not in keys and key in _known_keys():
@@ -153,13 +186,16 @@ def _given(configuration: Any) -> dict[str, Any]:
 
 def _known_keys() -> dict[str, None]:
     """The keys of all targets of the catalogue, in their order."""
-    return dict.fromkeys(key for kind in TARGETS.values() for key in kind.keys)
+    return dict.fromkeys(key for kind in TARGETS.shipped.values() for key in kind.keys)
 
 
 def _find_kind(name: Any) -> TargetKind:
     if name not in TARGETS:
         raise UnknownNameError(
-            "target", str(name), TARGETS, "Set target.name, to one of your own as path/to/file.py:attribute."
+            "target",
+            str(name),
+            [*TARGETS, *_short_names()],
+            "Set target.name, to one of your own as path/to/file.py:attribute.",
         )
     return TARGETS[name]
 
@@ -168,6 +204,10 @@ def _refuse_foreign_keys(kind: TargetKind, given: dict[str, Any]) -> None:
     for key, value in given.items():
         if key not in kind.keys:
             owners = " or ".join(repr(other.name) for other in TARGETS.values() if key in other.keys)
+            if not owners:
+                raise UnknownNameError(
+                    "configuration key", f"target.{key}", [f"target.{known}" for known in kind.keys]
+                )
             raise ConfigurationError(
                 f"target.{key}={shown(value)} does not belong to target.name={kind.name!r}; expected keys among "
                 f"{', '.join(kind.keys)}; leave it out, or set target.name to {owners}"

@@ -14,14 +14,16 @@ from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.targets.exact_potential import DataQuadratics, ExactPotential
 from sgverify.targets.form import Monomial, Quadratic, Rows, inverse, solved
 from sgverify.targets.line import SMALLEST, condense
+from sgverify.targets.points import gradient_at
 from sgverify.targets.potential import PairPotential, Potential
 from sgverify.targets.power_sums import PolynomialVectors
 
 if TYPE_CHECKING:
     from sgverify.targets.landscape import Landscape
 
-# Data that are visited at once when U is evaluated at many points.
+# Data that are visited at once when U is evaluated at many points; fewer where the coordinates of all points are many.
 _PIECE = 256
+_MOST_ENTRIES = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +38,7 @@ class Target:
     under exp(-U/T) by test function, and known means and standard deviations by coordinate. `condensable`: sums over all of
     many data may be taken over few weighted ones (`line`). `peaks`: points near the modes of a target on the line whose
     modes may be far apart. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
+    `hessian_bounds`: the least and the largest eigenvalue that the Hessian of U has anywhere, where bounds are known.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Target:
     condensable: bool = field(default=False, repr=False)
     peaks: tuple[float, ...] = field(default=(), repr=False)
     rugged: bool = field(default=False, repr=False)
+    hessian_bounds: tuple[float, float] | None = field(default=None, repr=False)
 
     @property
     def size(self) -> int | None:
@@ -161,12 +165,18 @@ class Target:
             if self.data is not None:
                 assert self.likelihood is not None
                 data, weights = self.weighted
-                for start in range(0, len(data), _PIECE):
-                    each = self.likelihood(theta[..., None, :], data[start : start + _PIECE])
-                    total = total + (each if weights is None else each * weights[start : start + _PIECE]).sum(
+                piece = min(_PIECE, max(1, _MOST_ENTRIES // max(1, theta.size)))
+                for start in range(0, len(data), piece):
+                    each = self.likelihood(theta[..., None, :], data[start : start + piece])
+                    total = total + (each if weights is None else each * weights[start : start + piece]).sum(
                         -1
                     )
         return total
+
+    def gradient_float64(self, theta: np.ndarray) -> np.ndarray:
+        """grad U at many points, by the reverse mode. Shape (n, d) -> (n, d)."""
+        data, weights = (None, None) if self.data is None else self.weighted
+        return gradient_at(theta, self.prior, self.likelihood, data, weights)
 
     @cached_property
     def weighted(self) -> tuple[np.ndarray, np.ndarray | None]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sgverify.evidence import (
     reference_beside,
     reference_from,
 )
+from sgverify.named_code import changes, named_in, recorded_for, refuse_unasked
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,15 @@ class Regressions:
         return [(row, self._configuration(row)) for row in read_regressions(self.path)]
 
     def rows_of(self, references: Collection[str], check: str) -> list[tuple[RecordedFailure, Configuration]]:
-        """The rows of one scheme, under any of its names, and of one check, for every claim."""
+        """The rows of one scheme, under any of its names, and of one check, for every claim.
+
+        Raises `UserError` for a row that names code, such as a target in a file, which was not asked for.
+        """
         own = {reference_beside(reference, self.path.parent) for reference in references}
-        return [pair for pair in self.rows() if pair[0].scheme in own and pair[0].check == check]
+        found = [pair for pair in self.rows() if pair[0].scheme in own and pair[0].check == check]
+        for row, configuration in found:
+            refuse_unasked(self.place(row), named_in(tree_of(configuration)), self._recorded(row))
+        return found
 
     def row_of(self, evidence: Evidence, configuration: Configuration) -> RecordedFailure:
         """The row that remembers a violation."""
@@ -50,6 +58,7 @@ class Regressions:
             check=evidence.check,
             configuration=tree_of(configuration),
             reason=evidence.reason,
+            code=self._moved(recorded_for(evidence.scheme, tree_of(configuration)), Path(), self.path.parent),
         )
 
     def add(self, row: RecordedFailure) -> bool:
@@ -59,15 +68,23 @@ class Regressions:
     def judge(self, row: RecordedFailure, configuration: Configuration) -> Evidence:
         """The present evidence under the configuration of a row: a violating piece if there is one, else that of its claim.
 
-        Raises `UserError` with file and line if the scheme cannot be loaded or refuses the configuration.
+        Raises `UserError` with file and line if the scheme cannot be loaded or refuses the configuration, or if the row names code
+        that was not asked for.
         """
+        scheme = reference_from(row.scheme, self.path.parent)
+        named = {"scheme": scheme, **named_in(tree_of(configuration))}
+        refuse_unasked(self.place(row), named, self._recorded(row))
         try:
-            subject = make_subject(reference_from(row.scheme, self.path.parent), configuration)
+            subject = make_subject(scheme, configuration)
             subject.validate()
             found = judge_pair(subject, find_claim(row.claim), row.check)
         except UserError as error:
             raise UserError(f"{self.place(row)}: {error}") from None
         return next((item for item in found if item.outcome == "fail"), found[-1])
+
+    def changes(self, row: RecordedFailure) -> list[str]:
+        """A sentence for every file of the user's code that is another one than when the row was written."""
+        return [f"{self.place(row)}: {change}" for change in changes(self._recorded(row))]
 
     def place(self, row: RecordedFailure) -> str:
         """FILE:LINE of a row."""
@@ -78,6 +95,17 @@ class Regressions:
         return (
             f"{self.place(row)}: fixed, may be removed: {row.scheme} {row.claim} ({row.check}), now {outcome}"
         )
+
+    def _recorded(self, row: RecordedFailure) -> dict[str, str]:
+        """The sha256 that a row has of the user's files, by path from the current folder."""
+        return self._moved(row.code, self.path.parent, Path())
+
+    @staticmethod
+    def _moved(code: Mapping[str, str], before: Path, after: Path) -> dict[str, str]:
+        return {
+            Path(os.path.relpath(before.absolute() / name, after.absolute())).as_posix(): digest
+            for name, digest in code.items()
+        }
 
     def _configuration(self, row: RecordedFailure) -> Configuration:
         try:
@@ -97,7 +125,7 @@ class Regressions:
         place, _, attribute = reference_from(row.scheme, self.path.parent).rpartition(":")
         if not place.endswith(".py"):
             return
-        if not Path(place).is_file():
+        if not os.path.isfile(place):
             raise UserError(
                 f"scheme={row.scheme!r}: there is no file {place!r}; expected the file that makes the scheme; give its new name in "
                 "the row, or delete the row"

@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sgverify.checks.applicable_claims import Progress, not_validated, settle, stable_questions
+from sgverify.checks.check import Matter
 from sgverify.checks.question import STATED, Question
-from sgverify.checks.registry import CHECKS, Matter
+from sgverify.checks.registry import CHECKS
 from sgverify.checks.subject.subject import Subject
 from sgverify.checks.unused_settings import refuse_unused
 from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
@@ -54,6 +55,7 @@ class Enquiry:
         """All questions: those on the method before those on the code and on the paper, one quantity after the other."""
         asked = stable_questions(self.subject, self.selected)
         known = {(item.claim.id, item.quantity) for item in asked}
+        self._leave_out_unread()
         try:
             more = [] if self.minibatches is None else stable_questions(self.minibatches, self.selected)
         except UserError as error:
@@ -61,7 +63,7 @@ class Enquiry:
             self._leave_out(None, error)
             self.minibatches = None
         for item in more:
-            same = item.check.any_gradient and not item.subject.black_box
+            same = item.check.any_gradient or (item.subject.black_box and item.check.torch_any_gradient)
             if not (same and (item.claim.id, item.quantity) in known):
                 asked.append(item)
         return sorted(asked, key=lambda item: place_in_lines(item.quantity))
@@ -164,6 +166,16 @@ class Enquiry:
         }
         return any(CHECKS[name].matter == matter for name in quantities if name in CHECKS)
 
+    def _leave_out_unread(self) -> None:
+        """Leave minibatches out of torch code of which no chain is read under them."""
+        other = self.minibatches
+        if other is None or not other.black_box or self.not_validated:
+            return
+        why = other.why_no_law
+        if why is not None:
+            self._leave_out(None, UserError(why))
+            self.minibatches = None
+
     def _leave_out(self, question: Question | None, error: UserError) -> bool:
         """Excuse a mistake that only the minibatches meet, which the user did not ask for."""
         if (
@@ -196,8 +208,8 @@ def enquire(
         enquiry.without_minibatches = "only the checks that were named were asked"
     elif "gradient" in configuration.model_fields_set:
         enquiry.without_minibatches = f"gradient.kind={configuration.gradient.kind} was chosen"
-    elif subject.black_box:
-        enquiry.without_minibatches = "the invariant law of torch code is read under full gradients"
+    elif subject.black_box and not {"grad", "log_density"} & {*subject.scheme.declaration.ingredients}:
+        enquiry.without_minibatches = "the code takes no gradient"
     elif subject.target.size is None:
         enquiry.without_minibatches = f"target.name={subject.target.name} has no data"
     else:

@@ -57,7 +57,7 @@ class ClosingBlock:
     @property
     def finding(self) -> str:
         """The first line of the block after outcome and scheme, in full."""
-        return "; ".join(self._found())
+        return "; ".join(self._found()) or self._held
 
     def rows(self) -> list[tuple[str, str]]:
         """The labelled rows under the first line, in full: no line ends them. A row without a label goes with the one before."""
@@ -85,7 +85,9 @@ class ClosingBlock:
             lines += parts[:more]
             rest = text if not more else hanging + " ".join(" ".join(parts[more:]).split())
             listed = (
-                few(rest, width) if label in ("settings", "paper", "not tested") else clauses(rest, width)
+                few(rest, width)
+                if label in ("called with", "settings", "paper", "not tested")
+                else clauses(rest, width)
             )
             lines.append((listed or shortened(rest, width)).rstrip())
         return lines
@@ -113,22 +115,33 @@ class ClosingBlock:
         law = self._of("invariant-order")
         if law is not None and law.outcome == "pass":
             how = "proved, with full gradients" if law.method == "proof" else "found"
+            where = ", on Gaussian targets" if law.certificate.get("judged_by") else ""
             if law.found.exponent is None:
                 # Bounded from below, as by the sizes of a bias that is seen to vanish: the stated order is what holds.
-                yield f"the stated order {exponent_text(law.predicted.exponent)} of the invariant law holds"
+                yield f"the stated order {exponent_text(law.predicted.exponent)} of the invariant law holds{where}"
             else:
-                yield f"order {exponent_text(law.found.exponent)} of the invariant law {how}"
+                yield f"order {exponent_text(law.found.exponent)} of the invariant law {how}{where}"
+        own = self._of("own-loss")
+        if own is not None and own.outcome == "pass":
+            yield "to first order in h one call follows the dynamics of its density"
         constants = [f"{constant} ({kind})" for kind, constant in self._constants().items()]
         if constants:
             yield f"bias of {self._observable} ~ {', '.join(constants)}"
         if not any(item.outcome in ("pass", "undecided") for item in self.evidence):
             yield "nothing that was asked applies to this scheme"
 
+    @property
+    def _held(self) -> str:
+        """The checks that pass, where none of them has an order or a constant to tell."""
+        names = list(dict.fromkeys(item.check for item in self.evidence if item.outcome == "pass"))
+        return f"{' and '.join([', '.join(names[:-1])] * (len(names) > 1) + names[-1:])} hold{'s' * (len(names) == 1)}"
+
     def _averaged(self, order: Evidence) -> str:
         """The lower order over random minibatches, where they are judged: the proved one holds each minibatch fixed."""
         held, averaged = (order.certificate.get(key) for key in ("given_minibatch", "averaged"))
         judged = any(gradient_of(item) not in WITHOUT_MINIBATCHES for item in self.evidence)
-        return f", {averaged} over random minibatches" if judged and averaged != held else ""
+        told = judged and averaged is not None and averaged != held
+        return f", {averaged} over random minibatches" if told else ""
 
     @property
     def _observable(self) -> str:
@@ -175,6 +188,9 @@ class ClosingBlock:
                 text = _not_found(size) if isinstance(size, Crash) else size.sentence
                 yield "how large", f"{kind}: {text}" if several else text
         if self.subject is not None:
+            conventions = getattr(self.subject.scheme, "conventions", "")
+            if conventions:
+                yield "called with", conventions
             yield "settings", self._settings(self.subject)
         refuted = dict.fromkeys(item.claim for item in self.evidence if item.outcome == "refuted")
         if refuted and self.outcome != "FAIL":
@@ -194,7 +210,8 @@ class ClosingBlock:
         told.append(
             f"T = {c.temperature:g}" + (f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters))
         )
-        told.append(f"gradients {' and '.join(self._gradients())}")
+        own = getattr(subject.scheme, "own_loss", None) is not None
+        told.append("minibatches of its own" if own else f"gradients {' and '.join(self._gradients())}")
         # The step size comes last: the rows on how large the bias is name it too, where this row has no room.
         if c.schedule.kind == "fixed":
             told.append(f"h = {subject.step:.3g}{'' if c.schedule.step else ' (default)'}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sgverify.checks.registry import CHECKS, Matter
+from sgverify.checks.check import Matter
+from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
 from sgverify.evidence import Evidence
 from sgverify.report.wording import (
@@ -104,7 +105,10 @@ def said(evidence: Evidence) -> str:
     undecided = evidence.outcome in ("undecided", "not-applicable")
     # What decides a sampled rate is the share of slower terms; the slope of its points is none of them.
     sampled = evidence.method == "monte-carlo"
-    if sampled or undecided or not predicts_rate(evidence) or (found is None and not vanishes(evidence)):
+    bounded = found is None and evidence.found.low is not None and variable(evidence) == "h"
+    if sampled or undecided or not predicts_rate(evidence):
+        return evidence.reason
+    if found is None and not (vanishes(evidence) or (bounded and evidence.outcome == "pass")):
         return evidence.reason
     asked = "printed" if evidence.outcome == "refuted" else "required"
     name = variable(evidence)
@@ -121,7 +125,7 @@ def said(evidence: Evidence) -> str:
     card = claims().get(evidence.claim)
     if card is not None and card.escaping and evidence.outcome == "pass":
         return f"found {text}, {asked} {rate}, before escape"
-    if evidence.outcome == "pass" and text in (rate, f"{rate} at most"):
+    if evidence.outcome == "pass" and text in (rate, f"{rate} at most", f"{rate} or faster"):
         return f"found {text}, as {asked}"
     # A rate that fails an upper bound is slower than it; one that passes as a bound is at least as fast.
     kind = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sgverify.checks.registry import Matter
+from sgverify.checks.check import Matter
 from sgverify.evidence import Evidence
 from sgverify.verdict.findings import (
     MATTERS,

@@ -134,6 +134,7 @@ def render_answer(
         "untested": verdict.untested,
         "assumed": assumed(evidence),
         "sections": sections_of_claims(evidence),
+        "shown": {item.claim for item in evidence},
         "titles": {item.id: part.title for part in groups(evidence) for item in part.evidence},
         "cards": claims(),
     }

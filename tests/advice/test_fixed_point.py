@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sgverify.advice.closure.fixed_point import fixed_law
 from sgverify.advice.closure.gaussian_closure import GaussianClosure
-from sgverify.advice.closure.gradient_fit import GradientEstimate
+from sgverify.advice.closure.gradient_calls import step_in_gradients
+from sgverify.advice.closure.gradient_fit import GradientEstimate, NoLawError
 from sgverify.advice.closure.mixing import Mixing
 from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
@@ -62,3 +64,23 @@ def test_the_fit_of_linear_gradients_is_that_of_an_average_over_the_law(kind: st
             np.testing.assert_allclose(
                 getattr(found.minibatch, name), exact, rtol=1e-9, atol=1e-9 * np.abs(exact).max() + 1e-12
             )
+
+
+def test_noise_that_is_no_covariance_leaves_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corrected by third cumulants the noise of a momentum may come out negative, though theta's variance does not."""
+
+    class Corrected:
+        map = np.array([[0.9, 0.1], [0.0, 0.5]])
+        mean_after = np.zeros(2)
+
+        def __init__(self, *given: object) -> None:
+            pass
+
+        def noise(self) -> np.ndarray:
+            return np.diag([1.0, -0.1])
+
+    monkeypatch.setattr("sgverify.advice.closure.fixed_point.OneStep", Corrected)
+    subject = make_subject("sghmc-baoab", load_configuration(target={"name": "gaussian"}))
+    closure = GaussianClosure(subject)
+    with pytest.raises(NoLawError, match="the covariance of the chain is not positive definite"):
+        fixed_law(step_in_gradients(subject, 0.1), closure.estimate.fit, (np.zeros(2), np.eye(2)), 0.1, 1e-6)

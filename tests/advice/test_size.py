@@ -9,7 +9,7 @@ import pytest
 
 from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.advice.size import HowLarge, how_large
-from sgverify.advice.size.crossings import smallest_crossings
+from sgverify.advice.size.crossings import FACTOR, smallest_crossings
 from sgverify.advice.size.laws import ClosureLaws, ExactLaws
 from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
@@ -179,3 +179,16 @@ def test_what_no_method_reaches_is_not_told() -> None:
         ("resgld", {}),
     ):
         assert how_large(make_subject(scheme, load_configuration(**given))) is None
+
+
+def test_an_error_that_jumps_at_a_step_that_was_compared_is_crossed_there() -> None:
+    """exp(log(h)) may lie below h, where the law still holds: the ends of the search are taken as they are."""
+    before = next(h for h in np.linspace(0.1, 1, 100) if math.exp(math.log(h * FACTOR)) < h * FACTOR)
+    jump = before * FACTOR
+
+    def error(step: float) -> float:
+        return 0.01 * step if step < jump else math.inf
+
+    (found,) = smallest_crossings(error, (10.0,), step=before)
+    assert found.step == pytest.approx(jump, rel=1e-3)
+    assert found.step < jump

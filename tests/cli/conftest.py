@@ -33,6 +33,15 @@ wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA
 """
 
 
+GRID = """\
+schemes = ["sgld-euler", "sghmc-aboba"]
+targets = ["gaussian"]
+checks = ["local-order"]
+[grid]
+temperature = [0.5, 2.0]
+"""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What one call left behind."""
@@ -55,9 +64,10 @@ Call = Callable[..., Answer]
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
-    """`call("verify", "mine.py:heun")` in a folder of its own that holds mine.py."""
+    """`call("verify", "mine.py:heun")` in a folder of its own that holds mine.py and grid.toml."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+    (tmp_path / "grid.toml").write_text(GRID, encoding="utf-8")
 
     def run(*words: str) -> Answer:
         capsys.readouterr()

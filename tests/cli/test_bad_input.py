@@ -269,6 +269,26 @@ def test_a_coordinate_without_its_index(call: Call) -> None:
             ("user.py:9", "math.exp", "use sgverify's exp"),
         ),
         (step("return theta - h*grad(theta) + numpy.sqrt(2*T*h)*noise()"), ("user.py:9", "numpy.sqrt")),
+        (
+            step("return theta - h*float('nan')*grad(theta) + sqrt(2*T*h)*noise()"),
+            ("user.py:9", "the number nan"),
+        ),
+        (
+            step("return theta - h*float('inf')*grad(theta) + sqrt(2*T*h)*noise()"),
+            ("user.py:9", "the number inf"),
+        ),
+        (
+            step("return theta - h*1e308*grad(theta) + sqrt(2*T*h)*noise()"),
+            ("user.py:9", "1e+308", "up to 1e100"),
+        ),
+        (step("return theta - h*10**5000*grad(theta) + sqrt(2*T*h)*noise()"), ("user.py:9", "up to 1e100")),
+        (step("return theta**(10**9) + sqrt(2*T*h)*noise()"), ("user.py:9", "powers up to 64")),
+        (step("while True: noise()"), ("user.py:9", "more than 200 draws")),
+        (step("while True: grad(theta)"), ("user.py:9", "more than 200 gradients")),
+        (step("return sum((noise() for _ in range(300)), theta)"), ("user.py:9", "more than 200 draws")),
+        (step("def f(x): return f(x)\nreturn f(theta)"), ("RecursionError",)),
+        (step("import sys; sys.exit(0)"), ("user.py:9", "SystemExit")),
+        (step("import os; os._exit(0)"), ("user.py:9", "_exit(0) would have ended the interpreter")),
         (step("if theta > 0: return theta\nreturn theta + sqrt(2*T*h)*noise()"), ("user.py:9", "branch")),
         (step("return dot(theta, noise())"), ("user.py", "scalar for `theta`", "expected a vector")),
         (
@@ -394,13 +414,15 @@ def test_evidence_about_what_is_not_there(call: Call, tmp_path: Path) -> None:
     call("verify", "mine.py:heun", "--checks", "local-order", "--json", "e.json")
     text = (tmp_path / "e.json").read_text()
     (tmp_path / "e.json").write_text(text.replace("mine.py:heun", "mine.py:gone"))
-    refused(call, "replay", "e.json", says=("'gone'", "mine.py"))
+    refused(call, "replay", "e.json", "--run-code", says=("'gone'", "mine.py"))
     (tmp_path / "e.json").write_text(
         text.replace('"claim": "sgverify/stated-order"', '"claim": "sgverify/stated"')
     )
-    refused(call, "replay", "e.json", says=("claim 'sgverify/stated'", "'sgverify/stated-order'"))
+    refused(
+        call, "replay", "e.json", "--run-code", says=("claim 'sgverify/stated'", "'sgverify/stated-order'")
+    )
     (tmp_path / "e.json").write_text(text.replace('"check": "local-order"', '"check": "locl-order"'))
-    refused(call, "replay", "e.json", says=("check 'locl-order'", "'local-order'"))
+    refused(call, "replay", "e.json", "--run-code", says=("check 'locl-order'", "'local-order'"))
 
 
 @pytest.mark.parametrize("folder", ["regular", "regular/below"])
@@ -423,3 +445,39 @@ def test_an_unwritable_answer(call: Call) -> None:
 def test_what_is_proved_is_not_sampled(call: Call) -> None:
     words = ("rate", "sghmc-aboba", "--quantity", "local-order", "--method", "monte-carlo")
     refused(call, *words, says=("method='monte-carlo'", "leave --method out"))
+
+
+def test_half_a_character_is_refused(call: Call) -> None:
+    refused(call, "new", "target", "theirs", "--in=\ud800", says=("half a character",))
+
+
+def test_a_message_steers_no_terminal(call: Call) -> None:
+    said = refused(call, "bch", "ABA", "a\u202eb\x1b[31m\nc", says=("a\\u202eb\\x1b[31m c",))
+    assert "\u202e" not in said
+
+
+def test_a_composite_is_refused_before_anything_is_found(call: Call) -> None:
+    refused(call, "verify", "csgld", "--set", "partition.edges=[3.0, 1.0, 2.0]", says=("partition.edges",))
+    refused(call, "verify", "resgld", "--set", "exchange.ladder=[1, 0.5]", says=("exchange.ladder",))
+    refused(call, "verify", "resgld", "--set", "exchange.energies=minibatch", says=("no minibatches",))
+
+
+def test_a_file_with_another_target_than_the_argument_is_refused(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text('target.name = "gaussian"\n')
+    refused(call, "advise", "gaussian-mean", "--config", "c.toml", says=("one target", "'gaussian'"))
+
+
+def test_a_step_far_beyond_the_law_is_brought_back(call: Call) -> None:
+    # At the default step the chain's law is so narrow that the first proposal is a step below rounding.
+    words = (
+        "sample",
+        "sghmc-aboba",
+        "--set",
+        "steps=64",
+        "--set",
+        "chains=4",
+        "--set",
+        "target.data=[0.75, 2.25]",
+    )
+    answer = call(*words)
+    assert answer.code == 0 and "1.6e-08" not in answer.err, answer.err

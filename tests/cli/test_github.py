@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.cli import github
-from sgverify.cli.github import MOST, Annotation, annotations_of
+from sgverify.cli.shared import github
+from sgverify.cli.shared.github import MOST, Annotation, annotations_of
 from sgverify.evidence import Evidence, Found, Predicted
 from sgverify.verdict.results import Results
 from tests.cli.conftest import Call

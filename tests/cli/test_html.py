@@ -141,6 +141,22 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(call: Call, op
     assert not answer.out and answer.err.count("error") == 1
 
 
+def test_a_call_that_ends_with_an_error_leaves_no_page_of_an_earlier_one(call: Call, tmp_path: Path) -> None:
+    files = [tmp_path / "a.html", tmp_path / "a.svg"]
+    wanted = ("--html", "a.html", "--badge", "a.svg")
+    for wrong in (
+        ("mine.py:missing",),
+        ("mine.py:heun", "--set", "schedule.step=1e9"),
+        ("mine.py:heun", "--set", "frction=1"),
+    ):
+        for path in files:
+            path.write_text("PASS")
+        answer = call("verify", *wrong, *wanted)
+        assert answer.code == 2 and not any(path.exists() for path in files)
+        assert "removed: a.html, which an earlier call wrote" in answer.err
+        assert "removed" not in call("verify", *wrong, *wanted).err
+
+
 SUITES = '''\
 """Our integrators. Before and after."""
 ours = [
@@ -167,6 +183,7 @@ def test_a_suite_of_ones_own_has_the_papers_page_and_a_title_of_its_own(call: Ca
     assert answer.code == 0 and "2 pieces of evidence" not in answer.err
     page = (tmp_path / "mine" / "index.html").read_text()
     assert "<h1>Our integrators. Before and after</h1>" in page and "What holds as printed" not in page
+    assert (tmp_path / "mine" / "report.md").read_text().startswith("# Our integrators. Before and after\n")
     schemes = {
         item["scheme"] for item in json.loads((tmp_path / "mine" / "report.json").read_text())["evidence"]
     }

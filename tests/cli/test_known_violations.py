@@ -133,7 +133,9 @@ def test_what_is_undecided_is_not_made_green(
     # An exception that ends one check is one undecided answer.
     monkeypatch.delenv("SGVERIFY_RAISE")
     bias = CHECKS["stationary-bias"]
-    monkeypatch.setattr(import_module("sgverify.checks.registry"), "_load", _ended_for(bias.place, ended))
+    monkeypatch.setattr(
+        import_module("sgverify.checks.check"), "_load", _ended_for(f"sgverify.checks.{bias.place}", ended)
+    )
     answer = call(*WRONG, "--baseline", FILE)
     assert answer.code == 3
     assert " ".join(answer.out.split()).endswith(
@@ -148,7 +150,7 @@ def test_what_is_undecided_is_not_made_green(
 
 def _ended_for(place: str, ended: Callable[[object], None]) -> Callable[[str], object]:
     """The loader of checks, but for one of them, which ends with an error."""
-    load = import_module("sgverify.checks.registry")._load
+    load = import_module("sgverify.checks.check")._load
     return lambda asked: ended if asked == place else load(asked)
 
 

@@ -19,7 +19,7 @@ def test_what_violates_is_drawn_before_the_rest(call: Call, tmp_path: Path) -> N
     assert answer.code == 1
     assert answer.err == "plot of chen2015/theorem-4 (stationary-bias), fail: a.svg\n"
     assert "found: h^0" in (tmp_path / "a.svg").read_text()
-    again = call("replay", "e.json", "--plot", "b.svg")
+    again = call("replay", "e.json", "--run-code", "--plot", "b.svg")
     assert again.code == 1 and (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
@@ -62,7 +62,7 @@ def test_defaults_that_violate_already_are_called_so(call: Call) -> None:
 
 def test_a_file_without_rows_is_called_so(call: Call, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text("")
-    answer = call("replay", "rows.jsonl")
+    answer = call("replay", "rows.jsonl", "--run-code")
     assert answer.code == 2 and "rows.jsonl" in answer.err
 
 
@@ -74,7 +74,7 @@ def test_a_file_of_rows_is_judged_row_by_row(call: Call, tmp_path: Path) -> None
     (tmp_path / "tests").mkdir()
     file = tmp_path / "tests" / "rows.jsonl"
     file.write_text(row.replace("NAME", "aboba") + row.replace("NAME", "wrong"))
-    answer = call("replay", "tests/rows.jsonl", "--json", "-")
+    answer = call("replay", "tests/rows.jsonl", "--run-code", "--json", "-")
     assert answer.code == 1
     assert [item["verdict"] for item in answer.evidence] == ["conforms", "violates"]
     first, second = answer.err.splitlines()
@@ -84,8 +84,8 @@ def test_a_file_of_rows_is_judged_row_by_row(call: Call, tmp_path: Path) -> None
     )
     assert second.startswith("tests/rows.jsonl:2: still violates: ../mine.py:wrong")
     file.write_text(row.replace("NAME", "aboba"))
-    assert call("replay", "tests/rows.jsonl").code == 0
+    assert call("replay", "tests/rows.jsonl", "--run-code").code == 0
     file.write_text(row.replace("NAME", "gone"))
-    answer = call("replay", "tests/rows.jsonl")
+    answer = call("replay", "tests/rows.jsonl", "--run-code")
     assert answer.code == 2 and answer.err.startswith("error: tests/rows.jsonl:1: ") and "gone" in answer.err
-    assert call("replay", "none.jsonl").code == 2
+    assert call("replay", "none.jsonl", "--run-code").code == 2

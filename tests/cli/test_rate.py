@@ -192,5 +192,5 @@ def test_a_rate_from_samples(call: Call, scheme: str, verdict: str) -> None:
 def test_stored_samples_replay(call: Call, tmp_path: Path) -> None:
     words = ("rate", "mine.py:wrong", "--quantity", "stationary-bias", *SAMPLED, "--set", "steps=50")
     assert call(*words, "--json", "kept.json").code == 1
-    answer = call("replay", "kept.json")
+    answer = call("replay", "kept.json", "--run-code")
     assert answer.code == 1 and answer.err.strip().endswith("the same")

@@ -39,7 +39,7 @@ SHORT = ("--set", "steps=100", "--set", "chains=64", "--set", "seed=7", "--set",
 )
 def test_a_file_comes_out_the_same(call: Call, tmp_path: Path, words: tuple[str, ...]) -> None:
     first = call(*words, "--json", "e.json")
-    again = call("replay", "e.json", "--json", "-")
+    again = call("replay", "e.json", "--run-code", "--json", "-")
     stored = json.loads((tmp_path / "e.json").read_text())
     assert again.code == first.code
     assert canonical(again.document) == canonical(stored)
@@ -52,7 +52,7 @@ def test_one_piece_by_its_id(call: Call, tmp_path: Path) -> None:
     stored = json.loads((tmp_path / "e.json").read_text())["evidence"]
     assert len({item["id"] for item in stored}) == len(stored) > 2
     for item in (stored[0], stored[-1]):
-        answer = call("replay", f"e.json#{item['id']}", "--json", "-")
+        answer = call("replay", f"e.json#{item['id']}", "--run-code", "--json", "-")
         (again,) = answer.evidence
         assert {**again, "seconds": 0} == {**item, "seconds": 0}
         assert answer.code == {"conforms": 0, "violates": 1}[item["verdict"]]
@@ -66,20 +66,20 @@ def test_evidence_is_replayed_from_any_folder(
     (tmp_path / "other").mkdir()
     call("verify", "mine.py:aboba", "--checks", "local-order", "--json", "left/e.json")
     monkeypatch.chdir(tmp_path / "other")
-    answer = call("replay", "../left/e.json")
+    answer = call("replay", "../left/e.json", "--run-code")
     assert answer.code == 0, answer.err
     first, second = answer.err.splitlines()
     assert first == f"mine.py:aboba: taken from {tmp_path}" and second.endswith(": the same")
     assert Path.cwd() == tmp_path / "other"
     (tmp_path / "mine.py").unlink()
-    assert call("replay", "../left/e.json").code == 2
+    assert call("replay", "../left/e.json", "--run-code").code == 2
 
 
 def test_the_default_test_function_of_a_vector_is_replayed(call: Call) -> None:
     call(
         "verify", "mine.py:aboba", "--set", "target.dim=2", "--checks", "stationary-bias", "--json", "e.json"
     )
-    answer = call("replay", "e.json")
+    answer = call("replay", "e.json", "--run-code")
     assert answer.code == 0 and answer.err.endswith(": the same\n"), answer.err
 
 
@@ -88,12 +88,12 @@ def test_what_was_changed_is_noticed(call: Call, tmp_path: Path) -> None:
     document = json.loads((tmp_path / "e.json").read_text())
     document["evidence"][0]["points"][0]["value"] *= 1 + 1e-15
     (tmp_path / "e.json").write_text(json.dumps(document))
-    answer = call("replay", "e.json")
+    answer = call("replay", "e.json", "--run-code")
     assert answer.err.endswith(": DIFFERENT from what is stored in points\n")
     assert answer.code == 1
     mine = (tmp_path / "mine.py").read_text()
     (tmp_path / "mine.py").write_text(mine.replace("sqrt(2*D*T*t)*noise()", "sqrt(3*D*T*t)*noise()"))
-    answer = call("replay", "e.json")
+    answer = call("replay", "e.json", "--run-code")
     assert "DIFFERENT" in answer.err and all(field in answer.err for field in ("points", "verdict", "reason"))
     assert answer.code == 1
 
@@ -106,7 +106,7 @@ def test_points_that_only_illustrate_are_not_compared(call: Call, tmp_path: Path
         exact = next(point for point in item["points"] if point["kind"] == "exact")
         item["points"].append({**exact, **shown})
     (tmp_path / "e.json").write_text(json.dumps(document))
-    answer = call("replay", "e.json")
+    answer = call("replay", "e.json", "--run-code")
     notes = dict(line.split(": ") for line in answer.err.splitlines())
     for item in document["evidence"]:
         # Sampled points are what the agreement check judges, and nothing else does.
@@ -139,7 +139,7 @@ def test_nothing_to_replay_is_no_success(call: Call, tmp_path: Path) -> None:
     (tmp_path / "e.json").write_text(json.dumps({**document, "evidence": []}))
     (tmp_path / "r.jsonl").write_text("\n")
     for name in ("e.json", "r.jsonl"):
-        answer = call("replay", name)
+        answer = call("replay", name, "--run-code")
         assert (answer.code, answer.out) == (2, "") and name in answer.err and "at least one" in answer.err
 
 
@@ -153,12 +153,12 @@ def test_what_an_exception_ended_is_undecided_and_keeps_the_rest(
 
     monkeypatch.delenv("SGVERIFY_RAISE")
     monkeypatch.setattr("sgverify.checks.order.stationarity.check_stationarity", broken)
-    answer = call("replay", "e.json")
+    answer = call("replay", "e.json", "--run-code")
     assert answer.code == 3, answer
     assert "not computed anew" in answer.err and "the same" in answer.err and "2 answers" in answer.out
     # A mistake in the second piece does not take the first along.
     document = json.loads((tmp_path / "e.json").read_text())
     document["evidence"][-1]["scheme"] = "gone.py:heun"
     (tmp_path / "e.json").write_text(json.dumps(document))
-    answer = call("replay", "e.json")
+    answer = call("replay", "e.json", "--run-code")
     assert answer.code == 2 and "mine.py:heun" in answer.out and "gone.py" in answer.err

@@ -118,7 +118,7 @@ def test_what_is_done_is_written_after_an_interrupt(
 
 def test_a_report_can_be_replayed(call: Call, small: list[str]) -> None:
     call("report")
-    answer = call("replay", "sgverify-report/report.json")
+    answer = call("replay", "sgverify-report/report.json", "--run-code")
     assert answer.code == 1
     assert "DIFFERENT" not in answer.err and answer.err.count("the same") == 4
 

@@ -225,8 +225,14 @@ def test_checks_takes_checks_and_claims(call: Call) -> None:
 
 
 def test_a_claim_of_others_is_not_applicable_and_neutral(call: Call) -> None:
-    answer = call("verify", "mine.py:heun", "--checks", "chen2015/lemma-8", "--json", "-")
+    answer = call("verify", "mine.py:heun", "--checks", "chen2015/lemma-8,local-order", "--json", "-")
     assert answer.code == 0
+    assert {item["verdict"] for item in answer.evidence} == {"not-applicable", "conforms"}
+
+
+def test_where_nothing_that_was_asked_applies_nothing_is_answered(call: Call) -> None:
+    answer = call("verify", "mine.py:heun", "--checks", "chen2015/lemma-8", "--json", "-")
+    assert answer.code == 3
     assert [item["verdict"] for item in answer.evidence] == ["not-applicable"]
     assert answer.evidence[0]["reason"]
 
@@ -318,7 +324,7 @@ def test_questions_are_answered_here_where_another_process_ends(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = call("verify", "mine.py:heun", *SHORT)
-    monkeypatch.setattr("sgverify.cli.workers._answers", _killed)
+    monkeypatch.setattr("sgverify.cli.shared.workers._answers", _killed)
     answer = call("verify", "mine.py:heun", *SHORT, "--workers", "2")
     assert (answer.code, answer.out) == (0, alone.out)
     assert answer.err.count("ended without an answer") == len(answer.err.splitlines()) == 1
@@ -329,7 +335,7 @@ def test_what_a_question_raises_elsewhere_it_raises_here_in_its_turn(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = call("verify", "mine.py:heun", *SHORT)
-    monkeypatch.setattr("sgverify.cli.workers._answers", _refused)
+    monkeypatch.setattr("sgverify.cli.shared.workers._answers", _refused)
     answer = call("verify", "mine.py:heun", *SHORT, "--workers", "2")
     assert (answer.code, answer.out, answer.err) == (0, alone.out, "")
 

@@ -51,10 +51,14 @@ def test_every_published_key_is_known_and_no_other() -> None:
         *("burn_in", "thinning", "test_function", "metric", "proof_dim", "level"),
         *(f"target.{key}" for key in ("name", "dim", "precision", "mean", "size", "data_seed", "data")),
         *(f"target.{key}" for key in ("shape", "rate", "alpha", "beta", "concentration")),
-        *(f"target.{key}" for key in ("prior_precision", "prior_mean", "noise_precision")),
+        *(
+            f"target.{key}"
+            for key in ("prior_precision", "prior_mean", "noise_precision", "degrees_of_freedom")
+        ),
         *(f"target.{key}" for key in ("height", "width", "tilt", "strength", "weights", "means", "scales")),
         *(f"target.{key}" for key in ("phi", "sigma", "confinement", "file", "columns", "key", "sha256")),
         "target.averages",
+        *(f"adapter.{key}" for key in ("dynamics", "map", "state", "density", "order")),
         *(f"gradient.{key}" for key in ("kind", "batch", "covariance", "scale", "clip", "refresh")),
         *(f"schedule.{key}" for key in ("kind", "step", "scale", "alpha")),
         *(f"schedule.{key}" for key in ("cycles", "low", "threshold", "shape")),

@@ -16,16 +16,23 @@ from documentation.blocks import (
     blocks,
     executed,
     in_this_process,
+    lacking,
+    needy,
     shown,
 )
 from documentation.pages import PAGES
-from documentation.places import ROOT, place_of, targets
+from documentation.places import ROOT, named, place_of, targets
 from tests.inner_run import run_inside
 
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS}
-RUN = [name for name in DOCUMENTS if name != "README.md" and blocks(TEXTS[name])]
+RUN = [name for name in DOCUMENTS if name != "README.md" and blocks(TEXTS[name]) and not needy(TEXTS[name])]
+NEEDY = [name for name in DOCUMENTS if needy(TEXTS[name])]
 SAMPLED = "sgnht"
 """Commands on thermostats sample, for some seconds."""
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"(^```.*?^```$|`[^`\n]+`)", "", text, flags=re.MULTILINE | re.DOTALL)
 
 
 def files(name: str) -> dict[str, str]:
@@ -47,6 +54,18 @@ def test_every_block_is_run_and_prints_what_is_shown(
 
     monkeypatch.chdir(tmp_path)
     assert executed(TEXTS[name], Session(run)) == TEXTS[name]
+
+
+@pytest.mark.wild
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NEEDY)
+def test_pages_about_other_libraries_are_run_where_these_are(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if lacking(TEXTS[name]):
+        pytest.skip(f"not installed: {', '.join(lacking(TEXTS[name]))}")
+    monkeypatch.chdir(tmp_path)
+    assert executed(TEXTS[name]) == TEXTS[name]
 
 
 @pytest.mark.power
@@ -109,8 +128,11 @@ def test_every_link_leads_somewhere(name: str) -> None:
         if place_of(path) not in PAGES and not (ROOT / path).is_file()
     ]
     assert missing == []
-    # A code host does not have the generated pages.
-    assert name != "README.md" or not any(place_of(path) in PAGES for path in targets(TEXTS[name], name))
+    # A code host does not have the generated pages: they are named in brackets, which the site makes links.
+    assert not any(place_of(path) in PAGES for path in targets(TEXTS[name], name))
+    on_the_site = targets(named(TEXTS[name], PAGES), name)
+    mentioned = sum(place_of(path) in PAGES for path in on_the_site)
+    assert mentioned == len(re.findall(r"\[[a-z]+\](?![\[(:])", without_code(TEXTS[name])))
 
 
 def session(code: int = 0, printed: str = "one\ntwo\n") -> Session:

@@ -26,6 +26,7 @@ COLD = ("SGLD, cold", "cycSGLD", "pSGLD", "SGHMC", "cycSGHMC")
 HOT = ("SGLD, hot", "reSGLD", "CSGLD", "AWSGLD")
 
 
+@pytest.mark.power  # seconds of figures and short runs; the text that is committed is held below
 def test_every_cell_runs_and_gives_what_is_committed() -> None:
     run = executed(PATH)
     # The live tables are short runs, which another rounding may change.

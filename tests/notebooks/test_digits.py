@@ -34,12 +34,14 @@ def run() -> dict:
     return executed(PATH)
 
 
+@pytest.mark.power  # seconds of figures and short runs; the text that is committed is held below
 def test_every_cell_runs_and_prints_what_is_committed(run: dict) -> None:
     plain = [[text for text in texts(notebook) if not text.startswith("|")] for notebook in (run, COMMITTED)]
     assert plain[0] == plain[1]
     assert texts(run).count("figure") == 1
 
 
+@pytest.mark.power  # seconds of figures and short runs; the text that is committed is held below
 def test_the_scores_are_those_that_are_committed_up_to_what_chains_differ_by(run: dict) -> None:
     """A machine that rounds otherwise takes other paths, and float32 parts them within these steps: no closer."""
     found, committed = table(run), table(COMMITTED)

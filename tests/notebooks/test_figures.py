@@ -26,6 +26,7 @@ def rows(figure: str, *words: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
 
 
+@pytest.mark.power  # seconds of figures and short runs; the text that is committed is held below
 def test_every_cell_runs_and_gives_what_is_committed() -> None:
     run = executed(PATH)
     assert texts(run) == texts(COMMITTED)

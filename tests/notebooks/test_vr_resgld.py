@@ -24,6 +24,7 @@ def by_name(table: Table) -> dict[str, tuple]:
     return {row[0]: row[1:] for row in table.rows}
 
 
+@pytest.mark.power  # seconds of figures and short runs; the text that is committed is held below
 def test_every_cell_runs_and_gives_what_is_committed() -> None:
     run = executed(PATH)
     assert texts(run) == texts(COMMITTED)

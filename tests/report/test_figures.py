@@ -6,7 +6,7 @@ import pytest
 
 from sgverify.evidence import Point
 from sgverify.report import draw, figures
-from sgverify.report.drawing import COLOURS, ERROR_BARS, MARKERS
+from sgverify.report.drawing import COLOURS, ERROR_BARS, MARKERS, set_log_ticks
 from sgverify.report.figures import MOST_CURVES
 from sgverify.report.page import DARK_COLOURS
 from sgverify.report.svg import inline_svg
@@ -204,3 +204,15 @@ def test_curves_stand_out_from_the_page(paper, colours):
     for colour in colours:
         dark, light = sorted((luminance(colour), luminance(paper)))
         assert (light + 0.05) / (dark + 0.05) >= 3, colour
+
+
+def test_the_ticks_of_an_axis_of_less_than_half_a_decade_are_told_apart():
+    from matplotlib.figure import Figure
+
+    axis = Figure().add_subplot().yaxis
+    axis.axes.set_yscale("log")
+    for low, high in ((0.21, 0.3), (1.9e-7, 4.4e-7), (2e-4, 5e-4), (1e-9, 1e3)):
+        axis.axes.set_ylim(low, high)
+        set_log_ticks(axis, low, high)
+        texts = axis.get_major_formatter().format_ticks(axis.get_major_locator()())
+        assert len(set(texts)) == len(texts) > 1

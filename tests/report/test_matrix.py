@@ -61,6 +61,21 @@ def test_a_title_has_no_key_that_tells_nothing_apart_and_always_names_the_target
     assert "exchange.correction 2.0" in settings_in_common(asked)
 
 
+def test_a_setting_that_only_some_have_changed_is_not_common(evidence):
+    item = next(item for item in evidence if item.method == "exact")
+    asked = [
+        dataclasses.replace(
+            item, configuration={**item.configuration, "gradient": {"kind": "full", "scale": scale}}
+        )
+        for scale in (1.0, 1.1)
+    ]
+    told = [
+        [text for text in settings_in_common(some) if "scale" in text]
+        for some in (asked, asked[:1], asked[1:])
+    ]
+    assert told == [[], [], ["gradient.scale 1.1"]]
+
+
 def test_a_claim_that_does_not_apply_is_no_proof(evidence):
     spoken, silent = evidence[0], dataclasses.replace(evidence[0], id="", verdict="not-applicable")
     assert [group.judged for group in groups([spoken, silent])] == [(spoken.claim,), ()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from pathlib import Path
@@ -53,6 +54,45 @@ def test_a_file_may_import_its_neighbour_and_the_path_is_put_back(tmp_path: Path
     finally:
         sys.modules.pop("neighbour_of_mine", None)
     assert sys.path == before
+
+
+def test_each_file_imports_the_neighbours_of_its_own_folder(tmp_path: Path) -> None:
+    text = "from neighbour_of_mine import ORDER\n" + EULER.format(order="ORDER")
+    for order in (1, 2, 3):
+        (tmp_path / str(order)).mkdir()
+        (tmp_path / str(order) / "mine.py").write_text(text)
+        if order < 3:
+            (tmp_path / str(order) / "neighbour_of_mine.py").write_text(f"ORDER = {order}\n")
+    try:
+        assert [load_scheme(f"{tmp_path}/{order}/mine.py:euler").order for order in (1, 2, 1)] == [1, 2, 1]
+        with pytest.raises(UserError, match="neighbour_of_mine"):
+            load_scheme(f"{tmp_path}/3/mine.py:euler")
+        # An edit is seen, and also one that leaves second and size as they were.
+        load_scheme(f"{tmp_path}/2/mine.py:euler")
+        neighbour = tmp_path / "2" / "neighbour_of_mine.py"
+        before = neighbour.stat()
+        neighbour.write_text("ORDER = 4\n")
+        os.utime(neighbour, ns=(before.st_atime_ns, before.st_mtime_ns + 1000))
+        assert load_scheme(f"{tmp_path}/2/mine.py:euler").order == 4
+    finally:
+        sys.modules.pop("neighbour_of_mine", None)
+
+
+def test_a_module_of_a_neighbours_name_that_the_program_has_loaded_is_not_taken_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for order in (1, 2):
+        (tmp_path / str(order)).mkdir()
+        (tmp_path / str(order) / "neighbour_of_mine.py").write_text(f"ORDER = {order}\n")
+    (tmp_path / "2" / "mine.py").write_text(
+        "from neighbour_of_mine import ORDER\n" + EULER.format(order="ORDER")
+    )
+    monkeypatch.syspath_prepend(tmp_path / "1")
+    monkeypatch.setitem(sys.modules, "neighbour_of_mine", None)
+    del sys.modules["neighbour_of_mine"]
+    loaded = importlib.import_module("neighbour_of_mine")
+    assert load_scheme(f"{tmp_path}/2/mine.py:euler").order == 2
+    assert sys.modules["neighbour_of_mine"] is loaded
 
 
 @pytest.mark.parametrize("text", ["1/0\n", "def f(:\n", "raise SystemExit(0)\n", "raise GeneratorExit\n"])

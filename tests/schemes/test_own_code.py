@@ -63,6 +63,84 @@ def test_what_is_printed_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr() == ("", "hello\n")
 
 
+def test_what_other_programs_print_goes_to_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    print("before")
+    with own_code():
+        os.write(1, b"raw\n")
+        with own_code():
+            subprocess.run(["echo", "child"], check=True)
+        assert sys.__stdout__ is not None
+        sys.__stdout__.write("dunder\n")
+    print("after")
+    shown = capfd.readouterr()
+    assert shown.out.splitlines() == ["before", "after"]
+    assert {"raw", "child"} <= set(shown.err.splitlines())
+
+
+GLOBAL = """
+import builtins, decimal, os, signal, sys, warnings
+import numpy
+numpy.seterr(all="raise")
+builtins.sum = builtins.len = None
+decimal.getcontext().prec = 3
+os.chdir("/")
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.setrecursionlimit(300)
+sys.path.clear()
+sys.stderr = None
+warnings.simplefilter("error")
+"""
+
+
+def settings() -> list[object]:
+    import decimal
+    import signal
+    import warnings
+
+    import numpy
+
+    return [
+        sum,
+        len,
+        decimal.getcontext().prec,
+        os.getcwd(),
+        signal.getsignal(signal.SIGINT),
+        sys.getrecursionlimit(),
+        list(sys.path),
+        sys.stderr,
+        list(warnings.filters),
+        numpy.geterr(),
+    ]
+
+
+@pytest.mark.parametrize("end", ["", "\n1/0\n"])
+def test_a_file_leaves_the_settings_of_the_process_as_they_were(tmp_path: Path, end: str) -> None:
+    before = settings()
+    (tmp_path / "mine.py").write_text(EULER + GLOBAL + end)
+    if not end:
+        assert load_scheme(f"{tmp_path / 'mine.py'}:euler").order == 1
+    else:
+        with pytest.raises(UserError, match="ZeroDivisionError"):
+            load_scheme(f"{tmp_path / 'mine.py'}:euler")
+    assert settings() == before
+
+
+def test_a_file_that_does_not_end_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sgverify.user_code.SLOW", 0.01)
+    (tmp_path / "mine.py").write_text("import time\ntime.sleep(0.2)\n" + EULER)
+    load_scheme(f"{tmp_path / 'mine.py'}:euler")
+    assert "mine.py: its code has run for 0.01 s; Ctrl-C stops it" in capsys.readouterr().err
+
+
+def test_a_file_beside_that_hides_a_module_is_named(tmp_path: Path) -> None:
+    (tmp_path / "glob.py").write_text("")
+    (tmp_path / "mine.py").write_text("1/0\n")
+    with pytest.raises(UserError, match=r"division by zero; beside it, glob\.py may hide the module"):
+        load_scheme(f"{tmp_path / 'mine.py'}:euler")
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -9,7 +9,7 @@ import pytest
 
 from sgverify import torch_step
 from sgverify.errors import DefinitionError, UserError
-from sgverify.schemes import kinetic, langevin, riemannian_langevin
+from sgverify.schemes import Memory, kinetic, langevin, riemannian_langevin
 from sgverify.schemes.loading import load_scheme, load_step
 
 FILE = """
@@ -106,6 +106,21 @@ def test_memory_is_state_that_comes_last():
     assert (made.order, made.invariant_order) == (None, 2)
 
 
+def test_memory_has_a_start_and_other_shapes():
+    kept = [Memory("v", start=0.0), Memory("n", shape="scalar", start=1), Memory("C", shape=("dim", "dim"))]
+    made = torch_step(langevin, memory=kept)(lambda theta, v, n, C, *, h: (theta, v, n, C))
+    assert made.state == ("theta", "v", "n", "C") and made.sizes(3) == (3, 3, 1, 9)
+    import torch
+
+    one = made.tensors(torch.arange(16.0), 3)
+    many = made.tensors(torch.arange(32.0).reshape(2, 16), 3, chains=True)
+    assert [tuple(value.shape) for value in one] == [(3,), (3,), (), (3, 3)]
+    assert [tuple(value.shape) for value in many] == [(2, 3), (2, 3), (2, 1), (2, 3, 3)]
+    assert torch_step(langevin, memory={"v": 0.5})(lambda theta, v, *, h: (theta, v)).memory == (
+        Memory("v", start=0.5),
+    )
+
+
 @pytest.mark.parametrize(
     "memory, order, message",
     [
@@ -114,6 +129,9 @@ def test_memory_is_state_that_comes_last():
         (["z", "z"], None, "expected new names"),
         (["z"], 1, r"expected order=\{'invariant': K\}"),
         (["w"], None, r"takes the state \(theta, z\)"),
+        ([Memory("z", shape="matrix")], None, "expected 'vector', 'scalar', or a tuple"),
+        ([Memory("z", shape=(0,))], None, "expected 'vector', 'scalar', or a tuple"),
+        ({"z": float("nan")}, None, "starts at nan; expected a finite number"),
     ],
 )
 def test_a_wrong_memory_is_refused(memory, order, message):

@@ -13,9 +13,8 @@ import pytest
 from sgverify.configuration import load_configuration
 from sgverify.configuration.loading import settings_of
 from sgverify.errors import ConfigurationError
-from sgverify.targets import Target, build_target
-from sgverify.targets import data as data_files
-from sgverify.targets.data import content_hash, read_file
+from sgverify.targets import Target, build_target, data_files
+from sgverify.targets.data_files import content_hash, read_file
 
 TABLE = "id,x,weight,y\na,1.0,2.5,0\nb,-2,0.5,1\nc,3e-1,7,1\n"
 WANTED = [[1.0, 0.0], [-2.0, 1.0], [0.3, 1.0]]

@@ -105,3 +105,12 @@ def test_one_category_is_no_simplex() -> None:
     given = load_configuration({"target": {"name": "dirichlet-multinomial", "concentration": [1.0]}}).target
     with pytest.raises(ConfigurationError, match="concentration.* has 1 categories; expected two or more"):
         build_target(given)
+
+
+@pytest.mark.parametrize("short", ["linear", "logistic", "poisson", "robust"])
+def test_a_model_of_data_has_a_short_name(short: str) -> None:
+    table = load_configuration({"target": {"name": short, "data": [[0.5, 1.0], [-1.0, 0.0]]}}).target
+    assert table.name == f"{short}-regression"
+    assert build_target(table).name == build(name=short).name == f"{short}-regression"
+    with pytest.raises(UnknownNameError, match=f"did you mean '{short}'"):
+        build(name=f"{short}x")

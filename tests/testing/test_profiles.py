@@ -13,7 +13,7 @@ from sgverify.testing import examples, register_profiles
 from tests.inner_run import run_inside
 
 SUITE = """
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from sgverify.testing import assert_sampled
 
 def test_which():
@@ -22,6 +22,8 @@ def test_which():
 
 @settings(max_examples=5)
 @given(st.integers(0, 9))
+@example(0)
+@example(1)
 def test_sampled(k):
     assert_sampled(lambda seed, budget: None if k % 2 else 0.0, example=k)
 """

@@ -104,8 +104,8 @@ def test_a_violation_leaves_a_minimal_configuration_its_evidence_a_plot_and_a_ro
         assert f"    {row.text}" in text and "    temperature = 2.0" in text and str(kept.plot) in text
         assert re.search(r"judged +\d+ generated, [1-5] to make", text)
     # The commands that the text names run.
-    assert main(["replay", f"{kept.stored}#{found.evidence.id}"]) == 1
-    assert main(["replay", ROWS]) == 1
+    assert main(["replay", f"{kept.stored}#{found.evidence.id}", "--run-code"]) == 1
+    assert main(["replay", ROWS, "--run-code"]) == 1
 
 
 def test_the_printed_command_runs_in_a_shell_and_fails_again(
@@ -154,7 +154,7 @@ def test_a_row_that_no_longer_fails_is_told_and_left(folder: Path) -> None:
     ]
     assert take_tallies() == [{"pass": 5}]
     assert Path(ROWS).read_text() == text
-    assert main(["replay", ROWS]) == 0
+    assert main(["replay", ROWS, "--run-code"]) == 0
 
 
 def test_rows_of_other_schemes_and_checks_are_not_tried(folder: Path, judged: list[list[str]]) -> None:
@@ -184,7 +184,7 @@ def test_a_row_that_cannot_be_read_is_refused_by_file_and_line(
     Path(ROWS).write_text(f"\n{row.replace(was, now)}\n")
     with pytest.raises(UserError, match=f"{ROWS}:2: .*{said}"):
         check_property("mine.py:right", configurations=one_dimension(), regressions=ROWS, **OPTIONS)
-    assert main(["replay", ROWS]) == 2
+    assert main(["replay", ROWS, "--run-code"]) == 2
     assert re.search(f"error: {ROWS}:2: .*{said}", capsys.readouterr().err)
 
 

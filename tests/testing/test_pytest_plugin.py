@@ -141,7 +141,9 @@ def test_a_property_that_settles_nothing_did_not_hold() -> None:
 def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(run: Run) -> None:
     result = run("--sgverify-json", "no/such/folder.json")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*cannot be written; expected a file in a folder that exists*"])
+    result.stderr.fnmatch_lines(
+        ["*cannot be written (No such file or directory); expected a file in a folder that exists*"]
+    )
 
 
 def test_the_plugin_brings_nothing_heavy_into_runs_that_do_not_use_it(pytester: pytest.Pytester) -> None:

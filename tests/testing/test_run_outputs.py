@@ -156,7 +156,7 @@ def test_a_run_without_evidence_has_a_page_that_says_so(suite: Path, run: Run) -
         (("--sgverify-report="), "--sgverify-report='': expected a folder to write to"),
         (
             ("--sgverify-json", "no/such.json"),
-            "--sgverify-json=no/such.json: cannot be written; expected a file",
+            "--sgverify-json=no/such.json: cannot be written (No such file or directory); expected a file",
         ),
         (
             ("--sgverify-write-baseline", "no/such.json"),

@@ -129,6 +129,11 @@ def test_nothing_that_applies_is_undecided() -> None:
     assert results.outcome == "undecided" and "nothing that was asked applies" in repr(results)
 
 
+def test_what_holds_is_named_where_no_order_is_claimed() -> None:
+    results = sgverify.verify("sgld-euler", checks=["white-noise", "pure-step"])
+    assert "PASS  sgld-euler: pure-step and white-noise hold" in "\n".join(results.verdict.lines())
+
+
 def test_full_gradients_and_minibatches_are_asked_by_default() -> None:
     from sgverify.configuration import load_configuration
 

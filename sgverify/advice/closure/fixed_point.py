@@ -37,10 +37,14 @@ def fixed_law(
         chain = LinearChain.of(one.map, one.noise(), dim, step)
         shift = np.linalg.solve(np.eye(len(mean)) - one.map, one.mean_after - mean)
         positive(chain.of_theta, "the covariance of the chain")
+        variances = np.diag(chain.covariance)
+        # The noise is corrected by third cumulants, after which it may be no covariance: then a momentum has none either.
+        if (variances < -_ROUNDED * variances.max()).any():
+            raise NoLawError("the covariance of the chain is not positive definite")
         if largest_change(shift[:dim], covariance[:dim, :dim], chain.of_theta) <= tolerance:
             return mean + shift, chain
         if not len(scale):
-            scale = np.sqrt(np.diag(chain.covariance))
+            scale = np.sqrt(np.maximum(variances, 0.0))
             scale[scale == 0] = 1.0
         before = _flat(mean, covariance, scale)
         mean, covariance = mean + shift, chain.covariance

@@ -55,7 +55,8 @@ def _measured(subject: Subject) -> Cause | None:
     from sgverify.checks.order.black_box import as_torch_step, measurable
 
     if isinstance(subject.scheme, TorchStep):
-        return None if subject.scheme.memory else black_box_cause(subject.scheme)
+        apart = subject.scheme.memory or subject.scheme.own_loss is not None
+        return None if apart else black_box_cause(subject.scheme)
     return black_box_cause(as_torch_step(subject.scheme)) if measurable(subject.scheme) else None
 
 

@@ -10,7 +10,7 @@ from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.question import STATED
 from sgverify.checks.subject.subject import Subject
 from sgverify.claims import find_claim
-from sgverify.errors import NotExpandableError, UserError
+from sgverify.errors import NotExpandableError, TooLargeError, UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.time_limit import check_time
 from sgverify.exact.series.dimensions import Proved, prove_order
@@ -58,7 +58,7 @@ def moves_early(subject: Subject) -> bool:
     """Whether the step moves below h^(1/2), or has no power series: then a term stands without its step size."""
     order = subject.order
     if isinstance(order, NotExpandableError):
-        return True
+        return not isinstance(order, TooLargeError)
     return order.given_minibatch is not None and order.given_minibatch.power < Fraction(1, 2)
 
 

@@ -79,7 +79,8 @@ class Advice:
     """What to run for a given error on a target: `plans` from the cheapest on, the first being the advice.
 
     `distrust` is the reason why no plan is to be trusted on this target; there may be plans nevertheless, which then are guesses.
-    `left_out` says of schemes and estimators why there is no plan; `assumed` and `untested` what the numbers rest on.
+    `left_out` says of schemes and estimators why there is no plan; `assumed` and `untested` what the numbers rest on. Of a
+    regression, `covariates` says what each coordinate of theta multiplies, and what standardising would spare.
     """
 
     target: Name
@@ -92,6 +93,7 @@ class Advice:
     left_out: tuple[str, ...]
     assumed: tuple[str, ...]
     untested: tuple[str, ...]
+    covariates: tuple[str, ...] = ()
 
     @property
     def trusted(self) -> bool:
@@ -148,6 +150,7 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
         if len(advice.plans) > rows:
             lines.append(f"  and {len(advice.plans) - rows} dearer ones, which --json writes too")
     for heading, said in (
+        ("covariates", advice.covariates),
         ("assumed", advice.assumed),
         ("not tested", advice.untested),
         ("no plan", advice.left_out),

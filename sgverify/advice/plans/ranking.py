@@ -11,6 +11,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from sgverify.advice.closure.gaussian_closure import GaussianClosure
+from sgverify.advice.covariates import covariates_of
 from sgverify.advice.plans.candidates import SCHEMES, estimators, frictions, gradients_per_step, subjects
 from sgverify.advice.plans.costs import (
     FEWEST_CHAINS,
@@ -131,7 +132,20 @@ class _Comparison:
             left_out=tuple(self.left_out),
             assumed=_assumed(plans, self.error, float(self.configuration.start_of())),
             untested=_untested(plans, self.unknown),
+            covariates=self._covariates(subjects_[0], T),
         )
+
+    def _covariates(self, subject: Subject, temperature: float) -> tuple[str, ...]:
+        """What is said of a regression's covariates; nothing of other targets, or where no Gaussian was found."""
+        target = subject.target
+        if target.quadratic:
+            covariance = temperature * target.covariance_float64()
+        elif "" in self.closures:
+            covariance = self.closures[""].target_law.covariance
+        else:
+            return ()
+        found = covariates_of(target, covariance, temperature, subject.configuration.target)
+        return () if found is None else found.lines()
 
     def _subject(self, scheme: Scheme | str) -> Subject:
         subject = make_subject(scheme, self.configuration)

@@ -83,11 +83,14 @@ def _small(at: Callable[[float], float], level: float, step: float) -> float | N
 
 
 def _root(at: Callable[[float], float], level: float, low: float, high: float, tolerance: float) -> float:
+    a, b = math.log(low), math.log(high)
+    # At a limit of the law the error may jump within the rounding of exp(log(h)): the ends are those that were compared.
+    ends = {a: low, b: high}
+
     def above(logarithm: float) -> float:
         # Brent's method wants finite values; that an error is infinite beyond stability is all that counts there.
-        return min(at(math.exp(logarithm)), 2 * level) - level
+        return min(at(ends.get(logarithm, math.exp(logarithm))), 2 * level) - level
 
-    a, b = math.log(low), math.log(high)
     # scipy.optimize takes a while to import, and the verdict's block imports this module before anything is judged.
     from scipy import optimize
 

@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import flint
 import numpy as np
 from flint import arb, arb_mat
 
-from sgverify.exact.affine.carrier import AffineStep, read_affine
+from sgverify.exact.affine.carrier import AffineGradient, AffineStep, AffineValue, read_affine
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.schemes import Scheme, exact
 
@@ -28,6 +29,10 @@ DECADES = 27
 
 NEAR = 1e-7
 """A spectral radius in float64 this close to 1 is not decisive: a double root is accurate to half the digits."""
+
+HIGHEST_DEGREE = 16
+"""Up to so many gradients in a step, its polynomials in the precision are evaluated in float64. Their terms alternate: (1 - x)^k
+loses 2^k of 1e-16 where x is near 1, and many gradients one after the other have such a power."""
 
 BITS = (256, 1024)
 BISECTIONS = 60
@@ -237,9 +242,28 @@ def _on_floats(
     """The step at all sizes at once, and the distinct eigenvalues as a column."""
     given = {name: Scalar(FLOATS, np.full_like(h, float(parameters[name]))) for name in scheme.parameters}
     # A definition that divides by zero is refused elsewhere; here its radius is infinite.
+    distinct = np.array(sorted(set(eigenvalues)))[:, None]
     with np.errstate(all="ignore"):
-        read = read_affine(scheme, {"h": Scalar(FLOATS, h), **given})
-    return read, np.array(sorted(set(eigenvalues)))[:, None]
+        many = scheme.census.gradients + scheme.census.hessians > HIGHEST_DEGREE
+        gradient = partial(_AtEigenvalues, distinct) if many else AffineGradient
+        read = read_affine(scheme, {"h": Scalar(FLOATS, h), **given}, gradient=gradient)
+    return read, distinct
+
+
+class _AtEigenvalues(AffineGradient):
+    """The gradient with the eigenvalues in the place of P, so that no block is a polynomial in P."""
+
+    def __init__(self, eigenvalues: Any, each_evaluation: bool = False) -> None:
+        super().__init__(each_evaluation)
+        self._eigenvalues = Scalar(FLOATS, eigenvalues)
+
+    def evaluate(self, place: AffineValue, minibatch: int) -> AffineValue:
+        return (place - AffineValue({("mean", 0): (1,)})) * self._eigenvalues + AffineValue(
+            {("gradient", minibatch): (1,)}
+        )
+
+    def bend(self, vector: AffineValue, minibatch: int) -> AffineValue:
+        return vector * self._eigenvalues
 
 
 def _radii(matrices: Any) -> Any:

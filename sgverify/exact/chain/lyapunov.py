@@ -21,6 +21,9 @@ from sgverify.exact.numbers.entrywise import applied
 
 _SQUARINGS = 100
 
+_ROUNDING = 1e-9
+"""Eigenvalues in float64 that are nearer to 1 are not told from it; defective ones have errors of the root of a rounding."""
+
 
 @dataclass(frozen=True)
 class Contraction:
@@ -47,6 +50,11 @@ class Contraction:
             powers.append(power)
             power = power * power
         radius = spectral_radius(map_)
+        if abs(radius - 1.0) < _ROUNDING:
+            raise InstabilityError(
+                "spectral radius=1 within rounding: it is not told from 1, and one step is stable only below 1; take another step "
+                "size, a larger one if it is tiny"
+            )
         if radius >= 1.0:
             raise InstabilityError(
                 f"spectral radius={radius:.6g}: one step is stable only below 1; take a smaller step size"

@@ -58,11 +58,18 @@ class Panels:
     edges: np.ndarray
     left: np.ndarray
 
-    def refined(self, section: Section) -> Panels:
-        """The same panels, each cut in two: other nodes, and a smaller error."""
+    def halved(self) -> Panels:
+        """The same panels, each cut in two: other nodes, and a smaller error; without values."""
         middle = self.edges.mean(1)
         edges = np.stack([self.edges[:, 0], middle, middle, self.edges[:, 1]], axis=1).reshape(-1, 2)
-        return _made(edges, section(_points(edges).reshape(-1)), self.left.repeat(2))
+        return _made(edges, np.zeros((edges.shape[0] * (ORDER + 1), 0)), self.left.repeat(2))
+
+    def fit(self, values: np.ndarray, *, noise: np.ndarray | float = 0.0) -> bool:
+        """Is a function with these values at the nodes smooth on the panels, but for those too narrow to matter?"""
+        tail = _tail(values.reshape(len(self.edges), ORDER + 1, -1))
+        allowed = _allowed(values, noise)
+        matters = _adds(self.edges, tail, allowed) > np.where(self.left, NOISY, LIGHT)
+        return not bool(((tail > allowed).any(1) & matters).any())
 
     def scaled(self, factor: float) -> Panels:
         """The panels of x -> f(x / factor), within the axis; without values."""

@@ -147,7 +147,7 @@ def _read_target(target: Target) -> sympy.Expr | None:
             energy += _summed(target, theta)
     except (DefinitionError, sympy.PolynomialError):
         return None
-    return sympy.sympify(energy)
+    return sympy.sympify(energy, strict=True)
 
 
 def _summed(target: Target, theta: _Symbols) -> sympy.Expr:

@@ -25,9 +25,10 @@ from sgverify.exact.readings.long_double import (
     step_in_long_double,
 )
 from sgverify.schemes import Scheme
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.gradient import FullGradientIngredient, GradientIngredient
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric
+from sgverify.targets.points import gradient_at
 
 Move = Callable[[list[np.ndarray]], list[np.ndarray]]
 """One step of many states; shapes (n, d) or (n, 1), one array for each state variable."""
@@ -37,6 +38,9 @@ NEAREST, DOUBLINGS = -2, 24
 
 AXES = 8
 """The number of coordinates along which starts are tried, beside the diagonal."""
+
+FEW = 8
+"""Up to so many coordinates the gradient is that of Taylor polynomials, one for each coordinate."""
 
 STEPS, GONE = 20, 100.0
 """A chain that is 100 times as far out within 20 steps is suspected of escape: from twice the edge it takes a few steps."""
@@ -172,8 +176,13 @@ def step_of_many(
     Normal draws replace draws of other laws, which have the same variance 1.
     """
     random = np.random.default_rng(SEED)
-    linear = target.quadratic and clip is None and not (scheme.census.parts or scheme.starts.parts)
-    gradient = _LinearGradient(target) if linear else LongDoubleGradient(target, clip=clip)
+    gradient: GradientIngredient
+    if target.quadratic and clip is None and not (scheme.census.parts or scheme.starts.parts):
+        gradient = _LinearGradient(target)
+    elif target.dim > FEW and clip is None:
+        gradient = _ReverseGradient(target)
+    else:
+        gradient = LongDoubleGradient(target, clip=clip)
     given: dict[str, Any] = {"h": step, "gradient": gradient, "dim": target.dim, "metric": metric}
 
     def move(state: list[np.ndarray]) -> list[np.ndarray]:
@@ -184,6 +193,18 @@ def step_of_many(
         return start_in_long_double(scheme, state, parameters=parameters, **given)
 
     return move, begin
+
+
+class _ReverseGradient(LongDoubleGradient):
+    """The same gradient by the reverse mode, whose cost does not grow with the number of coordinates."""
+
+    def prior(self, place: LongDouble) -> LongDouble:
+        """The part of the prior. Shape (n, d) -> (n, d)."""
+        return LongDouble(gradient_at(place.value, self._target.prior))
+
+    def _at(self, theta: np.ndarray, chosen: list[int] | None) -> np.ndarray:
+        target = self._target
+        return gradient_at(theta, target.prior, target.likelihood, target.data)
 
 
 class _LinearGradient(FullGradientIngredient):

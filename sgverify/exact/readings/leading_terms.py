@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import isfinite
 from typing import Any
@@ -62,14 +63,14 @@ def powers_of_h(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> Po
 
 def _fitted(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients of the interpolating polynomial, and bounds of the effect of the errors on them."""
-    scaled = np.asarray(steps, dtype=np.longdouble) / steps[0]
-    inverse = _inverse_vandermonde(scaled)
+    inverse = _inverse_vandermonde(tuple(np.asarray(steps, dtype=np.longdouble) / steps[0]))
     powers = np.longdouble(steps[0]) ** np.arange(len(steps))
     rows = inverse / powers[:, None]
     return np.tensordot(rows, values, 1), np.tensordot(np.abs(rows), errors, 1)
 
 
-def _inverse_vandermonde(x: np.ndarray) -> np.ndarray:
+@lru_cache(maxsize=64)
+def _inverse_vandermonde(x: tuple[np.longdouble, ...]) -> np.ndarray:
     """Row j: the weights of the values in the coefficient of x^j, from the Lagrange polynomials."""
     count = len(x)
     rows = np.zeros((count, count), dtype=np.longdouble)
@@ -79,6 +80,7 @@ def _inverse_vandermonde(x: np.ndarray) -> np.ndarray:
             if k != i:
                 poly = (np.append(0, poly) - x[k] * np.append(poly, 0)) / (x[i] - x[k])
         rows[:, i] = poly
+    rows.setflags(write=False)
     return rows
 
 

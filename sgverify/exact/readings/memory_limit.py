@@ -3,14 +3,14 @@
 While theta moves by O(sqrt(h)) a step, a memory that forgets at a fixed rate per step stays within O(sqrt(h)) of its fixed
 point V*(theta) under the step with theta held. What a step does to theta there, E dX = h F(theta), Var dX = 2 h a(theta),
 is the limit d theta = F dt + sqrt(2a) dW (diffusion approximation; Kushner and Yin 2003, chapters 8 and 10), and on a line
-its invariant density is exp(int F/a)/a up to a constant.
+its invariant density is exp(int F/a)/a up to a constant. A momentum p that the dynamics has is held as theta is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import numpy as np
@@ -57,14 +57,16 @@ def memory_limit(
     `phi` takes and returns nodes, shape (n,). Raises `OutOfReachError` where the memory depends on draws or does not
     forget, where theta moves by the memory itself, or the density has no end.
     """
-    _check_reach(scheme, target)
+    _check_reach(scheme, target, LINE)
     centre = float(target.location_float64(temperature)[0])
     spread = float(target.spread_float64(temperature)[0])
     for width in WIDTHS:
         nodes = centre + spread * np.linspace(-width, width, NODES, dtype=EXTENDED)
-        reading = _Reading(scheme, target, nodes[:, None], temperature)
+        reading = _Reading(scheme, target, (nodes[:, None],), temperature)
         memory, keeps = reading.fixed_point()
-        drift, diffusion = reading.coefficients(memory)
+        drift, diffusion = (value[:, 0] for value in reading.coefficients(memory).values())
+        if not (diffusion > 0).all():
+            raise OutOfReachError("the limit has no noise somewhere")
         fine = _density(nodes, drift, diffusion)
         if max(fine[0], fine[-1]) <= NEGLIGIBLE * fine.max():
             average = _average(nodes, fine, phi)
@@ -79,53 +81,95 @@ class CoefficientDefect:
     """Where a coefficient `what` of the step, its memory equilibrated, is furthest from the dynamics': `found` for `expected`."""
 
     what: str
-    theta: float
+    at: Mapping[str, float]
     found: float
     expected: float
     share: float
     """The difference over the largest size of `what` on the nodes."""
 
 
-def equilibrated_step(scheme: Scheme, target: Target, temperature: float) -> CoefficientDefect:
-    """F or a of a step at V*(theta) against drift and half squared diffusion of the dynamics, three spreads about theta's mean.
+def equilibrated_step(
+    scheme: Scheme, target: Target, temperature: float, friction: float | None = None
+) -> CoefficientDefect:
+    """F or a of a step at V* against drift and half squared diffusion of the dynamics, three spreads about theta's mean.
 
+    With a momentum, also where p is up to three standard deviations from 0, and with the covariance of theta and p, which
+    a dynamics has not. Where the dynamics' coefficient vanishes, a difference counts as a share of the largest one of its kind.
     A difference is one at h^1 that no number of steps takes away. Raises `OutOfReachError` as `memory_limit` does.
     """
-    _check_reach(scheme, target)
+    _check_reach(scheme, target, LINE, PLANE)
     centre, spread = (
         float(x[0]) for x in (target.location_float64(temperature), target.spread_float64(temperature))
     )
-    nodes = (centre + spread * np.linspace(-3, 3, 33, dtype=EXTENDED))[:, None]
-    reading = _Reading(scheme, target, nodes, temperature)
+    axes = [centre + spread * np.linspace(-3, 3, 33, dtype=EXTENDED)]
+    axes += [np.sqrt(EXTENDED(temperature)) * np.linspace(-3, 3, 5, dtype=EXTENDED)] * (
+        len(scheme.dynamics.state) - 1
+    )
+    nodes = tuple(axis.reshape(-1, 1) for axis in np.meshgrid(*axes, indexing="ij"))
+    reading = _Reading(scheme, target, nodes, temperature, friction)
     found = reading.coefficients(reading.fixed_point()[0])
-    bound = bind(scheme.dynamics, extended(), {"T": temperature}, dim=1)
-    stated = bound.coefficients((nodes,), grad=reading.grad)
+    bound = bind(scheme.dynamics, extended(), _parameters(temperature, friction), dim=1)
+    drift, diffusion = bound.coefficients(nodes, grad=reading.grad)
+    stated: dict[str, Any] = {_drift(i, scheme): value for i, value in enumerate(drift)}
+    stated |= {_diffusion(i, i, scheme): value for i, value in enumerate(diffusion)}
+    sizes = [max(float(np.abs(value).max()) for value in kind) for kind in (drift, diffusion)]
     worst = []
-    for what, value, (said,) in zip(("drift", "half squared diffusion"), found, stated, strict=True):
-        expected = np.broadcast_to(said, nodes.shape)[:, 0]
-        shares = np.abs(value - expected) / np.abs(expected).max()
+    for what, value in found.items():
+        expected = np.broadcast_to(stated.get(what, 0.0), nodes[0].shape)
+        size = float(np.abs(expected).max()) or sizes[not what.startswith(DRIFT)]
+        shares = np.abs(value - expected)[:, 0] / size
         k = int(np.argmax(shares))
-        worst.append(
-            CoefficientDefect(what, float(nodes[k, 0]), float(value[k]), float(expected[k]), float(shares[k]))
-        )
+        at = {name: float(node[k, 0]) for name, node in zip(scheme.dynamics.state, nodes, strict=True)}
+        worst.append(CoefficientDefect(what, at, float(value[k, 0]), float(expected[k, 0]), float(shares[k])))
     return max(worst, key=lambda item: item.share)
 
 
-def _check_reach(scheme: Scheme, target: Target) -> None:
-    if target.dim != 1 or scheme.dynamics.state != ("theta",) or not all(law.normal for law in scheme.laws):
+DRIFT, DIFFUSION = "drift", "half squared diffusion"
+LINE, PLANE = ("theta",), ("theta", "p")
+"""The states of dynamics that are held while a memory settles."""
+
+
+def _drift(i: int, scheme: Scheme) -> str:
+    state = scheme.dynamics.state
+    return DRIFT if state == LINE else f"{DRIFT} of {state[i]}"
+
+
+def _diffusion(i: int, j: int, scheme: Scheme) -> str:
+    state = scheme.dynamics.state
+    if state == LINE:
+        return DIFFUSION
+    return f"{DIFFUSION} of {state[i]}" if i == j else f"half covariance of {state[i]} and {state[j]}"
+
+
+def _parameters(temperature: float, friction: float | None) -> dict[str, float]:
+    return {"T": temperature} if friction is None else {"T": temperature, "D": friction}
+
+
+def _check_reach(scheme: Scheme, target: Target, *states: tuple[str, ...]) -> None:
+    if target.dim != 1 or scheme.dynamics.state not in states or not all(law.normal for law in scheme.laws):
         raise OutOfReachError("the limit of a memory is computed on a line, for normal draws")
     if scheme.dynamics.riemannian:
         raise OutOfReachError("the limit of a memory is computed without a metric")
 
 
 class _Reading:
-    """The definition evaluated on all nodes at once, with the gradient at the nodes computed once."""
+    """The definition evaluated on all nodes at once, one (n, 1) array for each variable of the state.
 
-    def __init__(self, scheme: Scheme, target: Target, nodes: np.ndarray, temperature: float) -> None:
-        self._bound = bind(scheme, extended(), {"T": temperature}, dim=1)
-        self._nodes, self._draws = nodes, scheme.draws
+    The gradient at the nodes is computed once.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        target: Target,
+        state: Sequence[np.ndarray],
+        temperature: float,
+        friction: float | None = None,
+    ) -> None:
+        self._bound = bind(scheme, extended(), _parameters(temperature, friction), dim=1)
+        self._state, self._nodes, self._draws = tuple(state), state[0], scheme.draws
         self._full = LongDoubleGradient(target)
-        self._known = self._full(LongDouble(nodes))
+        self._known = self._full(LongDouble(self._nodes))
 
     def grad(self, theta: LongDouble) -> LongDouble:
         same = np.array_equal(theta.value, self._nodes)
@@ -135,7 +179,7 @@ class _Reading:
         shape = self._nodes.shape
         with np.errstate(all="ignore"):
             values = self._bound.step(
-                (self._nodes, *memory),
+                (*self._state, *memory),
                 h=h,
                 grad=_Gradient(self.grad, self._full),
                 draw=in_order(np.full(shape, z) for z in draws),
@@ -148,21 +192,25 @@ class _Reading:
     def fixed_point(self) -> tuple[tuple[np.ndarray, ...], float]:
         """V* at every node by Aitken's process, exact where the memory is linear, and the share of a displacement that remains."""
         still, moved = (0.0,) * self._draws, (1.0,) * self._draws
+        held = len(self._state)
         memory = tuple(np.ones_like(self._nodes) for _ in self._bound.definition.memory)
         # A momentum, of the size of sqrt(h) like the noise that it hands on: one step then holds a part of the noise of many, and
         # what a step does at V* is neither the drift nor the diffusion of the limit.
-        if not _near(self.step(memory, 0.0, still)[0], self._nodes):
-            raise OutOfReachError(
-                "theta moves by the memory itself, which hands on the draws of earlier steps"
-            )
+        for name, before, after in zip(PLANE, self._state, self.step(memory, 0.0, still), strict=False):
+            if not _near(after, before):
+                raise OutOfReachError(
+                    f"a momentum in the memory: declare it as `p`; {name} moves by the memory itself, which hands on the draws of "
+                    "earlier steps, and one step shows a part of them; expected a momentum as the state p of `kinetic`, "
+                    "step(theta, p, ...), and in memory= what forgets while the state is held"
+                )
         for _ in range(ROUNDS):
-            first = self.step(memory, 0.0, still)[1:]
+            first = self.step(memory, 0.0, still)[held:]
             if any(
                 not np.array_equal(a, b)
-                for a, b in zip(first, self.step(memory, 0.0, moved)[1:], strict=True)
+                for a, b in zip(first, self.step(memory, 0.0, moved)[held:], strict=True)
             ):
                 raise OutOfReachError("the memory keeps random draws")
-            second = self.step(first, 0.0, still)[1:]
+            second = self.step(first, 0.0, still)[held:]
             better = tuple(_aitken(*values) for values in zip(memory, first, second, strict=True))
             if all(_near(a, b) for a, b in zip(memory, first, strict=True)):
                 return first, self._keeps(first, still)
@@ -174,7 +222,7 @@ class _Reading:
         for k in range(len(memory)):
             shift = 1e-3 * (1 + np.abs(memory[k]))
             shifted = (*memory[:k], memory[k] + shift, *memory[k + 1 :])
-            after = self.step(shifted, 0.0, still)[1:]
+            after = self.step(shifted, 0.0, still)[len(self._state) :]
             moves = sum(np.abs(a - b) for a, b in zip(after, memory, strict=True))
             shares.append(float((moves / shift).max()))
         keeps = max(shares)
@@ -182,22 +230,25 @@ class _Reading:
             raise OutOfReachError("the memory does not forget while theta is held")
         return keeps
 
-    def coefficients(self, memory: tuple[np.ndarray, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """F and a at every node, by the three-point rule in each draw and one extrapolation in h."""
-        (f1, a1), (f2, a2) = (self._moments(memory, h) for h in (SMALL, SMALL / 2))
-        drift, diffusion = 2 * f2 - f1, 2 * a2 - a1
-        if not (diffusion > 0).all():
-            raise OutOfReachError("the limit has no noise somewhere")
-        return drift[:, 0], diffusion[:, 0]
+    def coefficients(self, memory: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
+        """F and a at every node by name, by the three-point rule in each draw and one extrapolation in h. Shapes (n, 1)."""
+        coarse, fine = (self._moments(memory, h) for h in (SMALL, SMALL / 2))
+        return {name: 2 * fine[name] - coarse[name] for name in coarse}
 
-    def _moments(self, memory: tuple[np.ndarray, ...], h: float) -> tuple[np.ndarray, np.ndarray]:
-        root = np.sqrt(EXTENDED(3))
-        mean = square = np.zeros_like(self._nodes)
-        for rule in product(((-root, 1 / 6), (0.0, 2 / 3), (root, 1 / 6)), repeat=self._draws):
-            weight = np.prod([EXTENDED(w) for _, w in rule])
-            moved = self.step(memory, h, tuple(z for z, _ in rule))[0] - self._nodes
-            mean, square = mean + weight * moved, square + weight * moved**2
-        return mean / h, (square - mean**2) / (2 * h)
+    def _moments(self, memory: tuple[np.ndarray, ...], h: float) -> dict[str, np.ndarray]:
+        root, scheme = np.sqrt(EXTENDED(3)), self._bound.definition
+        rules = list(product(((-root, 1 / 6), (0.0, 2 / 3), (root, 1 / 6)), repeat=self._draws))
+        weights = [np.prod([EXTENDED(w) for _, w in rule]) for rule in rules]
+        steps = [self.step(memory, h, tuple(z for z, _ in rule)) for rule in rules]
+        moves = [[after - before for after, before in zip(step, self._state, strict=False)] for step in steps]
+        means = [
+            sum(w * move[i] for w, move in zip(weights, moves, strict=True)) for i in range(len(self._state))
+        ]
+        found = {_drift(i, scheme): mean / h for i, mean in enumerate(means)}
+        for i, j in combinations_with_replacement(range(len(means)), 2):
+            product_ = sum(w * move[i] * move[j] for w, move in zip(weights, moves, strict=True))
+            found[_diffusion(i, j, scheme)] = (product_ - means[i] * means[j]) / (2 * h)
+        return found
 
 
 class _Gradient(FullGradientIngredient):

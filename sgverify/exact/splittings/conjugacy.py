@@ -135,9 +135,9 @@ def conjugacy(word: Splitting, other: Splitting, *, whole: str = "") -> Conjugac
                 whole,
             )
         )
-    proved = [item for item in found if item.proved]
-    assert len(proved) == len(found), "u v and v u do not multiply out to the words"
-    return min(proved, key=lambda item: min(len(item.u), len(item.v)), default=None)
+    shortest = min(found, key=lambda item: min(len(item.u), len(item.v)), default=None)
+    assert shortest is None or shortest.proved, "u v and v u do not multiply out to the words"
+    return shortest
 
 
 def conjugacy_with_minibatches(word: Splitting, other: Splitting, asking: str) -> Conjugacy | None:

@@ -10,12 +10,13 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
-from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.errors import ConfigurationError, DefinitionError, shown
 from sgverify.schemes.compositions import read_coefficients
 from sgverify.schemes.numbers.rounded import Rounded
 from sgverify.schemes.numbers.text import Number
 
 MOST_LETTERS = 8
+LONGEST_WORD = 5000  # a second or two
 DEFAULT_DEGREE = 8
 MOST_WORDS = 2**16  # letters**degree stays within this, seconds of work: degree 16, 10, 8, 6, 6, 5, 5
 DECIMALS = ("exact", "rounded")
@@ -114,6 +115,10 @@ def _word(word: object) -> str:
         raise DefinitionError(
             f"word={word!r} is malformed: expected one capital letter A to Z for each sub-flow; "
             "write it like 'ABA', without blanks, digits or lower case"
+        )
+    if len(word) > LONGEST_WORD:
+        raise DefinitionError(
+            f"word={shown(word)} has {len(word)} letters: expected at most {LONGEST_WORD}; shorten it"
         )
     distinct = len(set(word))
     if distinct > MOST_LETTERS:

@@ -245,6 +245,8 @@ def _formal(signs: list[Token], text: str) -> bool:
     names = [sign.text for sign in signs if sign.kind == "name"]
     if first.text in "([" and not names:
         return False
+    if any(_of_code(*three) for three in zip(signs, signs[1:], signs[2:], strict=False)):
+        return False
     marks = {sign.text for sign in signs}
     if marks & _FORMAL:
         return bool(names) or bool(marks & {"^", "+-", "±"})
@@ -254,6 +256,13 @@ def _formal(signs: list[Token], text: str) -> bool:
     divided = bool(marks & {"/", "*"}) and bool(names)
     commutes = "[" in marks and len(names) > 1
     return called or divided or commutes or _applied(signs) or _product(signs)
+
+
+def _of_code(first: Token, second: Token, third: Token) -> bool:
+    """A function's name with a word below it, `log_posterior`: the name of a variable in code."""
+    return (
+        first.text in FUNCTIONS and second.text == "_" and third.kind == "name" and not is_symbol(third.text)
+    )
 
 
 def _formal_alone(sign: Token, text: str) -> bool:

@@ -109,4 +109,4 @@ def render_evidence(
     )
 
 
-__all__ = ["EVIDENCE", "INDEX", "render_evidence", "render_page"]
+__all__ = ["EVIDENCE", "INDEX", "UNTITLED", "render_evidence", "render_page"]

@@ -58,6 +58,15 @@ class Measured:
     coefficient: Tensor
 
 
+def check_energies(choice: Any, gradient: Any) -> None:
+    """Raise `ConfigurationError` for energies on minibatches that the gradients do not have."""
+    if choice.energies == "minibatch" and not gradient.estimator.draws_data:
+        raise ConfigurationError(
+            f"exchange.energies='minibatch' with gradient.kind={gradient.kind!r}: there are no minibatches; expected 'exact'; "
+            "choose that, or a gradient of minibatches"
+        )
+
+
 class SwapEnergies:
     """Energies of all rows on minibatches that the replicas of a chain share, independent of the steps' minibatches.
 
@@ -69,11 +78,7 @@ class SwapEnergies:
         self._potential, self._choice = stage.potential, choice
         gradient, target = stage.settings.gradient, stage.potential.target
         noisy = gradient.estimator.draws_data
-        if choice.energies == "minibatch" and not noisy:
-            raise ConfigurationError(
-                f"exchange.energies='minibatch' with gradient.kind={gradient.kind!r}: there are no minibatches; expected 'exact'; "
-                "choose that, or a gradient of minibatches"
-            )
+        check_energies(choice, gradient)
         self.exact = choice.energies == "exact" or not noisy
         if self.exact:
             return

@@ -57,9 +57,14 @@ def windows(leg: Leg, steps: range) -> list[range]:
     found = [steps[:size], steps[-size:]]
     for kind, renewal in enumerate(_renewals(leg, steps.start)):
         if all(_renewals(leg, window.start)[kind] >= window.stop for window in found):
-            found += [range(max(steps.start, renewal - MOVED), renewal + 1)] if renewal < steps.stop else []
+            found += [_up_to(renewal, steps)] if renewal < steps.stop else []
     # In order: a source of permutations keeps the present one only.
     return sorted(found, key=lambda window: window.start)
+
+
+def _up_to(renewal: int, steps: range) -> range:
+    """The window that ends with a step that renews."""
+    return range(max(steps.start, renewal - MOVED), renewal + 1)
 
 
 def _renewals(leg: Leg, first: int) -> tuple[int, ...]:
@@ -75,7 +80,7 @@ def unproved(leg: Leg, steps: range, known: frozenset[int]) -> list[range]:
         for kind, renewal in enumerate(_renewals(leg, steps.start))
         if kind not in known and CHECKED <= renewal - steps.start < len(steps)
     }
-    found += [range(max(steps.start, renewal - MOVED), renewal + 1) for renewal in missing]
+    found += [_up_to(renewal, steps) for renewal in missing]
     return sorted(found, key=lambda window: window.start)
 
 
@@ -126,7 +131,6 @@ class TimedStart:
     """Times the first steps of a leg on torch, in blocks that double: what begins a block is paid by ever more steps."""
 
     def __init__(self) -> None:
-        self.length = 1
         self._spent = self._started = 0.0
 
     def start(self) -> None:
@@ -137,5 +141,4 @@ class TimedStart:
         """The block has taken so many steps; the seconds of one step, None if they are not known yet."""
         seconds = time.perf_counter() - self._started
         self._spent += seconds
-        self.length *= 2
         return seconds / taken if self._spent > TIMED else None

@@ -10,6 +10,7 @@ library fdlibm, Sun Microsystems 1993.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -46,6 +47,10 @@ _SMALLEST = 2.0**-1022
 _ROUNDING = FLOAT64.rounding
 
 
+Logarithm = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]
+"""log(2^k (1 + f + e)) of a binary format, as a sum of two numbers, from k, f and an error e, None for 0."""
+
+
 def exp(x: Tensor) -> Tensor:
     """e^x; infinity above 709.78, 0 below -745.13."""
     n, high, low = _reduced_exp(x.clamp(-746.0, 710.0))
@@ -69,13 +74,18 @@ def log(x: Tensor) -> Tensor:
 
 def log1p(x: Tensor) -> Tensor:
     """log(1 + x), accurate for small x too; -infinity at -1, NaN below."""
+    return log1p_by(_logarithm, x)
+
+
+def log1p_by(logarithm: Logarithm, x: Tensor) -> Tensor:
+    """log(1 + x) by the logarithm of a binary format; see `log1p`."""
     total, error = two_sum(torch.ones_like(x), x)
     k, m = split(total)
     unit = k == 0.0
     f = torch.where(unit, x, m - 1.0)
     # Beyond 2^60 the error of 1 + x is far below the result's last bit.
     error = torch.where(unit, 0.0, error * power_of_two(-k.clamp(-60.0, 60.0)))
-    high, low = _logarithm(k, f, error)
+    high, low = logarithm(k, f, error)
     return torch.copysign(on_domain(x, high + low, -1.0), x)
 
 
@@ -91,13 +101,18 @@ def logistic(x: Tensor) -> Tensor:
 
 def softplus(x: Tensor) -> Tensor:
     """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), without overflow, accurate where it is small too."""
-    high, low = _exp_of_minus(x.abs())
+    return softplus_by(_logarithm, _exp_of_minus(x.abs()), x)
+
+
+def softplus_by(logarithm: Logarithm, decayed: tuple[Tensor, Tensor], x: Tensor) -> Tensor:
+    """log(1 + e^x) by the logarithm of a binary format and e^-|x| = `decayed`, the sum of two numbers; see `softplus`."""
+    high, low = decayed
     total, error = quick_two_sum(torch.ones_like(high), high)
     large = high > math.sqrt(2) - 1
     f = torch.where(large, total * 0.5 - 1.0, high)
     low = torch.where(large, (error + low) * 0.5, low)
     k = torch.where(large, torch.ones_like(x), 0.0)
-    high, low = _logarithm(k, f, low)
+    high, low = logarithm(k, f, low)
     total, error = two_sum(x.clamp(0.0), high)
     return torch.where(x < math.inf, total + (error + low), x)
 

@@ -29,7 +29,7 @@ from sgverify.samplers.reading.coefficients import (
     SIN_SHORT,
     TANH_SHORT,
 )
-from sgverify.samplers.reading.double_precision import FARTHEST, on_domain
+from sgverify.samplers.reading.double_precision import FARTHEST, log1p_by, on_domain, softplus_by
 from sgverify.samplers.reading.floating_point import (
     FLOAT32,
     FLOAT64,
@@ -39,7 +39,6 @@ from sgverify.samplers.reading.floating_point import (
     power_of_two,
     quick_two_sum,
     split,
-    two_sum,
 )
 from sgverify.samplers.reading.floating_point import KEPT as KEPT
 
@@ -82,14 +81,7 @@ def log(x: Tensor) -> Tensor:
 
 def log1p(x: Tensor) -> Tensor:
     """log(1 + x), accurate for small x too; -infinity at -1, NaN below."""
-    total, error = two_sum(torch.ones_like(x), x)
-    k, m = split(total)
-    unit = k == 0.0
-    f = torch.where(unit, x, m - 1.0)
-    # Beyond 2^60 the error of 1 + x is far below the result's last bit.
-    error = torch.where(unit, 0.0, error * power_of_two(-k.clamp(-60.0, 60.0)))
-    high, low = _logarithm(k, f, error)
-    return torch.copysign(on_domain(x, high + low, -1.0), x)
+    return log1p_by(_logarithm, x)
 
 
 def logistic(x: Tensor) -> Tensor:
@@ -104,14 +96,7 @@ def logistic(x: Tensor) -> Tensor:
 
 def softplus(x: Tensor) -> Tensor:
     """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), without overflow, accurate where it is small too."""
-    high, low = _exp_of_minus(x.abs())
-    total, error = quick_two_sum(torch.ones_like(high), high)
-    large = high > math.sqrt(2) - 1
-    f = torch.where(large, total * 0.5 - 1.0, high)
-    low = torch.where(large, (error + low) * 0.5, low)
-    high, low = _logarithm(torch.where(large, torch.ones_like(x), 0.0), f, low)
-    total, error = two_sum(x.clamp(0.0), high)
-    return torch.where(x < math.inf, total + (error + low), x)
+    return softplus_by(_logarithm, _exp_of_minus(x.abs()), x)
 
 
 def tanh(x: Tensor) -> Tensor:

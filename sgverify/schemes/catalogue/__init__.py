@@ -60,8 +60,11 @@ PATTERNS: dict[str, tuple[str, str]] = {
 }
 """Names with a part that is filled in, each with its summary and source."""
 
+PREFIXES = tuple(f"{prefix}-" for prefix in (noisy_gradient.PREFIX, preconditioned.PREFIX, *ALPHABETS))
+"""What these names begin with."""
 
-def find_scheme(name: str) -> Scheme:
+
+def shipped_scheme(name: str) -> Scheme:
     """The catalogue scheme of this name; `PREFIX-WORD` for any word of an alphabet (`ALPHABETS`), `sghmc-nogin-R`.
 
     Raises `UnknownNameError` (with the nearest name) or `DefinitionError` (malformed word).

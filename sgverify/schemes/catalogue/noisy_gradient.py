@@ -8,6 +8,7 @@ from fractions import Fraction
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.mathematics import expm1, sqrt
 from sgverify.schemes.dynamics import kinetic
+from sgverify.schemes.numbers.text import read_decimal
 from sgverify.schemes.scheme import Scheme, scheme
 
 SOURCE = "Matthews and Weare 2018, arXiv 1805.08863, the NOGIN algorithm"
@@ -48,7 +49,7 @@ def read_noisy_gradient(text: str) -> Scheme:
     Raises `DefinitionError` where it is no number.
     """
     try:
-        ratio = Fraction(text)
+        ratio = read_decimal(text)
     except (ValueError, ZeroDivisionError):
         raise DefinitionError(
             f"scheme={PREFIX}-{text}: expected E g_i^2 / T, the variance of the gradient noise over the temperature, as "

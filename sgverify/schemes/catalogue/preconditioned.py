@@ -10,6 +10,7 @@ from fractions import Fraction
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.dynamics import langevin
+from sgverify.schemes.numbers.text import read_decimal
 from sgverify.schemes.scheme import Scheme, scheme
 
 SOURCE = "Li, Chen, Carlson, Carin 2016, AAAI, Algorithm 1 without Gamma"
@@ -45,7 +46,7 @@ def read_preconditioned(text: str) -> Scheme:
     """The scheme of a name's last part, DECAY-FLOOR. Raises `DefinitionError` where these are no two numbers."""
     decay, _, floor = text.partition("-")
     try:
-        return preconditioned(Fraction(decay), Fraction(floor))
+        return preconditioned(read_decimal(decay), read_decimal(floor))
     except (ValueError, ZeroDivisionError):
         raise DefinitionError(
             f"scheme={PREFIX}-{text}: expected the decay of the mean square and the floor of its root, as in psgld-0.999-0.1"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sgverify.schemes.catalogue import find_scheme
+from sgverify.schemes.catalogue import shipped_scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
 from sgverify.schemes.composites.weighting import AdaptivelyWeighted
@@ -12,7 +12,7 @@ _SOURCE = "Deng, Feng, Karagiannis, Lin, Liang 2021"
 
 def _exchanges(ending: str, name: str) -> tuple[ReplicaExchange, ...]:
     """Swaps by plain energies, by variance-reduced ones, and by those with a coefficient that is learnt."""
-    scheme = find_scheme(name)
+    scheme = shipped_scheme(name)
     return (
         ReplicaExchange(
             f"resg{ending}",
@@ -40,7 +40,7 @@ def _exchanges(ending: str, name: str) -> tuple[ReplicaExchange, ...]:
 
 def _weighted(ending: str, name: str) -> tuple[AdaptivelyWeighted, ...]:
     """Weights by cumulated masses of energy regions, and by the masses themselves."""
-    scheme = find_scheme(name)
+    scheme = shipped_scheme(name)
     return (
         AdaptivelyWeighted(
             f"awsg{ending}",

@@ -27,6 +27,9 @@ from sgverify.schemes.definition.abstract_value import (
 from sgverify.schemes.definition.noise import Noise, NoiseLaw
 from sgverify.schemes.numbers.constants import counted
 
+MOST_CALLS = 200
+"""The most draws of one step, and the most gradients: each is a variable of exact readings, and a loop without an end has more."""
+
 RUNS = 8
 """How often a definition is run: one that tosses a fair coin is caught in all but 1 of 128 cases."""
 
@@ -88,6 +91,7 @@ class _Gradient:
                 "grad.hessian() of something that is not a vector; pass (theta, v), H(theta) v is returned"
             )
         self._run.hessians += 1
+        _check_count("Hessian-vector products", self._run.hessians)
         self._run.asked.add(self._minibatch)
         noisy = theta.noisy or vector.noisy
         return Abstract(VECTOR, noisy, ("grad.hessian", self._minibatch, theta.mark, vector.mark))
@@ -95,6 +99,7 @@ class _Gradient:
     def _evaluated(self, name: str, theta: Any) -> Abstract:
         _check_position(name, theta)
         self._run.gradients += 1
+        _check_count("gradients", self._run.gradients)
         self._run.asked.add(self._minibatch)
         return Abstract(VECTOR, theta.noisy, (name, self._minibatch, theta.mark))
 
@@ -109,6 +114,13 @@ class _Gradient:
             f"grad.{name}; known are grad(theta), the gradient of the whole potential on this step's minibatch, its parts "
             "grad.prior(theta) and grad.likelihood(theta), grad.hessian(theta, v), the Hessian there times v, and grad.fresh(), "
             "the same of another minibatch; what else there is no definition for, `sgverify list face` tells with the way on"
+        )
+
+
+def _check_count(what: str, count: int) -> None:
+    if count > MOST_CALLS:
+        raise Refused(
+            f"more than {MOST_CALLS} {what} in one step; expected a formula; end its loop, or sum up what it adds"
         )
 
 
@@ -181,6 +193,7 @@ class _Run:
 
     def draw(self, law: NoiseLaw) -> Abstract:
         self.laws.append(law)
+        _check_count("draws", len(self.laws))
         return Abstract(VECTOR, True, ("noise", len(self.laws), law.name), drawn=True)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from math import isfinite
 from typing import Any, NoReturn
 
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, shown
 from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, sqrt
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.constants import constants_like, linear_image
@@ -30,9 +31,22 @@ def _operation(symbol: str) -> Callable[[Abstract, object], Any]:
             _check_matrices(self, other, symbol)
             wider = self if RANK[self.kind] >= RANK[other.kind] else other
             return Abstract(wider.kind, self.noisy or other.noisy, (symbol, self.mark, other.mark))
-        return self.mapped(symbol, repr(other)) if is_exact(other) else NotImplemented
+        return self.mapped(symbol, _constant(other)) if is_exact(other) else NotImplemented
 
     return combine
+
+
+LARGEST, HIGHEST_POWER = 10**100, 64
+"""The largest constant and the highest power of a definition: float64 holds their products."""
+
+
+def _constant(value: Any) -> str:
+    """A constant as text; refuses what no exact reading holds: NaN, infinity and numbers that float64 cannot follow."""
+    if isinstance(value, float) and not isfinite(value):
+        raise Refused(f"the number {value!r}; only finite numbers have an exact reading")
+    if isinstance(value, int | float | Fraction) and not -LARGEST <= value <= LARGEST:
+        raise Refused(f"the number {shown(value)}; only numbers up to 1e100 are followed by float64")
+    return repr(value)
 
 
 def _check_matrices(left: Abstract, right: Abstract, symbol: str) -> None:
@@ -83,6 +97,8 @@ class Abstract:
             raise Refused(
                 f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt"
             )
+        if abs(exponent) > HIGHEST_POWER:
+            raise Refused(f"the power {shown(exponent)}; only powers up to {HIGHEST_POWER} are followed")
         return self.mapped("**", repr(exponent))
 
     def __rpow__(self, base: object) -> NoReturn:

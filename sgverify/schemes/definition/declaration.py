@@ -11,7 +11,7 @@ from typing import Any
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import where
 
-RESERVED = ("h", "t", "grad", "noise", "dim", "metric", "U")
+RESERVED = ("h", "t", "grad", "log_density", "noise", "dim", "metric", "U")
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,22 @@ def read_number(text: str, *, rounded: bool = False) -> Number:
     return value
 
 
+def read_decimal(text: str) -> Fraction:
+    """The number that a name holds as a decimal or a fraction: 0, or of a size from 1e-100 to 1e100.
+
+    Raises ValueError or ZeroDivisionError for anything else; an exponent is never written out digit by digit.
+
+    >>> read_decimal("0.5"), read_decimal("1/3"), read_decimal("2e-3")
+    (Fraction(1, 2), Fraction(1, 3), Fraction(1, 500))
+    """
+    if len(text) > LONGEST or not re.fullmatch(r"[+-]?[0-9./]+(?:[eE][+-]?[0-9]{1,3})?", text):
+        raise ValueError("expected a decimal or a fraction")
+    value = Fraction(text)
+    if value and not Fraction(1, 10**100) <= abs(value) <= 10**100:
+        raise ValueError("expected 0 or a size from 1e-100 to 1e100")
+    return value
+
+
 def split_numbers(text: str) -> list[str]:
     """The pieces of a text between commas that stand outside brackets.
 

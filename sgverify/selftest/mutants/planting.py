@@ -25,6 +25,7 @@ from sgverify.schemes.loading import load_scheme
 from sgverify.schemes.scheme import make_scheme
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.selftest.mutants.mutant import FORMULA, ORDER, WORD, Mutant
+from sgverify.store.installation import running_edits
 
 Edits = Sequence[tuple[str, str]]
 
@@ -49,7 +50,8 @@ def edited_source(place: str, edits: Edits) -> Iterator[None]:
     _forget(caches)
     function.__code__ = code
     try:
-        yield
+        with running_edits(place, edits):
+            yield
     finally:
         function.__code__ = own
         _forget(caches)

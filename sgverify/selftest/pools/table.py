@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from sgverify.evidence import json_text
+from sgverify.evidence.storage import write_atomically
 from sgverify.selftest.pools.entries import POOLS, entries
 from sgverify.selftest.pools.running import OUTCOMES, Judged
 
@@ -32,7 +33,7 @@ def write(path: Path, rows: Iterable[Judged]) -> None:
     """Store the rows, by pool, family, name and setting."""
     path.parent.mkdir(exist_ok=True)
     tree = {"judged": [asdict(row) for row in sorted(rows, key=_place)]}
-    path.write_text(json_text(tree), encoding="utf-8")
+    write_atomically(path, json_text(tree))
 
 
 def share(rows: Iterable[Judged], pool: str) -> float:

@@ -52,6 +52,13 @@ def check_labels(data: np.ndarray) -> None:
         )
 
 
+def hessian_bounds(data: np.ndarray, *, prior_precision: Matrix, **others: Any) -> tuple[float, float]:
+    """The Hessian is prior_precision + sum_i p_i (1 - p_i) x_i x_i^T with 0 < p_i (1 - p_i) <= 1/4."""
+    steepest = float(np.linalg.eigvalsh(data[:, :-1].T @ data[:, :-1])[-1]) / 4
+    values = np.linalg.eigvalsh(prior_precision.float64())
+    return float(values[0]), float(values[-1]) + steepest
+
+
 def _normal_distribution(z: np.ndarray) -> np.ndarray:
     return np.array([NormalDist().cdf(float(value)) for value in z])
 
@@ -63,4 +70,5 @@ LOGISTIC_REGRESSION = TargetKind(
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0)},
     potential=potential,
     data=DataLayout(draw, size=SIZE, labels=1, degree=None, check=check_labels),
+    hessian_bounds=hessian_bounds,
 )

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.targets.data import check_amount, frozen, read_file
+from sgverify.targets.data import check_amount, frozen
+from sgverify.targets.data_files import read_file
 
 # Whole numbers up to here are exact in float32, in which a run may hold them.
 _LARGEST_WHOLE = 2**24

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.errors import ConfigurationError, DefinitionError, shown
 from sgverify.schemes.loading import Wanted, load_object
-from sgverify.targets.constants import is_list, read_number, read_whole, shown
-from sgverify.targets.data import FILE_KEYS
+from sgverify.targets.constants import is_list, read_number, read_whole
+from sgverify.targets.data_files import FILE_KEYS
+from sgverify.targets.kind import TargetKind
 from sgverify.targets.observable import parse_observable
 from sgverify.targets.own.data import constants_of, count_arguments, read_arrays, read_configured
 from sgverify.targets.own.function import OwnFunction, OwnPotential
@@ -187,9 +188,30 @@ def log_density(
     return define
 
 
-def load_log_density(reference: str) -> LogDensity | Target:
-    """The log density, or the target, that `module:attribute` or `path/to/file.py:attribute` names; raises as `load_object`."""
-    found: LogDensity | Target = load_object(reference, _WANTED)
+def load_own(reference: str, dim: int | None = None) -> LogDensity | Target | TargetKind:
+    """The log density, the target or its kind that `module:attribute` or `path/to/file.py:attribute` names; raises as
+    `load_object`.
+
+    A plain function of theta is a log density of the dimension `dim`, by default 1.
+    """
+    found: Any = load_object(reference, _WANTED)
+    made: LogDensity | Target | TargetKind = (
+        log_density(dim=dim or 1)(found) if inspect.isfunction(found) else found
+    )
+    return made
+
+
+def is_plain(reference: str) -> bool:
+    """Does the reference name a plain function, whose dimension has to be told?"""
+    return inspect.isfunction(load_object(reference, _WANTED))
+
+
+def _function(found: Any, reference: str) -> Any:
+    """The function itself; raises `DefinitionError` for an object of another type."""
+    if not inspect.isfunction(found):
+        raise DefinitionError(
+            f"target.name={reference!r}: is of type {type(found).__name__}; expected {_WANTED.written}"
+        )
     return found
 
 
@@ -229,7 +251,11 @@ def _stated(key: str, value: Any, dim: int) -> np.ndarray | None:
 _WANTED = Wanted(
     key="target.name",
     noun="log density",
-    type=(LogDensity, Target),
-    written="a function under @sgverify.log_density(dim=...), or a target such as sgverify.module_target(...) returns",
+    type=(LogDensity, Target, TargetKind),
+    written=(
+        "a function of theta, under @sgverify.log_density(dim=...) or plain, a target such as sgverify.module_target(...) "
+        "returns, or a TargetKind"
+    ),
     catalogue="targets",
+    adapt=_function,
 )

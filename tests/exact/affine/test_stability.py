@@ -195,3 +195,20 @@ def test_eigenvalues() -> None:
     precision = [[Fraction(x) for x in row] for row in PRECISION]
     found = eigenvalues_of(precision)
     assert sum(found) == pytest.approx(7, rel=1e-15) and math.prod(found) == pytest.approx(9.75, rel=1e-14)
+
+
+@pytest.mark.parametrize("stages", [8, 64])
+def test_many_gradients_one_after_the_other_do_not_cancel(stages: int) -> None:
+    """(1 - h r/k)^k is below 1 until h r = 2k; multiplied out, its terms are 2^k times as large as their sum."""
+
+    @scheme(langevin, order=1)
+    def nested(theta, *, h, grad, noise, T):
+        x = theta
+        for _ in range(stages):
+            x = x - h / stages * grad(x)
+        return x + sqrt(2 * T * h) * noise()
+
+    given, eigenvalues = {"T": Fraction(1)}, [2.0, 1001.0]
+    assert stability_limit(nested, given, eigenvalues) == pytest.approx(2 * stages / 1001.0, rel=1e-6)
+    (radius,) = spectral_radii(nested, given, eigenvalues, [0.9 * stages / 1001.0])
+    assert radius == pytest.approx((1 - 0.9 * 2 / 1001) ** stages, rel=1e-9)

@@ -14,7 +14,9 @@ from sgverify.checks.rates.orbits import escape_of
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.exact.readings.escape import Orbits, Origin, followed_orbits
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.exact.readings.escape import Orbits, Origin, _ReverseGradient, followed_orbits
+from sgverify.exact.readings.long_double import LongDoubleGradient
 from sgverify.schemes import dot, langevin, scheme, sqrt, thermostat
 from tests.zoo.schemes import nose
 
@@ -154,3 +156,16 @@ def test_a_momentum_that_keeps_its_sign_for_long_is_no_escape(
 
     origin = Origin(("theta", "p"), (np.zeros(2), np.zeros(2)), (1.0, 1.0))
     assert bool(followed_orbits(move, origin, step).gone) == bool(repelled_by)
+
+
+def test_in_many_dimensions_the_reverse_mode_gives_the_same_gradient() -> None:
+    """The cheap way of the orbits against Taylor polynomials, coordinate by coordinate."""
+    target = make_subject(
+        "sgld-euler", load_configuration(target={"name": "logistic-regression", "dim": 9})
+    ).target
+    theta = np.random.default_rng(1).normal(size=(3, 9)).astype(EXTENDED)
+    reverse, taylor = (kind(target)._at(theta, None) for kind in (_ReverseGradient, LongDoubleGradient))
+    assert reverse.dtype == EXTENDED and np.abs(reverse - taylor).max() < 1e-15 * np.abs(taylor).max() * 20
+    away = 2.0**20 * theta
+    reverse, taylor = (kind(target)._at(away, None) for kind in (_ReverseGradient, LongDoubleGradient))
+    assert np.allclose(reverse, taylor, rtol=1e-14)

@@ -11,7 +11,7 @@ from sgverify.errors import OutOfReachError
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
 from sgverify.samplers import Settings, fixed, sample
-from sgverify.schemes import Scheme, find_scheme, langevin, scheme, sqrt
+from sgverify.schemes import Scheme, find_scheme, kinetic, langevin, scheme, sqrt
 from sgverify.strategies.schemes import averaged_noise
 from sgverify.targets import build_target, parse_observable
 from tests.zoo.schemes import adams
@@ -66,7 +66,7 @@ def test_the_equilibrated_step_of_psgld_is_not_that_of_langevin() -> None:
     found = equilibrated_step(find_scheme("psgld-0.999-0.1"), PLAIN, 1.0)
     assert found.share > 0.5
     assert found.what == "half squared diffusion"
-    assert found.found == pytest.approx(1 / (0.1 + abs(found.theta)), rel=1e-6)
+    assert found.found == pytest.approx(1 / (0.1 + abs(found.at["theta"])), rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,43 @@ def preconditioned_heavy_ball(theta, m, v, *, h, grad, noise, T):  # type: ignor
     return theta + m, m, v
 
 
+@scheme(kinetic, memory={"v": lambda theta, p: 0 * theta})
+def rmsprop_with_momentum(theta, p, v, *, h, grad, noise, D, T):  # type: ignore[no-untyped-def]
+    g = grad(theta)
+    v = 0.99 * v + 0.01 * g * g
+    G = 1 / (0.1 + sqrt(v))
+    p = p - h * D * p - h * G * g + sqrt(2 * D * T * h * G) * noise()
+    return theta + h * p, p, v
+
+
+@scheme(kinetic, memory={"v": lambda theta, p: 0 * theta})
+def shared_draw(theta, p, v, *, h, grad, noise, D, T):  # type: ignore[no-untyped-def]
+    kick = sqrt(2 * D * T * h) * noise()
+    g = grad(theta)
+    v = v / 2 + g * g
+    return theta + h * p + kick / 8, p - h * D * p - h * g * (1 + 0 / (1 + sqrt(v))) + kick, v
+
+
+def test_rmsprop_with_a_momentum_is_compared_in_theta_and_p() -> None:
+    """At v = g^2 the noise of p is T D G: the largest difference is where g is nearest to 0."""
+    found = equilibrated_step(rmsprop_with_momentum, PLAIN, 0.5, 3.0)
+    assert found.what == "half squared diffusion of p"
+    assert (found.expected, found.found) == pytest.approx(
+        (1.5, 1.5 / (0.1 + abs(found.at["theta"]))), rel=1e-6
+    )
+    harmless = plant(rmsprop_with_momentum, "1/(0.1 + sqrt(v1))", "1 + 0/(1 + sqrt(v1))")
+    assert equilibrated_step(harmless, PLAIN, 0.5, 3.0).share < 1e-7
+    refuted = verify(rmsprop_with_momentum, checks=["local-order"])
+    assert [item.outcome for item in refuted] == ["fail"]
+    assert "that of `kinetic` is 2 h; with the memory (v) equilibrated at theta=" in refuted[0].reason
+
+
+def test_a_draw_that_theta_and_p_share_is_seen() -> None:
+    found = equilibrated_step(shared_draw, PLAIN, 1.0, 2.0)
+    assert found.what == "half covariance of theta and p"
+    assert (found.found, found.expected) == pytest.approx((2 / 8, 0), abs=1e-9)
+
+
 @pytest.mark.parametrize("moved", [heavy_ball, preconditioned_heavy_ball])
 def test_a_momentum_in_the_memory_is_not_read_from_one_step(moved: Scheme) -> None:
     """One step holds a hundredth of the noise that ten of them leave: the limit has all of it, and no answer may say otherwise."""
@@ -120,7 +157,7 @@ def test_a_momentum_in_the_memory_is_not_read_from_one_step(moved: Scheme) -> No
         lambda: equilibrated_step(moved, PLAIN, 1.0),
         lambda: memory_limit(moved, PLAIN, square, 1.0),
     ):
-        with pytest.raises(OutOfReachError, match="theta moves by the memory itself"):
+        with pytest.raises(OutOfReachError, match="declare it as `p`; theta moves by the memory itself"):
             asked()
     found = verify(moved, checks=["local-order"])
     assert not [item.reason for item in found if item.outcome == "fail"]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sgverify.samplers.fused import built, compiler
+from sgverify.store import places
 
 pytestmark = pytest.mark.skipif(compiler.compiler() is None, reason="there is no C compiler")
 TEXT = "int answer(void) { return 42; }"
@@ -20,7 +21,7 @@ TEXT = "int answer(void) { return 42; }"
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """The calls of the compiler, with a cache folder of their own."""
-    monkeypatch.setenv(built.VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(places.CACHE, str(tmp_path / "cache"))
     found: list[Any] = []
     honest = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *a, **k: found.append(a) or honest(*a, **k))
@@ -101,7 +102,7 @@ def test_the_key_names_all_that_determines_a_library(monkeypatch: pytest.MonkeyP
         built.key(TEXT, ["cc", "-O1"]),
     }
     keys |= {built.key(TEXT, [str(other), "-O2"])}
-    monkeypatch.setattr(built, "_processor", lambda: "another processor")
+    monkeypatch.setattr(built, "processor", lambda: "another processor")
     keys |= {built.key(TEXT, ["cc", "-O2"])}
     assert len(keys) == 5
     assert built.key(TEXT, ["cc", "-O2"]) in keys
@@ -112,7 +113,7 @@ def test_without_a_folder_kernels_are_built_all_the_same(
     value: str, calls: list[Any], answer: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setenv(built.VARIABLE, value if value == "off" else str(tmp_path / "file"))
+    monkeypatch.setenv(places.CACHE, value if value == "off" else str(tmp_path / "file"))
     assert [answer(), answer()] == [42, 42]
     assert len(calls) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -156,7 +157,7 @@ def test_the_folder_keeps_what_was_used_last(
 
 
 def test_the_default_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(built.VARIABLE)
+    monkeypatch.delenv(places.CACHE)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "own"))

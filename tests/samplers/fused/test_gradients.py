@@ -75,7 +75,9 @@ def test_potentials_that_are_not_quadratic_have_the_bits_of_the_definition(
     same(find_scheme("sghmc-baoab"), make_target(name, dim=2), dtype="float32", chains=70)
 
 
-@pytest.mark.parametrize("name", ["logistic-regression", "dirichlet-multinomial"])
+@pytest.mark.parametrize(
+    "name", ["logistic-regression", "poisson-regression", "robust-regression", "dirichlet-multinomial"]
+)
 @pytest.mark.parametrize("kind", ["full", "svrg"])
 def test_likelihoods_that_are_not_quadratic_have_the_bits_of_the_definition(
     name: str, kind: str, make_target: Any

@@ -113,3 +113,10 @@ def test_a_malformed_word_is_refused(name: str, message: str) -> None:
 def test_names_must_be_names() -> None:
     with pytest.raises(UnknownNameError):
         find_scheme("")
+
+
+def test_names_that_are_equally_near_are_all_named():
+    with pytest.raises(
+        UnknownNameError, match="did you mean 'sghmc-aboba' or 'sghmc-baoab' or 'sghmc-oabao'"
+    ):
+        find_scheme("sghmc-abaob")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
 from sgverify.evidence.kill_matrix import KillMatrix, decode_kill_matrix
 from sgverify.report.kill_matrix import render_kill_matrix
-from sgverify.selftest.mutants.matrix import Correct, groups, judge_group, judge_one
 from sgverify.selftest.mutants.mutant import Mutant
 from sgverify.selftest.mutants.registry import mutants
+from tests.kept import kept
+from tests.selftest.mutants.trials import judged_whole, trial_of
 
 FOLDER = Path(__file__).resolve().parents[3] / "reports" / "power"
 
@@ -22,12 +23,6 @@ def committed() -> KillMatrix:
     return decode_kill_matrix(json.loads((FOLDER / "kill_matrix.json").read_text(encoding="utf-8")))
 
 
-@cache
-def correct_of(group: tuple[str, ...]) -> Correct:
-    return Correct(mutants()[group[0]])
-
-
-GROUP = {name: group for group in groups(mutants().values()) for name in group}
 FAMILIES = {mutant.family for mutant in mutants().values()}
 
 
@@ -53,15 +48,14 @@ def test_every_planted_bug_is_killed_and_the_correct_scheme_passes(mutant: Mutan
     # What one check sees of a step that keeps something from call to call depends on the calls before: it is judged whole.
     keeps = any("KEPT" in now for _, now in mutant.edits)
     if cheapest is None or cheapest.check == "definition" or keeps:
-        found = judge_group([mutant.name], first=True)
-        assert not found.survivors and not found.alarms
+        found = kept("mutant", mutant.name, partial(judged_whole, mutant.name))
+        assert not found["survives"] and found["alarms"] == []
         return
     pair = (cheapest.claim, cheapest.check)
-    correct = correct_of(GROUP[mutant.name])
-    trial = judge_one(mutant, pair, correct)
-    assert not correct.trial(pair).against, correct.trial(pair).reason
-    assert trial.kill, trial.reason
-    assert trial.method == cheapest.method
+    trial = kept("trial", [mutant.name, *pair], partial(trial_of, mutant.name, pair))
+    assert trial["alarm"] is None
+    assert trial["kill"], trial["reason"]
+    assert trial["method"] == cheapest.method
 
 
 def test_the_committed_matrix_has_no_survivor_and_no_alarm() -> None:

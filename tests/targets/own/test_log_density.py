@@ -99,6 +99,7 @@ TEXT = """
         return -(freedom + 1)/2*torch.log1p(theta[..., 0]**2/freedom)
 
     plain = lambda theta: theta
+    number = 0.5
 """
 
 
@@ -224,7 +225,12 @@ MISTAKES: dict[str, tuple[str, type[UserError], str]] = {
     "no mode": ("corner", ConfigurationError, "minus infinity at theta=.*state its location and spread"),
     "no mass": ("flat", ConfigurationError, "mass of the density was not found"),
     "a name that is not there": ("bananna", UnknownNameError, "did you mean 'banana'"),
-    "something else": ("plain", DefinitionError, "of type function; expected a function under @sgverify.log"),
+    "a plain function": ("plain", DefinitionError, r"expected .* one number for each chain; .*sum\(-1\)"),
+    "something else": (
+        "number",
+        DefinitionError,
+        "of type float; expected a function of theta, under @sgverify",
+    ),
 }
 
 

@@ -23,7 +23,7 @@ from sgverify.samplers.run.states import sample_states
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
 from sgverify.targets import Target, build_target
-from sgverify.targets.own.log_density import LogDensity, load_log_density
+from sgverify.targets.own.log_density import LogDensity, load_own
 from tests.samplers.conftest import gradient_of
 
 X = np.array([[0.5, -1.0], [2.0, 0.25], [-1.5, 3.0], [0.75, 1.25], [-0.5, -0.25], [1.0, 1.0]])
@@ -173,7 +173,7 @@ def test_data_come_from_the_configuration(file: Path) -> None:
 
 
 def test_it_is_sampled_from_python(file: Path) -> None:
-    density = load_log_density(f"{file}:alone")
+    density = load_own(f"{file}:alone")
     assert isinstance(density, LogDensity)
     ready = Sampling.of(
         "sgld-euler", load_configuration(gradient={"kind": "iid", "batch": 2}), target=density

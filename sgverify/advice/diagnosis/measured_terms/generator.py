@@ -1,7 +1,7 @@
 """The factors with which the terms of the dynamics' generator enter torch code, measured at one setting.
 
-E D/h and Cov D/h for h -> 0 are read by quadrature over the draws (`sgverify.checks.order.nodes`) at several states of a potential
-without symmetry. The mean of each variable is fitted by the terms of its drift, each with one factor for all states and
+E D/h and Cov D/h for h -> 0 are read by quadrature over the draws (`sgverify.checks.one_step.nodes`) at several states of a
+potential without symmetry. The mean of each variable is fitted by the terms of its drift, each with one factor for all states and
 coordinates: a residual says that the drift is no sum of them. The exponent of a moment in h is that between two small steps.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from sgverify.advice.diagnosis.wrong_terms.groups import Kind, kinds_of
 from sgverify.advice.diagnosis.wrong_terms.moments import unit
-from sgverify.checks.order.nodes import NodeRunner
+from sgverify.checks.one_step.nodes import NodeRunner
 from sgverify.checks.order.quadrature import LOOK
 from sgverify.exact.numbers.entrywise import coordinate_keys
 from sgverify.exact.readings.leading_terms import powers_of_h
@@ -70,7 +70,7 @@ class MeasuredGenerator:
 def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredGenerator:
     """The factors at one setting. Raises what quadrature raises for code that it cannot read (`SgverifyError`)."""
     ring = ring_of(step.dynamics, dim, depth=2, cap=1)
-    keys = coordinate_keys(step.shapes, dim)
+    keys = coordinate_keys(step.dynamics.shapes, dim)
     size, potential = len(keys), generic_potential(dim)
     operator = generator_of(step.dynamics, ring)
     means, squares, terms, dues = [], [], [], []
@@ -116,7 +116,7 @@ def _split(row: Mapping[Kind, Polynomial], ring: Ring) -> dict[str, Polynomial]:
 
 def _states(step: TorchStep, dim: int, count: int) -> list[dict[tuple[str, int], Fraction]]:
     random = Random(7)
-    keys = coordinate_keys(step.shapes, dim)
+    keys = coordinate_keys(step.dynamics.shapes, dim)
     return [
         {key: Fraction(random.choice((-1, 1)) * random.randint(5, 24), 16) for key in keys}
         for _ in range(count)

@@ -15,8 +15,7 @@ from sgverify.errors import OutOfReachError
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.line.answers import LineAnswers
 from sgverify.exact.transfer.line.operator import GridOperator, collocate, stationary
-from sgverify.schemes import Scheme
-from sgverify.schemes.catalogue import find_scheme
+from sgverify.schemes import Scheme, find_scheme
 from sgverify.targets import TARGETS, Target, build_target, parse_observable
 from tests.zoo.schemes import half_kicks, heun, planted_drift
 

@@ -13,8 +13,7 @@ from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.transfer.line.answers import LineAnswers
 from sgverify.exact.transfer.line.defects import expand_defects
 from sgverify.exact.transfer.line.motion import StepMap
-from sgverify.schemes import Scheme, dot, langevin, sqrt
-from sgverify.schemes.catalogue import find_scheme
+from sgverify.schemes import Scheme, dot, find_scheme, langevin, sqrt
 from sgverify.schemes.scheme import make_scheme
 from tests.exact.transfer.line.test_bias import answers, build
 from tests.zoo.schemes import bounded_heun, coins, half_kicks, heun, planted_drift, weak_noise

@@ -12,13 +12,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
 from sgverify.evidence.whole_answer import WholeAnswer
+from sgverify.named_files import check_new
+
+if TYPE_CHECKING:
+    from sgverify.campaigns.tasks import Progressed
 
 COLOURS = {
     "pass": "green",
@@ -50,12 +54,13 @@ def check_writable(json_path: str | None, option: str = "--json") -> None:
     """Raise `UserError`, before any computation, for a path that cannot be written."""
     if json_path in (None, "-"):
         return
-    folder = Path(json_path).resolve().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or Path(json_path).is_dir():
+    try:
+        check_new(json_path)
+    except OSError as error:
         stdout = ", or - for stdout" if option == "--json" else ""
         raise ConfigurationError(
-            f"{option} {json_path!r}: cannot be written; expected a file in a folder that exists{stdout}"
-        )
+            f"{option} {json_path!r}: cannot be written ({error.strerror}); expected a file in a folder that exists{stdout}"
+        ) from None
 
 
 def show(evidence: Sequence[Evidence], json_path: str | None, watch: Stopwatch) -> int:
@@ -128,6 +133,29 @@ def close_stdout() -> None:
 
 
 @contextmanager
+def none_of_before(*paths: str | None) -> Iterator[None]:
+    """A context whose errors remove files of these paths that are as they were: an answer of an earlier call is not this one's."""
+    before = {path: _state(path) for path in paths if path is not None}
+    try:
+        yield
+    except BaseException:
+        for path, state in before.items():
+            if state is not None and _state(path) == state:
+                Path(path).unlink(missing_ok=True)
+                click.echo(f"removed: {path}, which an earlier call wrote", err=True)
+        raise
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    """What changes when a file is written; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+@contextmanager
 def kept(json_path: str | None, watch: Stopwatch, shown: Sequence[Evidence] = ()) -> Iterator[None]:
     """A context in which an error or Ctrl-C does not lose the evidence found before.
 
@@ -159,34 +187,78 @@ def show_json(document: dict[str, Any], json_path: str) -> None:
 
 @contextmanager
 def progress(title: str) -> Iterator[Any]:
-    """A progress bar with the time left on stderr, only on a terminal: yields `update(text, done, total)`."""
+    """A progress bar with counts and the time left on stderr: yields `update(text, done, total)`, or None without a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[counted]}", markup=False),
+        TextColumn("{task.fields[left]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         yield ProgressBar(bar, title)
 
 
 class ProgressBar:
-    """A progress bar: `bar(text, done, total)` moves it."""
+    """A progress bar: `bar(text, done, total)` moves it; `bar.told(progressed)` moves it by costs that were measured."""
 
     def __init__(self, bar: Any, title: str) -> None:
         self.shown, self._title = bar, title
-        self._task = bar.add_task(title, total=None)
+        self._task = bar.add_task(title, total=None, counted="", left="")
 
     def __call__(self, text: str, done: float, total: int) -> None:
-        """Show the text, and the share that is done."""
-        self.shown.update(self._task, description=text or self._title, completed=done, total=total)
+        """Show the text, and the share that is done; the time left is that of so many equal parts."""
+        left = self.shown.tasks[0].time_remaining
+        self._show(text or self._title, done, total, f"{int(done)}/{total}", left)
+
+    def told(self, progressed: Progressed) -> None:
+        """Show how many tasks are done, one that runs, and the time left by what tasks have cost."""
+        done, left = progressed.done, progressed.left
+        # The bar shows time: tasks that are done, and those of a store, count as what was spent on them.
+        spent = progressed.spent
+        share = (
+            spent / (spent + left)
+            if left is not None and spent + left > 0
+            else done / max(1, progressed.total)
+        )
+        text = shortened(progressed.running or self._title)
+        self._show(text, share * progressed.total, progressed.total, f"{done}/{progressed.total}", left)
+
+    def _show(self, text: str, done: float, total: int, counted: str, left: float | None) -> None:
+        self.shown.update(
+            self._task,
+            description=text,
+            completed=done,
+            total=total,
+            counted=counted,
+            left="" if left is None else f"{duration(left)} left",
+        )
+
+
+def shortened(text: str, most: int = 48) -> str:
+    """The text, cut in its middle to so many characters: both ends tell settings apart."""
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a reader says them.
+
+    >>> [duration(seconds) for seconds in (0.4, 7.2, 64, 5400, 400000)]
+    ['less than 1 s', '7 s', '64 s', '90 min', '111 h']
+    """
+    if seconds < 1:
+        return "less than 1 s"
+    for unit, length, most in (("s", 1, 100), ("min", 60, 100)):
+        if seconds / length < most:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds / 3600:.0f} h"
 
 
 @contextmanager

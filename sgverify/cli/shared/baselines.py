@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import fill
 
 import click
 
-from sgverify.cli import output
+from sgverify.cli.shared import output
 from sgverify.evidence import Evidence
 from sgverify.evidence.baseline import BaselineFile, Compared, told, write_baseline
 
@@ -39,7 +39,7 @@ class Baselines:
     def opened(cls, known: str | None, written: str | None) -> Baselines:
         """The options' files; raises `UserError`, before any computation, for one that cannot be read or written."""
         output.check_writable(written, "--write-baseline")
-        if written is not None and Path(written).exists():
+        if written is not None and os.path.exists(written):
             BaselineFile.read(written)
         return cls(None if known is None else BaselineFile.read(known), written)
 

@@ -1,0 +1,160 @@
+"""Which options do several commands share, and what do they do?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from sgverify.cli.shared import output
+from sgverify.errors import ConfigurationError, UserError
+from sgverify.evidence import Evidence
+from sgverify.named_code import run_code
+
+if TYPE_CHECKING:
+    from sgverify.store import Store
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def _ask(context: click.Context, option: click.Parameter, value: bool) -> None:
+    if value:
+        context.with_resource(run_code())
+
+
+RUN_CODE = click.option(
+    "--run-code",
+    is_flag=True,
+    expose_value=False,
+    callback=_ask,
+    help="Run code that a given file names, such as a target in a Python file; without it only code that is named on the command "
+    "line runs.",
+)
+
+
+def CONFIG(command: Command) -> Command:
+    """The options --config and --run-code."""
+    return click.option("--config", metavar="FILE", help="Configuration, TOML or JSON.")(RUN_CODE(command))
+
+
+SET = click.option(
+    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins."
+)
+
+
+PROCESSES = click.IntRange(1, 512)
+"""How many processes `--workers` may ask for."""
+
+
+def _place(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    if value == "":
+        raise click.UsageError("--json '': expected a file, or - for stdout", context)
+    return value
+
+
+JSON = click.option(
+    "--json", "json_path", metavar="FILE|-", callback=_place, help="Write the answer as JSON; - is stdout."
+)
+
+
+PLOT = click.option(
+    "--plot", "plot_path", metavar="FILE.svg|png", help="Draw the violated rate, or else the first rate."
+)
+
+
+def check_plot(path: str | None) -> None:
+    """Raise `ConfigurationError`, before any computation, for a picture that cannot be written."""
+    if path is None:
+        return
+    from sgverify.report.rate_plot import check_plot_path
+
+    check_plot_path(path)
+    output.check_writable(path, "--plot")
+
+
+def plot(evidence: Sequence[Evidence], path: str | None) -> None:
+    """Draw one rate of the evidence, a violated one if there is any, and name it on stderr."""
+    if path is None:
+        return
+    from sgverify.report.rate_plot import rate_to_draw, write_rate
+
+    drawn = rate_to_draw(evidence)
+    if drawn is None:
+        click.echo("no plot: nothing of this is a rate in h or L with points to draw", err=True)
+        return
+    write_rate(drawn, path)
+    click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.outcome}: {path}", err=True)
+
+
+HTML = click.option(
+    "--html",
+    "page_path",
+    metavar="FILE.html",
+    help="Write the whole answer as one page that opens from disk.",
+)
+BADGE = click.option(
+    "--badge",
+    "badge_path",
+    metavar="FILE.svg",
+    help="Write the outcome as a small picture: pass, fail or undecided.",
+)
+
+
+def check_written(path: str | None, option: str, *suffixes: str) -> None:
+    """Raise `ConfigurationError`, before any computation, for a file of another kind, or one that cannot be written."""
+    if path is None:
+        return
+    if not path.lower().endswith(suffixes):
+        raise ConfigurationError(
+            f"{option} {path!r}: expected a file that ends in {' or '.join(suffixes)}; name one"
+        )
+    output.check_writable(path, option)
+
+
+@dataclass(frozen=True)
+class StoreChoice:
+    """What `--store` and `--fresh` say: the place, None for the default one, and whether everything is computed anew."""
+
+    place: str | None = None
+    fresh: bool = False
+
+    def opened(self) -> Store | None:
+        """The store; None where it is off. Raises `UserError`, before any computation, for a named file that is none.
+
+        The file in the cache folder, which nobody named, only costs a message where it cannot be used.
+        """
+        from sgverify.store import VARIABLE, Store
+
+        try:
+            return Store.open(self.place)
+        except UserError as error:
+            if self.place is not None or os.environ.get(VARIABLE):
+                raise
+            click.echo(f"nothing is kept: {error}", err=True)
+            return None
+
+
+def STORE(command: Command) -> Command:
+    """The options --store and --fresh, as one `StoreChoice`, the argument `choice`."""
+
+    @wraps(command)
+    def chosen(*given: Any, store_place: str | None, fresh: bool, **more: Any) -> Any:
+        if store_place == "":
+            raise click.UsageError("--store '': expected a file, or off for none")
+        return command(*given, choice=StoreChoice(store_place, fresh), **more)
+
+    place = click.option(
+        "--store",
+        "store_place",
+        metavar="FILE|off",
+        help="Keep answers in this file, and take from it what the same code answered before; off keeps none. By default the file "
+        "that SGVERIFY_STORE names, else store.sqlite in the user's cache folder.",
+    )
+    anew = click.option(
+        "--fresh", is_flag=True, help="Compute everything, whatever the store has, and keep that."
+    )
+    return cast(Command, place(anew(chosen)))
