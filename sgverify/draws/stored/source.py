@@ -16,6 +16,7 @@ from sgverify.samplers.run.recorder import Draws, kept_steps, widths_of
 from sgverify.samplers.run.recording import bytes_needed
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Row
+from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import load_step
 
 
@@ -91,7 +92,9 @@ class DrawSource:
         """Raise `ConfigurationError` if several processes cannot draw the chains of this run, or not with the bits of one."""
         reference = self.subject.reference
         mend = "leave workers=1, which draws the same"
-        if not self.named or _loaded(reference) is not (self.subject.composite or self.subject.scheme):
+        if not self.named or not _same_step(
+            _loaded(reference), self.subject.composite or self.subject.scheme
+        ):
             what = f"target={self.subject.target.name!r}" if not self.named else f"scheme={reference!r}"
             raise ConfigurationError(
                 f"{what} with workers: was made in Python, and another process cannot make it; expected a name of the catalogue, "
@@ -102,6 +105,11 @@ class DrawSource:
                 f"target={self.subject.target.name!r} with workers: is torch code that cannot be recorded, whose rounding may "
                 f"depend on how many chains are in a tensor; expected a target whose chains do not; {mend}"
             )
+
+
+def _same_step(found: Any, wanted: Any) -> bool:
+    """Is it the step that runs? A composite is made anew, with its reference, whenever it is loaded."""
+    return found is wanted or (isinstance(wanted, Composite) and bool(found == wanted))
 
 
 def _loaded(reference: str) -> Any:
