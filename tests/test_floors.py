@@ -43,6 +43,7 @@ FLOORS: Mapping[str, int] = {
     "advice": 4,
     "verdict": 4,
     "campaigns": 4,
+    "applications": 4,
     "papers": 4,
     "skeletons": 4,
     "extending": 4,

@@ -16,6 +16,7 @@ import click
 import sgverify
 from sgverify.campaigns.processes import of_the_program
 from sgverify.cli.advising import advise
+from sgverify.cli.applying import app
 from sgverify.cli.calibrating import calibrate
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
@@ -72,6 +73,7 @@ for _command in (
     sample,
     schema,
     advise,
+    app,
     identify,
     doctor,
     new,

@@ -61,7 +61,7 @@ def render_markdown(
     for title, shown in sections(studies).items():
         blocks.append(f"## {title}")
         for study in shown:
-            blocks += _study(study, pictures.get(study.id, ()))
+            blocks += study_blocks(study, pictures.get(study.id, ()))
     failing = by_severity(formulas)
     if failing:
         blocks += ["## Errata of the paper", f"{counted(formulas)}."]
@@ -203,7 +203,8 @@ def _shown(items: Sequence[Evidence], titles: Mapping[str, str]) -> str:
     )
 
 
-def _study(study: Study, pictures: Sequence[tuple[str, str]]) -> list[str]:
+def study_blocks(study: Study, pictures: Sequence[tuple[str, str]]) -> list[str]:
+    """The blocks of a study: its summary, figures as links to files, tables, notes and remarks on missing values."""
     blocks = [
         f"### {as_text(study.title)}",
         f"> {as_text(study.source)}",

@@ -22,6 +22,11 @@ def figure_files(
         title = f"{figure.title}: {figure.group[:1].lower()}{figure.group[1:]}"
         svg = file_svg(draw(figure), in_a_line(title), in_a_line(figure.description))
         yield "", title, f"{FOLDER}/picture-{number}.svg", svg
+    yield from study_files(studies)
+
+
+def study_files(studies: Sequence[Study]) -> Iterator[tuple[str, str, str, str]]:
+    """(study, title, path, SVG) of each panel of the studies."""
     for study in studies:
         for number, panel in enumerate(study.panels, start=1):
             path = f"{FOLDER}/{study.id.replace('/', '-')}-{number}.svg"
@@ -34,4 +39,4 @@ def figure_files(
             )
 
 
-__all__ = ["FOLDER", "figure_files"]
+__all__ = ["FOLDER", "figure_files", "study_files"]

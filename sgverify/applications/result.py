@@ -1,0 +1,122 @@
+"""What has a run of an application found? The document, its JSON, and the terms in which it answers."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from sgverify.evidence import Provenance, Study
+from sgverify.evidence.published import Count, Name, Published, Says, Size, read_as
+
+Reproduced = Literal["reproduced", "not reproduced", "undecided", "not tried"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplerChecked:
+    """A scheme that moves the chains, and what the checks say of it. `order` is the local order that it claims."""
+
+    scheme: Name
+    source: str
+    order: int | None
+    outcome: Literal["pass", "fail", "undecided"]
+    claims: Annotated[dict[str, str], Says("the outcome of each claim, with the check that settles it")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperFinding:
+    """One statement of the paper beside what the run has found.
+
+    `printed` is the statement with its numbers, `found` the numbers of the run with their standard errors. `undecided` says that
+    the standard errors leave it open, `not tried` that the run has no numbers for it; `reason` is one sentence.
+    """
+
+    statement: Name
+    source: Name
+    printed: str
+    found: str
+    verdict: Reproduced
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviceBeside:
+    """What `advise` answers for a sampler, beside the best step of the grid.
+
+    `approximation` names the Gaussian that is asked about, or why none stands for the posterior.
+    """
+
+    sampler: Name
+    applies: bool
+    approximation: str
+    answer: str
+    grid: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DivergedChain:
+    """A chain that left the numbers in which it can be computed: its sampler and setting, its number, and the step."""
+
+    sampler: Name
+    setting: Name
+    chain: Count
+    step: Count
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppFindings:
+    """What an application returns.
+
+    `rows` are the settings that were run, each with its numbers by name; a number that has no value is null, and a key says why. Of
+    `data`, where it comes from, its size, and its sha256.
+    """
+
+    summary: str
+    data: dict[str, Any]
+    samplers: tuple[SamplerChecked, ...]
+    rows: tuple[dict[str, Any], ...]
+    findings: tuple[PaperFinding, ...]
+    advice: tuple[AdviceBeside, ...]
+    diverged: tuple[DivergedChain, ...]
+    not_tested: Annotated[tuple[str, ...], Says("what the run did not try, each in one sentence")]
+    studies: Annotated[tuple[Study, ...], Says("figures and tables")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplicationDocument:
+    """What a run of `sgverify app NAME` has found about a model of a paper and the samplers on it."""
+
+    application: Name
+    title: Name
+    source: Name
+    provenance: Provenance
+    seed: int
+    seeds: Annotated[int, Says("independent chains of each setting", minimum=1)]
+    settings: dict[str, Any]
+    seconds: Size
+    found: AppFindings
+
+    def document(self) -> dict[str, Any]:
+        """The contents in the form of the published schema."""
+        told = {**asdict(self), "provenance": self.provenance.document()}
+        return {"schema": APPLICATION.name, **_lists(told)}
+
+
+APPLICATION = Published(
+    "sgverify/app/1",
+    ApplicationDocument,
+    "a result of an application",
+    "Write it again with `sgverify app NAME --out DIR`.",
+)
+
+
+def decode_application(document: Any, where: str = "document") -> ApplicationDocument:
+    """A document that has been read, as the dataclass. Raises `UserError`, in one line, unless it follows the schema."""
+    APPLICATION.check(document, where)
+    return read_as(ApplicationDocument, document)
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _lists(item) for key, item in value.items()}
+    return [_lists(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,139 @@
+"""An application is a command with a document, figures and a summary; a run that is killed goes on to the same bits."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sgverify.applications import keeping, registry
+from sgverify.applications.keeping import KeptParts
+from sgverify.applications.result import APPLICATION, decode_application
+from sgverify.applications.running import run_application
+from sgverify.applications.statistics import Mean, difference, mean_of, sign_of
+from sgverify.cli import main
+from sgverify.errors import ConfigurationError, UnknownNameError
+from tests.applications import toy
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def with_toy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "APPLICATIONS", (*registry.APPLICATIONS, "toy"))
+    monkeypatch.setitem(sys.modules, "sgverify.applications.toy", toy)
+    monkeypatch.setattr(keeping, "OFTEN", 0.0)
+    monkeypatch.setattr(keeping, "SHARE", 0)
+
+
+def call(folder: Path, *arguments: str, killed_at: str = "") -> int:
+    command = [sys.executable, "-m", "tests.applications.toy", "app", "toy", "--out", str(folder), *arguments]
+    environment = {**os.environ, toy.KILLED_AT: killed_at, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False).returncode
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    assert call(tmp_path, killed_at="17") == -9
+    held = [path.name for path in (tmp_path / "unfinished").iterdir()]
+    assert sorted(held) == ["first.npz", "run.json"] and not (tmp_path / "result.json").exists()
+    # What is stored is the state after step 16: going on does not begin at the start.
+    assert stored(tmp_path)["done"] == 16
+    run_application("toy", out=tmp_path, step=(0.1, 0.2))
+    undisturbed = run_application("toy", step=(0.1, 0.2))
+    found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert found["found"]["rows"] == list(undisturbed.found.rows)
+    assert not (tmp_path / "unfinished").exists()
+
+
+def stored(folder: Path) -> dict:
+    identity = json.loads((folder / "unfinished" / "run.json").read_text(encoding="utf-8"))
+    found = KeptParts(folder, identity).load("first")
+    assert found is not None
+    return found[0]
+
+
+def test_what_a_folder_holds_of_another_run_is_refused_or_discarded(tmp_path: Path) -> None:
+    KeptParts(tmp_path, {"seed": 0}).store("first", {}, {})
+    with pytest.raises(ConfigurationError, match=r"seed=0, and this run has seed=1.*--again"):
+        KeptParts(tmp_path, {"seed": 1})
+    assert KeptParts(tmp_path, {"seed": 1}, again=True).load("first") is None
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    kept = KeptParts(tmp_path, {})
+    kept.store("first", {"done": 1}, {})
+    place = tmp_path / "unfinished" / "first.npz"
+    place.write_bytes(place.read_bytes()[:40])
+    with pytest.raises(ConfigurationError, match=r"first.npz.*--again"):
+        kept.load("first")
+
+
+def test_the_folder_holds_document_figures_and_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["app", "toy", "--out", str(tmp_path), "--quick", "--seed", "4", "--json", "-"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    found = decode_application(document)
+    assert found.seed == 4 and found.seeds == 1 and found.settings["step"] == [0.1]
+    assert found.found.samplers[0].outcome == "pass" and found.found.samplers[0].claims
+    assert (tmp_path / "figures" / "toy-sum-1.svg").read_text(encoding="utf-8").startswith("<svg")
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    for said in ("# A toy", "**undecided**", "figures/toy-sum-1.svg", "local-order", "does not apply: a toy"):
+        assert said in summary
+    assert main(["app", "toy", "--out", str(tmp_path), "--quick"]) == 0
+    assert "undecided: The sum is small (nowhere)" in capsys.readouterr().out
+
+
+def test_a_divergence_is_a_row_without_a_number(tmp_path: Path) -> None:
+    found = run_application("toy", out=tmp_path, step=(0.1, 4096.0), seeds=2).found
+    assert [row["mean"] is None for row in found.rows] == [False, True, False, True]
+    assert {(item.setting, item.chain) for item in found.diverged} == {
+        ("h = 4096, D = 1", 0),
+        ("h = 4096, D = 1", 1),
+    }
+    assert "h = 4096, D = 1 | 0 at" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("app", "tox"), "unknown application 'tox'"),
+        (("app", "toy", "--step", "-1"), "--step -1.0: expected a number of at least"),
+        (("app", "toy", "--step", "nan"), "--step nan: expected a number"),
+        (("app", "toy", "--seeds", "0"), "--seeds"),
+        (("app", "toy", "--out", ""), "--out"),
+    ],
+)
+def test_a_wrong_call_is_one_message(
+    arguments: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = arguments if "--out" in arguments else (*arguments, "--out", str(tmp_path))
+    assert main(list(given)) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(UnknownNameError, match="steps"):
+        run_application("toy", steps=(0.1,))
+
+
+def test_every_application_declares_itself() -> None:
+    for name in registry.APPLICATIONS:
+        found = registry.find_application(name)
+        assert found.name == name and found.minutes <= 5 and callable(found.load())
+
+
+def test_the_schema_describes_the_document() -> None:
+    assert APPLICATION.schema()["$id"] == "urn:sgverify:app:1"
+
+
+def test_means_over_seeds() -> None:
+    assert mean_of([]) is None and mean_of([1.0, float("inf")]) is None
+    assert difference([2.0, 3.0], [1.0, 1.0]) == Mean(1.5, 0.5, 2)
+    # t at 97.5 % with one degree of freedom is 12.7: 1.5 of 0.5 leaves the sign open, 15 of 0.5 does not.
+    assert sign_of(Mean(1.5, 0.5, 2)) == 0 and sign_of(Mean(-15.0, 0.5, 2)) == -1
