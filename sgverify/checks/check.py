@@ -39,6 +39,8 @@ class Check:
     - `about`: whose matter the answer is: the method's, that of the code that runs (the default in the room `code`), or the
       paper's.
     - `any_gradient`: the answer about a definition is the same for every gradient estimator.
+    - `every_step`: the answer holds of a step at every temperature and friction, so that it stands where settings change along a
+      run; every other check is not applicable there.
     - `torch_any_gradient`: so is that about torch code, found at designed settings with full gradients, or of its draws alone.
     """
 
@@ -56,6 +58,7 @@ class Check:
     about: Matter | None = None
     any_gradient: bool = False
     torch_any_gradient: bool = False
+    every_step: bool = False
     room: str = ROOM
 
     @property

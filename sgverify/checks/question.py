@@ -120,6 +120,11 @@ class Question:
     @property
     def why_no_rate(self) -> str | None:
         """The reason why no rate in L is defined on this schedule; None if one is."""
+        if self.schedule.kind == "annealed":
+            return (
+                "schedule.kind='annealed': the steps of an endless run add up to a finite time, and no average converges; choose "
+                "schedule.kind=horizon or power"
+            )
         if self.schedule.kind != "cyclical":
             return None
         return (
@@ -202,6 +207,9 @@ class Question:
         dynamics = self.subject.scheme.dynamics
         if dynamics.positive and not self.check.positive:
             return f"`{dynamics.name}` lives on theta > 0; the states and targets that {self.quantity} takes are not"
+        changed = self.subject.changes_along_run
+        if changed is not None and not self.check.every_step:
+            return f"{changed}; {self.quantity} is read of one step under settings that stay"
         return self.subject.why_not_asked(self.check)
 
     def _why_not_asked(self) -> str | None:

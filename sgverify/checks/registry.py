@@ -34,6 +34,7 @@ SHIPPED: dict[str, Check] = {
             reads="definition",
             positive=True,
             any_gradient=True,
+            every_step=True,
         ),
         Check(
             "invariant-order",
@@ -51,6 +52,7 @@ SHIPPED: dict[str, Check] = {
             reads="definition",
             about="paper",
             any_gradient=True,
+            every_step=True,
         ),
         Check(
             "constant-equivalence",
@@ -60,6 +62,7 @@ SHIPPED: dict[str, Check] = {
             reads="definition",
             about="paper",
             any_gradient=True,
+            every_step=True,
         ),
         Check(
             "stationary-bias",
@@ -123,6 +126,7 @@ SHIPPED: dict[str, Check] = {
             universal=True,
             stepless=True,
             about="paper",
+            every_step=True,
         ),
         Check(
             "stationarity",
@@ -133,6 +137,7 @@ SHIPPED: dict[str, Check] = {
             reads="dynamics",
             positive=True,
             any_gradient=True,
+            every_step=True,
         ),
         Check("agreement", "code.sampled_average:check_agreement", "one definition, several readings"),
         Check("gradient-mean", "code.gradient_mean:check_gradient_mean", "what rates cannot see"),
@@ -317,6 +322,7 @@ SHIPPED: dict[str, Check] = {
             stepless=True,
             about="paper",
             any_gradient=True,
+            every_step=True,
         ),
         Check(
             "bounded-derivatives",

@@ -145,6 +145,9 @@ def _idle(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "friction", f"{name} has no friction D"
     if "p" not in scheme.dynamics.state:
         yield "start_momentum", f"{name} has no momentum p"
+        yield "resample_momentum", f"{name} has no momentum p"
+    if c.annealing is not None and not isinstance(subject.composite, ReplicaExchange):
+        yield "annealing.correction", f"the chains of {name} do not swap"
     if "test_function" in c.model_fields_set and subject.observable.degree == 0:
         yield (
             "test_function",

@@ -17,6 +17,7 @@ from sgverify.values import (
     Count,
     Exponent,
     Finite,
+    Growth,
     Integer,
     Length,
     Positive,
@@ -131,14 +132,16 @@ else:
 
 
 class ScheduleTable(_Table):
-    """The step sizes: `fixed` h = step; `horizon` h = scale L^-alpha; `power` h_l = scale l^-alpha; `cyclical`.
+    """The step sizes: `fixed` h = step; `horizon` h = scale L^-alpha; `power` h_l = scale l^-alpha; `cyclical`;
+    `annealed`.
 
     A cyclical step falls from `scale` towards `low` in each of `cycles` cycles of ceil(L/cycles) steps, along half a
     cosine or a line (`shape`); the first `threshold` of a cycle explores and is not averaged over (Zhang et al. 2020).
-    Left open they are 4 cycles, 0, 0 and cosine.
+    Left open they are 4 cycles, 0, 0 and cosine. An annealed step is `scale` for the first `after` epochs of `annealing.epoch`
+    steps, and is multiplied by `decay` with each further epoch (vr-resgld section 5.2: 0.984 after 200). Left open: 0.984, 0.
     """
 
-    kind: Literal["fixed", "horizon", "power", "cyclical"] = "fixed"
+    kind: Literal["fixed", "horizon", "power", "cyclical", "annealed"] = "fixed"
     step: Positive | None = None
     scale: Positive | None = None
     alpha: Exponent | None = None
@@ -146,6 +149,23 @@ class ScheduleTable(_Table):
     low: Share | None = None
     threshold: Annotated[Share, Field(lt=1)] | None = None
     shape: Literal["cosine", "linear"] | None = None
+    decay: Annotated[Positive, Field(lt=1)] | None = None
+    after: Annotated[Whole, Field(ge=0)] | None = None
+
+
+class AnnealingTable(_Table):
+    """What changes from epoch to epoch of a run, k = 0, 1, ...: T_k = temperature/cooling^k, F_k = F correction^k.
+
+    F is `exchange.correction`. An epoch has `epoch` steps, left open N/n rounded up; an `annealed` schedule has the same epochs.
+    After `until` epochs T and F stay as they are. With replica exchange the whole ladder is cooled. vr-resgld section 5.2 prints
+    temperature 0.01, cooling 1.02 and F_0 = 1.5e5, not how F follows from F_0: with correction = cooling the terms of log S keep
+    their ratio.
+    """
+
+    epoch: Count | None = None
+    cooling: Growth = 1.0
+    correction: Positive = 1.0
+    until: Annotated[Whole, Field(ge=0)] | None = None
 
 
 class SweepTable(_Table):
@@ -222,6 +242,7 @@ class Configuration(_Table):
 
     `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean, T the `temperature`. With
     replica exchange a list has one number for each replica of the ladder, the coldest first: `--set start=[2.0,-2.0]`.
+    `resample_momentum`: after every so many steps the momentum is drawn anew from N(0, T I); left open, never.
     `proof_dim` is the dimension in which local orders are proved; where it is left open the checks choose. `level` is
     the chance of any false violation among the sampled verdicts of one call, which they share (and of a false `conforms` of a
     rate, while a point null says what it would have found); left open it is 0.01.
@@ -238,6 +259,7 @@ class Configuration(_Table):
     device: Annotated[str, Field(min_length=1)] = "cpu"
     burn_in: Annotated[Whole, Field(ge=0, le=MOST_STEPS)] = 0
     thinning: Length = 1
+    resample_momentum: Count | None = None
     level: Chance | None = None
     test_function: str = "theta**2"
     metric: str | tuple[tuple[str, ...], ...] | None = None
@@ -248,6 +270,7 @@ class Configuration(_Table):
     sweep: SweepTable = SweepTable()
     exchange: ExchangeTable | None = None
     partition: PartitionTable | None = None
+    annealing: AnnealingTable | None = None
     adapter: AdapterTable | None = None
 
     def start_of(self, replica: int = 0) -> float:

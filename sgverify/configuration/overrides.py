@@ -33,6 +33,7 @@ class SamplingOverrides(TypedDict, total=False):
     device: str
     burn_in: Whole
     thinning: Whole
+    resample_momentum: Whole | None
     level: float | None
     test_function: str
     metric: str | tuple[tuple[str, ...], ...] | None
@@ -78,7 +79,7 @@ class SamplingOverrides(TypedDict, total=False):
     gradient__refresh: Whole | None
 
     schedule: Mapping[str, Any]
-    schedule__kind: Literal["fixed", "horizon", "power", "cyclical"]
+    schedule__kind: Literal["fixed", "horizon", "power", "cyclical", "annealed"]
     schedule__step: float | None
     schedule__scale: float | None
     schedule__alpha: float | None
@@ -86,6 +87,8 @@ class SamplingOverrides(TypedDict, total=False):
     schedule__low: float | None
     schedule__threshold: float | None
     schedule__shape: Literal["cosine", "linear"] | None
+    schedule__decay: float | None
+    schedule__after: Whole | None
 
     sweep: Mapping[str, Any]
     sweep__steps: Sequence[float] | None
@@ -116,6 +119,12 @@ class SamplingOverrides(TypedDict, total=False):
     partition__offset: float | None
     partition__weights: Literal["region", "smooth"] | None
     partition__temperature: float | None
+
+    annealing: Mapping[str, Any] | None
+    annealing__epoch: Whole | None
+    annealing__cooling: float
+    annealing__correction: float
+    annealing__until: Whole | None
 
     adapter: Mapping[str, Any] | None
     adapter__dynamics: Literal["langevin", "kinetic", "thermostat"] | None

@@ -36,7 +36,7 @@ from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recorder import Draws, kept_steps
 from sgverify.samplers.run.recording import bytes_needed, record
 from sgverify.samplers.run.run import Ensemble
-from sgverify.samplers.run.schedules import Fixed, Power, Row
+from sgverify.samplers.run.schedules import Annealed, Fixed, Power, Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite
@@ -161,7 +161,8 @@ class Sampling:
             remember(subject, given)
         else:
             subject = known
-        choice = choose_step(subject) if configuration.schedule.kind == "fixed" else None
+        advised = configuration.schedule.kind == "fixed" and subject.changes_along_run is None
+        choice = choose_step(subject) if advised else None
         if choice is not None and choice.origin == "proposed":
             subject = subject.under(load_configuration(configuration, schedule__step=choice.step))
             configuration = subject.configuration
@@ -197,7 +198,8 @@ class Sampling:
     def step_bias(self) -> StepBias | None:
         """The bias of the draws' standard deviations at a fixed step size; None if it is not known before sampling."""
         schedule = self.ensemble.rows[0].schedule
-        return step_bias(self.subject, schedule.step) if isinstance(schedule, Fixed) else None
+        known = isinstance(schedule, Fixed) and self.subject.changes_along_run is None
+        return step_bias(self.subject, schedule.step) if known else None
 
     @property
     def step_text(self) -> str:
@@ -206,7 +208,7 @@ class Sampling:
         schedule = row.schedule
         if isinstance(schedule, Fixed):
             return f"step {schedule.step:g}" if self.choice is None else self.choice.text
-        if isinstance(schedule, Power):
+        if isinstance(schedule, Power | Annealed):
             return f"steps from {row.at(1):g} down to {row.at(row.lengths[-1]):g}"
         return f"cyclical steps from {schedule.scale:g} towards {schedule.low:g}"
 
@@ -322,7 +324,7 @@ def row_of(subject: Subject) -> Row:
     """
     c = subject.configuration
     kind = c.schedule.kind
-    if kind in ("fixed", "cyclical"):
+    if kind in ("fixed", "cyclical", "annealed"):
         return schedule_steps.row_of(subject, c.steps)
     alpha = c.schedule.alpha or 1 / (2 * subject.predicted_order + 1)
     if kind == "horizon":
@@ -333,5 +335,6 @@ def row_of(subject: Subject) -> Row:
     if kind == "power":
         return Row(Power(subject.scale, alpha), (c.steps,))
     raise ConfigurationError(
-        f"schedule.kind={kind!r}: expected 'fixed', 'horizon', 'power' or 'cyclical' for draws; set schedule.kind to one of these"
+        f"schedule.kind={kind!r}: expected 'fixed', 'horizon', 'power', 'cyclical' or 'annealed' for draws; set schedule.kind to "
+        "one of these"
     )

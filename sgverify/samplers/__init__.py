@@ -6,15 +6,29 @@ prescribed draws, and `fused` runs steps in one C kernel. `importance` estimates
 """
 
 from sgverify.samplers.gradients.estimators import GradientChoice
+from sgverify.samplers.run.annealing import AnnealingChoice
 from sgverify.samplers.run.averages import Averages, sample
 from sgverify.samplers.run.checkpoint import Checkpoint
 from sgverify.samplers.run.leg import Divergence
 from sgverify.samplers.run.pausing import Run
-from sgverify.samplers.run.schedules import Cyclical, Fixed, Power, Row, cyclical, fixed, horizon, power
+from sgverify.samplers.run.schedules import (
+    Annealed,
+    Cyclical,
+    Fixed,
+    Power,
+    Row,
+    annealed,
+    cyclical,
+    fixed,
+    horizon,
+    power,
+)
 from sgverify.samplers.run.settings import Settings, one_thread
 from sgverify.samplers.run.states import States, sample_states
 
 __all__ = [
+    "Annealed",
+    "AnnealingChoice",
     "Averages",
     "Checkpoint",
     "Cyclical",
@@ -26,6 +40,7 @@ __all__ = [
     "Run",
     "Settings",
     "States",
+    "annealed",
     "cyclical",
     "fixed",
     "horizon",

@@ -17,7 +17,16 @@ from sgverify.gradients import READERS
 
 VALUES: dict[str, Any] = {
     **{"batch": 50, "refresh": 3, "covariance": 2.0},
-    **{"scale": 0.1, "alpha": 0.4, "cycles": 3, "low": 0.01, "threshold": 0.5, "shape": "linear"},
+    **{
+        "scale": 0.1,
+        "alpha": 0.4,
+        "cycles": 3,
+        "low": 0.01,
+        "threshold": 0.5,
+        "shape": "linear",
+        "decay": 0.9,
+        "after": 3,
+    },
 }
 TABLES = {"gradient": (GradientTable, READERS), "schedule": (ScheduleTable, SCHEDULE_KINDS)}
 

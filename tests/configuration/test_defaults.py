@@ -48,7 +48,7 @@ def test_the_defaults_are_the_published_ones() -> None:
 def test_every_published_key_is_known_and_no_other() -> None:
     assert set(known_keys(Configuration)) == {
         *("temperature", "friction", "steps", "chains", "seed", "start", "start_momentum", "dtype", "device"),
-        *("burn_in", "thinning", "test_function", "metric", "proof_dim", "level"),
+        *("burn_in", "thinning", "test_function", "metric", "proof_dim", "level", "resample_momentum"),
         *(f"target.{key}" for key in ("name", "dim", "precision", "mean", "size", "data_seed", "data")),
         *(f"target.{key}" for key in ("shape", "rate", "alpha", "beta", "concentration")),
         *(
@@ -61,7 +61,8 @@ def test_every_published_key_is_known_and_no_other() -> None:
         *(f"adapter.{key}" for key in ("dynamics", "map", "state", "density", "order")),
         *(f"gradient.{key}" for key in ("kind", "batch", "covariance", "scale", "clip", "refresh")),
         *(f"schedule.{key}" for key in ("kind", "step", "scale", "alpha")),
-        *(f"schedule.{key}" for key in ("cycles", "low", "threshold", "shape")),
+        *(f"schedule.{key}" for key in ("cycles", "low", "threshold", "shape", "decay", "after")),
+        *(f"annealing.{key}" for key in ("epoch", "cooling", "correction", "until")),
         *(f"sweep.{key}" for key in ("steps", "lengths")),
         *(
             f"exchange.{key}"

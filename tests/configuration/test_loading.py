@@ -158,7 +158,10 @@ def test_an_unknown_key_is_refused_with_the_nearest(setting: str, message: str) 
         ("gradient.kind=idd", "gradient.kind='idd': expected 'full', 'iid', .* or 'additive'"),
         ("gradient.batch=0", "gradient.batch=0: expected greater than or equal to 1"),
         ("gradient.covariance=nan", "gradient.covariance=nan: expected a finite number"),
-        ("schedule.kind=x", "schedule.kind='x': expected 'fixed', 'horizon', 'power' or 'cyclical'"),
+        (
+            "schedule.kind=x",
+            "schedule.kind='x': expected 'fixed', 'horizon', 'power', 'cyclical' or 'annealed'",
+        ),
         ("schedule.alpha=1", "schedule.alpha=1: expected less than 1"),
         ("sweep.steps=[]", r"sweep.steps=\[\]: expected at least 1 item"),
         ("sweep.steps=[0.1,0]", r"sweep.steps=\[0.1, 0\]: expected greater than 0"),

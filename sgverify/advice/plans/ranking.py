@@ -87,6 +87,11 @@ def advise(
         raise ConfigurationError(
             f"schedule.kind={configuration.schedule.kind!r}: expected 'fixed' for advice about a step size; leave it out"
         )
+    for key in ("annealing", "resample_momentum"):
+        if getattr(configuration, key) is not None:
+            raise ConfigurationError(
+                f"{key} in the configuration of advice: a plan is for settings that stay along a run; leave {key} out"
+            )
     return _Comparison(configuration, made, float(error), [*(schemes or SCHEMES)], progress).advice()
 
 

@@ -10,7 +10,9 @@ import numpy as np
 from flint import arb, fmpq
 
 from sgverify.checks.subject.subject import Subject
-from sgverify.samplers import Cyclical, Fixed, Row, cyclical, fixed
+from sgverify.errors import ConfigurationError
+from sgverify.samplers import Annealed, Cyclical, Fixed, Row, annealed, cyclical, fixed
+from sgverify.samplers.run.annealing import epoch_of
 from sgverify.samplers.run.schedules import CYCLES, Schedule
 
 UNIT = 2.0**-53
@@ -19,6 +21,9 @@ UNIT = 2.0**-53
 CYCLE = 12
 """A bound of the error of a cyclical step, in roundings of the cycle's first step: the angle has three roundings, which change
 its cosine by at most pi times as much; the sums and products add less."""
+
+DECAY = 0.984
+"""The default factor of annealed steps, that of vr-resgld section 5.2."""
 
 POWER = 4
 """A bound of the error of h_l = scale l^-alpha, in roundings: one of the product, and a power within one unit in the last
@@ -31,6 +36,10 @@ def step_of(schedule: Schedule, l: int, period: int) -> tuple[Fraction, Fraction
         return Fraction(schedule.step), Fraction(0)
     if isinstance(schedule, Cyclical):
         return _cyclical_step(schedule, l, period)
+    if isinstance(schedule, Annealed):
+        raise ConfigurationError(
+            f"schedule {schedule}: expected steps that are fixed, a power of l, or cyclical"
+        )
     scale, alpha = (fmpq(*value.as_integer_ratio()) for value in (schedule.scale, schedule.alpha))
     with flint.ctx.workprec(128):
         middle = (arb(scale) * arb(l) ** arb(-alpha)).mid().fmpq()
@@ -44,8 +53,16 @@ def averaged(l: int, period: int, threshold: float) -> bool:
 
 
 def row_of(subject: Subject, length: int) -> Row:
-    """One row of `length` steps: the configured cycles, else the fixed step, since other schedules only define rates in L."""
+    """One row of `length` steps: the configured cycles or epochs, else the fixed step: other schedules only define rates in L."""
     schedule = subject.configuration.schedule
+    if schedule.kind == "annealed":
+        return annealed(
+            [subject.scale],
+            [length],
+            epoch=epoch_of(subject.configuration, subject.target),
+            decay=DECAY if schedule.decay is None else schedule.decay,
+            after=schedule.after or 0,
+        )[0]
     if schedule.kind != "cyclical":
         return fixed([subject.step], [length])[0]
     return cyclical(

@@ -267,6 +267,26 @@ class Subject:
         return f"{check.name} reads the rule of a composite, and scheme={self.reference!r} is none"
 
     @property
+    def changes_along_run(self) -> str | None:
+        """What changes between the steps of a run, so that no one law is invariant under all of them; None if nothing does."""
+        c = self.configuration
+        if c.annealing is not None and c.annealing.cooling != 1:
+            return f"annealing.cooling={c.annealing.cooling!r}: the temperature changes along the run, and no one law is invariant"
+        if c.annealing is not None and c.annealing.correction != 1:
+            return (
+                f"annealing.correction={c.annealing.correction!r}: the factor F of the swaps changes along the run, and no one law "
+                "is invariant"
+            )
+        if c.schedule.kind == "annealed":
+            return "schedule.kind='annealed': the steps fall from epoch to epoch, and no one law is invariant under all of them"
+        if c.resample_momentum is not None:
+            return (
+                f"resample_momentum={c.resample_momentum}: between steps the momentum is drawn anew, and the invariant law is not "
+                "that of the step"
+            )
+        return None
+
+    @property
     def schedule_chosen(self) -> bool:
         """Does the configuration name a kind of schedule?"""
         return "kind" in self.configuration.schedule.model_fields_set

@@ -155,6 +155,11 @@ class Adapting(StepHooks):
     weighted = True
 
     def __init__(self, composite: AdaptivelyWeighted, settings: Settings) -> None:
+        if settings.annealing is not None and settings.annealing.cooling != 1:
+            raise ConfigurationError(
+                f"annealing.cooling={settings.annealing.cooling!r} with the composite {composite.name}: the regions and their "
+                "weights are those of one temperature; leave it out, or run its scheme alone"
+            )
         self._composite, self._settings = composite, settings
         self._made: Adaptation | None = None
         self._weights: AdaptedWeights | None = None

@@ -23,6 +23,7 @@ from sgverify.samplers.composites.hooks import Stage, StepHooks, hooks_of
 from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
 from sgverify.samplers.randomness.variates import indices
 from sgverify.samplers.reading.carrier import Chains
+from sgverify.samplers.reading.constants import lasting
 from sgverify.samplers.reading.elementary import exp, log
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.leg import by_coordinate
@@ -96,6 +97,11 @@ class Exchange(StepHooks):
     def enter(self, stage: Stage, state: State, carried: tuple[Tensor, ...]) -> None:
         """See `StepHooks.enter`."""
         theta, self._stage = state[0], stage
+        # The options of this stage, whose F may be annealed.
+        self.choice = stage.settings.exchange if stage.settings.exchange is not None else self.choice
+        # A tensor, since a kernel holds the numbers of a definition in its text, and would be another one for every F.
+        F = torch.tensor(float(self.choice.correction), dtype=torch.float64, device=theta.device)
+        self._correction = lasting(F)
         self.energies = SwapEnergies(stage, self.choice)
         self._uniform_stream = stage.streams("uniform")
         self._temperatures = self._grouped(torch.from_numpy(stage.temperatures)[:, None].to(theta.device))
@@ -206,7 +212,7 @@ class Exchange(StepHooks):
     ) -> Tensor:
         """log min(1, S) of a colder and a warmer replica; see `exchange_rules.log_swap_rate`."""
         rate: Tensor = exchange_rules.log_swap_rate(
-            energy_1, energy_2, tau_1=tau_1, tau_2=tau_2, variance=variance, F=self.choice.correction
+            energy_1, energy_2, tau_1=tau_1, tau_2=tau_2, variance=variance, F=self._correction
         )
         return rate.clamp(max=0.0)
 

@@ -31,6 +31,7 @@ from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.samplers.reading.binding import bind_settings
 from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.run.annealing import check_changes, make_annealing
 from sgverify.samplers.run.leg import FAR, by_coordinate
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
@@ -66,6 +67,7 @@ class Assembly:
         potential: Potential | None = None,
     ) -> None:
         settings.check()
+        check_changes(settings)
         self.hooks: StepHooks | None = None
         if isinstance(scheme, Composite):
             check_settings(scheme, settings)
@@ -73,8 +75,11 @@ class Assembly:
             scheme, rows = scheme.scheme, self.hooks.rows(rows) if rows else rows
         if not rows:
             raise ConfigurationError(
-                "rows=[]: expected at least one schedule; make some with fixed, horizon, power or cyclical"
+                "rows=[]: expected at least one schedule; make some with fixed, horizon, power, cyclical or annealed"
             )
+        if settings.annealing is not None and settings.exchange is None and self.hooks is not None:
+            # The default options are those of the hooks; F is annealed from theirs.
+            settings = replace(settings, exchange=getattr(self.hooks, "choice", None))
         self.scheme, self.target, self.rows, self.settings = scheme, target, tuple(rows), settings
         self.dtype, self.device = settings.torch_dtype, settings.torch_device
         self.potential = potential or Potential(target, dtype=self.dtype, device=self.device, hoist=hoist)
@@ -93,6 +98,7 @@ class Assembly:
         self.temperatures = np.full(len(self.rows), settings.temperature, dtype=np.float64)
         if self.hooks is not None:
             self.temperatures = self.hooks.temperatures(self.rows, settings)
+        self.annealing = make_annealing(settings, target)
         self.bound = self._bound_to(tuple(range(len(self.rows))))
         if settings.compiled is True and (settings.gradient.estimator.noisy or not self.potential.recordable):
             raise ConfigurationError(
@@ -108,21 +114,43 @@ class Assembly:
         scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
         self.farthest = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start.flat])))
 
-    def stage(self, alive: tuple[int, ...]) -> Stage:
-        """The stage of the rows `alive`, for the hooks of a composite."""
-        rows, temperatures = tuple(self.rows[row] for row in alive), self.temperatures[list(alive)]
-        return Stage(self.scheme, self.potential, rows, self.settings, temperatures, self._streams(alive))
+    def stage(self, alive: tuple[int, ...], done: int = 0) -> Stage:
+        """The stage of the rows `alive` after `done` steps, for the hooks of a composite."""
+        rows, settings = tuple(self.rows[row] for row in alive), self.settings_at(done)
+        temperatures = self._temperatures_at(alive, done)
+        return Stage(self.scheme, self.potential, rows, settings, temperatures, self._streams(alive))
 
-    def _root_temperature(self, alive: tuple[int, ...]) -> Any:
+    def settings_at(self, done: int) -> Settings:
+        """The settings of the step after `done` steps."""
+        return self.settings if self.annealing is None else self.annealing.settings(self.settings, done)
+
+    def _temperatures_at(self, alive: tuple[int, ...], done: int) -> np.ndarray:
+        """The temperature of each row in the step after `done` steps."""
+        if self.annealing is None or self.hooks is None:
+            return np.asarray(self.temperatures[list(alive)])
+        return self.hooks.temperatures([self.rows[row] for row in alive], self.settings_at(done))
+
+    def _root_temperature(self, alive: tuple[int, ...], done: int = 0) -> Any:
         """sqrt(T): one number, or one for each row if temperatures differ."""
         if self.hooks is None:
-            return math.sqrt(self.settings.temperature)
-        roots = [math.sqrt(temperature) for temperature in self.temperatures[list(alive)]]
+            return math.sqrt(self.settings_at(done).temperature)
+        roots = [math.sqrt(temperature) for temperature in self._temperatures_at(alive, done)]
         return torch.tensor(roots, dtype=torch.float64, device=self.device)[:, None, None]
 
-    def _bound_to(self, alive: tuple[int, ...]) -> Bound[Scheme]:
-        temperatures = None if self.hooks is None else self.temperatures[list(alive)]
-        return bind_settings(self.scheme, self.settings, self.target.dim, self._clock, temperatures)
+    def _bound_to(self, alive: tuple[int, ...], done: int = 0) -> Bound[Scheme]:
+        temperatures = None if self.hooks is None else self._temperatures_at(alive, done)
+        return bind_settings(self.scheme, self.settings_at(done), self.target.dim, self._clock, temperatures)
+
+    def _resampled(self, alive: tuple[int, ...], state: tuple[Tensor, ...], done: int) -> tuple[Tensor, ...]:
+        """The state from which the next leg begins: p is drawn from N(0, T I) where `done` is a multiple of `resample_momentum`."""
+        every = self.settings.resample_momentum
+        if every is None or done == 0 or done % every or "p" not in self.scheme.dynamics.state:
+            return state
+        values = dict(zip(self.scheme.state, state, strict=True))
+        drawn = normals(self._streams(alive)("momentum"), done // every, self.target.dim).movedim(0, -1)
+        new = (drawn * self._root_temperature(alive, done)).expand(values["p"].shape)
+        values["p"] = by_coordinate(new.to(self.dtype))
+        return tuple(values.values())
 
     def _streams(self, alive: tuple[int, ...]) -> Callable[[str], Stream]:
         if self._given_streams is not None:

@@ -13,6 +13,7 @@ import torch
 from sgverify.samplers.fused.choosing import TimedStart, is_candidate, pays
 from sgverify.samplers.fused.driver import fused
 from sgverify.samplers.reading.constants import Constant
+from sgverify.samplers.run.annealing import next_break
 from sgverify.samplers.run.assembly import Assembly
 from sgverify.samplers.run.leg import (
     Block,
@@ -132,23 +133,25 @@ class Ensemble(Assembly):
                     return
 
     def leg(self, now: Position, observer: RunObserver | None = None, until: int | None = None) -> Leg:
-        """The next leg of the running rows, until the first of them ends, or until step `until`."""
+        """The next leg of the running rows, until the first of them ends, or until step `until`, or until settings change."""
         alive, hooks, noise = now.rows, self.hooks, self._noise(now.rows)
+        state = self._resampled(alive, now.state, now.done)
         own = applied_estimator = self.estimator(alive, self.scheme.census)
         if hooks is not None:
-            hooks.enter(self.stage(alive), now.state, now.carried)
+            hooks.enter(self.stage(alive, now.done), state, now.carried)
             applied_estimator = hooks.estimator(own)
         own.resume(now.carried[0 if hooks is None else len(hooks.carried) :])
         rows = tuple(self.rows[row] for row in alive)
-        end = min(row.lengths[-1] for row in rows)
+        changed = next_break(self.annealing, self.settings.resample_momentum, now.done)
+        stops = (min(row.lengths[-1] for row in rows), until, changed)
         leg = Leg(
             alive,
             rows,
-            now.state,
-            range(now.done, end if until is None else min(end, until)),
-            self.bound if hooks is None else self._bound_to(alive),
+            state,
+            range(now.done, min(stop for stop in stops if stop is not None)),
+            self.bound if hooks is None and self.annealing is None else self._bound_to(alive, now.done),
             self._clock,
-            self.settings,
+            self.settings_at(now.done),
             own,
             applied_estimator,
             hooks,

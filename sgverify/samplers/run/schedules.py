@@ -120,7 +120,39 @@ class Cyclical:
         )
 
 
-Schedule = Fixed | Power | Cyclical
+@dataclass(frozen=True)
+class Annealed:
+    """The schedule h_l = scale decay^max(0, k + 1 - after), l in epoch k = floor((l - 1)/epoch), counted from 0.
+
+    The step is `scale` for the first `after` epochs and falls by `decay` with every further one. Averages are
+    sum_l h_l phi(X_l) / sum_l h_l. Source: vr-resgld section 5.2, with decay = 0.984 and after = 200.
+    """
+
+    scale: float
+    epoch: int
+    decay: float
+    after: int = 0
+
+    weighted = True
+
+    def at(self, number: int) -> float:
+        """h_l at l = `number`, counted from 1."""
+        return float(self.scale * self.decay ** max(0, (number - 1) // self.epoch + 1 - self.after))
+
+    @property
+    def key(self) -> bytes:
+        """The bits of the schedule, from which its random streams are derived."""
+        return b"annealed" + struct.pack("<dqdq", self.scale, self.epoch, self.decay, self.after)
+
+    def samples(self, number: int) -> bool:
+        """Whether the state after step `number`, or after each of an array of steps, is one to average over."""
+        return True
+
+    def __str__(self) -> str:
+        return f"scale={self.scale!r}, epoch={self.epoch}, decay={self.decay!r}, after={self.after}"
+
+
+Schedule = Fixed | Power | Cyclical | Annealed
 
 
 @dataclass(frozen=True)
@@ -212,6 +244,25 @@ def cyclical(
             )
         rows.append(Row(Cyclical(scale, period, lowest, first, form), checked))
     return tuple(rows)
+
+
+def annealed(
+    scales: Sequence[float], lengths: Sequence[int], *, epoch: int, decay: float, after: int = 0
+) -> tuple[Row, ...]:
+    """One row for each scale, whose steps fall by `decay` with every epoch after the first `after`; see `Annealed`.
+
+    Raises `ConfigurationError` as `fixed` does, and for a decay outside of (0, 1) or an epoch without a step.
+    """
+    if epoch < 1 or after < 0 or not 0 < decay < 1:
+        raise ConfigurationError(
+            f"epoch={epoch!r}, decay={decay!r}, after={after!r}: expected at least 1 step in an epoch, 0 < decay < 1, and "
+            "after >= 0 epochs without decay"
+        )
+    checked = _lengths(lengths)
+    return tuple(
+        Row(Annealed(_positive("scale", scale), int(epoch), float(decay), int(after)), checked)
+        for scale in _some("scales", scales)
+    )
 
 
 def step_sizes(rows: Sequence[Row], done: int, count: int) -> np.ndarray:

@@ -37,6 +37,8 @@ class Settings:
     metric.
     `exchange`: the ladder and the swaps of replica exchange (`ExchangeChoice`); None takes the defaults.
     `partition`: the regions and weights of adaptively weighted composites (`PartitionChoice`); None takes the defaults.
+    `annealing`: what changes from epoch to epoch (`AnnealingChoice`); None changes nothing. `resample_momentum`: the momentum is
+    drawn anew from N(0, T I) after every so many steps; None never does.
     """
 
     temperature: float = 1.0
@@ -57,6 +59,8 @@ class Settings:
     metric: MetricText | None = None
     exchange: Any = None
     partition: Any = None
+    annealing: Any = None
+    resample_momentum: int | None = None
 
     @staticmethod
     def of(configuration: Any, **changes: Any) -> Settings:
