@@ -12,6 +12,7 @@ TABLES = {
     "schedule": "The step sizes",
     "sweep": "Step sizes and lengths that a rate is read from",
     "sampling": "Sampled rates",
+    "annealing": "Changes along a run",
     "exchange": "Replica exchange",
     "partition": "Adaptive weights",
     "adapter": "Samplers of other libraries",
