@@ -5,8 +5,8 @@
 prescribed draws, and `fused` runs steps in one C kernel. `importance` estimates averages of the target.
 """
 
+from sgverify.samplers.composites.annealing import AnnealingChoice
 from sgverify.samplers.gradients.estimators import GradientChoice
-from sgverify.samplers.run.annealing import AnnealingChoice
 from sgverify.samplers.run.averages import Averages, sample
 from sgverify.samplers.run.checkpoint import Checkpoint
 from sgverify.samplers.run.leg import Divergence

@@ -12,7 +12,7 @@ from flint import arb, fmpq
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Annealed, Cyclical, Fixed, Row, annealed, cyclical, fixed
-from sgverify.samplers.run.annealing import epoch_of
+from sgverify.samplers.composites.annealing import epoch_of
 from sgverify.samplers.run.schedules import CYCLES, Schedule
 
 UNIT = 2.0**-53

@@ -14,6 +14,7 @@ from torch import Tensor
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.composites import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
 from sgverify.samplers.composites import exchange as _exchange  # noqa: F401 - registers replica exchange
+from sgverify.samplers.composites.annealing import check_changes, make_annealing
 from sgverify.samplers.composites.hooks import Stage, StepHooks, check_settings, hooks_of, starts_of
 from sgverify.samplers.fused.drawing import Drawing
 from sgverify.samplers.gradients.differentiation import Potential
@@ -31,7 +32,6 @@ from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.samplers.reading.binding import bind_settings
 from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.run.annealing import check_changes, make_annealing
 from sgverify.samplers.run.leg import FAR, by_coordinate
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings

@@ -10,10 +10,10 @@ from functools import partial
 import numpy as np
 import torch
 
+from sgverify.samplers.composites.annealing import next_break
 from sgverify.samplers.fused.choosing import TimedStart, is_candidate, pays
 from sgverify.samplers.fused.driver import fused
 from sgverify.samplers.reading.constants import Constant
-from sgverify.samplers.run.annealing import next_break
 from sgverify.samplers.run.assembly import Assembly
 from sgverify.samplers.run.leg import (
     Block,
