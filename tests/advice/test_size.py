@@ -83,6 +83,19 @@ def test_the_smallest_crossing_is_found_where_the_error_is_not_monotone() -> Non
     assert never.step == 3.0 and never.stability
 
 
+@pytest.mark.parametrize("rounding", [0.0, 3e-3])
+def test_an_error_of_the_computation_does_not_end_the_search(rounding: float) -> None:
+    """The error of the computation is the same at every step: halving does not reduce it, and the search has to be told so."""
+
+    def error(h: float) -> float:
+        return 6e-4 + 0.1 * h**2
+
+    (level,) = smallest_crossings(error, (0.05,), step=0.05, rounding=rounding)
+    assert (level.step is None) == (rounding == 0.0)
+    if level.step is not None:
+        assert level.step == pytest.approx(math.sqrt((0.05 - 6e-4) / 0.1), rel=1e-3)
+
+
 def test_a_linear_chain_sums_its_autocovariances() -> None:
     random = np.random.default_rng(0)
     move = random.standard_normal((3, 3)) * 0.4

@@ -37,6 +37,9 @@ factor r wider than the target, by r^SHARE besides, which is a part of the repor
 _CONVERGED, _NEARLY = 1e-5, 3e-4
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
 
+NEAR_ERROR = 10 * _NEARLY
+"""What `GaussianClosure.near` is off by whatever the step, where each round leaves at most 9/10 of the change before it."""
+
 
 @dataclass(frozen=True, eq=False)
 class GaussianLaw:

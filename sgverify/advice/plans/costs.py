@@ -92,8 +92,12 @@ def largest_step(
     error: float,
     first: float,
     limit: float,
+    rounding: float,
 ) -> float | None:
-    """The largest step below which no bias is beyond the error; None where none is found."""
+    """The largest step below which no bias is beyond the error; None where none is found.
+
+    `rounding`: as in `smallest_crossings`.
+    """
 
     def size(step: float) -> float:
         try:
@@ -103,7 +107,7 @@ def largest_step(
         off = np.concatenate([(moments.mean - target.mean) / target.sd, moments.sd / target.sd - 1])
         return float(np.abs(off).max()) if np.isfinite(off).all() else math.inf
 
-    (level,) = smallest_crossings(size, (error,), first, limit, factor=1.6, tolerance=1e-2)
+    (level,) = smallest_crossings(size, (error,), first, limit, factor=1.6, tolerance=1e-2, rounding=rounding)
     return level.step
 
 

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from sgverify.advice.closure.gaussian_closure import GaussianClosure
+from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
 from sgverify.advice.covariates import covariates_of
 from sgverify.advice.plans.candidates import SCHEMES, estimators, frictions, gradients_per_step, subjects
 from sgverify.advice.plans.costs import (
@@ -224,8 +224,9 @@ class _Comparison:
         """The plan of one subject, with the reason not to trust it. Raises `UserError` where no step keeps within the error."""
         target, start = laws.target, float(self.configuration.start_of())
         near: Callable[[float], StationaryMoments] = laws.near if isinstance(laws, ClosureLaws) else laws.at
+        rounding = NEAR_ERROR if isinstance(laws, ClosureLaws) else 0.0
         first, limit = _first_step(subject, target), laws.largest_step
-        largest = largest_step(near, target, self.error, first, limit)
+        largest = largest_step(near, target, self.error, first, limit, rounding)
         if largest is None or not math.isfinite(largest):
             raise UserError(f"no step keeps within {self.error:g} of a standard deviation")
 

@@ -34,11 +34,13 @@ def smallest_crossings(
     limit: float = math.inf,
     factor: float = FACTOR,
     tolerance: float = 1e-4,
+    rounding: float = 0.0,
 ) -> tuple[Level, ...]:
     """The largest step below which the error stays within each level.
 
     `error` is that at a step, infinite where the chain is unstable; the search begins at `step`, and ends at the stability limit.
-    `tolerance` is the relative accuracy of the steps that are found.
+    `tolerance` is the relative accuracy of the steps that are found, `rounding` an error that need not fall with the step, because
+    it is that of the computation.
     """
     known: dict[float, float] = {}
 
@@ -47,7 +49,7 @@ def smallest_crossings(
             known[h] = error(h)
         return known[h]
 
-    low, end = _small(at, min(levels), min(step, limit / 2)), limit * _LIMIT
+    low, end = _small(at, min(levels), min(step, limit / 2), rounding), limit * _LIMIT
     if low is None:
         return tuple(Level(level, None) for level in levels)
     wanted, found = sorted(levels), dict[float, Level]()
@@ -68,14 +70,14 @@ def smallest_crossings(
     return tuple(found[level] for level in levels)
 
 
-def _small(at: Callable[[float], float], level: float, step: float) -> float | None:
-    """A step from which the error falls with h and is far below the level; None where there is none."""
-    h = step
+def _small(at: Callable[[float], float], level: float, step: float, rounding: float) -> float | None:
+    """A step from which the error falls with h, or is that of the computation, and is far below the level; None where none is."""
+    h, nothing = step, max(_NOTHING, min(rounding, _START * level))
     for _ in range(MOST_HALVINGS):
         size = at(h)
-        if size <= _NOTHING:
+        if size <= nothing:
             return h
-        if size <= _START * level and at(h / 2) <= max(_REDUCED * size, _NOTHING):
+        if size <= _START * level and at(h / 2) <= max(_REDUCED * size, nothing):
             return h
         # An error c h, the slowest there is in most cases, needs this share of the step; a finite one four halvings at most.
         h *= min(0.5, max(1 / 16, 0.8 * _START * level / size)) if math.isfinite(size) else 0.5
