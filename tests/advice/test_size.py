@@ -90,7 +90,7 @@ def test_an_error_of_the_computation_does_not_end_the_search(rounding: float) ->
     def error(h: float) -> float:
         return 6e-4 + 0.1 * h**2
 
-    (level,) = smallest_crossings(error, (0.05,), step=0.05, rounding=rounding)
+    (level,) = smallest_crossings(error, (0.05,), step=0.01, rounding=rounding)
     assert (level.step is None) == (rounding == 0.0)
     if level.step is not None:
         assert level.step == pytest.approx(math.sqrt((0.05 - 6e-4) / 0.1), rel=1e-3)
