@@ -6,6 +6,8 @@ the settings that a paper prints from its folder. `running` calls an application
 scheme of the catalogue on a model's own stochastic gradient. `samplers_checked` asks the checks about the schemes that move them.
 `statistics` is means over seeds with their standard errors.
 
+The models: `lda` (topics of documents).
+
 An application takes schemes, checks and random streams from the floors below and names a paper; the command `sgverify app` asks for
 it, and nothing below knows of it.
 """

@@ -26,7 +26,7 @@ from sgverify.samplers.randomness.variates import normals
 from sgverify.samplers.reading.binding import bind_numbers
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.run.schedules import Fixed, Schedule
+from sgverify.samplers.run.schedules import Fixed
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import in_order
 from sgverify.schemes.definition.gradient import GradientIngredient
@@ -42,9 +42,9 @@ class ChainSetting:
     A temperature may have `at(l)`, too.
     """
 
-    step: float | Schedule | Any
+    step: Any
     friction: float = 1.0
-    temperature: float | Any = 1.0
+    temperature: Any = 1.0
     name: str = ""
 
     def __str__(self) -> str:
@@ -62,6 +62,8 @@ class SampledModel:
 
     dim: int
     far: float = 1e9
+    rowwise = False
+    """Is the gradient of a row a function of that row alone? Rows whose chains have all diverged are then left out of `theta`."""
 
     def start(self, chains: range) -> Tensor:
         """theta_0 of these chains, float64 of shape (1, C, d): the same for every setting."""
@@ -155,6 +157,7 @@ class ChainRun:
         ]
         self._moving = not all(isinstance(item, Fixed) for item in self._steps)
         self._cooling = any(hasattr(item.temperature, "at") for item in settings)
+        self._rows = np.arange(len(settings))
         self._noise = Mixed(self._streams, "noise", scheme.laws, dim=model.dim, dtype=dtype)
         self._drawn: Iterator[Tensor] = iter(())
         self._drawn_until = 0
@@ -193,11 +196,28 @@ class ChainRun:
         if self._moving or self._cooling:
             self._bind(number)
         gradient = _Gradient(self.model, self.done)
-        new = self._bound.step(self.state, h=self._h, grad=gradient, draw=in_order(self._draws()))
+        whole = len(self._rows) == len(self.settings)
+        moving = self.state if whole else tuple(tensor[self._rows] for tensor in self.state)
+        new = self._bound.step(moving, h=self._h, grad=gradient, draw=in_order(self._draws()))
+        new = tuple(tensor.contiguous() for tensor in new)
+        if not whole:
+            new = tuple(
+                old.index_copy(0, self._index, part) for old, part in zip(self.state, new, strict=True)
+            )
         if self._after is not None:
             new = self._after(number, new)
         self.done = number
-        self.state = self._held(tuple(tensor.contiguous() for tensor in new), number)
+        self.state = self._held(new, number)
+        self._leave_out()
+
+    def _leave_out(self) -> None:
+        """Compute only the rows with a chain that has not diverged, where the model and the run allow it."""
+        if not self.model.rowwise or self._after is not None:
+            return
+        rows = np.flatnonzero(self.alive.any(1))
+        if 0 < len(rows) < len(self._rows):
+            self._rows = rows
+            self._bind(self.done + 1)
 
     def run(
         self,
@@ -235,18 +255,20 @@ class ChainRun:
 
     def _bind(self, number: int) -> None:
         """The scheme, bound with the step sizes and temperatures of a step; constants stay where they do not change."""
+        here = [self.settings[row] for row in self._rows]
         temperatures = [
             item.temperature.at(number) if hasattr(item.temperature, "at") else float(item.temperature)
-            for item in self.settings
+            for item in here
         ]
         known = {
-            "D": np.array([item.friction for item in self.settings], dtype=np.float64),
+            "D": np.array([item.friction for item in here], dtype=np.float64),
             "T": np.array(temperatures, dtype=np.float64),
         }
         used = {name: known[name] for name in self.scheme.parameters}
         self._temperatures = known["T"]
         self._bound = bind_numbers(self.scheme, used, self.model.dim, self._clock)
-        self._h = Constant(np.array([[item.at(number) for item in self._steps]]), self._clock)
+        self._h = Constant(np.array([[self._steps[row].at(number) for row in self._rows]]), self._clock)
+        self._index = torch.from_numpy(self._rows)
 
     def _draws(self) -> Iterator[Tensor]:
         """The draws of the next step, each of shape (S or 1, C, d) with its coordinates side by side."""
@@ -256,7 +278,9 @@ class ChainRun:
             count = max(1, min(BLOCK // self._width, self.steps - self.done))
             self._drawn = self._noise.take(self.done, count)
             self._drawn_until = self.done + count
-        return iter([next(self._drawn).contiguous() for _ in range(self.scheme.draws)])
+        drawn = [next(self._drawn) for _ in range(self.scheme.draws)]
+        shared = len(self._rows) == len(self.settings) or len(drawn[0]) == 1
+        return iter([(draw if shared else draw[self._rows]).contiguous() for draw in drawn])
 
     def _begin(self) -> tuple[Tensor, ...]:
         """X_0: theta at the model's start, the momentum zero or stationary, a thermostat's friction at D."""
@@ -307,6 +331,7 @@ class ChainRun:
                 {name[len(group) :]: value for name, value in arrays.items() if name.startswith(group)}
             )
         self._drawn_until = 0
+        self._leave_out()
 
 
 class _Gradient(GradientIngredient):

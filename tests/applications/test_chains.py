@@ -113,6 +113,29 @@ def test_a_stationary_momentum_has_the_temperature_of_its_row() -> None:
     assert torch.equal(made.first[1][1], 2 * made.first[1][0]) and made.first[1].abs().min() > 0
 
 
+class Rowwise(Quadratic):
+    rowwise = True
+
+    def gradient(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
+        self.calls.append((len(theta), step))
+        return self.precision * theta + 0.1 * np.sin(step)
+
+
+@pytest.mark.parametrize("coupled", [True, False])
+def test_rows_that_have_diverged_are_left_out_without_a_change_of_the_others(coupled: bool) -> None:
+    settings = (ChainSetting(0.1), ChainSetting(2.0**12), ChainSetting(0.2))
+    seen = []
+    for model in (Quadratic(), Rowwise()):
+        made = ChainRun(SGLD, model, settings, steps=STEPS, seed=3, coupled=coupled)
+        states = States()
+        made.run(states)
+        seen.append(states)
+    assert [rows for rows, _ in model.calls] == [3, 3, 2, 2, 2, 2]
+    for number in range(STEPS + 1):
+        assert torch.equal(seen[0].found[number]["theta"], seen[1].found[number]["theta"])
+        assert (seen[0].alive[number] == seen[1].alive[number]).all()
+
+
 def test_after_a_step_the_state_may_be_replaced() -> None:
     _, seen = run(after=lambda number, state: (state[0], torch.zeros_like(state[1])))
     assert not seen.found[STEPS]["p"].any() and seen.found[STEPS]["theta"].any()
