@@ -64,6 +64,18 @@ class DivergedChain:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Grey images side by side, each of height x width levels from 0 (black) to 1 (white), row by row."""
+
+    id: Annotated[str, Says("the name of the file", pattern="^[a-z0-9]+(-[a-z0-9]+)*$")]
+    title: Name
+    summary: Name
+    height: Annotated[int, Says("pixels", minimum=1)]
+    width: Annotated[int, Says("pixels", minimum=1)]
+    tiles: Annotated[tuple[tuple[Size, ...], ...], Says("the levels of each image")]
+
+
+@dataclass(frozen=True, kw_only=True)
 class AppFindings:
     """What an application returns.
 
@@ -80,6 +92,7 @@ class AppFindings:
     diverged: tuple[DivergedChain, ...]
     not_tested: Annotated[tuple[str, ...], Says("what the run did not try, each in one sentence")]
     studies: Annotated[tuple[Study, ...], Says("figures and tables")]
+    pictures: Annotated[tuple[Picture, ...], Says("images that a model has learnt")] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,11 @@
-"""How is the result of an application written: result.json, figures as SVG, and a summary in Markdown?"""
+"""How is the result of an application written: result.json, figures and pictures as SVG, and a summary in Markdown?"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from sgverify.applications.result import APPLICATION, ApplicationDocument
+from sgverify.applications.pictures import svg as picture_svg
+from sgverify.applications.result import APPLICATION, ApplicationDocument, Picture
 from sgverify.evidence.storage import json_text, write_atomically
 from sgverify.report.markdown import as_text, study_blocks, table_of
 from sgverify.report.page.files import study_files
@@ -25,6 +26,10 @@ def write_result(found: ApplicationDocument, folder: Path) -> Path:
         (folder / path).parent.mkdir(exist_ok=True)
         write_atomically(folder / path, svg)
         pictures.setdefault(study, []).append((named, path))
+    for picture in found.found.pictures:
+        place = folder / _picture_path(picture)
+        place.parent.mkdir(exist_ok=True)
+        write_atomically(place, picture_svg(picture))
     write_atomically(folder / SUMMARY, render_summary(found, pictures))
     return folder / SUMMARY
 
@@ -59,10 +64,17 @@ def render_summary(found: ApplicationDocument, pictures: dict[str, list[tuple[st
         blocks += ["## What the paper says, and what this run finds", table_of(rows)]
     for study in made.studies:
         blocks += study_blocks(study, pictures.get(study.id, ()))
+    for picture in made.pictures:
+        shown = f"![{as_text(picture.title)}]({_picture_path(picture)})"
+        blocks += [f"## {as_text(picture.title)}", as_text(picture.summary), shown]
     blocks += [*_samplers(found), *_advice(found), *_diverged(found)]
     if made.not_tested:
         blocks += ["## Not tried", "\n".join(f"- {as_text(line)}" for line in made.not_tested)]
     return "\n\n".join(blocks) + "\n"
+
+
+def _picture_path(picture: Picture) -> str:
+    return f"figures/{picture.id}.svg"
 
 
 def _samplers(found: ApplicationDocument) -> list[str]:

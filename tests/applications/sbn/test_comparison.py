@@ -1,0 +1,209 @@
+"""The grids are those that are printed; a run goes on to the same bits; what the rows say decides what is reproduced."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sgverify.applications.application import Job
+from sgverify.applications.chains import ChainRecorder, ChainRun, ChainSetting
+from sgverify.applications.keeping import KeptParts
+from sgverify.applications.result import AdviceBeside
+from sgverify.applications.running import run_application
+from sgverify.applications.sbn import DECLARED, exact_gradient, exactness, result
+from sgverify.applications.sbn.annealing import AnnealedSampling
+from sgverify.applications.sbn.asking import ask, stand_in
+from sgverify.applications.sbn.comparison import NetworkRow, best, compare
+from sgverify.applications.sbn.data import BinaryImages, digits
+from sgverify.applications.sbn.findings import findings
+from sgverify.applications.sbn.grids import GRIDS, METHODS, points, printed_value
+from sgverify.applications.sbn.model import BeliefNetwork
+from sgverify.applications.sbn.sampled_gradient import GibbsSweeps
+from sgverify.applications.sbn.sampling import NetworkModel, TestLikelihoods
+from sgverify.errors import ConfigurationError
+from sgverify.schemes import find_scheme
+from tests.applications.sbn.networks import binary
+
+TINY = BinaryImages(
+    binary(30, 6), binary(8, 6, seed=9), 2, 3, {"name": "tiny", "training images": 30, "pixels": 6}
+)
+
+
+def test_the_printed_grid_and_what_it_is_on_fewer_images() -> None:
+    splitting, euler, sgld = METHODS
+    assert [len(points(method, "printed", 1438)) for method in METHODS] == [12, 12, 4]
+    first = points(splitting, "printed", 1438)[0]
+    assert (first.step, first.factor) == (3e-4, 0.9) and first.friction == pytest.approx(0.9 / 3e-4**0.5)
+    for method, power in ((euler, 0.5), (sgld, 1.0)):
+        for printed, rescaled in zip(*(points(method, grid, 600) for grid in GRIDS), strict=True):
+            # 60000 / 600 = 100: h N and h sqrt(N) are kept, and D follows from the new h.
+            assert rescaled.step == pytest.approx(printed.step * 100**power)
+            if rescaled.friction is not None and rescaled.factor is not None:
+                assert rescaled.friction * math.sqrt(rescaled.step) == pytest.approx(rescaled.factor)
+    assert [printed_value(method, 100) for method in METHODS] == [103, 105, 126]
+    assert printed_value(sgld, 200) == 110 and printed_value(sgld, 50) is None
+
+
+def moved(kept: KeptParts | None = None, until: int = 6) -> ChainRun:
+    network, chains = BeliefNetwork(6, 4), range(2)
+    model = NetworkModel(network, TINY.train, batch=10, sweeps=GibbsSweeps(1, 1), seed=1, chains=chains)
+    run = ChainRun(
+        find_scheme("sghmc-aboba"),
+        model,
+        [ChainSetting(0.05, 2.0), ChainSetting(0.1, 2.0)],
+        steps=until,
+        seed=1,
+    )
+    run.run(ChainRecorder(), kept=kept, part="one")
+    return run
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path) -> None:
+    whole, half, kept = moved(), moved(until=3), KeptParts(tmp_path, {})
+    state = {f"state.{name}": value.numpy() for name, value in half.named().items()}
+    kept.store("one", {"done": 3, "finished": False}, {"diverged_at": half.diverged_at, **state})
+    assert torch.equal(moved(kept).named()["theta"], whole.named()["theta"])
+
+
+def test_settings_are_compared_on_the_same_draws_and_chains_have_their_own() -> None:
+    model = NetworkModel(
+        BeliefNetwork(6, 4), TINY.train, batch=10, sweeps=GibbsSweeps(1, 1), seed=1, chains=range(3)
+    )
+    theta = model.start(range(3)).expand(2, -1, -1)
+    found = model.gradient(theta, 5, 0)
+    assert torch.equal(found[0], found[1]) and not torch.isclose(found[0, 0], found[0, 1]).all()
+    same = theta[:, :1].expand(-1, 3, -1)
+    assert not torch.isclose(model.gradient(same, 5, 0)[0, 0], model.gradient(same, 5, 0)[0, 1]).all()
+    assert torch.equal(found, model.gradient(theta, 5, 0))
+    for step, minibatch in ((6, 0), (5, 1)):
+        assert not torch.isclose(found, model.gradient(theta, step, minibatch)).all()
+
+
+def test_enumeration_and_sampling_estimate_the_same_gradient() -> None:
+    network = BeliefNetwork(6, 4)
+    exact = NetworkModel(network, TINY.train, batch=10, sweeps=None, seed=1, chains=range(1))
+    sampled = NetworkModel(network, TINY.train, batch=10, sweeps=GibbsSweeps(5, 400), seed=1, chains=range(1))
+    theta = 5 * exact.start(range(1))
+    found, expected = (model.gradient(theta, 2, 0)[0, 0] for model in (sampled, exact))
+    # The same minibatch; 400 states of 10 images, scaled by 3, have errors of about 3 sqrt(10/400)/2 = 0.24 in each coordinate.
+    assert float((found - expected).abs().max()) < 4 * 0.24
+    full = exact_gradient.gradient(network, theta[0, 0], TINY.train, 30)
+    assert float((expected - full).abs().max()) > 4 * 0.24
+
+
+def test_likelihoods_of_a_diverged_chain_are_no_numbers() -> None:
+    network = BeliefNetwork(6, 4)
+    for annealing in (None, AnnealedSampling(30)):
+        seen = TestLikelihoods(network, TINY.test, annealing, at=(3,), settings=2, chains=range(2), seed=0)
+        theta = NetworkModel(network, TINY.train, batch=10, sweeps=None, seed=1, chains=range(2)).start(
+            range(2)
+        )
+        seen.see(3, {"theta": theta.expand(2, -1, -1)}, np.array([[True, False], [True, True]]))
+        assert np.isnan(seen.found[0, 0, 1]).all() and np.isfinite(seen.found[0, 1]).all()
+        expected = network.log_likelihood(theta[0, 0], TINY.test).numpy()
+        assert seen.found[0, 0, 0] == pytest.approx(expected, abs=1e-12 if annealing is None else 0.05)
+
+
+def row(
+    label: str, values: list[float], *, grid: str = "rescaled", place: int = 0, hidden: int = 100
+) -> NetworkRow:
+    method = next(method for method in METHODS if method.label == label)
+    held = np.array(values)
+    return NetworkRow(
+        hidden,
+        grid,
+        method,
+        points(method, grid, 1438)[place],
+        (1, 2),
+        np.stack([held, held]),
+        held,
+        held,
+        held,
+    )
+
+
+def verdicts(rows: list[NetworkRow], hidden: tuple[int, ...] = (100,)) -> dict[str, str]:
+    return {
+        item.statement: item.verdict
+        for item in findings(rows, hidden)
+        if "printed grid" not in item.statement
+    }
+
+
+def test_the_order_is_judged_by_the_standard_errors() -> None:
+    good, noisy, bad = [1.0, 1.1, 0.9], [0.0, 3.0, 0.1], [2.0, 2.1, 2.2]
+    found = verdicts([row("SGHMC-S", good), row("SGHMC-E", bad), row("SGLD", good)])
+    assert [*found.values()][:3] == ["reproduced", "not reproduced", "reproduced"]
+    found = verdicts([row("SGHMC-S", bad), row("SGHMC-E", good), row("SGLD", noisy)])
+    assert [*found.values()] == ["not reproduced", "undecided", "not reproduced", "not tried"]
+    found = verdicts([row("SGHMC-S", [1.0]), row("SGHMC-E", [2.0]), row("SGLD", [3.0])])
+    assert set(found.values()) == {"undecided", "not tried"}
+    found = verdicts([row("SGHMC-S", bad), row("SGHMC-S", good, hidden=200)], (100, 200))
+    assert [*found.values()][-1] == "reproduced"
+
+
+def test_a_setting_with_a_diverged_chain_is_not_chosen() -> None:
+    lost = [0.1, float("nan"), 0.1]
+    rows = [row("SGHMC-S", lost), row("SGHMC-S", [3.0, 3.0, 3.1], place=1), row("SGHMC-E", lost)]
+    chosen = best(rows, 100, "rescaled", "SGHMC-S")
+    assert chosen is rows[1] and best(rows, 100, "rescaled", "SGHMC-E") is None
+    assert rows[0].told()["negative log-likelihood"] is None and rows[0].told()["diverged chains"] == 1
+    found = findings(rows, (100,))
+    assert {item.verdict for item in found if "rescaled" in item.statement} <= {"undecided", "not tried"}
+    assert any("chains of every setting of SGHMC-E have diverged" in item.reason for item in found)
+
+
+def test_advice_is_asked_about_a_named_stand_in() -> None:
+    network = BeliefNetwork(6, 4)
+    theta = NetworkModel(network, TINY.train, batch=10, sweeps=None, seed=1, chains=range(1)).start(range(1))
+    held = row("SGLD", [1.0, 1.2], hidden=4)
+    held = NetworkRow(**{**held.__dict__, "last": theta[0, 0].numpy()})
+    (weak, strong), (_, noise) = stand_in(held, TINY, batch=10, seed=0)
+    # 1 of the prior, sigma'(psi) <= 1/4 for each of 30 images; slopes are at most 1, so that 30^2/10 (1 - 1/3) bounds the noise.
+    assert 1 <= weak <= strong <= 1 + 30 / 4 and 0 < noise <= 60
+    found = ask(held, TINY, batch=10, seed=0)
+    assert isinstance(found, AdviceBeside) and found.applies and "4! modes" in found.approximation
+    assert found.answer.startswith("h = ") and found.grid.startswith("h = 0.0125: 1.1 ± 0.1")
+
+
+def test_the_application_writes_what_it_has_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result, "checked", lambda schemes: ())
+    monkeypatch.setattr(result, "digits", lambda seed: TINY)
+    monkeypatch.setattr(
+        result,
+        "ask",
+        lambda row, images, **_: AdviceBeside(
+            sampler=row.method.label,
+            applies=False,
+            approximation="none",
+            answer="not asked",
+            grid=str(row.point),
+        ),
+    )
+    monkeypatch.setattr(
+        result.exactness,
+        "measure",
+        lambda images, seed: exactness.Exactness(3, ((1, 0.1, 0.01),), ((1, -1.0, 0.1),)),
+    )
+    found = run_application("sbn", out=tmp_path, quick=True, hidden=(3,), steps=4, batch=5)
+    document = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    assert len(document["found"]["rows"]) == 56 and found.found.findings
+    assert sum("best of its grid" in item for item in document["found"]["rows"]) == 6
+    drawn = (tmp_path / "figures" / "dictionary.svg").read_text(encoding="utf-8")
+    # A pixel of each of 3 images of 6, beside the ground.
+    assert drawn.startswith("<svg") and drawn.count("h1v1h-1") == 18
+    assert len(found.found.pictures[0].tiles) == 3 and "figures/dictionary.svg" in (
+        tmp_path / "summary.md"
+    ).read_text(encoding="utf-8")
+
+
+def test_settings_that_contradict_one_another_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="expected both files or none"):
+        run_application("sbn", train="train-images")
+    with pytest.raises(ConfigurationError, match=r"batch=2000: expected 1 to 1438"):
+        compare(Job(DECLARED.settings({"batch": 2000}, quick=True)), digits())
