@@ -198,8 +198,9 @@ class Sampling:
     def step_bias(self) -> StepBias | None:
         """The bias of the draws' standard deviations at a fixed step size; None if it is not known before sampling."""
         schedule = self.ensemble.rows[0].schedule
-        known = isinstance(schedule, Fixed) and self.subject.changes_along_run is None
-        return step_bias(self.subject, schedule.step) if known else None
+        if not isinstance(schedule, Fixed) or self.subject.changes_along_run is not None:
+            return None
+        return step_bias(self.subject, schedule.step)
 
     @property
     def step_text(self) -> str:
