@@ -21,7 +21,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--again",
         action="store_true",
-        help="pools and false alarms from the start, not from where the last run ended",
+        help="pools, false alarms and applications from the start, not from where the last run ended",
     )
     parser.add_argument(
         "--effort",

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from reports import (
     advised,
+    applications,
     browser,
     campaigns,
     diagnoses,
@@ -193,6 +194,10 @@ def _make_diagnoses(choice: Choice) -> None:
     diagnoses.make(HERE)
 
 
+def _make_application(name: str, choice: Choice) -> None:
+    applications.make(name, HERE, again=choice.again)
+
+
 EFFORTS = {"chen2015": "default", "vr-resgld": "full", "awsgld": "full"}
 """The effort at which the committed experiments of each suite were made."""
 
@@ -226,6 +231,17 @@ def _page(suite: str, minutes: float) -> Part:
         minutes,
         partial(_make_page, suite),
         partial(suites.render, suite),
+    )
+
+
+def _application(name: str, batch: applications.Batch) -> Part:
+    return Part(
+        f"app-{name}",
+        tuple(f"applications/{name}/{file}" for file in applications.FILES),
+        f"`sgverify app {name}` with {batch.seeds} chains of each setting, on the grid of a batch",
+        batch.minutes,
+        partial(_make_application, name),
+        partial(applications.render, name),
     )
 
 
@@ -415,6 +431,7 @@ _PARTS = (
         _make_advised,
         advised.render,
     ),
+    *(_application(name, batch) for name, batch in applications.BATCHES.items()),
 )
 PARTS = {part.name: part for part in _PARTS}
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
-from reports import slow_tests
+from reports import applications, slow_tests
 from reports.__main__ import main
 from reports.advised import agreement
 from reports.parts import KEPT, PARTS
+from sgverify.applications import registry
+from sgverify.applications.result import read_application
 from sgverify.checks.verify_and_rate import replay
 from sgverify.evidence import Evidence, decode_errata, read_evidence
 from sgverify.papers.errata import check_errata
+from tests.applications import toy
 
 ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / "reports"
@@ -108,6 +112,26 @@ def test_pages_are_those_of_the_stored_numbers(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", sorted(set(PARTS) - set(QUICK)))
 def test_the_large_pages_are_those_of_the_stored_numbers(name: str, tmp_path: Path) -> None:
     rendered(name, tmp_path)
+
+
+def test_an_application_is_run_as_its_batch_says_and_its_pages_are_those_of_the_stored_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "APPLICATIONS", ("toy",))
+    monkeypatch.setitem(sys.modules, "sgverify.applications.toy", toy)
+    monkeypatch.setitem(applications.BATCHES, "toy", applications.Batch(0.1, 3, {"step": (0.1,)}))
+    applications.make("toy", tmp_path)
+    folder = tmp_path / "applications" / "toy"
+    found = read_application(folder / "result.json")
+    assert (found.seeds, found.settings["step"]) == (3, [0.1])
+    assert found.provenance.command == "python -m reports app-toy"
+    written = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for path in written:
+        if path.name != "result.json":
+            path.unlink()
+    applications.render("toy", tmp_path)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == written
+    assert {path.name for path in folder.iterdir()} == {name.strip("/") for name in applications.FILES}
 
 
 def test_a_bias_that_is_not_as_predicted_is_named() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from sgverify.evidence import Provenance, Study
 from sgverify.evidence.published import Count, Name, Published, Says, Size, read_as
+from sgverify.evidence.storage import read_json
 
 Reproduced = Literal["reproduced", "not reproduced", "undecided", "not tried"]
 
@@ -127,6 +129,12 @@ def decode_application(document: Any, where: str = "document") -> ApplicationDoc
     """A document that has been read, as the dataclass. Raises `UserError`, in one line, unless it follows the schema."""
     APPLICATION.check(document, where)
     return read_as(ApplicationDocument, document)
+
+
+def read_application(path: str | Path) -> ApplicationDocument:
+    """A result that `sgverify app NAME` has written. Raises `UserError`, in one line, for a file that is none."""
+    where = f"result {str(path)!r}"
+    return decode_application(read_json(path, where, "result.json as `sgverify app NAME` writes it"), where)
 
 
 def _lists(value: Any) -> Any:

@@ -16,6 +16,7 @@ from sgverify.applications.writing import write_result
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Provenance
 from sgverify.report.writing import prepare_folder
+from sgverify.samplers.run.settings import one_thread
 
 SEEDS, QUICK_SEEDS = 2, 1
 """The chains of each setting in a default and in a reduced run."""
@@ -58,7 +59,8 @@ def run_application(
         **_identified(application, settings),
     }
     kept = KeptParts(folder, identity, again=again)
-    found = application.load()(Job(settings, seed, count, quick, kept, progress))
+    with one_thread():
+        found = application.load()(Job(settings, seed, count, quick, kept, progress))
     seconds = round(time.perf_counter() - started, 3)
     document = ApplicationDocument(
         application=name,

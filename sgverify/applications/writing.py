@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from sgverify.applications.pictures import svg as picture_svg
 from sgverify.applications.result import APPLICATION, ApplicationDocument, Picture
 from sgverify.evidence.storage import json_text, write_atomically
-from sgverify.report.markdown import as_text, study_blocks, table_of
+from sgverify.report.markdown import as_code, as_text, study_blocks, table_of
 from sgverify.report.page.files import study_files
 
 RESULT, SUMMARY = "result.json", "summary.md"
@@ -41,13 +43,8 @@ def render_summary(found: ApplicationDocument, pictures: dict[str, list[tuple[st
         f"# {as_text(found.title)}",
         f"> {as_text(found.source)}",
         as_text(made.summary),
-        as_text(
-            f"Seed {found.seed}, {found.seeds} independent {'chain' if found.seeds == 1 else 'chains'} of each setting; "
-            + ", ".join(f"{name} = {value}" for name, value in given.items())
-            + ". Data: "
-            + ", ".join(f"{name} = {value}" for name, value in made.data.items())
-            + "."
-        ),
+        f"Seed {found.seed}, {found.seeds} independent {'chain' if found.seeds == 1 else 'chains'} of each setting; "
+        f"{_named(given)}. Data: {_named(made.data)}.",
     ]
     if made.findings:
         rows = [["statement", "source", "printed", "found", "verdict"]]
@@ -71,6 +68,16 @@ def render_summary(found: ApplicationDocument, pictures: dict[str, list[tuple[st
     if made.not_tested:
         blocks += ["## Not tried", "\n".join(f"- {as_text(line)}" for line in made.not_tested)]
     return "\n\n".join(blocks) + "\n"
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    """Names with their values, as code: no hash is read as a formula. Options that were left out are not told."""
+    told = []
+    for name, value in values.items():
+        held = value if isinstance(value, list | tuple) else [value]
+        if held and held[0] not in (None, ""):
+            told.append(as_code(f"{name} = {', '.join(map(str, held))}"))
+    return ", ".join(told)
 
 
 def _picture_path(picture: Picture) -> str:

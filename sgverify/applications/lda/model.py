@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,14 +21,6 @@ SPREAD = 1.0
 
 Expectation = Callable[[np.ndarray, Documents, int], np.ndarray]
 """(topics (R, V, K), documents, number of the evaluation) -> E(n | w, pi) of the minibatch, or an estimate, shape (R, V, K)."""
-
-
-@dataclass(frozen=True)
-class Priors:
-    """alpha, the Dirichlet parameter of a document's proportions, and beta, that of a topic's words."""
-
-    alpha: float = 0.1
-    beta: float = 0.1
 
 
 class TopicModel(SampledModel):
@@ -89,8 +80,10 @@ class TopicModel(SampledModel):
         """See the class, and `SampledModel.gradient`."""
         held = self.matrix(theta)
         pi = self.parametrisation.topics(held)
-        documents = self.corpus.padded(self.chosen(step))
-        counts = self._expectation(pi.flatten(0, 1).numpy(), documents, step)
+        # Minibatch m of step l has the number l + m 2^32 in the streams: no run takes as many steps.
+        number = step + (minibatch << 32)
+        documents = self.corpus.padded(self.chosen(number))
+        counts = self._expectation(pi.flatten(0, 1).numpy(), documents, number)
         likelihood = self.parametrisation.likelihood(held, pi, torch.from_numpy(counts).reshape(pi.shape))
         return (self.parametrisation.prior(held) - self.scale * likelihood).flatten(-2)
 
@@ -98,9 +91,9 @@ class TopicModel(SampledModel):
         """See `SampledModel.prior`."""
         return self.parametrisation.prior(self.matrix(theta)).flatten(-2)
 
-    def chosen(self, step: int) -> np.ndarray:
-        """The numbers of the documents of a step's minibatch, shape (C, n)."""
-        return self._minibatches.block(step, 1)[0, :, 0].numpy().T
+    def chosen(self, number: int) -> np.ndarray:
+        """The numbers of the documents of the minibatch of this number, shape (C, n)."""
+        return self._minibatches.block(number, 1)[0, :, 0].numpy().T
 
     def _sampled(self, pi: np.ndarray, documents: Documents, number: int) -> np.ndarray:
         drawn = self.uniforms("gibbs", number, documents)

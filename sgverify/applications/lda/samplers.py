@@ -26,10 +26,10 @@ SPLITTING, EULER, EXPLICIT, LANGEVIN, RIEMANNIAN = "SGHMC-S", "SGHMC-E", "SGHMC-
 """The splitting ABOBA, Euler's steps as Algorithm 2 has them and as Appendix I.1 has them, SGLD, and SGLD in the metric of the
 expanded mean."""
 
-BEYOND = (1.5, 2.0)
+BEYOND = (1.25, 1.5, 2.0)
 """Steps beyond the largest printed one, as multiples of it: where the printed grid shows no breakdown, a larger one may."""
 
-OWN_LANGEVIN = (1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 8e-3)
+OWN_LANGEVIN = (1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2)
 """A grid of SGLD's own, below the scaled steps of the paper, at which it diverges here."""
 
 OWN_RIEMANNIAN = (2e-3, 5e-3, 8e-3, 2e-2, 5e-2, 8e-2)

@@ -26,7 +26,7 @@ DECLARED = Application(
         Option("steps", int, 300, "Steps of each chain; the paper has 5000.", quick=40, least=4),
         Option("batch", int, 200, "Images of a minibatch, as in the paper.", least=1),
         Option("burn-in", int, 2, "Gibbs sweeps of a gradient before the kept ones.", least=0),
-        Option("kept", int, 1, "KeptParts states of a gradient, one after each further sweep.", least=1),
+        Option("kept", int, 1, "States kept for a gradient, one after each further sweep.", least=1),
         Option(
             "temperatures",
             int,

@@ -118,19 +118,28 @@ class TestLikelihoods(ChainRecorder):
     ) -> None:
         self.at = tuple(at)
         self._network, self._images, self._annealing, self._seed = network, images, annealing, seed
+        self._chains = chains
         shape = (len(self.at), settings, len(chains), len(images))
         self.found = np.full(shape, np.nan)
         self.last = np.zeros((settings, network.dim))
 
     def see(self, number: int, state: dict[str, Tensor], alive: np.ndarray) -> None:
-        """See `ChainRecorder.see`. All settings and chains share the draws of annealing; each step of `at` has its own."""
+        """See `ChainRecorder.see`. Settings share the draws of annealing; each chain, and each step of `at`, has its own.
+
+        The standard error over chains so holds that of annealing, too.
+        """
         theta, place = state["theta"], self.at.index(number)
         for s, c in zip(*np.nonzero(alive), strict=True):
             if self._annealing is None:
                 found = self._network.log_likelihood(theta[s, c], self._images)
             else:
                 found = log_likelihood(
-                    self._network, theta[s, c], self._images, self._annealing, seed=self._seed, part=place
+                    self._network,
+                    theta[s, c],
+                    self._images,
+                    self._annealing,
+                    seed=self._seed,
+                    part=place + (self._chains[c] << 32),
                 ).log_likelihood
             self.found[place, s, c] = found.numpy()
         self.last[:] = theta[:, 0].numpy()
