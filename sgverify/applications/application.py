@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from sgverify.applications.keeping import KeptParts
@@ -23,7 +24,7 @@ class Option:
 
     `kind` is the type of the value; an option with `many` may be given several times and is a tuple. `quick` is the default of a
     reduced run, where it differs. A `default` of None is chosen by the application, and `help` says how. `least` is the smallest
-    number that makes sense. A `data` option names a file or folder of the user; what it holds identifies a run, not its place.
+    number that makes sense, and `most` the largest: what is beyond takes more memory or time than any machine has.
     """
 
     name: str
@@ -33,20 +34,23 @@ class Option:
     quick: Any = None
     many: bool = False
     least: float | None = None
+    most: float | None = None
     metavar: str | None = None
 
     def check(self, value: Any) -> None:
-        """Raise `ConfigurationError` for a number below the least that makes sense, NaN or infinity."""
+        """Raise `ConfigurationError` for a number below the least that makes sense or above the most, NaN or infinity."""
+        least, most = (-inf if self.least is None else self.least), (inf if self.most is None else self.most)
         for number in value if self.many else (value,):
             if self.kind is str or number is None:
                 continue
-            if not (float("-inf") < number < float("inf")) or (
-                self.least is not None and number < self.least
-            ):
+            if not (least <= number <= most and -inf < number < inf):
+                bounds = [
+                    f"{words} {bound:,.12g}"
+                    for words, bound in (("of at least", self.least), ("of at most", self.most))
+                    if bound is not None
+                ]
                 raise ConfigurationError(
-                    f"--{self.name} {shown(number)}: expected a number"
-                    + (f" of at least {self.least:g}" if self.least is not None else "")
-                    + f"; the default is {self.default!r}"
+                    f"--{self.name} {shown(number)}: expected a number {' and '.join(bounds)}; the default is {self.default!r}"
                 )
 
 
@@ -54,9 +58,10 @@ class Option:
 class Application:
     """A model of a paper that can be sampled.
 
-    `run` is `module:function`; the function takes a `Job` and returns `AppFindings`. It is imported when it is called, so that
-    a list of applications loads neither torch nor scipy. `source` is the section of the paper, `minutes` what the default run
-    costs on two cores.
+    `refuse`, if there is one, is called with the options that are given, each with its value, and raises `ConfigurationError` for
+    one that has no effect beside the others. `run` is `module:function`; the function takes a `Job` and returns `AppFindings`. It
+    is imported when it is called, so that a list of applications loads neither torch nor scipy. `source` is the section of the
+    paper, `minutes` what the default run costs on two cores.
     """
 
     name: str
@@ -66,16 +71,20 @@ class Application:
     minutes: float
     run: str
     options: tuple[Option, ...] = ()
+    refuse: Callable[[Mapping[str, Any]], None] | None = None
 
     def settings(self, given: Mapping[str, Any], *, quick: bool = False) -> dict[str, Any]:
         """The value of each option: as given, else its default (of a reduced run, with `quick`).
 
-        Raises `UnknownNameError` for an option that it has not, `ConfigurationError` for a number that makes no sense.
+        Raises `UnknownNameError` for an option that it has not, `ConfigurationError` for a number that makes no sense and for an
+        option without an effect.
         """
         known = {option.name: option for option in self.options}
         for name in given:
             if name not in known:
                 raise UnknownNameError(f"option of {self.name}", name, known)
+        if self.refuse is not None:
+            self.refuse({name: value for name, value in given.items() if value not in (None, (), [])})
         found = {}
         for name, option in known.items():
             value = given.get(name)

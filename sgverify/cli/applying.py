@@ -104,7 +104,11 @@ def _command(application: Application) -> click.Command:
             help=f"The folder of the result, and of an unfinished run; by default {PLACE.format(name=application.name)}.",
         ),
         click.Option(
-            ["--seed"], type=int, default=0, show_default=True, help="The seed of all random numbers."
+            ["--seed"],
+            type=click.IntRange(0, 2**63 - 1),
+            default=0,
+            show_default=True,
+            help="The seed of all random numbers.",
         ),
         click.Option(
             ["--seeds"],

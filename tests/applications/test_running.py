@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from sgverify.applications.running import run_application
 from sgverify.applications.statistics import Mean, difference, mean_of, sign_of
 from sgverify.cli import main
 from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.store import Circumstances
 from tests.applications import toy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,7 +42,7 @@ def call(folder: Path, *arguments: str, killed_at: str = "") -> int:
 def test_a_killed_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert call(tmp_path, killed_at="17") == -9
     held = [path.name for path in (tmp_path / "unfinished").iterdir()]
-    assert sorted(held) == ["first.npz", "run.json"] and not (tmp_path / "result.json").exists()
+    assert sorted(held) == ["first.state", "run.json"] and not (tmp_path / "result.json").exists()
     # What is stored is the state after step 16: going on does not begin at the start.
     assert stored(tmp_path)["done"] == 16
     run_application("toy", out=tmp_path, step=(0.1, 0.2))
@@ -63,13 +66,94 @@ def test_what_a_folder_holds_of_another_run_is_refused_or_discarded(tmp_path: Pa
     assert KeptParts(tmp_path, {"seed": 1}, again=True).load("first") is None
 
 
-def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:40],
+        lambda content: content[:-30] + bytes([content[-30] ^ 1]) + content[-29:],
+        lambda content: b"\x80\x04\x95",
+        lambda content: content.partition(b"\n")[2],
+        lambda content: b"",
+    ],
+    ids=["cut", "flipped", "a pickle", "without its hash", "empty"],
+)
+def test_a_damaged_file_is_refused(damage: Any, tmp_path: Path) -> None:
     kept = KeptParts(tmp_path, {})
     kept.store("first", {"done": 1}, {})
-    place = tmp_path / "unfinished" / "first.npz"
-    place.write_bytes(place.read_bytes()[:40])
-    with pytest.raises(ConfigurationError, match=r"first.npz.*--again"):
+    place = tmp_path / "unfinished" / "first.state"
+    place.write_bytes(damage(place.read_bytes()))
+    with pytest.raises(ConfigurationError, match=r"first.state.*--again"):
         kept.load("first")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "7", "[" * 5000, "\x00"])
+def test_a_damaged_name_of_a_run_is_refused_and_discarded(text: str, tmp_path: Path) -> None:
+    KeptParts(tmp_path, {}).store("first", {}, {})
+    (tmp_path / "unfinished" / "run.json").write_text(text)
+    with pytest.raises(ConfigurationError, match=r"run.json.*--again"):
+        KeptParts(tmp_path, {})
+    assert KeptParts(tmp_path, {}, again=True).load("first") is None
+
+
+def test_files_of_others_are_never_removed(tmp_path: Path) -> None:
+    own = tmp_path / "unfinished"
+    own.mkdir()
+    (own / "novel.txt").write_text("chapter 1")
+    for again in (False, True):
+        with pytest.raises(ConfigurationError, match=r"'novel.txt' and no unfinished run"):
+            KeptParts(tmp_path, {}, again=again)
+    (own / "novel.txt").rename(tmp_path / "novel.txt")
+    kept = KeptParts(tmp_path, {})
+    (tmp_path / "novel.txt").rename(own / "novel.txt")
+    kept.store("first", {}, {})
+    kept.clear()
+    assert [path.name for path in own.iterdir()] == ["novel.txt"]
+
+
+def test_a_run_that_stored_nothing_leaves_nothing_to_go_on_with(tmp_path: Path) -> None:
+    # A call that was wrong is mended in the same folder.
+    KeptParts(tmp_path, {"corpus": "misspelt"}).close()
+    assert not (tmp_path / "unfinished").exists()
+    # A process that was killed before it had stored a part leaves the name alone.
+    (tmp_path / "unfinished").mkdir()
+    (tmp_path / "unfinished" / "run.json").write_text("{}")
+    kept = KeptParts(tmp_path, {"corpus": "right"})
+    kept.store("first", {}, {})
+    kept.close()
+    with pytest.raises(ConfigurationError, match="corpus='right'"):
+        KeptParts(tmp_path, {"corpus": "misspelt"})
+
+
+def test_one_process_at_a_time_is_at_a_run(tmp_path: Path) -> None:
+    kept = KeptParts(tmp_path, {})
+    with pytest.raises(ConfigurationError, match="another process is at this run"):
+        KeptParts(tmp_path, {})
+    kept.close()
+    KeptParts(tmp_path, {})
+
+
+def test_a_run_goes_on_with_the_source_and_the_data_that_it_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    KeptParts(tmp_path, {}).store("first", {}, {})
+    here = Circumstances.here()
+    edited = {**here.value, "sgverify": {**here.value["sgverify"], "source": "0" * 64}}
+    with monkeypatch.context() as patched:
+        patched.setattr(Circumstances, "here", lambda: replace(here, value=edited))
+        with pytest.raises(ConfigurationError, match=r"unfinished run with sgverify's source="):
+            KeptParts(tmp_path, {})
+    data, out = tmp_path / "words", tmp_path / "out"
+    data.write_text("1 0:1")
+    assert call(out, "--corpus", str(data), killed_at="5") == -9
+    moved = tmp_path / "moved"
+    data.rename(moved)
+    with pytest.raises(ConfigurationError, match=r"corpus='sha256 .*corpus=None"):
+        run_application("toy", out=out)
+    moved.write_text("1 0:2")
+    with pytest.raises(ConfigurationError, match=r"corpus='sha256 .*corpus='sha256 "):
+        run_application("toy", out=out, corpus=str(moved))
+    moved.write_text("1 0:1")
+    run_application("toy", out=out, corpus=str(moved))
 
 
 def test_the_folder_holds_document_figures_and_summary(
@@ -105,7 +189,12 @@ def test_a_divergence_is_a_row_without_a_number(tmp_path: Path) -> None:
         (("app", "tox"), "unknown application 'tox'"),
         (("app", "toy", "--step", "-1"), "--step -1.0: expected a number of at least"),
         (("app", "toy", "--step", "nan"), "--step nan: expected a number"),
+        (
+            ("app", "toy", "--step", "1e9"),
+            "--step 1000000000.0: expected a number of at least 1e-09 and of at most 10,000",
+        ),
         (("app", "toy", "--seeds", "0"), "--seeds"),
+        (("app", "toy", "--seed", "-1"), "--seed"),
         (("app", "toy", "--out", ""), "--out"),
     ],
 )

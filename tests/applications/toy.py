@@ -100,7 +100,7 @@ DECLARED = Application(
     minutes=0.01,
     run=f"{__name__}:run",
     options=(
-        Option("step", float, (0.1, 0.2), "The steps.", many=True, least=1e-9, quick=(0.1,)),
+        Option("step", float, (0.1, 0.2), "The steps.", many=True, least=1e-9, most=1e4, quick=(0.1,)),
         Option("corpus", str, None, "A file.", metavar="FILE"),
     ),
 )

@@ -21,7 +21,9 @@ class Case:
     format: str
     words: tuple[str, ...]
     files: Mapping[str, bytes | None] = field(default_factory=dict)
-    """Contents by name; None stands for a folder."""
+    """Contents by name; None stands for a folder. Folders in a name are made."""
+    pipes: tuple[str, ...] = ()
+    """Names of pipes that nobody writes to."""
     must: Must = "anything"
     names: tuple[str, ...] = ()
     recorded: Mapping[str, Any] = field(default_factory=dict)
@@ -41,4 +43,5 @@ class Case:
             f"  {name}: {'a folder' if text is None else f'{len(text)} bytes, {text[:300]!r}'}"
             for name, text in self.files.items()
         ]
-        return "\n".join([f"[{self.format}, must {self.must}] sgverify {words}", *files])
+        pipes = [f"  {name}: a pipe" for name in self.pipes]
+        return "\n".join([f"[{self.format}, must {self.must}] sgverify {words}", *files, *pipes])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import cast
 
 import click
 
@@ -25,10 +26,12 @@ ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "replay": (("none.json",), ("none.jsonl",)),
     "diff": (("none.json", "none.json"),),
     "campaign": (("none.toml",),),
+    "app lda": (("--quick",), ("--quick", "--documents", "60", "--words", "30", "--out", "out")),
+    "app sbn": (("--quick",), ("--quick", "--hidden", "2", "--out", "out")),
 }
 """Arguments with which a command runs; other commands need none."""
 
-COSTLY = frozenset({"report", "mutants", "calibrate", "errata", "doctor", "campaign"})
+COSTLY = frozenset({"report", "mutants", "calibrate", "errata", "doctor", "campaign", "app lda", "app sbn"})
 """The commands whose every run takes long: they never compute here."""
 
 WORDS = (
@@ -128,11 +131,33 @@ WORDS = (
 )
 """Words for arguments and values."""
 
+FIGURES = (
+    *("0", "1", "2", "3", "7", "64", "1000", "-1", "0.5", "1e-9", "1e9", "1e308", "1e-400", "inf", "nan"),
+    *(
+        "1000000",
+        "1000000000",
+        "9223372036854775807",
+        "9223372036854775808",
+        "9" * 400,
+        "9" * 5000,
+        "1_0",
+        "0x10",
+    ),
+)
+"""Words for numbers."""
+
 
 @cache
 def commands() -> Mapping[str, click.Command]:
-    """Every command by its name."""
-    return dict(cli.commands)
+    """Every command by its words; a group and each command of it."""
+    found: dict[str, click.Command] = {}
+    for name, command in cli.commands.items():
+        found[name] = command
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for inner in command.list_commands(context):
+                found[f"{name} {inner}"] = cast("click.Command", command.get_command(context, inner))
+    return found
 
 
 def cases(draw: random.Random) -> Iterator[Case]:
@@ -147,7 +172,7 @@ def cases(draw: random.Random) -> Iterator[Case]:
 
 
 def _base(draw: random.Random, name: str) -> tuple[str, ...]:
-    return (name, *draw.choice(ARGUMENTS.get(name, ((),))))
+    return (*name.split(), *draw.choice(ARGUMENTS.get(name, ((),))))
 
 
 def _files() -> dict[str, bytes | None]:
@@ -159,11 +184,13 @@ def _with_parameter(draw: random.Random, name: str, parameter: click.Parameter) 
     if isinstance(parameter, click.Argument):
         return Case(
             "argument",
-            (name, *draw.sample(WORDS, draw.choice((0, 1, 1, 2)))),
+            (*name.split(), *draw.sample(WORDS, draw.choice((0, 1, 1, 2)))),
             _files(),
             computes=_computes(draw, name, 0.3),
         )
     option = draw.choice([*parameter.opts, *parameter.secondary_opts])
+    number = isinstance(parameter.type, click.types.FloatParamType | click.types.IntParamType)
+    words = FIGURES if number and draw.random() < 0.7 else WORDS
     if getattr(parameter, "is_flag", False):
         given: tuple[str, ...] = draw.choice(
             ((option,), (option, option), (f"{option}=1",), (option, draw.choice(WORDS)))
@@ -174,8 +201,8 @@ def _with_parameter(draw: random.Random, name: str, parameter: click.Parameter) 
             for _ in range(draw.choice((1, 1, 1, 2)))
             for part in draw.choice(
                 (
-                    (option, draw.choice(WORDS)),
-                    (f"{option}={draw.choice(WORDS)}",),
+                    (option, draw.choice(words)),
+                    (f"{option}={draw.choice(words)}",),
                     (option, "folder"),
                     (option,),
                 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
+import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -91,11 +93,54 @@ friction = 2.5
 """
 
 
+Reader = tuple[str, str, Callable[[], bytes], tuple[str, ...]]
+
+DOCUMENTS = range(1, 25)
+
+UCI = f"{len(DOCUMENTS)}\n7\n{2 * len(DOCUMENTS)}\n" + "".join(
+    f"{d} {d % 3 + 1} 2\n{d} {d % 7 + 1} 1\n" for d in DOCUMENTS
+)
+
+LDA_C = "".join(f"2 {d % 3}:2 {d % 7}:1\n" for d in DOCUMENTS)
+
+VOCABULARY = "a\nb\nc\nd\ne\nf\ng\n"
+
+IDX = struct.pack(">BBBB3I", 0, 0, 8, 3, 6, 3, 4) + bytes(k * 7 % 256 for k in range(6 * 3 * 4))
+"""Six images of 3 x 4 pixels."""
+
+TOPICS = (
+    *("app", "lda", "--quick", "--batch", "4", "--held-out", "8", "--topics", "2", "--out", "out"),
+    "--corpus",
+)
+IMAGES = ("app", "sbn", "--quick", "--hidden", "2", "--batch", "2", "--out", "out")
+
+
+def corpora() -> list[Reader]:
+    """The files that the applications read, plain and packed."""
+    images = (*IMAGES, "--train", "i.idx", "--test", "i.idx")
+    return [
+        ("corpus of UCI", "u.txt", lambda: UCI.encode(), (*TOPICS, "u.txt")),
+        ("corpus of LDA-C", "l.txt", lambda: LDA_C.encode(), (*TOPICS, "l.txt")),
+        ("packed corpus", "u.gz", lambda: gzip.compress(UCI.encode(), mtime=0), (*TOPICS, "u.gz")),
+        ("IDX", "i.idx", lambda: IDX, images),
+        (
+            "packed IDX",
+            "i.gz",
+            lambda: gzip.compress(IDX, mtime=0),
+            tuple("i.gz" if word == "i.idx" else word for word in images),
+        ),
+        (
+            "identity of an unfinished run",
+            "out/unfinished/run.json",
+            lambda: _json({"seed": 0, "edits": []}),
+            IMAGES,
+        ),
+    ]
+
+
 def _json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
-
-Reader = tuple[str, str, Callable[[], bytes], tuple[str, ...]]
 
 DATA = (
     "verify",
@@ -146,6 +191,7 @@ def readers() -> list[Reader]:
     ]
     if "campaign" in cli.commands:
         found.append(("campaign", "camp.toml", lambda: CAMPAIGN, ("campaign", "camp.toml")))
+    found += corpora()
     for name in arrays():
         found.append(
             (name.partition(".")[2], name, lambda name=name: arrays()[name], (*DATA, f"target.file={name}"))
@@ -190,7 +236,7 @@ def _broken(draw: random.Random, label: str, name: str, content: bytes, words: t
     ]
     if name.endswith((".json", ".jsonl")):
         ways += [_changed_tree] * 6 + [_literal] * 3 + [_double_key]
-    elif name.endswith((".csv", ".tsv", ".toml", ".py")):
+    elif name.endswith((".csv", ".tsv", ".toml", ".py", ".txt")):
         ways += [_changed_line] * 5
     elif name.endswith((".npy", ".npz")):
         ways += [other_array] * 4
@@ -214,11 +260,18 @@ def _elsewhere(draw: random.Random, label: str, name: str, content: bytes, words
             f"{stem}\x00.{suffix}",
         )
     )
-    if draw.random() < 0.3:
+    kind = draw.random()
+    if kind < 0.3:
         return Case(label, words, {name: None}, must="be refused")
+    if kind < 0.5 and "/" not in name and "to write" not in label:
+        if kind < 0.4:
+            return Case(label, words, pipes=(name,), must="be refused")
+        device = draw.choice(("/dev/zero", "/dev/full", "/dev/random"))
+        return Case(label, tuple(device if word == name else word for word in words), must="anything")
     told = tuple(word.replace(name, other) for word in words)
     there = {other: content} if all(sign not in other for sign in "\x00/") and len(other) < 200 else {}
-    must = "anything" if there or "to write" in label else "be refused"
+    free = there or "to write" in label or not any(name in word for word in words)
+    must = "anything" if free else "be refused"
     return Case(label, told, there, must=must)
 
 

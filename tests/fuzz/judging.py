@@ -32,7 +32,7 @@ def wrong_with(
         return _wrong_refusal(case, out, err)
     for key, value in case.recorded.items() if accepted is not None else ():
         shown = _at(accepted, key)
-        if canonical_numbers(shown) != canonical_numbers(value):
+        if _as_json(shown) != _as_json(value):
             return f"{key}={value!r} was accepted and the configuration shows {shown!r}"
     return None
 
@@ -55,6 +55,13 @@ def _wrong_refusal(case: Case, out: str, err: str) -> str | None:
     if case.names and not any(name in said[0] for name in case.names):
         return f"the refusal names none of {case.names}: {said[0][:300]!r}"
     return None
+
+
+def _as_json(value: Any) -> Any:
+    """The value with lists for tuples, and with numbers as a document shows them."""
+    if isinstance(value, list | tuple):
+        return [_as_json(item) for item in value]
+    return canonical_numbers(value)
 
 
 def _last_error(err: str) -> str:

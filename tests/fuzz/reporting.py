@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from sgverify.cli.main import cli
 from sgverify.evidence import json_text, write_atomically
 from tests.fuzz.case import Case
 from tests.fuzz.running import MEMORY, SECONDS, Outcome
@@ -27,7 +28,7 @@ def write(folder: Path, seed: int, outcomes: Sequence[tuple[Case, Outcome]]) -> 
         "longest_seconds": max(outcome.seconds for _, outcome in outcomes),
         "outcomes": _counts(outcome.word for _, outcome in outcomes),
         "by_command": _tables(
-            [(case.command if case.command.isalpha() else "other words", o.word) for case, o in outcomes]
+            [(case.command if case.command in cli.commands else "unknown", o.word) for case, o in outcomes]
         ),
         "by_format": _tables([(case.format, outcome.word) for case, outcome in outcomes]),
     }

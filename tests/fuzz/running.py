@@ -116,7 +116,10 @@ def _text(stream: io.TextIOWrapper) -> str:
 
 
 def _lay(case: Case) -> None:
+    for name in case.pipes:
+        os.mkfifo(name)
     for name, content in case.files.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         if content is None:
             Path(name).mkdir()
         else:

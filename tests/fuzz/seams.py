@@ -24,6 +24,7 @@ SEAMS = (
     "sgverify.cli.calibrating:_simulated",
     "sgverify.campaigns.tasks:answered",
     "sgverify.campaigns.cluster:connected",
+    "sgverify.applications.chains:ChainRun.step",
 )
 """The functions that compute, module:name."""
 

@@ -56,7 +56,9 @@ def test_every_key_every_command_and_every_option_is_drawn() -> None:
     drawn = [case for _, case in cases_of(0, SOME)]
     assert {case.command for case in drawn} >= set(cli.commands)
     words = {word.partition("=")[0] for case in drawn for word in case.words}
-    options = {text for command in cli.commands.values() for option in command.params for text in option.opts}
+    every = commands.commands().values()
+    options = {text for command in every for option in command.params for text in option.opts}
+    assert {"app lda", "app sbn"} <= {" ".join(case.words[:2]) for case in drawn}
     assert {text for text in options if text.startswith("--")} <= words
     told = Counter(key for key in keys.names() for case in drawn if _holds(case, key))
     assert min(told[key] for key in keys.names()) >= 3

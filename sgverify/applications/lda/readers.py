@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import gzip
-from collections.abc import Iterable, Sequence
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 
+from sgverify.applications.lda import NEWSGROUPS
 from sgverify.applications.lda.corpus import Corpus
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, shown
+from sgverify.named_files import amount, opened
 
-NEWSGROUPS = "20newsgroups"
-"""The name by which scikit-learn's corpus is asked for."""
+MOST = 1 << 28
+"""The most tokens that a corpus may have; each takes four bytes, and a line of a few bytes may claim any number of them."""
 
-MOST = 1 << 31
-"""The most tokens that a file may have."""
+MOST_BYTES, MOST_LINE = 1 << 27, 1 << 24
+"""The most bytes of a file, and of a line of it, that are read once it is unpacked."""
+
+MOST_WORDS = 1 << 20
+"""The most words of a vocabulary."""
+
+MOST_DIGITS = 15
+"""The most digits of a number in a file."""
 
 
 def read_corpus(path: str, *, vocabulary: str | None = None, most_words: int = 2000) -> Corpus:
@@ -26,99 +39,153 @@ def read_corpus(path: str, *, vocabulary: str | None = None, most_words: int = 2
     A file (also .gz) is in UCI's bag-of-words format, three lines with the numbers of documents, words and entries and then lines
     `document word count` that count from 1, or in LDA-C's, a line `M word:count ...` for each document, with words from 0.
     `vocabulary` is a file with a word a line. `most_words` bounds the vocabulary of the newsgroups. Documents without words are
-    left out. Raises `ConfigurationError` with file and line.
+    left out. Raises `ConfigurationError`, with file and line where there is one, for every other file, and for more than `MOST`
+    tokens or `MOST_WORDS` words.
     """
     if path == NEWSGROUPS:
         return _newsgroups(most_words)
-    lines = _lines(path, "--corpus")
-    words = () if vocabulary is None else tuple(line.strip() for line in _lines(vocabulary, "--vocabulary"))
-    head = [line.split() for line in lines[:3]]
-    if len(head) == 3 and all(len(line) == 1 and ":" not in line[0] for line in head):
-        documents, counts, size = _uci(path, lines)
-    elif lines and (":" in lines[0] or lines[0].strip() == "0"):
-        documents, counts, size = _lda_c(path, lines)
+    lines = enumerate(_lines(path, "--corpus"))
+    head = [line for _, line in islice(lines, 3)]
+    if len(head) == 3 and all(len(line.split()) == 1 and ":" not in line for line in head):
+        found, size = _uci(path, lines, head)
+    elif head and (":" in head[0] or head[0].strip() == "0"):
+        found, size = _lda_c(path, chain(enumerate(head), lines))
     else:
         raise ConfigurationError(
-            f"--corpus {path!r}: line 1 is {lines[0] if lines else ''!r:.60}; expected a number of documents (UCI's bag of words: "
+            f"--corpus {path!r}: line 1 is {shown(head[0] if head else '')}; expected a number of documents (UCI's bag of words: "
             "three lines with one number each) or `M word:count ...` (LDA-C); give a file in one of these formats"
         )
-    if words and len(words) < size:
+    words = () if vocabulary is None else _words(vocabulary, size)
+    return _corpus(found.owners, found.words, found.counts, max(size, len(words)), Path(path).name, words)
+
+
+def _words(vocabulary: str, size: int) -> tuple[str, ...]:
+    """The words of a vocabulary for at least `size` words."""
+    words = tuple(line.strip() for line in islice(_lines(vocabulary, "--vocabulary"), MOST_WORDS + 1))
+    if not size <= len(words) <= MOST_WORDS:
         raise ConfigurationError(
-            f"--vocabulary {vocabulary!r}: {len(words)} words, and the corpus has {size}; expected one line for each word"
+            f"--vocabulary {vocabulary!r}: {len(words)} words, and the corpus has {size}; expected one line for each word, and at "
+            f"most {MOST_WORDS:,}"
         )
-    return _corpus(documents, counts, max(size, len(words)), Path(path).name, words)
+    return words
 
 
-def _lines(path: str, option: str) -> list[str]:
+def _lines(path: str, option: str) -> Iterator[str]:
+    """The lines of a text file, plain or packed; no more is held than one of them."""
+    read = 0
     try:
-        raw = Path(path).read_bytes()
-        text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-        return text.decode("utf-8").splitlines()
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        with _unpacked(path) as file:
+            while raw := file.readline(MOST_LINE + 1):
+                read += len(raw)
+                if len(raw) > MOST_LINE or read > MOST_BYTES:
+                    what, most = ("a line", MOST_LINE) if len(raw) > MOST_LINE else ("it", MOST_BYTES)
+                    raise OSError(errno.EFBIG, f"{what} has more than the {amount(most)} that are read")
+                yield raw.decode("utf-8").rstrip("\r\n")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or " ".join(str(error).split())
         raise ConfigurationError(
             f"{option} {path!r}: cannot be read ({reason}); expected a text file in UTF-8, or one packed by gzip"
         ) from None
 
 
-def _uci(path: str, lines: Sequence[str]) -> tuple[list[int], list[tuple[int, int]], int]:
-    """(document, (word, count)) of each entry, from 0, and the size of the vocabulary."""
-    size_of = [_number(path, number, lines[number], 0) for number in range(3)]
-    documents, size, entries = size_of
-    held = [(number, line) for number, line in enumerate(lines[3:], start=3) if line.strip()]
-    if len(held) != entries:
-        raise ConfigurationError(
-            f"--corpus {path!r}: {len(held)} entries after line 3, which says {entries}; expected as many; is the file whole?"
-        )
-    owners, counts = [], []
-    for number, line in held:
+@contextlib.contextmanager
+def _unpacked(path: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    with opened(path, MOST_BYTES) as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        yield gzip.GzipFile(fileobj=file) if packed else file
+
+
+class _Entries:
+    """How often which word is in which document, from 0, entry by entry; 24 bytes each."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.owners, self.words, self.counts = (array("q") for _ in range(3))
+        self._tokens = 0
+
+    def add(self, document: int, word: int, count: int) -> None:
+        """Add one. Raises `ConfigurationError` for a corpus of more tokens than are read."""
+        self._tokens += count
+        if self._tokens > MOST:
+            raise ConfigurationError(
+                f"--corpus {self._path!r}: it has more than {MOST:,} tokens, which are read at most; expected fewer; give a part "
+                "of it"
+            )
+        self.owners.append(document)
+        self.words.append(word)
+        self.counts.append(count)
+
+
+def _uci(path: str, lines: Iterator[tuple[int, str]], head: Sequence[str]) -> tuple[_Entries, int]:
+    """The entries, and the size of the vocabulary."""
+    documents, size, stated = (_number(path, number, line.strip(), 0) for number, line in enumerate(head))
+    _check_size(path, size)
+    found = _Entries(path)
+    for number, line in lines:
+        if not line.strip():
+            continue
         parts = line.split()
         if len(parts) != 3:
             _refuse(path, number, line, "`document word count`")
         document, word, count = (_number(path, number, part, 1) for part in parts)
         if document > documents or word > size:
             _refuse(path, number, line, f"a document up to {documents} and a word up to {size}")
-        owners.append(document - 1)
-        counts.append((word - 1, count))
-    return owners, counts, size
+        found.add(document - 1, word - 1, count)
+    if len(found.counts) != stated:
+        raise ConfigurationError(
+            f"--corpus {path!r}: {len(found.counts)} entries after line 3, which says {stated}; expected as many; is the file "
+            "whole?"
+        )
+    return found, size
 
 
-def _lda_c(path: str, lines: Sequence[str]) -> tuple[list[int], list[tuple[int, int]], int]:
+def _lda_c(path: str, lines: Iterator[tuple[int, str]]) -> tuple[_Entries, int]:
     """The same of an LDA-C file; the vocabulary ends with the largest word."""
-    owners, counts = [], []
-    document = 0
-    for number, line in enumerate(lines):
+    found, size, document = _Entries(path), 0, 0
+    for number, line in lines:
         if not line.strip():
             continue
         first, *pairs = line.split()
         if _number(path, number, first, 0) != len(pairs):
-            _refuse(path, number, line, f"as many pairs word:count as the first number says, {first}")
+            _refuse(path, number, line, f"as many pairs word:count as the first number says, {shown(first)}")
         for pair in pairs:
-            word, colon, count = pair.partition(":")
+            text, colon, count = pair.partition(":")
             if not colon:
                 _refuse(path, number, line, "pairs word:count")
-            owners.append(document)
-            counts.append((_number(path, number, word, 0), _number(path, number, count, 1)))
+            word = _number(path, number, text, 0)
+            size = max(size, word + 1)
+            found.add(document, word, _number(path, number, count, 1))
         document += 1
-    return owners, counts, 1 + max((word for word, _ in counts), default=0)
+    _check_size(path, size)
+    return found, size
+
+
+def _check_size(path: str, size: int) -> None:
+    if size > MOST_WORDS:
+        raise ConfigurationError(
+            f"--corpus {path!r}: its vocabulary has {size:,} words; expected at most {MOST_WORDS:,}, for every topic has a number "
+            "for each; leave rare words out"
+        )
 
 
 def _corpus(
     owners: Sequence[int],
-    counts: Sequence[tuple[int, int]],
+    words: Sequence[int],
+    counts: Sequence[int],
     size: int,
     source: str,
     vocabulary: tuple[str, ...],
 ) -> Corpus:
-    if not counts or (total := sum(count for _, count in counts)) > MOST:
-        raise ConfigurationError(
-            f"--corpus {source!r}: {'no words' if not counts else f'{total} tokens'}; expected between 1 and {MOST}"
-        )
-    order = np.argsort(np.asarray(owners), kind="stable")
-    held = np.asarray(counts, dtype=np.int64)[order]
-    lengths = np.bincount(np.asarray(owners)[order], weights=held[:, 1]).astype(np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])])
-    tokens = np.repeat(held[:, 0], held[:, 1]).astype(np.int32)
+    if not len(counts):
+        raise ConfigurationError(f"--corpus {source!r}: no words; expected at least one")
+    # Documents without words are not numbered.
+    _, numbered = np.unique(np.asarray(owners, dtype=np.int64), return_inverse=True)
+    order = np.argsort(numbered, kind="stable")
+    times = np.asarray(counts, dtype=np.int64)[order]
+    lengths = np.bincount(numbered[order], weights=times).astype(np.int64)
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    tokens = np.repeat(np.asarray(words, dtype=np.int32)[order], times)
     return Corpus(tokens, offsets, size, source, vocabulary)
 
 
@@ -146,22 +213,19 @@ def _counted(texts: Iterable[str], most_words: int, vectorizer: Any) -> Corpus:
     """The corpus of texts: their most frequent words but for English stop words, in documents that have one."""
     made = vectorizer(max_features=most_words, stop_words="english", min_df=2, max_df=0.5)
     table = made.fit_transform(texts).tocoo()
-    counts = [(int(word), int(count)) for word, count in zip(table.col, table.data, strict=True)]
     words = tuple(made.get_feature_names_out())
-    return _corpus([int(row) for row in table.row], counts, len(words), NEWSGROUPS, words)
+    return _corpus(table.row, table.col, table.data, len(words), NEWSGROUPS, words)
 
 
 def _number(path: str, number: int, text: str, least: int) -> int:
-    try:
-        found = int(text)
-    except ValueError:
-        found = least - 1
+    # int() also takes signs, underscores and the digits of other scripts.
+    found = int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else least - 1
     if found < least:
         _refuse(path, number, text, f"a whole number of at least {least}")
     return found
 
 
-def _refuse(path: str, number: int, line: str, expected: str) -> None:
+def _refuse(path: str, number: int, line: str, expected: str) -> NoReturn:
     raise ConfigurationError(
-        f"--corpus {path!r}, line {number + 1}: {line!r:.60}; expected {expected}; mend the line"
+        f"--corpus {path!r}, line {number + 1}: {shown(line)}; expected {expected}; mend the line"
     )

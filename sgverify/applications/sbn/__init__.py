@@ -21,12 +21,21 @@ DECLARED = Application(
     run="sgverify.applications.sbn.result:run",
     options=(
         Option(
-            "hidden", int, (50,), "Hidden units; up to 15 are enumerated.", quick=(8,), many=True, least=1
+            "hidden",
+            int,
+            (50,),
+            "Hidden units; up to 15 are enumerated.",
+            quick=(8,),
+            many=True,
+            least=1,
+            most=1e5,
         ),
-        Option("steps", int, 300, "Steps of each chain; the paper has 5000.", quick=40, least=4),
-        Option("batch", int, 200, "Images of a minibatch, as in the paper.", least=1),
-        Option("burn-in", int, 2, "Gibbs sweeps of a gradient before the kept ones.", least=0),
-        Option("kept", int, 1, "States kept for a gradient, one after each further sweep.", least=1),
+        Option("steps", int, 300, "Steps of each chain; the paper has 5000.", quick=40, least=4, most=1e9),
+        Option("batch", int, 200, "Images of a minibatch, as in the paper.", least=1, most=1e9),
+        Option("burn-in", int, 2, "Gibbs sweeps of a gradient before the kept ones.", least=0, most=1e4),
+        Option(
+            "kept", int, 1, "States kept for a gradient, one after each further sweep.", least=1, most=1e4
+        ),
         Option(
             "temperatures",
             int,
@@ -34,6 +43,7 @@ DECLARED = Application(
             "Temperatures of annealed importance sampling, one chain for each image.",
             quick=30,
             least=1,
+            most=1e6,
         ),
         Option(
             "train", str, "", "IDX file of training images, plain or .gz; without it, digits.", metavar="FILE"

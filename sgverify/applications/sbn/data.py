@@ -27,8 +27,8 @@ from torch import Tensor
 from sgverify.errors import ConfigurationError
 from sgverify.named_files import opened
 
-MOST_BYTES = 2**29
-"""Bytes of an IDX file, and of its numbers once unpacked, that are read: MNIST has 47 million."""
+MOST_BYTES = 2**27
+"""Bytes of an IDX file, and of its numbers once unpacked, that are read: MNIST has 47 million, and each takes eight in memory."""
 
 TEST_SHARE = 0.2
 """The share of the digits that are test images."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import sys
 import types
 from pathlib import Path
@@ -10,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sgverify.applications.lda import DECLARED, NEWSGROUPS, readers
 from sgverify.applications.lda.corpus import Corpus, generated
-from sgverify.applications.lda.readers import NEWSGROUPS, read_corpus
+from sgverify.applications.lda.readers import read_corpus
 from sgverify.errors import ConfigurationError
 
 UCI = "3\n4\n4\n1 1 2\n1 4 1\n3 2 1\n3 3 1\n"
@@ -49,6 +51,11 @@ def test_a_vocabulary_names_the_words(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("hello\n", "line 1 is 'hello'; expected"),
+        ("3\n4\n1\n1 1 99999999999\n", "more than 268,435,456 tokens"),
+        ("3\n4\n1\n1 1 " + "9" * 5000 + "\n", "line 4: '999"),
+        ("3\n4\n1\n1 1 1_0\n", "line 4: '1_0'; expected a whole number"),
+        ("9\n9999999\n1\n1 1 1\n", "its vocabulary has 9,999,999 words; expected at most 1,048,576"),
+        ("1 9999999:1\n", "its vocabulary has 10,000,000 words"),
         ("", "line 1 is ''"),
         ("3\n4\n5\n1 1 2\n", "1 entries after line 3, which says 5"),
         (UCI.replace("1 4 1", "1 5 1"), "line 5: '1 5 1'; expected a document up to 3 and a word up to 4"),
@@ -74,6 +81,37 @@ def test_a_file_that_is_none_or_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken").write_bytes(b"\x1f\x8b\x00")
     with pytest.raises(ConfigurationError, match="cannot be read"):
         read_corpus(str(tmp_path / "broken"))
+
+
+def test_numbers_of_documents_take_no_memory(tmp_path: Path) -> None:
+    place = tmp_path / "words"
+    place.write_text("999999999999999\n4\n1\n999999999999999 4 1\n")
+    assert documents(read_corpus(str(place))) == [[3]]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [(b"1 1 1\n", "it has more than the 2 kB"), (b"1 1 1 ", "a line has more than the 1 kB")],
+)
+def test_a_small_file_that_unpacks_to_a_large_one_is_not_held(
+    line: bytes, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words.gz").write_bytes(gzip.compress(b"3\n4\n9\n" + line * 100_000))
+    monkeypatch.setattr(readers, "MOST_BYTES", 2000)
+    monkeypatch.setattr(readers, "MOST_LINE", 1000)
+    with pytest.raises(ConfigurationError, match=told):
+        read_corpus(str(tmp_path / "words.gz"))
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place, kind in (
+        (tmp_path / "pipe", "a pipe"),
+        (tmp_path, "a folder"),
+        (Path("/dev/zero"), "a device"),
+    ):
+        with pytest.raises(ConfigurationError, match=f"cannot be read \\({kind}"):
+            read_corpus(str(place))
 
 
 def test_a_short_vocabulary_is_refused(tmp_path: Path) -> None:
@@ -150,3 +188,22 @@ def test_documents_lie_side_by_side() -> None:
         Corpus(np.array([0], dtype=np.int32), np.array([0, 0, 1]), 4, "tiny")
     with pytest.raises(ConfigurationError, match="a word has the number 4"):
         Corpus(np.array([4], dtype=np.int32), np.array([0, 1]), 4, "tiny")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"vocabulary": "names"}, "--vocabulary 'names': expected --corpus FILE"),
+        ({"vocabulary": "names", "corpus": NEWSGROUPS}, "expected --corpus FILE"),
+        ({"corpus": "words", "documents": 50}, "--documents 50 beside --corpus 'words'"),
+        ({"corpus": "words", "words": 50}, "--words 50 beside"),
+        ({"corpus": NEWSGROUPS, "length": 50}, "--length 50 beside"),
+    ],
+)
+def test_options_without_an_effect_are_refused(given: dict[str, object], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told):
+        DECLARED.settings(given)
+
+
+def test_the_newsgroups_have_as_many_words_as_are_asked_for() -> None:
+    assert DECLARED.settings({"corpus": NEWSGROUPS, "words": 50})["words"] == 50

@@ -161,7 +161,7 @@ def test_a_run_that_goes_on_is_the_undisturbed_one(tmp_path: Path, monkeypatch: 
 
     with pytest.raises(KeyboardInterrupt):
         run_application("lda", out=tmp_path, progress=stop, **SMALL)
-    assert (tmp_path / "unfinished" / "SGHMC-S.npz").exists() and told[0] == SPLITTING
+    assert (tmp_path / "unfinished" / "SGHMC-S.state").exists() and told[0] == SPLITTING
     run_application("lda", out=tmp_path, **SMALL)
     found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))["found"]
     assert found["rows"] == [*undisturbed.found.rows]
