@@ -6,8 +6,9 @@ import contextlib
 import hashlib
 import time
 from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sgverify.applications.application import Application, Job, Progress
 from sgverify.applications.keeping import KeptParts
@@ -102,5 +103,7 @@ def _identified(application: Application, settings: Mapping[str, Any]) -> dict[s
         # What cannot be read is told by the application, whose message says what it is for.
         if isinstance(value, str) and value:
             with contextlib.suppress(OSError), opened(value, None) as file:
-                found[name] = f"sha256 {hashlib.file_digest(file, 'sha256').hexdigest()}"
+                found[name] = (
+                    f"sha256 {hashlib.file_digest(cast('BufferedReader', file), 'sha256').hexdigest()}"
+                )
     return found
