@@ -50,8 +50,8 @@ class ChainSetting:
     def __str__(self) -> str:
         if self.name:
             return self.name
-        step = f"h = {self.step:g}" if isinstance(self.step, int | float) else f"h: {self.step}"
-        return f"{step}, D = {self.friction:g}"
+        step = f"h = {self.step:.4g}" if isinstance(self.step, int | float) else f"h: {self.step}"
+        return f"{step}, D = {self.friction:.4g}"
 
 
 class SampledModel:

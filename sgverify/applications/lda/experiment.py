@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,16 @@ from sgverify.applications.lda.perplexity import Completion, matched_variation, 
 from sgverify.applications.lda.readers import read_corpus
 from sgverify.applications.lda.samplers import ComparedSampler, samplers
 from sgverify.applications.printed import printed_settings
-from sgverify.applications.result import AppFindings
+from sgverify.applications.result import AppFindings, SamplerChecked
 from sgverify.applications.samplers_checked import checked
 from sgverify.applications.statistics import mean_of
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import Scheme
 
 PAPER = "chen2015"
+
+AT_ONCE = 1 << 21
+"""The numbers of theta that are moved at once: larger tensors cost more in memory that is handed out anew than they gain."""
 
 
 def run(job: Job) -> AppFindings:
@@ -44,15 +49,16 @@ def run(job: Job) -> AppFindings:
     schemes: dict[str, Scheme] = {sampler.scheme.name: sampler.scheme for sampler in chosen}
     job.tell("checks of the samplers", len(chosen), len(chosen))
     baselines = baselines_of(job, train, halves)
+    judged = checked(tuple(schemes.values()))
     return AppFindings(
         summary=_summary(outcomes, baselines),
         data=_data(corpus, train, held_out),
-        samplers=checked(tuple(schemes.values())),
+        samplers=judged,
         rows=tuple(row for outcome in outcomes for row in rows_of(outcome)),
         findings=findings(outcomes, printed),
         advice=advice_beside(job, outcomes, train, corpus.topics),
         diverged=tuple(item for outcome in outcomes for item in outcome.diverged),
-        not_tested=_not_tested(job, printed, train),
+        not_tested=_not_tested(job, printed, train, judged),
         studies=studies(outcomes, baselines, batch=given["batch"], size=train.size),
     )
 
@@ -75,7 +81,44 @@ def outcome_of(
     place: int,
     parts: int,
 ) -> SamplerOutcome:
-    """Run one sampler on its grid."""
+    """Run one sampler on its grid, as many rows at once as `AT_ONCE` numbers hold: a row's bits do not depend on the others."""
+    model, rows = sampler.model(job, train), sampler.rows
+    size = max(1, AT_ONCE // (job.seeds * model.dim))
+    groups = [rows[first : first + size] for first in range(0, len(rows), size)]
+    held = [
+        _of_rows(
+            job,
+            replace(sampler, rows=group),
+            train,
+            halves,
+            truth,
+            number,
+            lambda share, before=number: job.tell(
+                sampler.label, place + (before + share) / len(groups), parts
+            ),
+        )
+        for number, group in enumerate(groups)
+    ]
+    return SamplerOutcome(
+        sampler,
+        held[0].steps,
+        np.concatenate([item.along for item in held]),
+        np.concatenate([item.averaged for item in held]),
+        np.concatenate([item.variation for item in held]),
+        tuple(item for one in held for item in one.diverged),
+    )
+
+
+def _of_rows(
+    job: Job,
+    sampler: ComparedSampler,
+    train: Corpus,
+    halves: tuple[Corpus, Corpus],
+    truth: np.ndarray | None,
+    group: int,
+    tell: Callable[[float], None],
+) -> SamplerOutcome:
+    """Run the rows of one group; `tell` is told the share of its steps that are done."""
     steps, count = job.settings["steps"], min(job.settings["evaluations"], job.settings["steps"])
     at = tuple(sorted({-(-steps * number // count) for number in range(1, count + 1)}))
     model = sampler.model(job, train)
@@ -89,12 +132,7 @@ def outcome_of(
         start_momentum="stationary",
     )
     seen = Completion(model, halves, len(sampler.rows), at=at, burn=steps // 2)
-    run.run(
-        seen,
-        kept=job.kept,
-        part=sampler.label,
-        tell=lambda done: job.tell(sampler.label, place + done / steps, parts),
-    )
+    run.run(seen, kept=job.kept, part=f"{sampler.label}-{group}", tell=lambda done: tell(done / steps))
     variation = np.full(run.alive.shape, np.nan)
     if truth is not None:
         topics = seen.topics
@@ -151,7 +189,7 @@ def _summary(outcomes: list[SamplerOutcome], baselines: CorpusBaselines) -> str:
     )
 
 
-def _not_tested(job: Job, printed: Any, train: Corpus) -> tuple[str, ...]:
+def _not_tested(job: Job, printed: Any, train: Corpus, judged: tuple[SamplerChecked, ...]) -> tuple[str, ...]:
     found = [
         f"The paper's corpus: {printed['documents']:,} documents of Wikipedia with {printed['vocabulary']:,} words, "
         f"{printed['topics'][0]} and {printed['topics'][1]} topics, {printed['iterations']:,} steps. This run has "
@@ -163,6 +201,16 @@ def _not_tested(job: Job, printed: Any, train: Corpus) -> tuple[str, ...]:
     left_out = [value for value in printed["frictions"] if value not in job.settings["friction"]]
     if left_out:
         found.append(f"Frictions that the paper prints: {', '.join(f'{value:g}' for value in left_out)}.")
+    for item in judged:
+        if item.outcome != "pass":
+            left = [claim for claim, outcome in item.claims.items() if outcome == "undecided"]
+            which = ", ".join(left) or "see its claims"
+            found.append(
+                f"{item.scheme} has not passed every check ({item.outcome}: {which}); its numbers decide no statement of the paper."
+            )
     if job.seeds < 5:
-        found.append(f"{job.seeds} seeds decide few comparisons; `python -m reports applications` runs five.")
+        one = job.seeds == 1
+        found.append(
+            f"{job.seeds} {'seed decides' if one else 'seeds decide'} few comparisons; `python -m reports app-lda` runs five."
+        )
     return tuple(found)

@@ -24,8 +24,12 @@ def studies(
             "as figure 4 of chen2015",
             "Perplexity of the averaged predictive probabilities at the end of the run, means over seeds with their standard "
             "errors; at each step size the friction that is best on the validation documents. A step at which a chain diverged has "
-            f"no point. Words drawn from all {size} alike have the perplexity {baselines.uniform:.4g}.",
-            panels=(_against_steps(outcomes, baselines),),
+            f"no point. Words drawn from all {size} alike have the perplexity {baselines.uniform:.4g}"
+            + ("." if baselines.truth is None else f", the true topics {baselines.truth}."),
+            panels=tuple(
+                _against_steps(title, [outcome for outcome in outcomes if momentum(outcome) is kind])
+                for title, kind in (("Perplexity of SGHMC", True), ("Perplexity of Langevin dynamics", False))
+            ),
             tables=(_diverged(outcomes),),
         ),
         Study(
@@ -46,7 +50,12 @@ def studies(
     )
 
 
-def _against_steps(outcomes: Sequence[SamplerOutcome], baselines: CorpusBaselines) -> Panel:
+def momentum(outcome: SamplerOutcome) -> bool:
+    """Has the sampler a momentum, and with it a friction?"""
+    return "D" in outcome.sampler.scheme.parameters
+
+
+def _against_steps(title: str, outcomes: Sequence[SamplerOutcome]) -> Panel:
     series = []
     for outcome in outcomes:
         steps = sorted({row.step for row in outcome.sampler.rows})
@@ -72,11 +81,7 @@ def _against_steps(outcomes: Sequence[SamplerOutcome], baselines: CorpusBaseline
                 DIVERGED if None in values else "",
             )
         )
-    if baselines.truth is not None:
-        every = [step for item in series for step in item.x]
-        known = baselines.truth.value
-        series.append(Series("the true topics", "exact", (min(every), max(every)), (known, known)))
-    return Panel("Perplexity against step size", "step size h", "test perplexity", tuple(series))
+    return Panel(f"{title} against step size", "step size h", "test perplexity", tuple(series))
 
 
 def _along(outcomes: Sequence[SamplerOutcome], batch: int) -> Panel:
@@ -113,7 +118,8 @@ def _diverged(outcomes: Sequence[SamplerOutcome]) -> Table:
             here = [number for number, row in enumerate(outcome.sampler.rows) if row.step == step]
             values = np.array([outcome.at_end(number) for number in here])
             printed = next((outcome.sampler.rows[number].printed for number in here), None)
-            rows.append((outcome.sampler.label, step, printed, int(np.isnan(values).sum()), values.size))
+            if np.isnan(values).any():
+                rows.append((outcome.sampler.label, step, printed, int(np.isnan(values).sum()), values.size))
     columns = ("sampler", "step size", "printed step that it stands for", "chains diverged", "chains")
     return Table("Chains that diverged", columns, tuple(rows))
 
@@ -127,7 +133,7 @@ def _best(outcomes: Sequence[SamplerOutcome], baselines: CorpusBaselines) -> Tab
             continue
         setting, test = outcome.sampler.rows[best].setting, mean_of(outcome.at_end(best))
         variation = mean_of(outcome.variation[best])
-        friction = setting.friction if "D" in outcome.sampler.scheme.parameters else None
+        friction = setting.friction if momentum(outcome) else None
         rows.append(
             (
                 outcome.sampler.label,

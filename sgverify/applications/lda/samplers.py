@@ -92,10 +92,13 @@ def samplers(
         for shown, step in wide
     )
     langevin = (
-        *(GridRow(ChainSetting(step, name=f"h = {step:g}"), None) for step in OWN_LANGEVIN),
-        *(GridRow(ChainSetting(step * ratio, name=f"h = {step * ratio:g}"), shown) for shown, step in steps),
+        *(GridRow(ChainSetting(step, name=f"h = {step:.4g}"), None) for step in OWN_LANGEVIN),
+        *(
+            GridRow(ChainSetting(step * ratio, name=f"h = {step * ratio:.4g}"), shown)
+            for shown, step in steps
+        ),
     )
-    riemannian = tuple(GridRow(ChainSetting(step, name=f"h = {step:g}"), None) for step in OWN_RIEMANNIAN)
+    riemannian = tuple(GridRow(ChainSetting(step, name=f"h = {step:.4g}"), None) for step in OWN_RIEMANNIAN)
     natural, mean = ExpandedNatural(beta), ExpandedMean(beta)
     return (
         ComparedSampler(SPLITTING, find_scheme("sghmc-aboba"), natural, momentum),

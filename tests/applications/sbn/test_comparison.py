@@ -109,6 +109,20 @@ def test_likelihoods_of_a_diverged_chain_are_no_numbers() -> None:
         assert seen.found[0, 0, 0] == pytest.approx(expected, abs=1e-12 if annealing is None else 0.05)
 
 
+def test_chains_have_draws_of_annealing_of_their_own_which_settings_share() -> None:
+    """Else the error of annealing would be the same in all chains, and missing in the standard error over them."""
+    network, chains = BeliefNetwork(6, 4), range(2)
+    seen = TestLikelihoods(
+        network, TINY.test, AnnealedSampling(3), at=(1, 2), settings=2, chains=chains, seed=0
+    )
+    start = NetworkModel(network, TINY.train, batch=10, sweeps=None, seed=1, chains=range(1)).start(range(1))
+    for number in seen.at:
+        seen.see(number, {"theta": start.expand(2, 2, -1)}, np.ones((2, 2), dtype=bool))
+    first, second = seen.found
+    assert np.array_equal(first[0], first[1]) and not np.isclose(first[0, 0], first[0, 1]).all()
+    assert not np.isclose(first, second).all() and not np.isclose(first[0, 1], second[0, 0]).all()
+
+
 def row(
     label: str, values: list[float], *, grid: str = "rescaled", place: int = 0, hidden: int = 100
 ) -> NetworkRow:
