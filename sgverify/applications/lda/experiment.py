@@ -85,18 +85,12 @@ def outcome_of(
     model, rows = sampler.model(job, train), sampler.rows
     size = max(1, AT_ONCE // (job.seeds * model.dim))
     groups = [rows[first : first + size] for first in range(0, len(rows), size)]
+
+    def told(number: int) -> Callable[[float], None]:
+        return lambda share: job.tell(sampler.label, place + (number + share) / len(groups), parts)
+
     held = [
-        _of_rows(
-            job,
-            replace(sampler, rows=group),
-            train,
-            halves,
-            truth,
-            number,
-            lambda share, before=number: job.tell(
-                sampler.label, place + (before + share) / len(groups), parts
-            ),
-        )
+        _of_rows(job, replace(sampler, rows=group), train, halves, truth, number, told(number))
         for number, group in enumerate(groups)
     ]
     return SamplerOutcome(
