@@ -39,11 +39,11 @@ BLOCK = 1 << 22
 class ChainSetting:
     """One row: a step size, or a schedule of step sizes (anything with `at(l)`, l = 1, 2, ...), friction D, temperature T.
 
-    A temperature may have `at(l)`, too.
+    Friction and temperature may have `at(l)`, too; a name is then given.
     """
 
     step: Any
-    friction: float = 1.0
+    friction: Any = 1.0
     temperature: Any = 1.0
     name: str = ""
 
@@ -121,13 +121,29 @@ def streams(
     )
 
 
+class BetweenSteps:
+    """What happens to the states after each step, beside the scheme; a subclass defines `__call__`, and what it remembers."""
+
+    def __call__(self, number: int, state: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The state from which the step after `number` starts; `state` may be overwritten."""
+        raise NotImplementedError
+
+    def arrays(self) -> Arrays:
+        """What it remembers from step to step, for a run that goes on."""
+        return {}
+
+    def resume(self, arrays: Arrays) -> None:
+        """Take up what another object remembered."""
+
+
 class ChainRun:
     """The chains of a scheme on a model, C chains for each of S settings, until step `steps`.
 
-    `coupled`: all settings share their noise, seed by seed; else each has its own. `start_momentum` is "zero" or "stationary",
-    N(0, T I). `after(number, state)`, if given, is called after each step and returns the state from which the next one starts:
-    swaps of replicas, momenta that are drawn anew. Raises `ConfigurationError` for schemes with a memory of their own and for
-    parameters other than D and T.
+    `coupled`: all settings share their noise, seed by seed; else each has its own, or, where it is one number for each setting,
+    those with the same number share theirs. `start_momentum` is "zero" or "stationary", N(0, T I). `after(number, state)`, if
+    given, is called after each step and returns the state from which the next one starts: swaps of replicas, momenta that are
+    drawn anew; `BetweenSteps` is one that remembers something. Raises `ConfigurationError` for schemes with a memory of their own
+    and for parameters other than D and T.
     """
 
     def __init__(
@@ -139,7 +155,7 @@ class ChainRun:
         steps: int,
         seed: int = 0,
         chains: int | range = 2,
-        coupled: bool = True,
+        coupled: bool | Sequence[int] = True,
         start_momentum: str = "zero",
         dtype: torch.dtype = torch.float64,
         after: Callable[[int, tuple[Tensor, ...]], tuple[Tensor, ...]] | None = None,
@@ -148,7 +164,12 @@ class ChainRun:
         self.scheme, self.model, self.settings, self.steps = scheme, model, tuple(settings), steps
         self.chains = range(chains) if isinstance(chains, int) else chains
         self.dtype, self._after, self._start_momentum = dtype, after, start_momentum
-        keys = (b"coupled",) if coupled else tuple(str(number).encode() for number in range(len(settings)))
+        groups = range(len(settings)) if coupled is False else coupled
+        numbers = [0] * len(settings) if groups is True else list(groups)
+        shared = sorted(set(numbers))
+        keys = (b"coupled",) if coupled is True else tuple(str(number).encode() for number in shared)
+        # The row of the drawn noise that each setting takes.
+        self._noise_of = np.array([shared.index(number) for number in numbers])
         self._streams = streams(seed, self.chains, keys=keys, drawing=Drawing())
         self._width = len(keys) * len(self.chains) * model.dim * max(1, scheme.draws)
         self._clock = Clock()
@@ -156,7 +177,9 @@ class ChainRun:
             item.step if hasattr(item.step, "at") else Fixed(float(item.step)) for item in settings
         ]
         self._moving = not all(isinstance(item, Fixed) for item in self._steps)
-        self._cooling = any(hasattr(item.temperature, "at") for item in settings)
+        self._cooling = any(
+            hasattr(value, "at") for item in settings for value in (item.temperature, item.friction)
+        )
         self._rows = np.arange(len(settings))
         self._noise = Mixed(self._streams, "noise", scheme.laws, dim=model.dim, dtype=dtype)
         self._drawn: Iterator[Tensor] = iter(())
@@ -256,13 +279,9 @@ class ChainRun:
     def _bind(self, number: int) -> None:
         """The scheme, bound with the step sizes and temperatures of a step; constants stay where they do not change."""
         here = [self.settings[row] for row in self._rows]
-        temperatures = [
-            item.temperature.at(number) if hasattr(item.temperature, "at") else float(item.temperature)
-            for item in here
-        ]
         known = {
-            "D": np.array([item.friction for item in here], dtype=np.float64),
-            "T": np.array(temperatures, dtype=np.float64),
+            "D": np.array([_value(item.friction, number) for item in here], dtype=np.float64),
+            "T": np.array([_value(item.temperature, number) for item in here], dtype=np.float64),
         }
         used = {name: known[name] for name in self.scheme.parameters}
         self._temperatures = known["T"]
@@ -279,8 +298,10 @@ class ChainRun:
             self._drawn = self._noise.take(self.done, count)
             self._drawn_until = self.done + count
         drawn = [next(self._drawn) for _ in range(self.scheme.draws)]
-        shared = len(self._rows) == len(self.settings) or len(drawn[0]) == 1
-        return iter([(draw if shared else draw[self._rows]).contiguous() for draw in drawn])
+        if len(drawn[0]) == 1:
+            return iter([draw.contiguous() for draw in drawn])
+        rows = torch.from_numpy(self._noise_of[self._rows])
+        return iter([draw[rows].contiguous() for draw in drawn])
 
     def _begin(self) -> tuple[Tensor, ...]:
         """X_0: theta at the model's start, the momentum zero or stationary, a thermostat's friction at D."""
@@ -290,10 +311,10 @@ class ChainRun:
             if place == 0:
                 value = self.model.start(self.chains).expand(*shape, -1)
             elif kind == "scalar":
-                frictions = torch.tensor([float(item.friction) for item in self.settings])
+                frictions = torch.tensor([_value(item.friction, 1) for item in self.settings])
                 value = frictions.to(torch.float64)[:, None, None].expand(*shape, 1)
             elif name == "p" and self._start_momentum == "stationary":
-                drawn = normals(self._streams("momentum"), 0, self.model.dim).movedim(0, -1)
+                drawn = normals(self._streams("momentum"), 0, self.model.dim).movedim(0, -1)[self._noise_of]
                 value = (drawn * torch.from_numpy(np.sqrt(self._temperatures))[:, None, None]).expand(
                     *shape, -1
                 )
@@ -318,6 +339,8 @@ class ChainRun:
         arrays = {f"state.{name}": tensor.numpy() for name, tensor in states.items()}
         arrays |= {f"model.{name}": value for name, value in self.model.arrays().items()}
         arrays |= {f"found.{name}": value for name, value in recorder.arrays().items()}
+        if isinstance(self._after, BetweenSteps):
+            arrays |= {f"after.{name}": value for name, value in self._after.arrays().items()}
         kept.store(
             part, {"done": self.done, "finished": finished}, {**arrays, "diverged_at": self.diverged_at}
         )
@@ -326,7 +349,10 @@ class ChainRun:
         self.done, self.diverged_at = int(header["done"]), arrays["diverged_at"].copy()
         if not header["finished"]:
             self.state = tuple(torch.from_numpy(arrays[f"state.{name}"]) for name in self.scheme.state)
-        for group, owner in (("model.", self.model), ("found.", recorder)):
+        owners: list[tuple[str, Any]] = [("model.", self.model), ("found.", recorder)]
+        if isinstance(self._after, BetweenSteps):
+            owners.append(("after.", self._after))
+        for group, owner in owners:
             owner.resume(
                 {name[len(group) :]: value for name, value in arrays.items() if name.startswith(group)}
             )
@@ -348,6 +374,11 @@ class _Gradient(GradientIngredient):
     def prior(self, place: Chains) -> Chains:
         """See `GradientIngredient.prior`."""
         return Chains(self._model.prior(place.tensor))
+
+
+def _value(value: Any, number: int) -> float:
+    """A number, or the value of a schedule at step l = `number`."""
+    return float(value.at(number) if hasattr(value, "at") else value)
 
 
 def _check(scheme: Scheme, settings: Sequence[ChainSetting], start_momentum: str) -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 from sgverify.applications.application import Application
 from sgverify.errors import UnknownNameError
 
-APPLICATIONS: tuple[str, ...] = ("lda", "sbn")
+APPLICATIONS: tuple[str, ...] = ("lda", "sbn", "classifier")
 """The folders of the applications, in the order in which they are listed; the folder's `__init__` holds one `DECLARED`."""
 
 
