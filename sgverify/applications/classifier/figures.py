@@ -176,7 +176,8 @@ def _epochs(compared: MethodsCompared) -> tuple[float, ...]:
 
 def _along(compared: MethodsCompared, name: str, label: str, quantity: str) -> Series:
     """The geometric mean of a variance over the seeds."""
-    means = [mean_of(values) for values in np.log(compared.monitor.of(label, quantity))]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = [mean_of(values) for values in np.log(compared.monitor.of(label, quantity))]
     return _exponentiated(name, _epochs(compared), means)
 
 

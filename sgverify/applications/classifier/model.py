@@ -120,7 +120,7 @@ class ClassifierModel(SampledModel):
 
     All settings of a step share their minibatch, chain by chain. A weight or a momentum beyond `far` has left the posterior:
     at temperatures of at most 1 its density is below exp(-lambda `far`^2 / 2) of the mode's. Raises `ConfigurationError` for a
-    batch that is larger than half of the data.
+    batch that is not smaller than half of the data.
     """
 
     far = 1e4
@@ -128,10 +128,10 @@ class ClassifierModel(SampledModel):
 
     def __init__(self, posterior: Posterior, *, batch: int, seed: int, chains: range) -> None:
         size = len(posterior.images.train)
-        if not 2 <= batch <= size // 2:
+        if not 2 <= batch <= (size - 1) // 2:
             raise ConfigurationError(
-                f"batch={batch}: expected 2 to {size // 2}, half of the {size} training images, since a minibatch of twice the "
-                "size is asked about, too"
+                f"batch={batch}: expected 2 to {(size - 1) // 2}, less than half of the {size} training images, since minibatches "
+                "of twice the size are asked about, too"
             )
         self.posterior, self.dim, self.batch = posterior, posterior.network.dim, batch
         self._seed, self._streams = seed, streams(seed, chains)

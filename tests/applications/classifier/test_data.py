@@ -102,20 +102,8 @@ def test_the_command_runs_a_convolutional_network_on_a_stand_in_for_cifar(
     monkeypatch.setattr(result, "checked", lambda *_: ())
     monkeypatch.setattr(result, "ask", lambda *_: _no_advice())
     ten, hundred = (str(folder) for folder in folders)
-    given = (
-        "--data",
-        ten,
-        "--unseen",
-        hundred,
-        "--depth",
-        "8",
-        "--width",
-        "1",
-        "--batch",
-        "3",
-        "--epochs",
-        "5",
-    )
+    sizes = ["--depth", "8", "--width", "1", "--train-images", "6", "--batch", "2", "--epochs", "5"]
+    given = ("--data", ten, "--unseen", hundred, *sizes)
     assert call(tmp_path / "out", *given, "--seeds", "1") == 0
     assert "undecided" in capsys.readouterr().out
     found = decode_application(json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8")))
@@ -136,7 +124,7 @@ def _no_advice():
     ("arguments", "told"),
     [
         (("--epochs", "1"), "epochs=1: expected a run in which a control variate"),
-        (("--batch", "400"), "batch=400: expected 2 to 256"),
+        (("--batch", "256"), "batch=256: expected 2 to 255"),
         (("--depth", "9"), "depth=9: expected 0"),
         (("--train-images", "5000"), "train-images=5000"),
         (("--data", "/nowhere"), "no binary files of CIFAR"),

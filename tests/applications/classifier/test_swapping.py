@@ -20,7 +20,7 @@ from sgverify.schemes import find_scheme
 from tests.applications.classifier.small import DENSE, posterior
 
 SIZE = 24
-SCALED = Scaled(SIZE, 4, 8)
+SCALED = Scaled(SIZE, 4, 5)
 CHAINS = range(2)
 
 
