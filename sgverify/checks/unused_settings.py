@@ -40,14 +40,20 @@ _LOG = logging.getLogger("sgverify")
 def refuse_unused(subject: Subject, question: str) -> None:
     """Raise `ConfigurationError` for a setting that contradicts another one; log a warning for every other unused setting.
 
-    `question` is `verify`, `sample` or a quantity of `rate`. Three settings are certainly mistakes and raise: a key of
-    another kind of gradient or schedule than the configured kind, a metric for dynamics without a metric, and a device
-    that this machine lacks. Keys that other schemes or questions read, such as the friction, only cause a warning, since
-    one file may serve several schemes.
+    `question` is `verify`, `sample` or a quantity of `rate`. Four settings are certainly mistakes and raise: a key of
+    another kind of gradient or schedule than the configured kind, epochs where nothing changes along a run, a metric for
+    dynamics without a metric, and a device that this machine lacks. Keys that other schemes or questions read, such as the
+    friction, only cause a warning, since one file may serve several schemes.
     """
     c = subject.configuration
     _refuse_foreign(c.gradient, "gradient", READERS, (c.gradient.kind,), question)
     _refuse_foreign(c.schedule, "schedule", SCHEDULE_KINDS, _schedules(subject, question), question)
+    for key in _without_change(subject):
+        if not _annealing_chosen(c):
+            raise ConfigurationError(
+                f"{key}={_value_of(c, key)} has no effect: nothing changes along the run; expected annealing.cooling above 1 "
+                f"beside it, or what else changes from epoch to epoch; set that too, or leave {key} out"
+            )
     _refuse_metric(subject)
     _refuse_device(subject)
     for key, why in (*_idle(subject), *_unasked(subject, question)):
@@ -111,6 +117,26 @@ def _refuse_foreign(
         )
 
 
+def _without_change(subject: Subject) -> Iterator[str]:
+    """The keys of epochs that are given where nothing changes from epoch to epoch."""
+    c = subject.configuration
+    if c.annealing is None:
+        return
+    changing = c.annealing.cooling != 1 or (
+        c.annealing.correction != 1 and isinstance(subject.composite, ReplicaExchange)
+    )
+    # An annealed schedule has the same epochs, and no end.
+    if not changing:
+        yield from (["annealing.until"] if c.annealing.until is not None else [])
+        if c.schedule.kind != "annealed":
+            yield from (["annealing.epoch"] if c.annealing.epoch is not None else [])
+
+
+def _annealing_chosen(configuration: Any) -> bool:
+    """Was it written that nothing changes? So does a grid that compares, and evidence, which writes out every key."""
+    return bool({"cooling", "correction"} & configuration.annealing.model_fields_set)
+
+
 def _refuse_metric(subject: Subject) -> None:
     given, dynamics = subject.configuration.metric, subject.scheme.dynamics
     if given is not None and not dynamics.riemannian:
@@ -148,6 +174,7 @@ def _idle(subject: Subject) -> Iterator[tuple[str, str]]:
         yield "resample_momentum", f"{name} has no momentum p"
     if c.annealing is not None and not isinstance(subject.composite, ReplicaExchange):
         yield "annealing.correction", f"the chains of {name} do not swap"
+    yield from ((key, "nothing changes along the run") for key in _without_change(subject))
     if "test_function" in c.model_fields_set and subject.observable.degree == 0:
         yield (
             "test_function",

@@ -138,3 +138,28 @@ def test_an_exact_rate_tells_that_nothing_was_sampled(caplog: pytest.LogCaptureF
         sgverify.rate("sghmc-aboba", quantity="local-order", seed=3, dtype="float32")
     (record,) = caplog.records
     assert record.getMessage().startswith("warning: seed, dtype: no effect")
+
+
+@pytest.mark.parametrize("key", ["epoch", "until"])
+def test_epochs_are_refused_where_nothing_changes_along_a_run(
+    key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    told = rf"annealing\.{key}=3 has no effect: nothing changes along the run"
+    with pytest.raises(ConfigurationError, match=told):
+        ask("sample", annealing={key: 3})
+    # F belongs to chains that swap.
+    with pytest.raises(ConfigurationError, match=told):
+        ask("sample", scheme="resgld", annealing={key: 3})
+    with caplog.at_level(logging.WARNING, logger="sgverify"):
+        ask("sample", annealing={key: 3, "cooling": 1.1})
+        ask("sample", scheme="resgld", annealing={key: 3, "correction": 1.1})
+        assert not caplog.records
+        # A grid that compares says that nothing changes.
+        ask("sample", annealing={key: 3, "cooling": 1.0})
+    assert f"annealing.{key}=3 has no effect" in caplog.text
+
+
+def test_an_annealed_schedule_has_epochs_without_an_end() -> None:
+    ask("sample", annealing={"epoch": 3}, schedule={"kind": "annealed"})
+    with pytest.raises(ConfigurationError, match=r"annealing\.until=3 has no effect"):
+        ask("sample", annealing={"until": 3}, schedule={"kind": "annealed"})
