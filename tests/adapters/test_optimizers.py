@@ -45,6 +45,7 @@ def slow(*given: Any) -> Any:
 
 RIGHT: list[Any] = [
     (zoo.SGLD, {}),
+    (zoo.WithGenerator, {}),
     (zoo.SGHMC, KINETIC),
     slow(zoo.SGHMC, {}),
     slow(zoo.WithClosure, {}),
@@ -90,6 +91,12 @@ def test_what_is_done_at_every_kth_step_is_a_schedule():
         zoo.NoiseEveryOtherStep
     ).untried
     assert at_one_setting(zoo.NoiseEveryOtherStep) == "violates"
+
+
+def test_draws_of_a_generator_of_its_own_are_no_schedule_and_no_loss():
+    step = step_of(zoo.WithGenerator)
+    assert "log_density" not in step.declaration.ingredients
+    assert not any(what.startswith("later steps of its schedule") for what, _ in step.untried)
 
 
 def test_a_temperature_that_is_no_option_is_that_of_the_potential():
@@ -166,6 +173,7 @@ def test_state_is_restored_between_calls():
             "expected a multiple of one of momentum_buffer",
         ),
         (zoo.SGHMC, {"order": 1}, "so that one step has no order of its own"),
+        (zoo.NeedlessClosure, {}, r"was given a closure and did not call it; expected a step that calls"),
         (zoo.KeepsAList, {}, r"keeps a list or a dictionary that grows .*state\[p\]\['gradients'\]"),
         (
             zoo.SGLD,

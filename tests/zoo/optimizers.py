@@ -71,6 +71,31 @@ class NoiseEveryOtherStep(SGLD):
         super().move(p, state, group if state["step"] % 2 == 1 else {**group, "temperature": 0.0})
 
 
+class WithGenerator(SGLD):
+    """Its draws are those of a generator of its own."""
+
+    def __init__(self, params: Any, lr: float = 1e-3, temperature: float = 1.0) -> None:
+        super().__init__(params, lr=lr, temperature=temperature)
+        self.random = torch.Generator().manual_seed(0)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        lr, T = group["lr"], group["temperature"]
+        state["step"] = state.get("step", 0) + 1
+        p.add_(p.grad, alpha=-lr)
+        p.add_(torch.empty_like(p).normal_(generator=self.random), alpha=(2 * lr * T) ** 0.5)
+
+
+class NeedlessClosure(SGLD):
+    """It needs a closure, and does not call it."""
+
+    @torch.no_grad()
+    def step(self, closure: Any) -> Any:  # type: ignore[override]
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.move(p, {}, group)
+
+
 class WithoutTemperature(Sampler):
     """Welling and Teh's convention, lr/2 and lr; it samples exp(-U)."""
 

@@ -27,6 +27,7 @@ from sgverify.adapters.optimizers.step import (
     run,
 )
 from sgverify.errors import DefinitionError, UserError
+from sgverify.samplers.intercepted.real_calls import Steady
 from sgverify.schemes.adapting.parameters import FUNCTIONS, QUANTITIES
 from sgverify.schemes.memory import DIM, Axes
 from sgverify.schemes.numbers.arithmetic import Grammar
@@ -164,7 +165,7 @@ def depends_on_counters(step: OptimizerStep) -> bool:
             step.told,
         )
         theta, values = _probe(step, np.random.default_rng(0))
-        with apart():
+        with apart(), Steady():
             moved, after = late.take(
                 step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x
             )
@@ -177,21 +178,23 @@ def depends_on_loss(step: OptimizerStep) -> bool:
     """Does a step depend on the value that its closure returns, as a Metropolis test does?
 
     It is run with closures whose values fall and rise steeply from call to call, and with one whose value is small and stays; they
-    are not compared where it takes none. The first value differs as well: a step may go by one value alone, or by its size.
+    are not compared where it takes none, or calls none. The first value differs as well: a step may go by one value alone, or by
+    its size.
     """
     if not _takes_closure(step):
         return False
-    results = []
+    results, called = [], []
     for slope, held in ((-STEEP, 0.0), (STEEP, 0.0), (0.0, 1 / STEEP)):
         calls = itertools.count(1)
 
         def loss(
             place: Tensor, slope: float = slope, held: float = held, calls: Iterator[int] = calls
         ) -> Tensor:
+            called.append(place)
             return torch.tensor(slope * next(calls) + held, dtype=place.dtype)
 
         results.append(_moved_by(step, loss))
-    return any(not torch.equal(results[0], other) for other in results[1:])
+    return bool(called) and any(not torch.equal(results[0], other) for other in results[1:])
 
 
 def with_closure_differs(step: OptimizerStep) -> bool:
@@ -213,9 +216,9 @@ def _takes_closure(step: OptimizerStep) -> bool:
 
 
 def _moved_by(step: OptimizerStep, loss: Gradient | None) -> Tensor:
-    """theta and the buffers after one step from a fixed place, with fixed draws, NaN as 0."""
+    """theta and the buffers after one step from a fixed place, with fixed draws, those of own generators too, NaN as 0."""
     theta, values = _probe(step, np.random.default_rng(2))
-    with apart():
+    with apart(), Steady():
         moved, after = step.take(
             step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x, loss
         )

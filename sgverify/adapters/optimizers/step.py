@@ -255,19 +255,29 @@ def run(
 ) -> None:
     """Put gradients at the parameters, and call `step()`, with a closure if it needs one, or if a loss is given.
 
-    Raises `DefinitionError` if a parameter gets another shape. The closure puts new gradients where the parameters are then, and
-    returns the loss there; NaN without one, which shows where a step depends on it.
+    Raises `DefinitionError` if a parameter gets another shape, or a closure is needed and not called. The closure puts new
+    gradients where the parameters are then, and returns the loss there; NaN without one, which shows where a step depends on it.
     """
 
+    differentiated = []
+
     def differentiate() -> Tensor:
+        differentiated.append(True)
         here = torch.cat([parameter.detach() for parameter in parameters], dim=-1)
         for parameter, part in zip(parameters, parts(gradient(here)), strict=True):
             parameter.grad = part.clone()
         return torch.full((), float("nan"), dtype=here.dtype) if loss is None else loss(here)
 
     shapes = [tuple(parameter.shape) for parameter in parameters]
-    if loss is not None or closure_needed(optimizer.step):
+    needed = closure_needed(optimizer.step)
+    if loss is not None or needed:
         optimizer.step(differentiate)
+        if needed and not differentiated:
+            # Else it would be judged with gradients of another place.
+            raise DefinitionError(
+                f"{told}: step() was given a closure and did not call it; expected a step that calls its closure, or needs none "
+                "and takes the gradients of its parameters; def step(self, closure=None)"
+            )
     else:
         differentiate()
         optimizer.step()
