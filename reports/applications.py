@@ -23,7 +23,9 @@ class Batch:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-BATCHES: dict[str, Batch] = {}
+BATCHES: dict[str, Batch] = {
+    "lda": Batch(5, options={"friction": (20.0, 40.0, 80.0)}),
+}
 """By the name of the application: a part `app-NAME`, whose result lies in `applications/NAME/`."""
 
 FILES = (RESULT, SUMMARY, "figures/")

@@ -39,6 +39,7 @@ SIZE = (6.4, 4.4)
 MARGIN = 0.06
 ERROR_BARS = 2.0
 SMALLEST = 1e-100
+SHORT, FINE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0)
 
 # Left, right, low and high limit of the axes.
 Frame = tuple[float, float, float, float]
@@ -104,12 +105,20 @@ def set_log_axes(axes: Axes, figure: Figure, frame: Frame) -> None:
     axes.set_ylabel("mean square error" if figure.quantity == "mse" else "|bias|")
 
 
-def set_log_ticks(axis: Axis, low: float, high: float) -> None:
-    """Few ticks on a logarithmic axis, at 1, 2 and 5 where it is short, labelled as a reader writes them."""
+def set_log_ticks(axis: Axis, low: float, high: float, *, fine: bool = False) -> None:
+    """Few ticks on a logarithmic axis, at 1, 2 and 5 where it is short, labelled as a reader writes them.
+
+    `fine`: at more places where the axis would have one tick alone.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     narrow = high / low < 300
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=9))
+    places = SHORT if narrow else (1.0,)
+    if fine and high / low < 10:
+        start = 10.0 ** math.floor(math.log10(low))
+        if sum(low <= start * scale * place <= high for scale in (1, 10) for place in SHORT) == 1:
+            places = FINE
+    axis.set_major_locator(LogLocator(subs=places, numticks=9))
     axis.set_major_formatter(FuncFormatter(_tick))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())

@@ -160,9 +160,9 @@ def _mark(axes: Axes, points: list[Point], kind: str, style: dict[str, Any], log
 
 def _dress(axes: Axes, panel: Panel, places: Mapping[str, int], frame: Frame, columns: int) -> None:
     if panel.x_scale == "log":
-        set_log_ticks(axes.xaxis, frame[0], frame[1])
+        set_log_ticks(axes.xaxis, frame[0], frame[1], fine=True)
     if panel.y_scale == "log":
-        set_log_ticks(axes.yaxis, frame[2], frame[3])
+        set_log_ticks(axes.yaxis, frame[2], frame[3], fine=True)
     axes.grid(True)
     axes.set_axisbelow(True)
     axes.set_xlabel(panel.x_label)

@@ -190,7 +190,7 @@ def _not_tested(job: Job, printed: Any, train: Corpus, judged: tuple[SamplerChec
         f"{train.documents:,} documents, {train.size:,} words, {job.settings['topics']} topics, {job.settings['steps']:,} steps.",
         "SGHMC in expanded-mean: no scheme of the catalogue keeps theta > 0 with a momentum; SGRLD runs in it.",
         "The bias that a few Gibbs sweeps leave in the gradient of documents of this length; it is exact for documents of a few "
-        "tokens (`sgverify.applications.lda.enumeration`).",
+        "tokens (sgverify.applications.lda.enumeration).",
     ]
     left_out = [value for value in printed["frictions"] if value not in job.settings["friction"]]
     if left_out:
@@ -205,6 +205,6 @@ def _not_tested(job: Job, printed: Any, train: Corpus, judged: tuple[SamplerChec
     if job.seeds < 5:
         one = job.seeds == 1
         found.append(
-            f"{job.seeds} {'seed decides' if one else 'seeds decide'} few comparisons; `python -m reports app-lda` runs five."
+            f"{job.seeds} {'seed decides' if one else 'seeds decide'} few comparisons; python -m reports app-lda runs five."
         )
     return tuple(found)

@@ -209,7 +209,7 @@ def _compared(
     sign = sign_of(gap)
     pair = ((first, one), (second, other))
     told = "; ".join(
-        f"{outcome.sampler.label} {mean_of(outcome.at_end(row))} at {outcome.sampler.rows[row].setting}"
+        f"{outcome.sampler.label} {mean_of(outcome.at_end(row))} at {outcome.sampler.rows[row].setting}{_at_an_edge(outcome, row)}"
         for outcome, row in pair
     )
     return PaperFinding(
@@ -220,6 +220,30 @@ def _compared(
         verdict=VERDICTS[sign],
         reason=REASONS[sign],
     )
+
+
+def _at_an_edge(outcome: SamplerOutcome, chosen: int) -> str:
+    """A remark where a better setting may lie beyond the grid: no step or friction of it is smaller, or none that runs larger."""
+    runs = [
+        row.setting
+        for number, row in enumerate(outcome.sampler.rows)
+        if np.isfinite(outcome.at_end(number)).all()
+    ]
+    setting, told = outcome.sampler.rows[chosen].setting, []
+    lost = len(runs) < len(outcome.sampler.rows)
+    for name, values, value in (
+        ("step", [float(item.step) for item in runs], float(setting.step)),
+        ("friction", [item.friction for item in runs], setting.friction),
+    ):
+        if len(set(values)) == 1:
+            continue
+        if value == min(values):
+            told.append(f"the smallest {name} of the grid")
+        elif value == max(values):
+            told.append(
+                f"the largest {name} of the grid{' that no chain leaves' if name == 'step' and lost else ''}"
+            )
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _faster(splitting: SamplerOutcome, euler: SamplerOutcome) -> PaperFinding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import gzip
+import warnings
 import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -199,7 +200,10 @@ def _newsgroups(most_words: int) -> Corpus:
     from sklearn.feature_extraction.text import CountVectorizer  # type: ignore[import-untyped]
 
     try:
-        texts: Any = fetch_20newsgroups(subset="all", remove=("headers", "footers", "quotes")).data
+        with warnings.catch_warnings():
+            # Each attempt that fails is warned of; the last one is told below.
+            warnings.simplefilter("ignore")
+            texts: Any = fetch_20newsgroups(subset="all", remove=("headers", "footers", "quotes")).data
     except OSError as error:
         # URLError and timeouts are OSErrors; so is a folder that cannot be written.
         raise ConfigurationError(

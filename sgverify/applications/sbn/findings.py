@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sgverify.applications.result import PaperFinding, Reproduced
 from sgverify.applications.sbn.comparison import NetworkRow, best
-from sgverify.applications.sbn.grids import GRIDS, METHODS, printed_value
+from sgverify.applications.sbn.grids import GRIDS, METHODS, Method, printed_value
 from sgverify.applications.statistics import CONFIDENCE, Mean, difference, sign_of
 
 _SOURCE = "chen2015, section 5 and Table 1"
@@ -37,8 +37,20 @@ def _best_of_both(
         lost = " and ".join(label for label, row in ((first, one), (second, two)) if row is None)
         reason = f"chains of every setting of {lost} have diverged"
         return _finding(statement, printed, "no number", "undecided", reason)
-    told = f"{one.mean} at {one.point}; {two.mean} at {two.point}"
+    told = f"{one.mean} at {one.point}{_at_an_edge(rows, one)}; {two.mean} at {two.point}{_at_an_edge(rows, two)}"
     return _judged(statement, printed, told, difference(one.predictive, two.predictive), first, second)
+
+
+def _at_an_edge(rows: Sequence[NetworkRow], chosen: NetworkRow) -> str:
+    """A remark where the best step is the smallest or largest of its grid: a better one may lie beyond."""
+    steps = [row.point.step for row in rows if (row.hidden, row.grid, row.method) == _group(chosen)]
+    if chosen.point.step not in (min(steps), max(steps)) or len(set(steps)) == 1:
+        return ""
+    return f", the {'smallest' if chosen.point.step == min(steps) else 'largest'} step of its grid"
+
+
+def _group(row: NetworkRow) -> tuple[int, str, Method]:
+    return row.hidden, row.grid, row.method
 
 
 def _setting_by_setting(rows: Sequence[NetworkRow], hidden: int, grid: str) -> PaperFinding:
@@ -71,7 +83,7 @@ def _setting_by_setting(rows: Sequence[NetworkRow], hidden: int, grid: str) -> P
     expected = (1 - CONFIDENCE) / 2 * len(pairs)
     reason = (
         f"{better} of {len(pairs)} settings speak for it and {worse} against it; without any difference about {expected:.1g} "
-        "would do so each way by chance"
+        "would do so each way by chance, and all together rather than one by one, for settings share their draws"
     )
     if better > len(pairs) / 2 and not worse:
         return _finding(statement, printed, told, "reproduced", reason)
