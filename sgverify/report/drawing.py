@@ -113,7 +113,7 @@ def set_log_ticks(axis: Axis, low: float, high: float, *, fine: bool = False) ->
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     narrow = high / low < 300
-    places = SHORT if narrow else (1.0,)
+    places: tuple[float, ...] = SHORT if narrow else (1.0,)
     if fine and high / low < 10:
         start = 10.0 ** math.floor(math.log10(low))
         if sum(low <= start * scale * place <= high for scale in (1, 10) for place in SHORT) == 1:
