@@ -35,7 +35,8 @@ class Check:
       step itself.
     - `reads`: "definition" or "dynamics" if the check reads the definition, or only its dynamics, in exact numbers; ""
       if the check evaluates the definition in floats.
-    - `positive`: the check also applies to dynamics on theta > 0.
+    - `positive`: the check also applies to dynamics on theta > 0, whatever the target. `positive_states`: it does on a target that
+      lives there, because the states that it takes are that target's.
     - `about`: whose matter the answer is: the method's, that of the code that runs (the default in the room `code`), or the
       paper's.
     - `any_gradient`: the answer about a definition is the same for every gradient estimator.
@@ -55,6 +56,7 @@ class Check:
     stepless: bool = False
     reads: Literal["", "definition", "dynamics"] = ""
     positive: bool = False
+    positive_states: bool = False
     about: Matter | None = None
     any_gradient: bool = False
     torch_any_gradient: bool = False

@@ -205,12 +205,17 @@ class Question:
     def why_never_asked(self) -> str | None:
         """The reason why the quantity is not defined for this scheme under any configuration; None if there is none."""
         dynamics = self.subject.scheme.dynamics
-        if dynamics.positive and not self.check.positive:
+        if dynamics.positive and not (self.check.positive or self._on_positive_target):
             return f"`{dynamics.name}` lives on theta > 0; the states and targets that {self.quantity} takes are not"
         changed = self.subject.changes_along_run
         if changed is not None and not self.check.every_step:
             return f"{changed}; {self.quantity} is read of one step under settings that stay"
         return self.subject.why_not_asked(self.check)
+
+    @property
+    def _on_positive_target(self) -> bool:
+        """Is the quantity one of the states of a target on theta > 0, as the configured one is?"""
+        return self.check.positive_states and self.subject.target.positive
 
     def _why_not_asked(self) -> str | None:
         """The reason why the quantity is not defined for this subject, whatever the claim; None if it is defined."""

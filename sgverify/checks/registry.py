@@ -71,6 +71,7 @@ SHIPPED: dict[str, Check] = {
             black_box="rates.torch_bias:torch_bias",
             sampled="rates.sampled.stationary:sampled_stationary_bias",
             reads="definition",
+            positive_states=True,
         ),
         Check(
             "covariance",
@@ -94,6 +95,7 @@ SHIPPED: dict[str, Check] = {
             sampled="rates.sampled.lengths:sampled_error",
             along_schedule=True,
             reads="definition",
+            positive_states=True,
         ),
         Check(
             "gradient-bias",
@@ -109,6 +111,7 @@ SHIPPED: dict[str, Check] = {
             sampled="rates.sampled.lengths:sampled_error",
             along_schedule=True,
             reads="definition",
+            positive_states=True,
         ),
         Check(
             "consistency",
@@ -118,6 +121,7 @@ SHIPPED: dict[str, Check] = {
             sampled="rates.sampled.lengths:sampled_consistency",
             along_schedule=True,
             reads="definition",
+            positive_states=True,
         ),
         Check(
             "mean-flow",
@@ -139,14 +143,25 @@ SHIPPED: dict[str, Check] = {
             any_gradient=True,
             every_step=True,
         ),
-        Check("agreement", "code.sampled_average:check_agreement", "one definition, several readings"),
-        Check("gradient-mean", "code.gradient_mean:check_gradient_mean", "what rates cannot see"),
+        Check(
+            "agreement",
+            "code.sampled_average:check_agreement",
+            "one definition, several readings",
+            positive_states=True,
+        ),
+        Check(
+            "gradient-mean",
+            "code.gradient_mean:check_gradient_mean",
+            "what rates cannot see",
+            positive_states=True,
+        ),
         Check(
             "pure-step",
             "code.pure_step:check_pure_step",
             "one definition, several readings",
             black_box="code.pure_step:check_torch_code",
             any_gradient=True,
+            positive_states=True,
         ),
         Check(
             "own-loss",
@@ -174,6 +189,7 @@ SHIPPED: dict[str, Check] = {
             "one-step-law",
             "code.step_against_definition:check_one_step_law",
             "one definition, several readings",
+            positive_states=True,
         ),
         Check(
             "white-noise",
@@ -181,6 +197,7 @@ SHIPPED: dict[str, Check] = {
             "what rates cannot see",
             black_box="code.torch_draws:torch_white_noise",
             torch_any_gradient=True,
+            positive_states=True,
         ),
         Check(
             "independent-chains",
@@ -188,6 +205,7 @@ SHIPPED: dict[str, Check] = {
             "what rates cannot see",
             black_box="code.torch_draws:torch_chains",
             any_gradient=True,
+            positive_states=True,
         ),
         Check(
             "dtype",
@@ -195,8 +213,15 @@ SHIPPED: dict[str, Check] = {
             "one definition, several readings",
             black_box="code.dtype_audit:check_torch_code",
             any_gradient=True,
+            positive_states=True,
         ),
-        Check("averaging", "code.averaging:check_averaging", "what rates cannot see", any_gradient=True),
+        Check(
+            "averaging",
+            "code.averaging:check_averaging",
+            "what rates cannot see",
+            any_gradient=True,
+            positive_states=True,
+        ),
         Check("moments", "code.moments:check_moments", "what rates cannot see", any_gradient=True),
         Check(
             "swap-balance",

@@ -31,6 +31,7 @@ from sgverify.schemes.adapting import adapted
 from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
 from sgverify.schemes.loading import load_step, refuse_adapter, scheme_reference
 from sgverify.schemes.torch_step import OwnLoss
+from sgverify.targets.catalogue.expanded_simplex import EXPANDED_MEAN
 from sgverify.targets.own.log_density import is_plain
 from sgverify.targets.registry import build_target
 from sgverify.user_code import own_code
@@ -273,7 +274,14 @@ def _subject(
     if isinstance(scheme, TorchStep):
         configuration = _of_own_loss(scheme.own_loss, configuration, reference)
         return TorchSubject(scheme, configuration, reference, method=method)
-    return Subject(scheme, configuration, reference, method=method)
+    return Subject(scheme, _at_home(scheme, configuration), reference, method=method)
+
+
+def _at_home(scheme: Scheme, configuration: Configuration) -> Configuration:
+    """The configuration with a target on theta > 0 where the scheme lives there and no target is named."""
+    if not scheme.dynamics.positive or "target" in configuration.model_fields_set:
+        return configuration
+    return load_configuration({**tree_of(configuration), "target": {"name": EXPANDED_MEAN.name}})
 
 
 def _of_own_loss(own: OwnLoss | None, configuration: Configuration, reference: str) -> Configuration:

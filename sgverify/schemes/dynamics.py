@@ -11,9 +11,9 @@ from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import check_returned, check_scalar, run_abstractly, where
-from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
+from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR, logarithms
 from sgverify.schemes.definition.declaration import RESERVED, Declaration, check_state, read_signature
-from sgverify.schemes.definition.mathematics import dot
+from sgverify.schemes.definition.mathematics import dot, log
 
 INGREDIENTS = ("U", "dim")
 """The ingredients of a density besides its parameters."""
@@ -64,7 +64,8 @@ def make_density(function: Callable[..., Any], shapes: Mapping[str, str], name: 
                 f"{where(function)}: density `{function.__name__}` may not ask for `{ingredient}`; expected U, dim and "
                 "numbers such as T and D; write the potential as U(theta)."
             )
-    value, _ = run_abstractly(function, shapes, declaration.ingredients)
+    with logarithms():
+        value, _ = run_abstractly(function, shapes, declaration.ingredients)
     check_scalar(function, value, "log rho")
     return Density(name or function.__name__, dict(shapes), function, declaration)
 
@@ -258,3 +259,25 @@ def expanded_mean(theta, *, grad, T):
     On theta > 0 it leaves exp(-U/T) invariant; T is the divergence of T G^-1. Patterson and Teh 2013, section 4.
     """
     return T - theta * grad(theta), T * theta
+
+
+@dynamics(theta="vector", p="vector")
+def kinetic_in_metric(theta, p, *, grad, metric, D, T):
+    """Kinetic in a metric with the friction D: d theta = B p dt, dp = (-B^T grad U + T div B^T - D p) dt + sqrt(2DT) dW."""
+    force = T * metric.root_divergence(theta) - metric.transposed(theta, grad(theta))
+    return (metric.root(theta, p), force - D * p), (0, D * T)
+
+
+def _geodesic(theta, p, *, U, T):
+    # The sum of log theta is log of the square root of 1/det G, squared.
+    return -(U(theta) + dot(p, theta * p) / 2) / T + dot(log(theta), 1 + 0 * theta) / 2
+
+
+@dynamics(theta="vector", p="vector", positive=True, density=_geodesic)
+def kinetic_on_simplex(theta, p, *, grad, D, T):
+    """chen2015 (49) in the metric G^-1 = diag(theta), theta > 0, with the nu that leaves exp(-H/T) invariant, entry by entry.
+
+    d theta = theta p dt, dp = (-grad U + T/(2 theta) - D theta p - p^2/2) dt + sqrt(2DT) dW; H = U + theta.p^2/2 - (T/2) sum log
+    theta, so that theta has the density exp(-U/T): the Gaussian integral over p gives the factor sqrt(det G).
+    """
+    return (theta * p, -grad(theta) + T / (2 * theta) - D * theta * p - p * p / 2), (0, D * T)

@@ -14,6 +14,8 @@ from sgverify.targets.potential import Matrix, Vector
 
 # Squares and N-fold sums of numbers of this size are still far from the end of float64.
 LARGEST = 1e100
+# Matrices are dense: beyond this a number for the precision would no longer be a small thing to hold.
+MOST_COORDINATES = 1000
 MOST_ENTRIES = 1000
 SMALLEST = Fraction(1, 10**100)
 

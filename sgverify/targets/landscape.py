@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Landscape:
 def landscape_of(target: Target, temperature: float) -> Landscape:
     """The landscape of a target; stated location and spread are taken over and begin the search for the rest."""
     location, spread = target.stated_location, target.stated_spread
+    if target.positive:
+        return _of_logarithms(target, temperature)
     if location is not None and spread is not None:
         axes = np.diag(spread)
         curvature = _largest(target.gradient_float64, _around(location, axes), spread)
@@ -72,6 +74,31 @@ def landscape_of(target: Target, temperature: float) -> Landscape:
         found.spread if spread is None else spread,
         found.curvature,
     )
+
+
+def _of_logarithms(target: Target, temperature: float) -> Landscape:
+    """The landscape of a law on theta > 0, from the mode and the spread of x = log theta, which may be anywhere.
+
+    The density of x is exp(-U/T) times the product of all theta_i, so that its potential is U - T sum_i x_i. The location is e^x at
+    its mode, which is above 0 even where U has no minimum there, the spread e^x times that of x, and the curvature that of U there.
+    """
+
+    @dataclass(frozen=True)
+    class Logarithms:
+        data, likelihood = target.data, target.likelihood
+
+        def energy_float64(self, x: np.ndarray) -> np.ndarray:
+            return np.asarray(target.energy_float64(np.exp(x)) - temperature * x.sum(-1))
+
+        def gradient_float64(self, x: np.ndarray) -> np.ndarray:
+            theta = np.exp(x)
+            return np.asarray(theta * target.gradient_float64(theta) - temperature)
+
+    found = survey(cast("Target", Logarithms()), temperature, [np.zeros(target.dim)])
+    location = np.exp(found.location)
+    spread = location * found.spread
+    curvature = _largest(target.gradient_float64, [location], spread)
+    return Landscape(location, spread, _positive(curvature, temperature, spread))
 
 
 def survey_line(

@@ -12,6 +12,7 @@ from sgverify.plugins import Catalogue, Plugin, of_type
 from sgverify.targets.catalogue.beta_bernoulli import BETA_BERNOULLI
 from sgverify.targets.catalogue.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
 from sgverify.targets.catalogue.double_well import DOUBLE_WELL
+from sgverify.targets.catalogue.expanded_simplex import EXPANDED_MEAN, EXPANDED_NATURAL
 from sgverify.targets.catalogue.gamma_poisson import GAMMA_POISSON
 from sgverify.targets.catalogue.gaussian import GAUSSIAN
 from sgverify.targets.catalogue.gaussian_mean import GAUSSIAN_MEAN
@@ -22,7 +23,7 @@ from sgverify.targets.catalogue.poisson_regression import POISSON_REGRESSION
 from sgverify.targets.catalogue.quartic import QUARTIC
 from sgverify.targets.catalogue.robust_regression import ROBUST_REGRESSION
 from sgverify.targets.catalogue.tied_means import TIED_MEANS
-from sgverify.targets.constants import is_list, read_whole
+from sgverify.targets.constants import MOST_COORDINATES, is_list, read_whole
 from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
 from sgverify.targets.data_files import FILE_KEYS, read_file
 from sgverify.targets.kind import (
@@ -51,6 +52,8 @@ _KINDS = (
     GAMMA_POISSON,
     BETA_BERNOULLI,
     DIRICHLET_MULTINOMIAL,
+    EXPANDED_NATURAL,
+    EXPANDED_MEAN,
     TIED_MEANS,
     *(function.kind() for function in FUNCTIONS.values()),
 )
@@ -63,8 +66,6 @@ def _read(plugin: Plugin, found: Any) -> TargetKind:
 
 TARGETS: Catalogue[TargetKind] = Catalogue("targets", {kind.name: kind for kind in _KINDS}, _read)
 DEFAULT_TARGET = GAUSSIAN_MEAN.name
-# Matrices are dense: beyond this a number for the precision would no longer be a small thing to hold.
-MOST_COORDINATES = 1000
 
 
 def constant_types() -> dict[str, Any]:
@@ -136,6 +137,7 @@ def build_target(configuration: Any) -> Target:
         peaks=() if kind.peaks is None else kind.peaks(data, **constants),
         rugged=kind.rugged,
         condensable=kind.data is not None and kind.data.condensable,
+        positive=kind.positive,
         hessian_bounds=None if kind.hessian_bounds is None else kind.hessian_bounds(data, **constants),
     )
 
@@ -223,8 +225,21 @@ def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
                 "expected that; leave target.dim out"
             )
         return dim
-    if kind.dims:
+    if len(kind.dims) == 1:
         return kind.dims[0]
+    found = _dimension_of_values(kind, given)
+    if found is None:
+        return kind.dims[0] if kind.dims else 1
+    if kind.dims and found not in kind.dims:
+        raise ConfigurationError(
+            f"target.name={kind.name!r}: its data or lists have {found} coordinates; expected {_between(kind.dims)}; give a number "
+            "for each"
+        )
+    return found
+
+
+def _dimension_of_values(kind: TargetKind, given: dict[str, Any]) -> int | None:
+    """The dimension of the data, or of the first list among the constants; None where there is neither."""
     if "data" in given:
         labels = kind.data.labels if kind.data is not None else 0
         return read_data(given["data"], None, labels).shape[1] - labels
@@ -240,7 +255,7 @@ def _dimension(kind: TargetKind, given: dict[str, Any]) -> int:
                 f"target.{key}={shown(given[key])} has {len(given[key])} categories; expected two or more; give a number for each"
             )
         lists.append(given[key][1:])
-    return read_whole("target.dim", len(lists[0]), 1, MOST_COORDINATES) if lists else 1
+    return read_whole("target.dim", len(lists[0]), 1, MOST_COORDINATES) if lists else None
 
 
 def _with_file(given: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,8 @@ class Target:
     under exp(-U/T) by test function, and known means and standard deviations by coordinate. `condensable`: sums over all of
     many data may be taken over few weighted ones (`line`). `peaks`: points near the modes of a target on the line whose
     modes may be far apart. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
-    `hessian_bounds`: the least and the largest eigenvalue that the Hessian of U has anywhere, where bounds are known.
+    `positive`: the density is 0 but where every coordinate is above 0. `hessian_bounds`: the least and the largest eigenvalue that
+    the Hessian of U has anywhere, where bounds are known.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Target:
     condensable: bool = field(default=False, repr=False)
     peaks: tuple[float, ...] = field(default=(), repr=False)
     rugged: bool = field(default=False, repr=False)
+    positive: bool = field(default=False, repr=False)
     hessian_bounds: tuple[float, float] | None = field(default=None, repr=False)
 
     @property
@@ -158,7 +160,13 @@ class Target:
         return _rounded(self.mean)
 
     def energy_float64(self, theta: np.ndarray) -> np.ndarray:
-        """U at many points. Shape (*batch, d) -> (*batch)."""
+        """U at many points; infinite off theta > 0 where the target is positive. Shape (*batch, d) -> (*batch)."""
+        if self.positive:
+            inside = (theta > 0).all(-1)
+            return np.where(inside, self._energy(np.where(inside[..., None], theta, 1.0)), np.inf)
+        return self._energy(theta)
+
+    def _energy(self, theta: np.ndarray) -> np.ndarray:
         # Far out an energy may be beyond float64: it is infinite then, and exp(-U/T) is 0.
         with np.errstate(over="ignore"):
             total = np.asarray(self.prior(theta), dtype=np.float64)
@@ -174,9 +182,12 @@ class Target:
         return total
 
     def gradient_float64(self, theta: np.ndarray) -> np.ndarray:
-        """grad U at many points, by the reverse mode. Shape (n, d) -> (n, d)."""
+        """grad U at many points, by the reverse mode; NaN off theta > 0 where the target is positive. Shape (n, d) -> (n, d)."""
         data, weights = (None, None) if self.data is None else self.weighted
-        return gradient_at(theta, self.prior, self.likelihood, data, weights)
+        inside = (theta > 0).all(-1, keepdims=True) if self.positive else np.True_
+        at = np.where(inside, theta, 1.0) if self.positive else theta
+        found = gradient_at(at, self.prior, self.likelihood, data, weights)
+        return np.where(inside, found, np.nan) if self.positive else found
 
     @cached_property
     def weighted(self) -> tuple[np.ndarray, np.ndarray | None]:
@@ -208,6 +219,16 @@ class Target:
         if self.quadratic:
             return np.asarray(np.sqrt(temperature * np.diag(self.covariance_float64())))
         return self._landscape(temperature).spread
+
+    def at_deviations_float64(self, deviations: np.ndarray | float, temperature: float) -> np.ndarray:
+        """The places so many standard deviations from the location, in each coordinate. Shape (*batch, d) or () -> (*batch, d).
+
+        On a positive target they are counted along log theta, so that every place is above 0.
+        """
+        location, spread = self.location_float64(temperature), self.spread_float64(temperature)
+        if self.positive:
+            return np.asarray(location * np.exp(deviations * spread / location))
+        return np.asarray(location + deviations * spread)
 
     def lowest_energy_float64(self, temperature: float) -> float:
         """The least U found: at the mean where U is quadratic, else by a descent from the lowest of some points.
@@ -290,6 +311,14 @@ class Target:
                 f"target.name={self.name!r}: U is not quadratic, so exp(-U/T) has no exact mean, precision and covariance "
                 f"({error}); expected a quadratic potential here; use a method that needs no exact law"
             ) from None
+
+    def check_domain(self, scheme: str, *, positive: bool) -> None:
+        """Raise `ConfigurationError` where the target lives on theta > 0 and the scheme's dynamics does not (not `positive`)."""
+        if self.positive and not positive:
+            raise ConfigurationError(
+                f"target.name={self.name!r} lives on theta > 0, and scheme={scheme!r} goes anywhere; expected a scheme on "
+                "theta > 0, sgrld-expanded-mean; or take the same posterior on all of R^d, target.name='expanded-natural'"
+            )
 
     def check_data(self) -> None:
         """Raise `ConfigurationError` for a target without data."""

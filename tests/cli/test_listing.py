@@ -15,7 +15,7 @@ from sgverify.configuration.keys import keys
 from sgverify.configuration.kinds import SCHEDULES
 from sgverify.configuration.model import Configuration, GradientTable, ScheduleTable
 from sgverify.gradients import ESTIMATORS
-from sgverify.schemes.catalogue import NAMED, PATTERNS
+from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS
 from sgverify.schemes.composites import COMPOSITES
 from sgverify.targets import TARGETS
 from tests.cli.conftest import Call
@@ -24,7 +24,7 @@ from tests.cli.conftest import Call
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        ("schemes", [*NAMED, *PATTERNS, *COMPOSITES]),
+        ("schemes", [*NAMED, *ON_POSITIVE, *PATTERNS, *COMPOSITES]),
         ("targets", list(TARGETS)),
         ("claims", list(claims())),
         ("checks", list(CHECKS)),

@@ -6,15 +6,21 @@ theta has V K numbers, word by word: a tensor (..., V, K). In both a topic pi_k 
     expanded-mean       pi_kw = theta_kw / sum_v theta_kv,           theta_kw ~ Gamma(beta, 1), theta > 0
 
 Source: Patterson and Teh 2013, section 4 and table 1, where the gradients of log p(theta | n) are printed; here those of
-U = -log p. chen2015 samples in expanded-natural and does not print the prior on theta.
+U = -log p. The priors are those of the targets `expanded-natural` and `expanded-mean`, which have one topic. chen2015 samples in
+expanded-natural and does not print the prior on theta.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from sgverify.samplers.reading.carrier import Chains
+from sgverify.targets.catalogue.expanded_simplex import mean_prior_energy, natural_prior_energy
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class ExpandedNatural(Parametrisation):
 
     def prior_energy(self, theta: Tensor) -> Tensor:
         """See `Parametrisation.prior_energy`."""
-        return (theta.exp() - self.beta * theta).sum((-2, -1))
+        return _summed(natural_prior_energy, theta, self.beta)
 
     def prior(self, theta: Tensor) -> Tensor:
         """exp theta - beta."""
@@ -80,7 +86,7 @@ class ExpandedMean(Parametrisation):
 
     def prior_energy(self, theta: Tensor) -> Tensor:
         """See `Parametrisation.prior_energy`."""
-        return (theta - (self.beta - 1) * theta.log()).sum((-2, -1))
+        return _summed(mean_prior_energy, theta, self.beta)
 
     def prior(self, theta: Tensor) -> Tensor:
         """1 - (beta - 1)/theta."""
@@ -89,3 +95,9 @@ class ExpandedMean(Parametrisation):
     def likelihood(self, theta: Tensor, pi: Tensor, counts: Tensor) -> Tensor:
         """n_kw/theta_kw - sum_v n_kv / sum_v theta_kv."""
         return counts / theta - counts.sum(-2, keepdim=True) / theta.sum(-2, keepdim=True)
+
+
+def _summed(energy: Callable[[Any, float], Any], theta: Tensor, beta: float) -> Tensor:
+    """The energies of all V K numbers, summed; shape (..., V, K) -> (...)."""
+    found: Tensor = energy(Chains(theta), beta).tensor.sum((-2, -1))
+    return found

@@ -152,10 +152,8 @@ def visited(subject: Subject) -> Target:
 def states(subject: Subject) -> list[np.ndarray]:
     """The states theta, each of shape (d,), at which gradients are compared."""
     temperature = subject.configuration.temperature
-    centre = subject.target.location_float64(temperature)
-    spread = subject.target.spread_float64(temperature)
-    shares = np.where(np.arange(len(centre)) % 2, 0.5, 1.0)
-    return [centre + factor * shares * spread for factor in _STATES]
+    shares = np.where(np.arange(subject.target.dim) % 2, 0.5, 1.0)
+    return [subject.target.at_deviations_float64(factor * shares, temperature) for factor in _STATES]
 
 
 def at_step(subject: Subject, theta: np.ndarray, gradient: Any) -> Callable[[int], np.ndarray]:

@@ -90,8 +90,6 @@ def states_of(
     """
     c, scheme = subject.configuration, subject.scheme
     random = torch.Generator().manual_seed(run_seed(subject, "states"))
-    centre = torch.tensor(subject.target.location_float64(c.temperature), dtype=torch.float64)
-    spread = torch.tensor(subject.target.spread_float64(c.temperature), dtype=torch.float64)
     dim = subject.target.dim
     found = []
     for _ in range(count):
@@ -104,7 +102,8 @@ def states_of(
             elif name == "p":
                 value = c.temperature**0.5 * z
             elif len(z) == dim:
-                value = (centre + spread * z).reshape(shape_at(shape, dim))
+                theta = subject.target.at_deviations_float64(z.numpy(), c.temperature)
+                value = torch.from_numpy(theta).reshape(shape_at(shape, dim))
             else:
                 value = z.reshape(shape_at(shape, dim))
             values.append(value.reshape((*subject.front, *value.shape)))

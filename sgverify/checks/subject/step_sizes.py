@@ -60,6 +60,9 @@ def typical_step(
         faster = metric.largest(target.location_float64(temperature), target.spread_float64(temperature))
     if "p" in scheme.dynamics.state and target.quadratic and faster == 1.0:
         return 1.0 / math.sqrt(curvature)
+    if scheme.dynamics.positive and target.positive:
+        # Of overdamped steps in the metric diag(theta)^-1, the rates at a place are eigenvalues of theta^(1/2) U'' theta^(1/2).
+        faster = float(target.location_float64(temperature).max())
     return share_of_time_scale(scheme.dynamics, curvature) / faster
 
 

@@ -299,6 +299,7 @@ class Subject:
 
     def validate(self) -> None:
         """Raise every error that the configuration alone can cause, before any computation."""
+        self.target.check_domain(self.reference, positive=self.scheme.dynamics.positive)
         _ = self.observable, self.metric
         if self.configuration.gradient.estimator.draws_data:
             check_minibatch(self.configuration.gradient, self.target)
@@ -309,8 +310,7 @@ class Subject:
             # Imported here: the module imports torch, which most questions to exact methods never need.
             from sgverify.samplers.own.functions import check_gradient
 
-            T = self.configuration.temperature
-            check_gradient(self.target, self.target.location_float64(T), self.target.spread_float64(T))
+            check_gradient(self.target, self.configuration.temperature)
         if not self.affine:
             return
         self.step_sizes.check_finite()

@@ -5,19 +5,22 @@ The potential is evaluated at theta_j = log r_j with symbols r_j > 0. Where U/T 
     U/T = sum_j (B_j r_j - A_j log r_j) + sum_P S_P log P,    P = 1 + sum_(j in J) r_j,
 
 its sufficient statistics name the law: r_j ~ Gamma(A_j, B_j) where r_j is in no P, and for each P the shares r_j/P and
-1/P ~ Dirichlet(A_j.., S_P - sum A_j), a beta law for one r_j. The density of theta is exp(A . theta) times a function
-of theta alone, so with the normaliser Z(A), a product of gamma functions,
+1/P ~ Dirichlet(A_j.., S_P - sum A_j), a beta law for one r_j. Where P is R = sum_(j in J) r_j, without the 1, and all B_j with
+j in J are one B, then R ~ Gamma(sum A_j - S_R, B), independent of the shares r_j/R ~ Dirichlet(A_j..). A potential on theta > 0 is
+evaluated at theta_j = r_j, with the T log r_j of d theta = r d log r added to U. The density of log r is exp(A . log r) times a
+function of log r alone, so with the normaliser Z(A), a product of gamma functions,
 
-    E exp(k . theta) = Z(A + k)/Z(A),    the cumulants of theta are the derivatives of log Z in A: polygamma functions,
+    E r^k = Z(A + k)/Z(A),    the cumulants of log r are the derivatives of log Z in A: polygamma functions,
 
-and moments follow from cumulants, E theta_i f = sum_m binomial(f, m) kappa(m + e_i) E theta^(f - m).
+and moments of theta = log r follow from cumulants, E theta_i f = sum_m binomial(f, m) kappa(m + e_i) E theta^(f - m); on theta > 0,
+theta = r, the moments are the ratios of Z.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -42,7 +45,8 @@ _READ: WeakKeyDictionary[Target, sympy.Expr | None] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class ConjugateLaw:
-    """The law of theta = log r; `laws` are the factors as text, `log_normaliser` is log Z in the symbols `natural`.
+    """The law of theta = log r, or of a `positive` theta = r; `laws` are the factors as text, `log_normaliser` is log Z in the
+    symbols `natural`.
 
     `values` gives A_j for each symbol of `natural`, and the numbers B_j and S_P. `shares` are the groups of
     coordinates that are log ratios of the shares of one Dirichlet law.
@@ -53,9 +57,10 @@ class ConjugateLaw:
     log_normaliser: sympy.Expr = field(repr=False)
     values: Mapping[sympy.Symbol, sympy.Expr] = field(repr=False)
     shares: tuple[tuple[frozenset[int], sympy.Symbol], ...] = field(repr=False)
+    positive: bool = False
 
     def average(self, terms: Mapping[Powers, Fraction]) -> arb:
-        """sum_a terms[a] E prod_j theta_j^(a_j), from its formula in polygamma functions, enclosed."""
+        """sum_a terms[a] E prod_j theta_j^(a_j), from its formula in gamma or polygamma functions, enclosed."""
         with flint.ctx.workprec(BITS):
             # Moments have whole coefficients in gamma functions of symbols: Python rounds nothing.
             given = [
@@ -72,6 +77,9 @@ class ConjugateLaw:
     def _moment(self, powers: Powers) -> sympy.Expr:
         if not any(powers):
             return sympy.S.One
+        if self.positive:
+            later = {a: a + power for a, power in zip(self.natural, powers, strict=True)}
+            return sympy.exp(self.log_normaliser.subs(later, simultaneous=True) - self.log_normaliser)
         if powers not in self._moments:
             i = next(k for k, power in enumerate(powers) if power)
             rest = _with(powers, i, powers[i] - 1)
@@ -105,7 +113,13 @@ def conjugate_law(target: Target, temperature: Any = 1) -> ConjugateLaw | None:
     energy, T = _READ[target], read_number("temperature", temperature)
     if energy is None or T <= 0:
         return None
-    return _recognised(energy / sympy.Rational(T.numerator, T.denominator), target.dim)
+    energy = energy / sympy.Rational(T.numerator, T.denominator)
+    if not target.positive:
+        return _recognised(energy, target.dim)
+    _, rates = _coordinates(target.dim)
+    # The density of log r is that of r times r.
+    found = _recognised(energy - sum(sympy.log(r) for r in rates), target.dim)
+    return None if found is None else replace(found, positive=True)
 
 
 class _Symbols(Vector):
@@ -139,7 +153,9 @@ def _read_target(target: Target) -> sympy.Expr | None:
     """U in the symbols r_j, with the data summed; None where sympy cannot evaluate it."""
     if target.components or (target.data is None and target.independent):
         return None
-    theta, _ = _coordinates(target.dim)
+    theta, rates = _coordinates(target.dim)
+    if target.positive:
+        theta = _Symbols(rates)
     try:
         energy = target.prior(theta)
         if target.data is not None:
@@ -172,8 +188,24 @@ def _recognised(energy: sympy.Expr, dim: int) -> ConjugateLaw | None:
     values: dict[sympy.Symbol, sympy.Expr] = dict(zip(natural, shapes, strict=True))
     normaliser, laws, shares = sympy.S.Zero, [], []
     seen: set[int] = set()
-    for number, (statistic, coefficient) in enumerate(found.items()):
-        if statistic in rates:
+    for number, (statistic, coefficient) in enumerate(list(found.items())):
+        if _is_sum(statistic, rates):
+            members = {j for j, r in enumerate(rates) if statistic.has(r)}
+            each = {found.get(rates[j], sympy.S.Zero) for j in members}
+            if len(each) > 1:
+                return None
+            total, rate = sympy.Symbol(f"S_{number}"), sympy.Symbol(f"B_{number}", positive=True)
+            values |= {total: coefficient, rate: each.pop()}
+            whole = sum(natural[j] for j in members)
+            normaliser += sum(sympy.loggamma(natural[j]) for j in members) - sympy.loggamma(whole)
+            normaliser += sympy.loggamma(whole - total) - (whole - total) * sympy.log(rate)
+            size = sympy.expand((whole - total).subs(values))
+            laws.append(f"Dirichlet({', '.join(str(shapes[j]) for j in sorted(members))})")
+            laws.append(f"their sum ~ Gamma({size}, {values[rate]})")
+            positive = [*(shapes[j] for j in members), size, values[rate]]
+        elif statistic in rates and any(_is_sum(other, rates) and other.has(statistic) for other in found):
+            continue
+        elif statistic in rates:
             j = rates.index(statistic)
             members = {j}
             rate = sympy.Symbol(f"B_{j}", positive=True)
@@ -208,6 +240,14 @@ def _recognised(energy: sympy.Expr, dim: int) -> ConjugateLaw | None:
     return ConjugateLaw(tuple(laws), natural, normaliser, values, tuple(shares))
 
 
+def _is_sum(statistic: sympy.Expr, rates: list[sympy.Symbol]) -> bool:
+    """Is it log sum_j r_j over some j?"""
+    if not isinstance(statistic, sympy.log):
+        return False
+    inside = statistic.args[0]
+    return bool(sympy.expand(inside - sum(r for r in rates if inside.has(r))) == 0)
+
+
 def _coordinates(dim: int) -> tuple[_Symbols, list[sympy.Symbol]]:
     """theta = log r, and r."""
     rates = list(sympy.symbols(f"r_:{dim}", positive=True))
@@ -228,4 +268,9 @@ def _polygamma(order: int, value: Any) -> arb:
     return acb(as_ball(value)).polygamma(acb(order)).real if order else arb(as_ball(value)).digamma()
 
 
-_ON_BALLS = {"polygamma": _polygamma, "log": lambda value: arb(as_ball(value)).log()}
+_ON_BALLS = {
+    "polygamma": _polygamma,
+    "loggamma": lambda value: arb(as_ball(value)).lgamma(),
+    "log": lambda value: arb(as_ball(value)).log(),
+    "exp": lambda value: arb(as_ball(value)).exp(),
+}

@@ -12,7 +12,7 @@ import numpy as np
 from sgverify.errors import NotExpandableError
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, factors, to_fraction
 from sgverify.exact.rings.ring import SLOTS, Ring
-from sgverify.exact.rings.roots import LIMIT, UNSEEN, WHERE, manifest_sign, reciprocal
+from sgverify.exact.rings.roots import LIMIT, UNSEEN, WHERE, is_positive, manifest_sign, reciprocal
 from sgverify.exact.rings.time_limit import check_time
 from sgverify.schemes import dot, exp, expm1, sqrt
 from sgverify.schemes.definition.arithmetic import LiftedArithmetic
@@ -169,7 +169,7 @@ def _divide(left: TruncatedSeries, right: TruncatedSeries) -> TruncatedSeries:
         lead,
     )
     quotient = _over(left, lead)
-    if not right.ring.depends_only_on_parameters(lead):
+    if not (right.ring.depends_only_on_parameters(lead) or is_positive(lead, right.ring)):
         shown = right.ring.text(lead)
         right.ring.condition(WHERE, f"{right.ring.text(-lead) if shown.startswith('-') else shown} != 0")
     return quotient.shifted(-valuation) * _power_sum(tail.shifted(-valuation), lambda k: Fraction((-1) ** k))

@@ -64,7 +64,7 @@ class Ring:
     zero of the ring is zero, while a non-zero element may still vanish by a relation that the ring does not have
     (`series.branches.told_from_zero` evaluates such elements). `counts`: a sum over coordinates occurred that grows with their
     number (`note_sum`). `signs` supposes the signs of polynomials that stand squared under a root, by their keys (`rings.roots`);
-    `conditions` collects all other suppositions.
+    `conditions` collects all other suppositions. `positive`: every theta_i > 0.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Ring:
         metric: bool = False,
         parts: bool = False,
         signs: Mapping[str, int] | None = None,
+        positive: bool = False,
     ) -> None:
         self.dim = dim
         self.signs = dict(signs or {})
@@ -139,6 +140,9 @@ class Ring:
         self._free = count()
         self.parameter_positions = {self._at["root", name] for name in self.parameters}
         self.never_negative = set(self.parameter_positions)
+        theta = {k for k, (name, _) in enumerate(self.coordinates) if name == "theta"}
+        self.positive_coordinates = theta if positive else set()
+        self.never_negative |= self.positive_coordinates
 
     def _label(self, name: str, i: int) -> str:
         return name if self.dim == 1 or self.shapes[name] != "vector" else f"{name}{i + 1}"

@@ -254,7 +254,7 @@ MOST_DIMENSIONS = 10_000
 
 def reciprocal(value: Polynomial, ring: Ring) -> Polynomial:
     """1/value. Raises `NotExpandableError` where `value` may be 0."""
-    if not (_is_positive(value, ring) or _has_no_whole_root(value, ring)):
+    if not (is_positive(value, ring) or _has_no_whole_root(value, ring)):
         raise NotExpandableError(f"the quotient (1) / ({ring.text(value)}), which is not a polynomial")
     what = Opaque("reciprocal", f"1/({ring.text(value)})", argument=value)
     return ring.slot(("reciprocal", str(value)), what)
@@ -268,9 +268,11 @@ def without_quotients(value: Polynomial, ring: Ring) -> Polynomial:
     return ring.zero if _vanishes(value, ring) else value
 
 
-def _is_positive(value: Polynomial, ring: Ring) -> bool:
+def is_positive(value: Polynomial, ring: Ring) -> bool:
+    """Whether the terms of `value` show that it is above 0 at every state."""
+
     def positive(k: int) -> bool:
-        return k in ring.parameter_positions or (
+        return k in (ring.parameter_positions | ring.positive_coordinates) or (
             k in ring.opaque and ring.opaque[k].kind in ("number", "exp")
         )
 

@@ -23,10 +23,11 @@ from sgverify.schemes import Dynamics
 
 
 def is_smooth(value: Polynomial, ring: Ring) -> bool:
-    """Whether no root of the state occurs in `value`, whose derivatives the ring does not have."""
+    """Whether no root of the state occurs in `value`, whose derivatives the ring does not have; a quotient has them."""
     degrees = value.degrees()
     return all(
         ring.depends_only_on_parameters(what.argument)
+        or (what.kind == "reciprocal" and is_smooth(what.argument, ring))
         for position, what in ring.opaque.items()
         if what.kind != "number" and degrees[position]
     )
@@ -72,6 +73,7 @@ def ring_of(
         metric=dynamics.riemannian,
         parts=parts,
         signs=signs,
+        positive=dynamics.positive,
     )
 
 
@@ -197,9 +199,14 @@ def derivative_along(value: Polynomial, k: int, ring: Ring) -> Polynomial:
         raise NotExpandableError(f"a derivative of {ring.text(value)}")
     name, i = ring.coordinates[k]
     total = value.derivative(k)
+    used = value.degrees()
+    for position, divisor in ring.reciprocals.items():
+        if used[position]:
+            # d(1/q) = -dq/q^2.
+            inner = derivative_along(divisor, k, ring) * ring.generator_at(position) ** 2
+            total = total - value.derivative(position) * inner
     if name != "theta":
         return total
-    used = value.degrees()
     for position in ring.jets:
         if used[position]:
             total = total + value.derivative(position) * ring.raised(position, i)

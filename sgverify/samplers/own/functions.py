@@ -52,13 +52,14 @@ def _(theta: Tracked, own: OwnFunction, *rows: Points) -> Tracked:
     )
 
 
-def check_gradient(target: Target, location: np.ndarray, spread: np.ndarray) -> None:
+def check_gradient(target: Target, temperature: float) -> None:
     """Raise `DefinitionError` if the value or gradient of a potential is not finite one spread away from its location.
 
-    `location` and `spread` have shape (d,). The location itself is not tested, since the potential may have a kink at a mode. In
-    a user's own likelihood each datum is tested separately.
+    The location itself is not tested, since the potential may have a kink at a mode. In a user's own likelihood each datum is
+    tested separately.
     """
-    at = torch.tensor((location + np.stack([spread, -spread]))[None], dtype=torch.float64)
+    places = target.at_deviations_float64(np.array([[1.0], [-1.0]]), temperature)
+    at = torch.tensor(places[None], dtype=torch.float64)
     _check_finite(target, target.prior(Chains(at.requires_grad_())).tensor, at, None)
     likelihood: Any = target.likelihood
     if isinstance(likelihood, OwnPotential) and target.data is not None:

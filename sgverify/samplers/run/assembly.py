@@ -110,7 +110,7 @@ class Assembly:
         centre = target.location_float64(settings.temperature)
         settings = replace(settings, start=starts_of(settings.start, self.rows, self.hooks))
         self._spread = target.spread_float64(settings.temperature)
-        self._start = centre + settings.start * self._spread
+        self._start = target.at_deviations_float64(settings.start, settings.temperature)
         scalars = [1.0, math.sqrt(self.temperatures.max()), settings.friction]
         self.farthest = FAR * float(np.max(np.abs([*scalars, *self._spread, *centre, *self._start.flat])))
 

@@ -1,13 +1,11 @@
 """The expanded mean parametrisation of the simplex: w_k = theta_k / sum_j theta_j, each theta_k > 0 as of a gamma law.
 
-With counts n_k and a Dirichlet(alpha) prior on w, independent theta_k ~ Gamma(alpha_k + n_k, 1) have the posterior's w:
-U(theta) = sum_k theta_k - (alpha_k + n_k - 1) log theta_k. The metric is diag(theta)^-1, and a step that leaves
-theta > 0 is mirrored. At T = 1 the drift of a step is h (alpha_k + n_k - theta_k), as published with epsilon = 2 h.
-In the log ratios log(w_k/w_d) the same posterior is the target `dirichlet-multinomial`, on all of R^(d-1).
+With counts n_k and independent theta_k ~ Gamma(alpha_k, 1) a priori, w ~ Dirichlet(alpha): the target `expanded-mean`, whose U is
+sum_k theta_k - (alpha_k + n_k - 1) log theta_k + n log sum_k theta_k, n = sum_k n_k. The metric is diag(theta)^-1, and a step that
+leaves theta > 0 is mirrored. At T = 1 the drift of a step is h (alpha_k + n_k - theta_k - n w_k), as published with epsilon = 2 h.
 
-The scheme has no name in the catalogue's list: the targets that come with sgverify live on all of R^d, where the square
-root of theta is none, and so do the states that most checks visit. `stationarity` is proved, as of theta > 0; the
-local order is left open, and nothing else is asked.
+The catalogue lists the scheme apart from those that run on every target: on all of R^d the square root of theta is none.
+Stationarity and the local order are proved as of theta > 0, and the running code is judged on a target that lives there.
 """
 
 from sgverify.schemes.definition.mathematics import magnitude, sqrt
@@ -29,3 +27,5 @@ def sgrld_expanded_mean(theta, *, h, grad, noise, T):
 
 
 sgrld_expanded_mean = sgrld_expanded_mean.named("sgrld-expanded-mean", source=SOURCE)
+
+SCHEMES = (sgrld_expanded_mean,)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from math import isfinite
 from typing import Any, NoReturn
 
 from sgverify.errors import SgverifyError, shown
-from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, sqrt
+from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, log, sqrt
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import Rounded
@@ -185,6 +187,26 @@ def _(value: Abstract) -> Abstract:
 @sqrt.register
 def _(value: Abstract) -> Abstract:
     return value.mapped("sqrt")
+
+
+@log.register
+def _(value: Abstract) -> Abstract:
+    if not _IN_DENSITY.get():
+        raise Refused("log(), which only a density may use")
+    return value.mapped("log")
+
+
+@contextmanager
+def logarithms() -> Iterator[None]:
+    """Let `log` of a state be taken, as densities take it."""
+    token = _IN_DENSITY.set(True)
+    try:
+        yield
+    finally:
+        _IN_DENSITY.reset(token)
+
+
+_IN_DENSITY = ContextVar("_IN_DENSITY", default=False)
 
 
 @dot.register

@@ -143,10 +143,30 @@ def test_stationarity_is_proved_and_without_the_divergence_refuted() -> None:
     ]
 
 
-def test_what_only_other_states_could_tell_is_left_open_and_never_a_conviction() -> None:
-    verdicts = {e.check: e.verdict for e in verify(sgrld_expanded_mean)}
-    assert verdicts == {"stationarity": "conforms", "local-order": "inconclusive"}
-    (asked,) = verify(sgrld_expanded_mean, checks=["one-step-law"])
+BUGS = (
+    ("sqrt(2*T*h*theta)", "sqrt(T*h*theta)"),
+    ("sqrt(2*T*h*theta)", "(sqrt(2*T*h)*theta)"),
+    ("h*(T - ", "h*(0*T - "),
+    ("(T - theta*grad(theta))", "(T - grad(theta))"),
+)
+
+
+def test_the_order_is_proved_on_theta_above_zero_and_refuted_of_every_planted_bug() -> None:
+    def verdict(of: Scheme) -> str:
+        (found,) = verify(of, checks=["local-order"])
+        assert found.method == "proof"
+        return found.verdict
+
+    assert verdict(sgrld_expanded_mean) == "conforms"
+    assert [verdict(plant(sgrld_expanded_mean, *bug)) for bug in BUGS] == ["violates"] * len(BUGS)
+
+
+def test_without_a_target_it_is_judged_on_one_that_lives_there_and_elsewhere_by_proofs_alone() -> None:
+    checks = ["one-step-law", "pure-step", "averaging", "independent-chains", "gradient-mean", "dtype"]
+    found = verify(sgrld_expanded_mean, checks=checks)
+    assert {e.check: e.verdict for e in found} == dict.fromkeys(checks, "conforms")
+    assert {e.configuration["target"]["name"] for e in found} == {"expanded-mean"}
+    (asked,) = verify(sgrld_expanded_mean, checks=["one-step-law"], target={"name": "gaussian-mean"})
     assert asked.verdict == "not-applicable" and "lives on theta > 0" in asked.reason
 
 
