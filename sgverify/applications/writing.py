@@ -11,6 +11,7 @@ from sgverify.applications.result import APPLICATION, ApplicationDocument, Pictu
 from sgverify.evidence.storage import json_text, write_atomically
 from sgverify.report.markdown import as_code, as_text, study_blocks, table_of
 from sgverify.report.page.files import study_files
+from sgverify.report.writing import prepare_folder
 
 RESULT, SUMMARY = "result.json", "summary.md"
 
@@ -25,12 +26,12 @@ def write_result(found: ApplicationDocument, folder: Path) -> Path:
     write_atomically(folder / RESULT, json_text(document))
     pictures: dict[str, list[tuple[str, str]]] = {}
     for study, named, path, svg in study_files(found.found.studies):
-        (folder / path).parent.mkdir(exist_ok=True)
+        prepare_folder((folder / path).parent)
         write_atomically(folder / path, svg)
         pictures.setdefault(study, []).append((named, path))
     for picture in found.found.pictures:
         place = folder / _picture_path(picture)
-        place.parent.mkdir(exist_ok=True)
+        prepare_folder(place.parent)
         write_atomically(place, picture_svg(picture))
     write_atomically(folder / SUMMARY, render_summary(found, pictures))
     return folder / SUMMARY

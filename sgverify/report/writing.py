@@ -112,7 +112,7 @@ def write_report(
     shown = [*studies, *sampled_beside_exact(document.evidence)]
     pictures: dict[str, list[tuple[str, str]]] = {}
     for study, named, path, svg in figure_files(document.evidence, shown, formulas):
-        (folder / path).parent.mkdir(exist_ok=True)
+        prepare_folder((folder / path).parent)
         write_atomically(folder / path, svg)
         pictures.setdefault(study, []).append((named, path))
     text = render_markdown(document, shown, formulas, publication, pictures, title)

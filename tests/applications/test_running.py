@@ -18,7 +18,7 @@ from sgverify.applications.result import APPLICATION, decode_application
 from sgverify.applications.running import run_application
 from sgverify.applications.statistics import Mean, difference, mean_of, sign_of
 from sgverify.cli import main
-from sgverify.errors import ConfigurationError, UnknownNameError
+from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.store import Circumstances
 from tests.applications import toy
 
@@ -171,6 +171,14 @@ def test_the_folder_holds_document_figures_and_summary(
         assert said in summary
     assert main(["app", "toy", "--out", str(tmp_path), "--quick"]) == 0
     assert "undecided: The sum is small (nowhere)" in capsys.readouterr().out
+
+
+def test_a_result_that_cannot_be_written_is_not_computed_again(tmp_path: Path) -> None:
+    (tmp_path / "figures").write_text("x")
+    with pytest.raises(UserError, match="figures.*it is a file"):
+        run_application("toy", out=tmp_path, quick=True)
+    held = sorted(path.name for path in (tmp_path / "unfinished").iterdir())
+    assert held == ["first.state", "run.json", "second.state"]
 
 
 def test_a_divergence_is_a_row_without_a_number(tmp_path: Path) -> None:

@@ -45,6 +45,13 @@ def test_what_was_computed_is_kept_when_the_page_cannot_be_drawn(tmp_path, docum
     assert read_evidence(tmp_path / "report.json") == document
 
 
+def test_a_file_in_the_place_of_the_figures_is_refused_and_the_json_is_kept(tmp_path, document):
+    (tmp_path / "figures").write_text("x")
+    with pytest.raises(UserError, match="figures.*it is a file"):
+        write_report(document, tmp_path)
+    assert (tmp_path / "report.json").is_file()
+
+
 @pytest.mark.parametrize("place", ["file", "file/below"])
 def test_a_folder_that_is_a_file_is_refused_by_name(tmp_path, place):
     (tmp_path / "file").write_text("")
