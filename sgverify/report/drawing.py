@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,15 @@ DARK_COLOURS = (
 DARK_INK, DARK_SOFT, DARK_GRID, DARK_PAPER = "#e6e7e8", "#a2a8ad", "#2f3337", "#16181a"
 SIZE = (6.4, 4.4)
 MARGIN = 0.06
+LEAST_HEIGHT = 1 / 3
+"""The least height of the axes in decades, as a share of their width: a constant looks flat, and the slopes stay visible."""
+
 ERROR_BARS = 2.0
 SMALLEST = 1e-100
 SHORT, FINE = (1.0, 2.0, 5.0), (1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0)
+VALUES = {"mse": "mean square error", "covariance": "relative error", "wasserstein-2": "distance"}
+"""What the upper axis is called, where it is not |bias|."""
+
 
 # Left, right, low and high limit of the axes.
 Frame = tuple[float, float, float, float]
@@ -102,7 +109,7 @@ def set_log_axes(axes: Axes, figure: Figure, frame: Frame) -> None:
     axes.grid(True)
     axes.set_axisbelow(True)
     axes.set_xlabel("step h" if figure.x == "step" else "length L")
-    axes.set_ylabel("mean square error" if figure.quantity == "mse" else "|bias|")
+    axes.set_ylabel(VALUES.get(figure.quantity, "|bias|"))
 
 
 def set_log_ticks(axis: Axis, low: float, high: float, *, fine: bool = False) -> None:
@@ -119,7 +126,9 @@ def set_log_ticks(axis: Axis, low: float, high: float, *, fine: bool = False) ->
         if sum(low <= start * scale * place <= high for scale in (1, 10) for place in SHORT) == 1:
             places = FINE
     axis.set_major_locator(LogLocator(subs=places, numticks=9))
-    axis.set_major_formatter(FuncFormatter(_tick))
+    # Ticks of a short axis stand a tenth of it apart, which their digits are to tell.
+    digits = 3 + max(0, math.ceil(-math.log10(high / low - 1))) if low < high else 3
+    axis.set_major_formatter(FuncFormatter(partial(_tick, digits=digits)))
     axis.set_minor_locator(NullLocator())
     axis.set_minor_formatter(NullFormatter())
 
@@ -135,6 +144,10 @@ def frame_of(figure: Figure) -> Frame:
     ]
     left, right = min(places), max(places)
     low, high = (min(values), max(values)) if values else (0.1, 1.0)
+    least = max(10.0, (right / left) ** LEAST_HEIGHT)
+    if high / low < least:
+        middle = math.sqrt(low) * math.sqrt(high)
+        low, high = middle / math.sqrt(least), middle * math.sqrt(least)
     return (*_widened(left, right), *_widened(low, high))
 
 
@@ -228,12 +241,12 @@ def _legend_height(figure: Figure) -> float:
     return 0.045 + 0.0405 * math.ceil(entries / 2)
 
 
-def _tick(value: float, _: int) -> str:
+def _tick(value: float, _: int, digits: int = 3) -> str:
     """A value as a reader writes it; an axis of less than half a decade has ticks at other digits than 1, 2 and 5."""
     exponent = math.floor(math.log10(value) + 1e-9)
     if -3 <= exponent < 3:
-        return f"{value:.3g}"
-    lead, power = f"{value / 10.0**exponent:.3g}", "10" + str(exponent).translate(_SUPERSCRIPTS)
+        return f"{value:.{digits}g}"
+    lead, power = f"{value / 10.0**exponent:.{digits}g}", "10" + str(exponent).translate(_SUPERSCRIPTS)
     return power if lead == "1" else f"{lead}·{power}"
 
 

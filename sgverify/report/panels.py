@@ -45,8 +45,8 @@ def places_of(study: Study) -> dict[str, int]:
     return {label: place for place, label in enumerate(dict.fromkeys(labels))}
 
 
-def draw_panel(panel: Panel, places: Mapping[str, int]) -> Drawing:
-    """The panel as a matplotlib figure.
+def draw_panel(panel: Panel, places: Mapping[str, int], above: str = "") -> Drawing:
+    """The panel as a matplotlib figure; the curves with the label `above` lie over the others.
 
     Exact values are joined; sampled points carry bars of two standard errors; printed ones are stars. A logarithmic
     axis shows |value|: negative parts of a curve are dashed, negative points hollow, an upright bar marks a change of
@@ -66,7 +66,7 @@ def draw_panel(panel: Panel, places: Mapping[str, int]) -> Drawing:
         axes.set_yscale(panel.y_scale)
         axes.set_xlim(frame[0], frame[1])
         axes.set_ylim(frame[2], frame[3])
-        for series in panel.series:
+        for series in sorted(panel.series, key=lambda series: series.label == above):
             plain = series.kind == "exact" and "sampled" in _kinds(panel.series)[series.label]
             _draw_series(axes, series, places[series.label], panel.y_scale == "log", frame, plain)
         _draw_missing(axes, panel, places)

@@ -13,9 +13,9 @@ from sgverify.gradients import ESTIMATORS
 ORDER = "order"
 SYMBOLS = {"pass": "✓", "fail": "✗", "refuted": "⚑", "undecided": "?", "not-applicable": "○"}
 MEANINGS = {
-    "pass": "at least as fast as predicted",
-    "fail": "slower than predicted",
-    "refuted": "the claim as printed fails for the scheme and setting shown; its corrected card judges the scheme",
+    "pass": "the claim holds for the scheme and setting shown",
+    "fail": "the claim does not hold for the scheme and setting shown",
+    "refuted": "the claim as printed fails for the scheme and setting shown; the corrected claim judges the scheme",
     "undecided": "not answered by what was computed",
     "not-applicable": "a hypothesis of the claim does not hold",
 }

@@ -264,7 +264,10 @@ def _costs(
         panel = found.panel
         places = {series.label: place for place, series in enumerate(panel.series)}
         svg = embedded(
-            draw_panel(panel, places), f"w{number}", in_a_line(panel.title), in_a_line(description_of(panel))
+            draw_panel(panel, places, panel.series[0].label),
+            f"w{number}",
+            in_a_line(panel.title),
+            in_a_line(description_of(panel)),
         )
         yield {
             "gradient": gradient,

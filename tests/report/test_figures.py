@@ -6,7 +6,7 @@ import pytest
 
 from sgverify.evidence import Point
 from sgverify.report import draw, figures
-from sgverify.report.drawing import COLOURS, ERROR_BARS, MARKERS, set_log_ticks
+from sgverify.report.drawing import COLOURS, ERROR_BARS, MARKERS, frame_of, set_log_ticks
 from sgverify.report.figures import MOST_CURVES
 from sgverify.report.page import DARK_COLOURS
 from sgverify.report.svg import inline_svg
@@ -211,8 +211,32 @@ def test_the_ticks_of_an_axis_of_less_than_half_a_decade_are_told_apart():
 
     axis = Figure().add_subplot().yaxis
     axis.axes.set_yscale("log")
-    for low, high in ((0.21, 0.3), (1.9e-7, 4.4e-7), (2e-4, 5e-4), (1e-9, 1e3)):
+    for low, high in ((0.21, 0.3), (1.9e-7, 4.4e-7), (2e-4, 5e-4), (1e-9, 1e3), (4.99e-4, 5.01e-4)):
         axis.axes.set_ylim(low, high)
         set_log_ticks(axis, low, high)
         texts = axis.get_major_formatter().format_ticks(axis.get_major_locator()())
         assert len(set(texts)) == len(texts) > 1
+
+
+def test_a_constant_looks_flat_beside_the_slope_that_is_claimed(evidence):
+    """Its axis has a decade at least, and a third of the other axis; a curve that is as high keeps its own limits."""
+    figure = find(evidence, "stationary-bias", "Full")
+    flat = [Point(step=step, value=5e-4 * (1 + step)) for step in (0.002, 0.03)]
+    curve = dataclasses.replace(figure.curves[0], points=tuple(flat))
+    _, _, low, high = frame_of(dataclasses.replace(figure, curves=(curve,)))
+    assert low < 5e-4 / 3 < 5e-4 * 3 < high
+    lengths = [Point(length=length, value=5e-4 + 1e-6 / length) for length in (1e2, 1e8)]
+    curve = dataclasses.replace(curve, points=tuple(lengths))
+    _, _, low, high = frame_of(dataclasses.replace(figure, x="length", curves=(curve,)))
+    assert high / low >= 100
+    steep = [Point(step=step, value=step**2) for step in (0.001, 0.1)]
+    curve = dataclasses.replace(curve, points=tuple(steep))
+    _, _, low, high = frame_of(dataclasses.replace(figure, curves=(curve,)))
+    assert 1e-6 / 2 < low < 1e-6 < 1e-2 < high < 2e-2
+
+
+@pytest.mark.parametrize("quantity, name", [("mse", "mean square error"), ("covariance", "relative error")])
+def test_the_upper_axis_is_named_after_the_quantity(evidence, quantity, name):
+    figure = dataclasses.replace(find(evidence, "stationary-bias", "Full"), quantity=quantity)
+    (axes,) = draw(figure).axes
+    assert axes.get_ylabel() == name

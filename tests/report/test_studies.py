@@ -60,6 +60,15 @@ def test_every_series_is_in_the_legend_once(drawing):
     assert texts == ["one", "two", "read off", "points with bars: sampled", "stars: printed"]
 
 
+def test_curves_of_a_chosen_label_lie_over_the_others():
+    panel, places = STUDY.panels[0], places_of(STUDY)
+    first = panel.series[0].label
+    colour = COLOURS[places[first]]
+    (usual,), (chosen,) = draw_panel(panel, places).axes, draw_panel(panel, places, first).axes
+    drawn = [line.get_color() for line in chosen.lines if len(line.get_xdata())]
+    assert drawn.index(colour) > [line.get_color() for line in usual.lines].index(colour) == 0
+
+
 def test_a_missing_value_is_a_gap_and_a_cross(drawing):
     (axes,) = drawing.axes
     drawn = [tuple(line.get_xdata()) for line in lines(drawing) if line.get_color() == COLOURS[0]]
