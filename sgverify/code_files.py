@@ -13,6 +13,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
+INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""The folders that distributions are installed in: of this environment, a user's own, and those that another environment lends."""
 
 
 def place_in(reference: str) -> str | None:
@@ -117,7 +119,8 @@ def _module_files(name: str, places: Sequence[str]) -> list[Path]:
                 found.append(Path(spec.origin))
         if not others or not spec.submodule_search_locations:
             break
-        spec = _spec(f"{spec.name}.{others.pop(0)}", tuple(spec.submodule_search_locations))
+        # The last part alone: with its whole name a folder without `__init__.py` would ask for its parent, which is not imported.
+        spec = _spec(others.pop(0), tuple(spec.submodule_search_locations))
     return found
 
 
@@ -131,7 +134,7 @@ def _spec(name: str, places: tuple[str, ...]) -> ModuleSpec | None:
 def is_own(file: Path) -> bool:
     """Is a file neither of the standard library, nor of an installed distribution, nor of this package?"""
     place = Path(os.path.realpath(file))
-    return not any(place.is_relative_to(folder) for folder in _others())
+    return INSTALLED.isdisjoint(place.parts) and not any(place.is_relative_to(folder) for folder in _others())
 
 
 @cache

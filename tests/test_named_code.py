@@ -318,6 +318,25 @@ def test_the_files_of_a_reference_are_found_without_running_them(folder: Path) -
     assert files_of("sgld-euler") == files_of("gone.py:x") == files_of("numpy:x") == files_of("json:x") == ()
 
 
+def test_folders_without_init_inside_one_another_are_followed(tmp_path: Path) -> None:
+    inner = tmp_path / "lab" / "schemes" / "mine.py"
+    inner.parent.mkdir(parents=True)
+    inner.write_text("import math\n")
+    (tmp_path / "run.py").write_text("import lab.schemes.mine\n")
+    assert [file.name for file in files_of("run.py:step", tmp_path)] == ["run.py", "mine.py"]
+
+
+def test_what_another_environment_lends_is_no_code_of_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent = tmp_path / "other" / "site-packages"
+    lent.mkdir(parents=True)
+    (lent / "lent_library.py").write_text("")
+    monkeypatch.syspath_prepend(str(lent))
+    (tmp_path / "run.py").write_text("import lent_library\n")
+    assert [file.name for file in files_of("run.py:step", tmp_path)] == ["run.py"]
+
+
 @pytest.mark.power
 def test_other_processes_ask_for_what_the_command_line_asks_for(folder: Path) -> None:
     (folder / "c.toml").write_text('target.name = "theirs.py:density"\n')
