@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -18,7 +20,7 @@ SETTING = GaussianSetting(langevin, {"T": 1.0}, np.eye(1), np.zeros(1))
 
 
 @torch_step(langevin)
-def divided_by_its_gradient(theta, *, h, grad, T):
+def divided_by_its_gradient(theta: Any, *, h: float, grad: Any, T: float) -> Any:
     """Langevin's step times 1/(FLOOR + |grad U|), without the derivative of that factor: its law is another one for every h."""
     g = grad(theta)
     G = 1 / (FLOOR + g.abs())
