@@ -79,7 +79,13 @@ DECLARED = Application(
         ),
         Option("batch", int, 100, "n, the documents of a minibatch.", quick=40, least=1, most=1e7),
         Option(
-            "steps", int, 250, "Steps of every chain; the last half is averaged.", quick=30, least=4, most=1e9
+            "steps",
+            int,
+            250,
+            "Steps of every chain; what is computed in the last half is averaged.",
+            quick=30,
+            least=4,
+            most=1e9,
         ),
         Option("evaluations", int, 10, "How often perplexity is computed.", quick=6, least=2, most=1e6),
         Option("burn", int, 2, "Gibbs sweeps over a document that do not count.", least=0, most=1e4),

@@ -139,6 +139,18 @@ def test_minibatches_are_subsets_that_differ_from_step_to_step() -> None:
     assert sum(counts) == 300 and all(abs(count - 50) < STARS * 6.5 for count in counts)
 
 
+def test_each_minibatch_of_a_step_has_its_own_documents_and_draws() -> None:
+    made, theta = model(ExpandedNatural(BETA), 2), somewhere().reshape(1, 1, -1)
+    of = {
+        (step, minibatch): made.gradient(theta, step, minibatch) for step in range(4) for minibatch in (0, 1)
+    }
+    assert all(torch.equal(made.gradient(theta, *place), found) for place, found in of.items())
+    assert all(not torch.equal(of[step, 0], of[step, 1]) for step in range(4))
+    # All documents at once: only the draws of their topics differ.
+    whole = model(ExpandedNatural(BETA), CORPUS.documents)
+    assert not torch.equal(whole.gradient(theta, 0, 0), whole.gradient(theta, 0, 1))
+
+
 WORDS = np.array([0, 1, 1, 2], dtype=np.int32)
 PI = np.array([[0.7, 0.1], [0.2, 0.3], [0.05, 0.55], [0.05, 0.05]])
 COPIES = 20_000

@@ -170,6 +170,19 @@ def test_a_breakdown_is_told_from_chance(seeds: int, lost: int, verdict: str) ->
     ]
 
 
+def test_a_best_setting_at_the_edge_of_its_grid_is_told() -> None:
+    better = [[9.0 - k] * 4 for k in range(6)]
+    told = {
+        item.statement: item.found
+        for item in findings(made({SPLITTING: better, EULER: better[::-1]}), PRINTED)
+    }
+    found = told["The best test perplexity of SGHMC-S is below that of SGHMC-E"]
+    ours, theirs, _ = found.split("; ")
+    # Steps beyond the printed ones have no chain that stays: the largest printed one is the largest that runs.
+    assert ours.endswith("(the largest step of the grid that no chain leaves)")
+    assert theirs.endswith("(the smallest step of the grid)")
+
+
 def test_a_chain_that_diverged_leaves_its_setting_out() -> None:
     values = [[4.0, float("nan"), 4.0, 4.0], *[FLAT] * 5]
     outcome = made({SPLITTING: values})[0]

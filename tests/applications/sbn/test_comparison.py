@@ -161,6 +161,15 @@ def test_the_order_is_judged_by_the_standard_errors() -> None:
     assert [*found.values()][-1] == "reproduced"
 
 
+def test_a_best_step_at_the_edge_of_its_grid_is_told() -> None:
+    """Places 0 to 11 of SGHMC's grid are four steps, three frictions each."""
+    rows = [row("SGHMC-S", [3.0, 3.1 - place / 9, 3.0], place=place) for place in range(12)]
+    rows += [row("SGHMC-E", [3.0, 3.0, 3.1 + abs(place - 5)], place=place) for place in range(12)]
+    first = next(item for item in findings(rows, (100,)) if "rescaled" in item.statement)
+    ours, theirs = first.found.split("; ")
+    assert ours.endswith("the largest step of its grid") and "of its grid" not in theirs
+
+
 def test_a_setting_with_a_diverged_chain_is_not_chosen() -> None:
     lost = [0.1, float("nan"), 0.1]
     rows = [row("SGHMC-S", lost), row("SGHMC-S", [3.0, 3.0, 3.1], place=1), row("SGHMC-E", lost)]
