@@ -68,6 +68,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
     "law.moments": lambda subject: subject.why_no_law is None,
     "composite.kind": lambda subject: _kind(subject),
     "composite.cumulates": lambda subject: getattr(subject.composite, "contour", None) is False,
+    "composite.controlled": lambda subject: bool(getattr(subject.composite, "reduced", False)),
     "composite.reduced": lambda subject: _fixed_control(subject.composite),
     "energies.noise": lambda subject: _energy_noise(subject),
     "target.dim": lambda subject: subject.target.dim,

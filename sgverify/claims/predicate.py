@@ -31,6 +31,7 @@ FACTS: dict[str, str] = {
     "gradient.unbiased": "the gradient estimate being unbiased: its mean is grad U at every theta",
     "gradient.noisy": "the gradient estimate having fresh noise of its own at every step",
     "law.moments": "the moments of the invariant law and of the posterior being known exactly",
+    "composite.controlled": "energies having a control variate, of whatever coefficient",
     "composite.reduced": "energies having the control variate of the coefficient -1",
     "energies.noise": "the noise of the energies, as the data make it: none, linear in theta, or other",
     "target.dim": "the dimension",

@@ -162,7 +162,7 @@ class Target:
     def energy_float64(self, theta: np.ndarray) -> np.ndarray:
         """U at many points; infinite off theta > 0 where the target is positive. Shape (*batch, d) -> (*batch)."""
         if self.positive:
-            inside = (theta > 0).all(-1)
+            inside = np.asarray((theta > 0).all(-1))
             return np.where(inside, self._energy(np.where(inside[..., None], theta, 1.0)), np.inf)
         return self._energy(theta)
 

@@ -42,6 +42,7 @@ PINNED = {
     "sgnht-aboba": (2, 1),
     "sgrld-euler": (1, 1),
     "sgrhmc-euler": (1, 1),
+    "sgrhmc-aboba": (2, 1),
 }
 
 
