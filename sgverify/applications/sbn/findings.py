@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sgverify.applications.result import PaperFinding, Reproduced
 from sgverify.applications.sbn.comparison import NetworkRow, best
-from sgverify.applications.sbn.grids import GRIDS, METHODS, Method, printed_value
+from sgverify.applications.sbn.grids import GRIDS, METHODS, printed_value
 from sgverify.applications.statistics import CONFIDENCE, Mean, difference, sign_of
+
+Group = tuple[int, str, str]
+"""Hidden units, grid, and the label of a method."""
 
 _SOURCE = "chen2015, section 5 and Table 1"
 _PAIRS = (("SGHMC-S", "SGHMC-E"), ("SGHMC-E", "SGLD"))
 _OF_GRID = {"printed": "on the printed grid", "rescaled": "on the grid rescaled to this data set's size"}
 
 
-def findings(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> tuple[PaperFinding, ...]:
-    """Each statement of the paper beside the numbers of the rows."""
+def findings(
+    rows: Sequence[NetworkRow], hidden: Sequence[int], too_large: Mapping[Group, float] | None = None
+) -> tuple[PaperFinding, ...]:
+    """Each statement of the paper beside the numbers of the rows.
+
+    `too_large`: by how much annealing makes the negative log-likelihood of the best setting of a group too large, as far as it is
+    known. Settings share annealing's draws, but not its bias: no difference below that is told.
+    """
     found = []
+    biases = {} if too_large is None else too_large
     for units in hidden:
         for grid in GRIDS:
-            found += [_best_of_both(rows, units, grid, *pair) for pair in _PAIRS]
-            found.append(_setting_by_setting(rows, units, grid))
-    return (*found, _more_units(rows, hidden))
+            found += [_best_of_both(rows, units, grid, *pair, biases) for pair in _PAIRS]
+            found.append(_setting_by_setting(rows, units, grid, biases))
+    return (*found, _more_units(rows, hidden, biases))
+
+
+def _largest(biases: Mapping[Group, float], *groups: Group) -> float:
+    """The largest size of the biases of these groups; 0 where none is known."""
+    return max((abs(biases.get(group, 0.0)) for group in groups), default=0.0)
 
 
 def _best_of_both(
-    rows: Sequence[NetworkRow], hidden: int, grid: str, first: str, second: str
+    rows: Sequence[NetworkRow],
+    hidden: int,
+    grid: str,
+    first: str,
+    second: str,
+    biases: Mapping[Group, float],
 ) -> PaperFinding:
     """Is the best setting of the first method better than that of the second?"""
     one, two = (best(rows, hidden, grid, label) for label in (first, second))
@@ -38,22 +58,25 @@ def _best_of_both(
         reason = f"chains of every setting of {lost} have diverged"
         return _finding(statement, printed, "no number", "undecided", reason)
     told = f"{one.mean} at {one.point}{_at_an_edge(rows, one)}; {two.mean} at {two.point}{_at_an_edge(rows, two)}"
-    return _judged(statement, printed, told, difference(one.predictive, two.predictive), first, second)
+    bias = _largest(biases, _group(one), _group(two))
+    return _judged(statement, printed, told, difference(one.predictive, two.predictive), first, second, bias)
 
 
 def _at_an_edge(rows: Sequence[NetworkRow], chosen: NetworkRow) -> str:
     """A remark where the best step is the smallest or largest of its grid: a better one may lie beyond."""
-    steps = [row.point.step for row in rows if (row.hidden, row.grid, row.method) == _group(chosen)]
+    steps = [row.point.step for row in rows if _group(row) == _group(chosen)]
     if chosen.point.step not in (min(steps), max(steps)) or len(set(steps)) == 1:
         return ""
     return f", the {'smallest' if chosen.point.step == min(steps) else 'largest'} step of its grid"
 
 
-def _group(row: NetworkRow) -> tuple[int, str, Method]:
-    return row.hidden, row.grid, row.method
+def _group(row: NetworkRow) -> Group:
+    return row.hidden, row.grid, row.method.label
 
 
-def _setting_by_setting(rows: Sequence[NetworkRow], hidden: int, grid: str) -> PaperFinding:
+def _setting_by_setting(
+    rows: Sequence[NetworkRow], hidden: int, grid: str, biases: Mapping[Group, float]
+) -> PaperFinding:
     """Is the splitting better than Euler at the same step size and friction, with the same noise and minibatches?"""
     statement = f"SGHMC-S is better than SGHMC-E at the same h and D, {_OF_GRID[grid]}, {hidden} units"
     of = {
@@ -66,7 +89,8 @@ def _setting_by_setting(rows: Sequence[NetworkRow], hidden: int, grid: str) -> P
     }
     pairs = [(row, of["SGHMC-E"][name]) for name, row in of["SGHMC-S"].items() if name in of["SGHMC-E"]]
     gaps = [difference(one.predictive, two.predictive) for one, two in pairs]
-    signs = [sign_of(gap) for gap in gaps]
+    bias = _largest(biases, *((hidden, grid, label) for label in of))
+    signs = [0 if gap is not None and abs(gap.value) <= bias else sign_of(gap) for gap in gaps]
     only_euler = sum(1 for one, two in pairs if two.diverged and not one.diverged)
     only_splitting = sum(1 for one, two in pairs if one.diverged and not two.diverged)
     known = [gap for gap in gaps if gap is not None]
@@ -84,6 +108,7 @@ def _setting_by_setting(rows: Sequence[NetworkRow], hidden: int, grid: str) -> P
     reason = (
         f"{better} of {len(pairs)} settings speak for it and {worse} against it; without any difference about {expected:.1g} "
         "would do so each way by chance, and all together rather than one by one, for settings share their draws"
+        + (f"; differences up to {bias:.2g}, the bias of annealing, are not told" if bias else "")
     )
     if better > len(pairs) / 2 and not worse:
         return _finding(statement, printed, told, "reproduced", reason)
@@ -92,7 +117,9 @@ def _setting_by_setting(rows: Sequence[NetworkRow], hidden: int, grid: str) -> P
     return _finding(statement, printed, told, "undecided", reason)
 
 
-def _more_units(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> PaperFinding:
+def _more_units(
+    rows: Sequence[NetworkRow], hidden: Sequence[int], biases: Mapping[Group, float]
+) -> PaperFinding:
     """Is the model with more hidden units better, for the splitting on the rescaled grid?"""
     statement = "more hidden units have a smaller negative log-likelihood, SGHMC-S, best of the rescaled grid"
     printed = "103 with 100 units, 98 with 200"
@@ -110,16 +137,20 @@ def _more_units(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> PaperFindi
         return _finding(statement, printed, "no number", "undecided", "chains of every setting have diverged")
     told = f"{one.mean} with {many} units, {two.mean} with {few}"
     gap = difference(one.predictive, two.predictive)
-    return _judged(statement, printed, told, gap, f"{many} units", f"{few} units")
+    bias = _largest(biases, _group(one), _group(two))
+    return _judged(statement, printed, told, gap, f"{many} units", f"{few} units", bias)
 
 
 def _judged(
-    statement: str, printed: str, told: str, gap: Mean | None, first: str, second: str
+    statement: str, printed: str, told: str, gap: Mean | None, first: str, second: str, bias: float
 ) -> PaperFinding:
     sign = sign_of(gap)
     if gap is None or sign is None:
         return _finding(statement, printed, told, "undecided", "one chain has no standard error")
     size = f"{first} less {second} is {gap.value:+.3g} ± {gap.error:.2g} (standard error, {gap.count} seeds)"
+    if abs(gap.value) <= bias:
+        reason = f"{size}: less than what annealing makes likelihoods too small by, {bias:.2g}, which need not be the same for both"
+        return _finding(statement, printed, told, "undecided", reason)
     if sign == 0:
         return _finding(
             statement, printed, told, "undecided", f"{size}: no difference at {CONFIDENCE:.0%} confidence"

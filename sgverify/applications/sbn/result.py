@@ -39,12 +39,12 @@ def run(job: Job) -> AppFindings:
         if (row := best(rows, units, grid, method.label)) is not None
     ]
     told = [row.told() for row in rows]
+    too_large = {}
     for row in chosen:
-        told[rows.index(row)] |= {
-            "best of its grid": True,
-            **_annealed_longer(row, images, settings, job.seed),
-        }
-    statements = findings(rows, hidden)
+        bias = _annealed_longer(row, images, settings, job.seed)
+        too_large[row.hidden, row.grid, row.method.label] = bias
+        told[rows.index(row)] |= {"best of its grid": True, "negative log-likelihood too large by": bias}
+    statements = findings(rows, hidden, too_large)
     count = {
         verdict: sum(item.verdict == verdict for item in statements)
         for verdict in ("reproduced", "not reproduced", "undecided", "not tried")
@@ -111,12 +111,10 @@ def _pictures(chosen: list[NetworkRow], images: BinaryImages) -> tuple[Picture, 
     )
 
 
-def _annealed_longer(
-    row: NetworkRow, images: BinaryImages, settings: Mapping[str, Any], seed: int
-) -> dict[str, float]:
+def _annealed_longer(row: NetworkRow, images: BinaryImages, settings: Mapping[str, Any], seed: int) -> float:
     """By how much the negative log-likelihood of chain 0's last state is too large, as far as longer annealing shows."""
     if row.hidden <= MOST_ENUMERATED:
-        return {"negative log-likelihood too large by": 0.0}
+        return 0.0
     network = BeliefNetwork(images.height * images.width, row.hidden)
     theta, few = torch.from_numpy(row.last), images.test[:CHECKED_IMAGES]
     short, long = (
@@ -126,7 +124,7 @@ def _annealed_longer(
         for times, chains in ((1, 1), (LONGER, 2))
     )
     gap = float((long.log_likelihood - short.log_likelihood).mean())
-    return {"negative log-likelihood too large by": float(f"{gap:.3g}")}
+    return float(f"{gap:.3g}")
 
 
 def _not_tested(settings: Mapping[str, Any], images: BinaryImages) -> tuple[str, ...]:

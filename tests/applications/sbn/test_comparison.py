@@ -161,6 +161,16 @@ def test_the_order_is_judged_by_the_standard_errors() -> None:
     assert [*found.values()][-1] == "reproduced"
 
 
+def test_no_difference_below_the_bias_of_annealing_is_told() -> None:
+    good, bad = [1.0, 1.1, 0.9], [2.0, 2.1, 2.2]
+    rows = [row("SGHMC-S", good), row("SGHMC-E", bad), row("SGLD", good)]
+    for bias, expected in ((0.5, ["reproduced", "not reproduced", "reproduced"]), (1.5, ["undecided"] * 3)):
+        for label in ("SGHMC-S", "SGHMC-E"):
+            found = findings(rows, (100,), {(100, "rescaled", label): -bias, (100, "rescaled", "SGLD"): bias})
+            told = [item.verdict for item in found if "rescaled to" in item.statement]
+            assert told == expected
+
+
 def test_a_best_step_at_the_edge_of_its_grid_is_told() -> None:
     """Places 0 to 11 of SGHMC's grid are four steps, three frictions each."""
     rows = [row("SGHMC-S", [3.0, 3.1 - place / 9, 3.0], place=place) for place in range(12)]
