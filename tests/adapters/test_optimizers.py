@@ -46,7 +46,9 @@ def slow(*given: Any) -> Any:
 RIGHT: list[Any] = [
     (zoo.SGLD, {}),
     (zoo.WithGenerator, {}),
+    (zoo.Anneals, {}),
     (zoo.SGHMC, KINETIC),
+    (zoo.DriftInTwoParts, {"dynamics": "kinetic"}),
     slow(zoo.SGHMC, {}),
     slow(zoo.WithClosure, {}),
     slow(zoo.BurnIn, {}),
@@ -58,6 +60,7 @@ RIGHT: list[Any] = [
 WRONG: list[Any] = [
     (zoo.NoiseOfSqrtLr, {}),
     (zoo.NoiseOfDecay, {}),
+    (zoo.NoiseOfHalfTheFriction, {"dynamics": "kinetic"}),
     slow(zoo.TemperatureIgnored, {}),
     slow(zoo.NoiseOfDecay, KINETIC),
     slow(functools.partial(zoo.SGLD, weight_decay=0.1), {}),
@@ -99,6 +102,15 @@ def test_draws_of_a_generator_of_its_own_are_no_schedule_and_no_loss():
     assert not any(what.startswith("later steps of its schedule") for what, _ in step.untried)
 
 
+def test_options_that_it_changes_are_held_and_named():
+    step = step_of(zoo.Anneals)
+    held = (
+        "later steps of its schedule: it changes its option lr, temperature, which is held as it is made with"
+    )
+    assert (held, "") in step.untried
+    assert step.memory == () and not step.function.kept.counters
+
+
 def test_a_temperature_that_is_no_option_is_that_of_the_potential():
     assert step_of(zoo.WithoutTemperature, map={"lr": "2*h"}).conventions.endswith("the gradient of U/T")
     assert at_one_setting(zoo.WithoutTemperature, map={"lr": "2*h"}) == "conforms"
@@ -111,6 +123,7 @@ def test_the_momentum_is_found_and_told():
     )
     sgd = step_of(zoo.SGDWithNoise, dynamics="kinetic", map={"lr": "h**2", "momentum": "1 - h*D"})
     assert "p = -lr*momentum_buffer/h" in sgd.conventions
+    assert "p = lr*velocity/h" in step_of(zoo.DriftInTwoParts, dynamics="kinetic").conventions
     told = step_of(zoo.SGDWithNoise, state={"p": "-h*momentum_buffer"}, **{**SGD})
     assert "p = -h*momentum_buffer" in told.conventions and told.memory == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -150,6 +151,31 @@ class OneBufferForAll(SGHMC):
         super().move(p, state, group)
 
 
+class DriftInTwoParts(Sampler):
+    """Kick, half of a drift, friction with noise, half of a drift; the buffer is the momentum p itself."""
+
+    noise = 2.0
+
+    def __init__(
+        self, params: Any, lr: float = 1e-3, friction: float = 1.0, temperature: float = 1.0
+    ) -> None:
+        super().__init__(params, lr=lr, friction=friction, temperature=temperature)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        h, D, T = group["lr"], group["friction"], group["temperature"]
+        v = state.setdefault("velocity", torch.zeros_like(p))
+        v.sub_(p.grad, alpha=h)
+        p.add_(v, alpha=h / 2)
+        v.mul_(math.exp(-D * h)).add_(
+            torch.randn_like(p), alpha=(T * (1 - math.exp(-self.noise * D * h))) ** 0.5
+        )
+        p.add_(v, alpha=h / 2)
+
+
+class NoiseOfHalfTheFriction(DriftInTwoParts):
+    noise = 1.0
+
+
 class SGDWithNoise(Sampler):
     """The momentum of torch.optim.SGD: buffer <- m buffer + g - noise, theta <- theta - lr buffer."""
 
@@ -245,6 +271,17 @@ class Scheduled(SGLD):
     def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         state["step"] = state.get("step", 0) + 1
         super().move(p, state, {**group, "lr": group["lr"] * state["step"] ** -0.55})
+
+
+class Anneals(SGLD):
+    """It changes its own options: the step size falls by a factor, the temperature by a number."""
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> Any:
+        super().step()
+        for group in self.param_groups:
+            group["lr"] *= 0.99
+            group["temperature"] -= 1e-3
 
 
 class BurnIn(SGLD):

@@ -6,6 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.optimizers.options import CONVENTIONS, Options, read_options
@@ -61,7 +62,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         find_momentum,
         with_closure_differs,
     )
-    from sgverify.adapters.optimizers.step import Kept, OptimizerStep
+    from sgverify.adapters.optimizers.step import OptimizerStep
 
     name = _name(found)
     told = f"scheme={reference or name!r}"
@@ -77,7 +78,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     step = OptimizerStep(options, code, kept, None, told)
     scheduled = depends_on_counters(step)
     if scheduled:
-        kept = Kept(kept.counters, kept.buffers, kept.split, held=1)
+        kept = replace(kept, held=1)
         step = OptimizerStep(options, code, kept, None, told)
     momentum = None
     if "p" in dynamics.state:
@@ -181,6 +182,12 @@ def _untried(
     yield "parameters of several axes, such as matrices", ""
     if kept.split:
         yield "a third parameter of a group, and a third group", ""
+    if kept.rewritten:
+        names = ", ".join(dict.fromkeys(place.name for place in kept.rewritten))
+        yield (
+            f"later steps of its schedule: it changes its option {names}, which is held as it is made with",
+            "",
+        )
     if kept.counters:
         names = ", ".join(dict.fromkeys(place.name for place in kept.counters))
         yield (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ TRIED = 8
 def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[str, float]]:
     """What an optimizer keeps, with the shape of each buffer of one chain, and a value that it had after its first step."""
     try:
-        counters, others, values = _looked_at(options, DIMS[0], True, told)
+        counters, rewritten, others, values = _looked_at(options, DIMS[0], True, told)
         kept = _grouped(others, values, len(parts_of(torch.ones(DIMS[0]), True)))
         if not all(buffer.by_parameter for buffer in kept):
             raise UserError("")
@@ -62,10 +63,10 @@ def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[
     except UserError:
         # One parameter alone: some optimizers take no groups, or keep one value for all parameters.
         split = False
-        counters, others, values = _looked_at(options, DIMS[0], False, told)
+        counters, rewritten, others, values = _looked_at(options, DIMS[0], False, told)
         kept = _grouped(others, values, 1)
     shapes: dict[str, Axes] = {}
-    other = {} if split else _looked_at(options, DIMS[1], False, told)[2]
+    other = {} if split else _looked_at(options, DIMS[1], False, told)[3]
     for buffer in kept:
         place = buffer.places[0]
         shapes[buffer.name] = (
@@ -77,7 +78,7 @@ def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[
         )
         for buffer in kept
     }
-    found = Kept(tuple(counters), tuple(kept), split)
+    found = Kept(tuple(counters), tuple(kept), split, rewritten=tuple(rewritten))
     return found, shapes, starts
 
 
@@ -93,8 +94,8 @@ def class_of(options: Options, told: str) -> type:
 
 def _looked_at(
     options: Options, dim: int, split: bool, told: str
-) -> tuple[list[KeptValue], list[KeptValue], dict[KeptValue, Any]]:
-    """The counters, the other places that change, and all values after the first step."""
+) -> tuple[list[KeptValue], list[KeptValue], list[KeptValue], dict[KeptValue, Any]]:
+    """The counters, the options that the optimizer changes, the other places that change, and all values after the first step."""
     at = options.at({**AT, "dim": float(dim)})
     parts = parts_of(torch.ones(dim, dtype=torch.float64), split)
     optimizer, parameters = made(options, at, parts, told)
@@ -109,8 +110,18 @@ def _looked_at(
                 told,
             )
             history.append(leaves(optimizer, parameters))
-    counters, others = moving(history, told)
-    return counters, others, history[0]
+    first = history[0]
+    changed = moving(history, told)
+    rewritten = [
+        place
+        for place in first
+        if any(place in places for places in changed)
+        and place.root in ("group", "self")
+        and len(place.keys) == 1
+        and options.is_one(place.name, first[place])
+    ]
+    counters, others = ([place for place in places if place not in rewritten] for places in changed)
+    return counters, rewritten, others, first
 
 
 def _grouped(places: Sequence[KeptValue], values: dict[KeptValue, Any], count: int) -> list[Buffer]:
@@ -160,7 +171,7 @@ def depends_on_counters(step: OptimizerStep) -> bool:
         late = OptimizerStep(
             step.options,
             step.function,
-            Kept(step.kept.counters, step.kept.buffers, step.kept.split, held),
+            replace(step.kept, held=held),
             step.momentum,
             step.told,
         )
@@ -249,12 +260,18 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
                 key = tuple(at.values.items())
                 if key not in cache:
                     cache[key] = _share(step, at, name)
+                if not cache[key]:
+                    raise _no_momentum(step, buffers, f", with {at.values}")
                 return cache[key] / at.h
 
             return MomentumBuffer(name, factor, f"{_spelled(share, at)}{name}/h")
-    raise DefinitionError(
-        f"{step.told}: theta does not move by a multiple of what {step.options.name} keeps ({', '.join(buffers)}); expected the "
-        f"momentum as a formula; add adapter.state.p, such as adapter.state.p={buffers[0]}/h"
+    raise _no_momentum(step, buffers)
+
+
+def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -> DefinitionError:
+    return DefinitionError(
+        f"{step.told}: theta does not move by a multiple of what {step.options.name} keeps ({', '.join(buffers)}){where}; expected "
+        f"the momentum as a formula; add adapter.state.p, such as adapter.state.p={buffers[0]}/h"
     )
 
 
@@ -298,11 +315,16 @@ def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> Momen
 
 
 def _share(step: OptimizerStep, at: At, name: str) -> float:
-    """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; 0 if it does not."""
+    """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; 0 if it does not.
+
+    It may move by a multiple of the gradient besides, as where a drift follows half of a kick: (h/2) (B - h g) + (h/2) B'.
+    """
     random = np.random.default_rng(1)
-    moves, before, after = [], [], []
+    moves, before, after, forces = [], [], [], []
     for number in range(TRIED):
         theta, values = _probe(step, random)
+        # From 0, so that a displacement is no difference of large numbers, however small h is.
+        theta = torch.zeros_like(theta)
         force = torch.tensor(random.standard_normal(DIMS[0]))
         with apart():
             torch.manual_seed(number)
@@ -310,13 +332,15 @@ def _share(step: OptimizerStep, at: At, name: str) -> float:
         moves.append((moved - theta).numpy())
         before.append(values[name].numpy())
         after.append(held[name].double().numpy())
+        forces.append(force.numpy())
     displacement = np.concatenate(moves)
-    columns = np.stack([np.concatenate(before), np.concatenate(after)], axis=1)
-    for chosen in ([1], [0], [0, 1]):
-        shares, *_ = np.linalg.lstsq(columns[:, chosen], displacement, rcond=None)
+    columns = np.stack([np.concatenate(parts) for parts in (before, after, forces)], axis=1)
+    for chosen in ([1], [0], [0, 1], [0, 1, 2]):
+        shares, _, rank, _ = np.linalg.lstsq(columns[:, chosen], displacement, rcond=CLOSE)
         left = np.abs(columns[:, chosen] @ shares - displacement).max()
-        if left <= CLOSE * np.abs(displacement).max():
-            share = float(shares.sum())
+        # Of dependent columns the shares are not known.
+        if rank == len(chosen) and left <= CLOSE * np.abs(displacement).max():
+            share = float(shares[:2].sum())
             return 1.0 if abs(share - 1) < CLOSE else share
     return 0.0
 

@@ -67,6 +67,15 @@ class Options:
         given = {**quantities, "h": quantities["h"] * root, "D": quantities["D"] / root, "T": 1.0}
         return At(self._values(given), given["h"], temperature, root)
 
+    def made_with(self, option: str, at: At) -> Any:
+        """The value of an option with which the optimizer is made there."""
+        return at.values.get(option, self.left.get(option))
+
+    def is_one(self, name: str, value: Any) -> bool:
+        """Is it an option that is told, or whose default is a number like this value: no integer, as counters are?"""
+        default = self.left.get(name)
+        return name in self.read or (isinstance(default, float) and isinstance(value, float))
+
     def _values(self, quantities: Mapping[str, float]) -> dict[str, Any]:
         return {name: read(quantities) for name, read in self.read.items()}
 

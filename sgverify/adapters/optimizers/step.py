@@ -42,12 +42,16 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Kept:
-    """What an optimizer keeps: counters, which are held at the value `held`, and buffers; `split` as theta is."""
+    """What an optimizer keeps: counters, which are held at the value `held`, and buffers; `split` as theta is.
+
+    `rewritten` are its options that it changes itself, as a schedule of its own does: they are held at what it is made with.
+    """
 
     counters: tuple[KeptValue, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     split: bool = True
     held: int = LATE
+    rewritten: tuple[KeptValue, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,9 @@ class OptimizerStep:
         for place in self.kept.counters:
             if place.number < len(parameters):
                 place.write(optimizer, parameters, self.kept.held)
+        for place in self.kept.rewritten:
+            if place.number < len(optimizer.param_groups):
+                place.write(optimizer, parameters, self.options.made_with(place.keys[0], at))
         run(optimizer, parameters, self._parts, gradient, self.told, loss)
         moved = [parameter.detach().clone() for parameter in parameters]
         found = {}
