@@ -14,7 +14,7 @@ import numpy as np
 
 from sgverify.applications.classifier.data import ClassImages, made
 from sgverify.errors import ConfigurationError
-from sgverify.named_files import read_bytes
+from sgverify.named_files import read_bytes, size_of
 
 SHAPE = (3, 32, 32)
 _LEVELS = 3 * 32 * 32
@@ -48,7 +48,7 @@ def from_cifar(folder: str, unseen: str = "", learnt: int | None = None) -> Clas
     """
     layout = _layout(folder)
     train = [
-        read_records(Path(folder) / name, layout) for name in layout.train if (Path(folder) / name).exists()
+        read_records(Path(folder) / name, layout) for name in layout.train if _is_there(Path(folder) / name)
     ]
     levels, labels = (np.concatenate(part) for part in zip(*train, strict=True))
     count = len(levels) if learnt is None else learnt
@@ -100,11 +100,20 @@ def read_records(file: Path, layout: CifarLayout) -> tuple[np.ndarray, np.ndarra
     return (held[:, layout.before :] / 255 - 0.5) / 0.25, labels
 
 
+def _is_there(file: Path) -> bool:
+    """Is there a regular file of that name?"""
+    try:
+        size_of(file, None)
+    except OSError:
+        return False
+    return True
+
+
 def _layout(folder: str) -> CifarLayout:
     """Which data set a folder holds."""
     for layout in LAYOUTS:
         files = [Path(folder) / name for name in layout.train]
-        if (Path(folder) / layout.test).exists() and any(file.exists() for file in files):
+        if _is_there(Path(folder) / layout.test) and any(_is_there(file) for file in files):
             return layout
     names = " or ".join(f"{layout.train[0]} with {layout.test}" for layout in LAYOUTS)
     raise ConfigurationError(

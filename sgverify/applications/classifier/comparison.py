@@ -19,6 +19,9 @@ from sgverify.applications.result import DivergedChain
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import find_scheme
 
+MOST_STEPS = 10**7
+"""The steps of the longest chain; those of the paper are 196,000."""
+
 
 @dataclass(frozen=True, eq=False)
 class MethodsCompared:
@@ -38,9 +41,16 @@ class MethodsCompared:
 
 
 def compare(job: Job, posterior: Posterior, scaled: Scaled) -> MethodsCompared:
-    """Run every method. Raises `ConfigurationError` for a run that is too short for a control variate to grow old in each part."""
+    """Run every method.
+
+    Raises `ConfigurationError` for a run that is too long, or too short for a control variate to grow old in each part of it.
+    """
     short, chains = methods(scaled), range(job.seeds)
     long = long_method(scaled)
+    if scaled.long > MOST_STEPS:
+        raise ConfigurationError(
+            f"epochs={scaled.epochs}: {scaled.long} steps of cycSGHMC; expected at most {MOST_STEPS}; give fewer epochs"
+        )
     at = times(scaled.steps, scaled.refreshes)
     if not any(number <= scaled.early for number in at) or not any(number > scaled.early for number in at):
         raise ConfigurationError(
@@ -55,6 +65,8 @@ def compare(job: Job, posterior: Posterior, scaled: Scaled) -> MethodsCompared:
     found: dict[str, Outcome] = {}
     lost: list[DivergedChain] = []
     before = 0
+    # A run goes on with the images with which it began.
+    held = posterior.images.told["sha256 of the images"]
     for part, (group, steps, after) in {
         "all": (short, scaled.steps, swapping),
         "cycSGHMC": ((long,), scaled.long, None),
@@ -83,7 +95,7 @@ def compare(job: Job, posterior: Posterior, scaled: Scaled) -> MethodsCompared:
         def tell(done: int, width: int = width, before: int = before) -> None:
             job.tell("steps", before + done * width, total)
 
-        run.run(seen, kept=job.kept, part=part, tell=tell)
+        run.run(seen, kept=job.kept, part=f"{part}-{held}", tell=tell)
         before += steps * width
         for place, method in enumerate(group):
             found[method.label] = _outcome(method, place, seen, posterior, threshold, swapping)

@@ -26,6 +26,9 @@ from sgverify.errors import ConfigurationError
 STAGES = 3
 """The stages of a convolutional network; the second and the third halve the pixels in both directions."""
 
+MOST_LAYERS, MOST_PARAMETERS = 1000, 10**8
+"""The largest network: ResNet-56 has 0.85 million parameters."""
+
 
 @dataclass(frozen=True)
 class ResidualNetwork:
@@ -44,9 +47,9 @@ class ResidualNetwork:
     depth: int = 0
 
     def __post_init__(self) -> None:
-        if self.depth and (self.depth < 8 or self.depth % 6 != 2):
+        if self.depth and (not 8 <= self.depth <= MOST_LAYERS or self.depth % 6 != 2):
             raise ConfigurationError(
-                f"depth={self.depth}: expected 0 for the dense network, or 6k + 2 with k at least 1: 8, 14, 20, 32, 56"
+                f"depth={self.depth}: expected 0 for the dense network, or 6k + 2 from 8 to {MOST_LAYERS}: 8, 14, 20, 32, 56"
             )
         if min(self.height, self.width_of_image, self.channels, self.width, self.blocks) < 1:
             raise ConfigurationError(
@@ -54,6 +57,11 @@ class ResidualNetwork:
             )
         if self.classes < 2:
             raise ConfigurationError(f"classes={self.classes}: expected at least 2")
+        if self.blocks > MOST_LAYERS or self.dim > MOST_PARAMETERS:
+            raise ConfigurationError(
+                f"width={self.width}, blocks={self.blocks}, depth={self.depth}: expected at most {MOST_LAYERS} blocks and "
+                f"{MOST_PARAMETERS} parameters; give a smaller network"
+            )
 
     @property
     def inputs(self) -> int:
