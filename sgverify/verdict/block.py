@@ -112,6 +112,11 @@ class ClosingBlock:
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
             yield f"order {exponent_text(order.found.exponent)} {how}{self._averaged(order)}"
+            own = order.certificate.get("dynamics")
+            if own is not None:
+                # The first component alone; --explain has all of them.
+                first = str(own).partition(", that of ")[0].replace("that of", "the drift of", 1)
+                yield f"of another dynamics, with the same invariant density: {first}"
         law = self._of("invariant-order")
         if law is not None and law.outcome == "pass":
             how = "proved, with full gradients" if law.method == "proof" else "found"

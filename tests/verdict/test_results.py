@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 
 import sgverify
+from sgverify import torch_step
 from sgverify.errors import UserError
 from sgverify.evidence import read_evidence
+from sgverify.schemes import langevin
 from sgverify.verdict import block
 from sgverify.verdict.asking import enquire
 from sgverify.verdict.results import Results
@@ -31,6 +34,20 @@ def test_results_are_a_sequence_with_an_outcome(right: Results, wrong: Results) 
     assert right.passed and right.outcome == "pass" and len(right) == len(list(right)) > 1
     assert not wrong.passed and wrong.outcome == "fail" and wrong[0] in wrong
     assert isinstance(right[:1], Results) and right[:1][0] == right[0]
+
+
+def test_a_right_sampler_of_another_dynamics_is_told_so() -> None:
+    """Half of the step size in the drift and in the variance of the noise: another unit of time, or another convention."""
+
+    @torch_step(langevin)
+    def epsilon(theta, *, h, grad, T):
+        return theta - h / 2 * grad(theta) + (h * T) ** 0.5 * torch.randn_like(theta)
+
+    found = sgverify.verify(epsilon, checks=["local-order"])
+    assert found.outcome == "pass"
+    said = " ".join(repr(found).split())
+    assert "of another dynamics, with the same invariant density" in said
+    assert "the drift of theta1 is -0.5 dU/dtheta1 and not -1 dU/dtheta1" in said
 
 
 def test_the_repr_is_a_screen_at_most(right: Results, wrong: Results) -> None:
