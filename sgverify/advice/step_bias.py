@@ -203,7 +203,9 @@ def _closure(subject: Subject) -> GaussianClosure | None:
 
 
 def _plain(subject: Subject) -> bool:
-    """Do chains, apart from swaps, move by the scheme alone at the configured temperature?"""
+    """Do chains, apart from swaps, move by the scheme alone at the configured temperature, all along the run?"""
+    if subject.changes_along_run is not None:
+        return False
     if subject.composite is None:
         return True
     if not isinstance(subject.composite, ReplicaExchange):

@@ -114,6 +114,10 @@ def rate(
     question = Question(
         subject, claim_of_rate(subject, quantity), quantity, kind="horizon" if horizon else "fixed"
     )
+    never = question.why_never_asked
+    if never:
+        # As in `verify`: a law that changes along the run has no rate.
+        return question.unanswered(never, "not-applicable")
     with listening(progress and (lambda share: progress(question.claim.id, share, 1))):
         evidence = with_regression(answer(question))
     tell_unsampled(subject, evidence.method)

@@ -45,9 +45,9 @@ def how_large(subject: Subject, errors: tuple[float, ...] = ERRORS, *, full: boo
     Exact on Gaussian targets (the invariant law of an affine chain, minibatches included), from grids on a line with full
     gradients, else by a Gaussian approximation at the mode, named as such. `errors` are those for which the largest step is
     sought; `full` adds the same with full gradients where the configured gradient is noisy. None where no method applies: torch
-    code, composites, thermostats, a step size that changes, an unstable step.
+    code, composites, thermostats, a setting that changes along the run, an unstable step.
     """
-    if subject.black_box or subject.composite is not None:
+    if subject.black_box or subject.composite is not None or subject.changes_along_run is not None:
         return None
     if subject.configuration.schedule.kind != "fixed" or not subject.scheme.dynamics.usual:
         return None
