@@ -41,7 +41,7 @@ from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
-from sgverify.targets import Target
+from sgverify.targets import TARGETS, Target
 from sgverify.targets.own.log_density import LogDensity
 from sgverify.verdict.notebooks import with_progress
 
@@ -155,6 +155,9 @@ class Sampling:
             configuration = load_configuration(configuration, dtype=target.dtype)
             subject = make_subject(scheme, configuration)
             vars(subject)["target"] = target
+        configuration = subject.configuration
+        if subject.scheme.dynamics.positive and subject.target.name in TARGETS.shipped:
+            subject.target.check_all_of_it(subject.reference)
         known = recall(subject, given)
         if known is None:
             subject.validate()

@@ -320,6 +320,14 @@ class Target:
                 "theta > 0, sgrld-expanded-mean; or take the same posterior on all of R^d, target.name='expanded-natural'"
             )
 
+    def check_all_of_it(self, scheme: str) -> None:
+        """Raise `ConfigurationError` for a target with mass off theta > 0: a scheme on theta > 0 sees a part of it alone."""
+        if not self.positive:
+            raise ConfigurationError(
+                f"target.name={self.name!r} has mass off theta > 0, where scheme={scheme!r} never goes: its draws would be those "
+                "of another law; expected a target that lives there, target.name='expanded-mean'"
+            )
+
     def check_data(self) -> None:
         """Raise `ConfigurationError` for a target without data."""
         if self.data is None:

@@ -174,6 +174,9 @@ def test_a_scheme_that_leaves_the_domain_is_refused(capsys: pytest.CaptureFixtur
     assert main(["verify", "resgld", "--set", "target.name=expanded-mean"]) == 2
     assert main(["sample", "sghmc-aboba", "--set", "target.name=expanded-mean", "--out", "never.nc"]) == 2
     assert "expanded-natural" in capsys.readouterr().err
+    # The other way round: draws on theta > 0 are not those of a law on all of R^d.
+    asked = ["sample", "sgrld-expanded-mean", "--set", "target.name=gaussian-mean", "--out", "never.nc"]
+    assert main(asked) == 2 and "never goes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
