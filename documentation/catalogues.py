@@ -62,9 +62,21 @@ def configuration_page() -> str:
         for item in items:
             home, _, _ = item["name"].rpartition(".")
             if home == name:
-                kind, _, default = item["summary"].rstrip(".").rpartition("; by default ")
-                rows.append([f"`{item['name']}`", plain(kind), f"`{default}`", plain(item["source"])])
-        parts += [f"## {TABLES.get(name, name)}", table(["key", "value", "default", "read by"], rows)]
+                said, _, default = item["summary"].rstrip(".").rpartition("; by default ")
+                meaning, _, kind = said.rpartition(": ")
+                rows.append(
+                    [
+                        f"`{item['name']}`",
+                        plain(meaning),
+                        plain(kind),
+                        f"`{default}`",
+                        plain(item["source"]),
+                    ]
+                )
+        parts += [
+            f"## {TABLES.get(name, name)}",
+            table(["key", "what it is", "value", "default", "read by"], rows),
+        ]
     return page(*parts)
 
 

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from reports.gallery.frame import log_log, slope
+from reports.gallery.frame import RAISED, log_log, slope
 from sgverify import rate
 from sgverify.evidence import Evidence, read_evidence
 from sgverify.evidence.storage import write_atomically
@@ -23,7 +23,6 @@ CLAIM = "chen2015/theorem-4"
 SCHEMES = ("sgld-euler", "sghmc-euler-explicit", "sghmc-aboba")
 PANELS = (("full", "full gradients"), ("iid", "minibatches of 10 out of 1000"))
 COLOUR = dict(zip(SCHEMES, (COLOURS[1], COLOURS[2], COLOURS[0]), strict=True))
-RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 TITLE = "Bias of the invariant law by step size"
 
 

@@ -15,6 +15,9 @@ from sgverify.report.drawing import SOFT, STYLE, set_log_ticks
 
 Numbers = Mapping[str, Any]
 
+RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+"""Digits as exponents."""
+
 
 @dataclass(frozen=True)
 class Picture:

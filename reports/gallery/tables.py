@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reports.gallery.frame import Numbers, Picture
+from reports.gallery.frame import RAISED, Numbers, Picture
 
 NOTHING = "-"
+_POWER = re.compile(r"\^(-?\d+)")
 Row = Mapping[str, Any]
 
 GAUSSIAN_HEAD = (
@@ -97,7 +99,7 @@ def page(numbers: Numbers, pictures: Sequence[Picture]) -> str:
             "",
         ]
         lines += [f"[PDF](figures/{picture.name}.pdf)", ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return _POWER.sub(lambda found: found[1].translate(RAISED), "\n".join(lines)).rstrip() + "\n"
 
 
 def _of_dependent(numbers: Numbers) -> list[str]:

@@ -133,7 +133,7 @@ def _kinds(table: str, what: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _config() -> list[dict[str, str]]:
-    """Every configuration key with its type, its default and, unless all kinds read it, the kinds that do."""
+    """Every configuration key with its meaning, type, default and, unless all kinds read it, the kinds that do."""
     from sgverify.configuration.keys import keys
     from sgverify.targets import TARGETS
 
@@ -149,7 +149,9 @@ def _config() -> list[dict[str, str]]:
             readers = ["objects of `sgverify list adapters`"]
         elif key.table in ("exchange", "partition"):
             readers = [f"schemes with {key.table}"]
-        rows.append(_row(key.name, f"{key.type}; by default {key.default}.", ", ".join(readers) or "all"))
+        meaning = f"{key.meaning}: " if key.meaning else ""
+        summary = f"{meaning}{key.type}; by default {key.default}."
+        rows.append(_row(key.name, summary, ", ".join(readers) or "all"))
     return rows
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from sgverify.configuration.kinds import SCHEDULE_KINDS
+from sgverify.configuration.meanings import MEANINGS
 from sgverify.configuration.model import Configuration
 from sgverify.gradients import READERS
 
@@ -39,6 +40,11 @@ class Key:
     type: str
     default: str
     kinds: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """A clause that says what the key is; "" of a constant that only somebody else's target declares."""
+        return MEANINGS.get(self.name, "")
 
     @property
     def table(self) -> str:
