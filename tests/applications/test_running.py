@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from sgverify.applications import keeping, registry
 from sgverify.applications.keeping import KeptParts
@@ -212,6 +213,19 @@ def test_a_wrong_call_is_one_message(
     given = arguments if "--out" in arguments else (*arguments, "--out", str(tmp_path))
     assert main(list(given)) == 2
     assert told in capsys.readouterr().err
+
+
+def test_a_run_has_one_thread_whatever_the_caller_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More threads would change the order of sums, and with it the bits."""
+    before, seen = torch.get_num_threads(), []
+    look = toy.find_scheme
+    monkeypatch.setattr(toy, "find_scheme", lambda name: seen.append(torch.get_num_threads()) or look(name))
+    torch.set_num_threads(2)
+    try:
+        run_application("toy")
+        assert seen == [1] and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_an_unknown_option_is_named() -> None:

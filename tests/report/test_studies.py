@@ -107,6 +107,14 @@ def test_folded_values_are_labelled_so(drawing):
     assert draw_panel(STUDY.panels[1], places_of(STUDY)).axes[0].get_ylabel() == "bias"
 
 
+def test_a_short_logarithmic_axis_has_more_than_one_tick() -> None:
+    """Of 1, 2 and 5 times a power of ten, only 1000 lies between these."""
+    values = Series("one", "sampled", (0.1, 1.0, 10.0), (985.0, 1134.0, 1859.0))
+    (axes,) = draw_panel(Panel("p", "x", "y", (values,)), {"one": 0}).axes
+    low, high = axes.get_ylim()
+    assert len([tick for tick in axes.get_yticks() if low <= tick <= high]) >= 3
+
+
 def test_printed_values_are_stars_and_long_curves_have_no_markers(drawing):
     assert [x for x, line in marked(drawing, "*") if line.get_color() == INK] == [0.1]
     long = draw_panel(STUDY.panels[1], places_of(STUDY))
