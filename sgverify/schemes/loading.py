@@ -29,7 +29,7 @@ from sgverify.user_code import LOADED, beside, own_code, undisturbed
 class Wanted:
     """The kind of object that a reference has to name: the setting that holds it, its type, and how such an object is written.
 
-    `adapt` makes such an object of one of another type; None where only the type itself is taken.
+    `adapt` makes such an object of one of another type, and `takes` tells of which; None where only the type itself is taken.
     """
 
     key: str
@@ -38,6 +38,21 @@ class Wanted:
     written: str
     catalogue: str
     adapt: Callable[[Any, str], Any] | None = None
+    takes: Callable[[Any], bool] | None = None
+
+    def names_in(self, module: ModuleType) -> list[str]:
+        """The names of a module's objects of this kind, with those of its own that can be made one."""
+        return [
+            name
+            for name, value in vars(module).items()
+            if isinstance(value, self.type)
+            or (
+                self.takes is not None
+                and not name.startswith("_")
+                and getattr(value, "__module__", None) == module.__name__
+                and self.takes(value)
+            )
+        ]
 
 
 def load_object(reference: str, wanted: Wanted) -> Any:
@@ -52,7 +67,7 @@ def load_object(reference: str, wanted: Wanted) -> Any:
         raise UserError(f"{given}: expected module:attribute or path/to/file.py:attribute")
     module = _from_file(Path(place), given) if place.endswith(".py") else _from_module(place, given, wanted)
     if not hasattr(module, attribute):
-        known = [name for name, value in vars(module).items() if isinstance(value, wanted.type)]
+        known = wanted.names_in(module)
         if not known:
             raise UserError(
                 f"{given}: {place} has no {attribute!r}, and no {wanted.noun} at all; expected {wanted.written}; define one"
@@ -193,7 +208,12 @@ def load_step(reference: str, settings: AdapterSettings | None = None) -> Scheme
         asked.append(reference)
         return make(found, settings, reference)
 
-    found = _load(reference, replace(_STEP, adapt=adapted))
+    def takes(found: Any) -> bool:
+        from sgverify.schemes.adapting.finding import is_taken
+
+        return is_taken(found)
+
+    found = _load(reference, replace(_STEP, adapt=adapted, takes=takes))
     if not asked:
         refuse_adapter(reference, settings)
     return replace(found, reference=reference) if isinstance(found, Composite) else found

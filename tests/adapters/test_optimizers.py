@@ -12,7 +12,7 @@ import torch
 from sgverify import adapt, verify
 from sgverify.checks.settings.designs import designs
 from sgverify.checks.settings.step_at_setting import try_setting
-from sgverify.errors import DefinitionError, UserError
+from sgverify.errors import DefinitionError, UnknownNameError, UserError
 from sgverify.samplers.intercepted.equilibrated import equilibrated
 from sgverify.schemes import TorchStep
 from sgverify.schemes.loading import load_step
@@ -206,6 +206,18 @@ def test_it_is_found_in_a_file_and_replayed(tmp_path: Path):
     assert isinstance(load_step(f"{file}:SGLD"), TorchStep)
     (found,) = verify(f"{file}:SGLD", checks=["dtype"], adapter={"map": {"lr": "h"}})
     assert found.outcome == "pass" and "--set adapter.map.lr=h" in found.replay
+
+
+def test_the_nearest_name_may_be_that_of_an_optimizer_or_a_loop(tmp_path: Path):
+    file = tmp_path / "theirs.py"
+    file.write_text(
+        "import torch\nfrom torch.optim import Optimizer\n\n\nclass Langevin(Optimizer):\n    pass\n\n\n"
+        "def walk(theta, h):\n    return theta + h*torch.randn_like(theta)\n\n\nnumber = 3\n"
+    )
+    with pytest.raises(UnknownNameError, match="did you mean 'Langevin'"):
+        load_step(f"{file}:Langevn")
+    with pytest.raises(UnknownNameError, match="known: Langevin, walk"):
+        load_step(f"{file}:number_of_steps")
 
 
 def test_an_optimizer_that_decides_by_its_loss_is_given_it() -> None:

@@ -89,6 +89,12 @@ def adapted(
     )
 
 
+def is_taken(found: Any) -> bool:
+    """Does an adapter make a step of objects like this one?"""
+    with own_code():
+        return any(_takes(adapter, found) for adapter in adapters())
+
+
 def _refuse_unread(adapter: Adapter, settings: AdapterSettings, told: str) -> None:
     """Raise `ConfigurationError` for a setting that this adapter does not read: nothing that a user says is passed over."""
     unread = [key for key in settings.given if key.partition(".")[2] not in (*READ_BY_ALL, *adapter.reads)]
@@ -122,4 +128,4 @@ INSTALLED: Installed[Adapter] = Installed(
 )
 """The adapters that other distributions add."""
 
-__all__ = ["INSTALLED", "adapt", "adapted", "adapters", "shipped_adapters"]
+__all__ = ["INSTALLED", "adapt", "adapted", "adapters", "is_taken", "shipped_adapters"]
