@@ -248,7 +248,7 @@ def _application(name: str, batch: applications.Batch) -> Part:
 _PARTS = (
     _experiments("chen2015", 2),
     _experiments("vr-resgld", 30),
-    _experiments("awsgld", 5),
+    _experiments("awsgld", 3),
     _page("chen2015", 1),
     _page("vr-resgld", 0.3),
     _page("awsgld", 0.3),

@@ -14,6 +14,7 @@ from sgverify.papers.awsgld.experiments.contenders import CONTENDERS, first_hits
 from sgverify.papers.awsgld.experiments.exploration import star_of
 from sgverify.papers.awsgld.experiments.functions import NAMES, scales_of
 from sgverify.papers.awsgld.experiments.hitting import HittingResult
+from sgverify.papers.awsgld.experiments.intervals import chance_interval, median_interval
 from sgverify.papers.awsgld.experiments.settings import EFFORTS, FIRST, GRIEWANK
 from sgverify.papers.awsgld.experiments.visiting import EVERY, modes_of, visit
 from sgverify.papers.studies import build_study
@@ -128,6 +129,49 @@ def test_intervals_of_medians_are_those_of_scipy(n: int) -> None:
     assert (low, high) == (interval.low, interval.high)
 
 
+@pytest.mark.parametrize(("count", "trials"), [(0, 20), (7, 20), (20, 20), (3, 5)])
+def test_intervals_of_chances_are_those_of_scipy_and_contain_every_chance_often_enough(
+    count: int, trials: int
+) -> None:
+    found = stats.binomtest(count, trials).proportion_ci(0.95, method="exact")
+    assert chance_interval(count, trials) == pytest.approx((found.low, found.high), abs=1e-12)
+    intervals = [chance_interval(k, trials) for k in range(trials + 1)]
+    for p in np.linspace(0.01, 0.99, 23):
+        held = [low <= p <= high for low, high in intervals]
+        assert stats.binom.pmf(np.flatnonzero(held), trials, p).sum() >= 0.95
+
+
+def test_few_values_leave_a_median_anywhere() -> None:
+    assert median_interval(np.array([3.0, 1.0, 2.0]), 0.0, 121.0) == (0.0, 121.0)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "level"), [("sghmc-momentum-0.001", 4.0), ("resgld", 0.5), ("awsgld", 4.0)]
+)
+def test_a_kernel_and_the_definition_hit_and_visit_at_the_same_steps(scheme: str, level: float) -> None:
+    """One row, of whose replicas the coldest is looked at; some trials reach the level and some never do."""
+    given = {"target": {"name": "rastrigin", "dim": 2}, "chains": 12, "temperature": 8.0}
+    c = load_configuration(
+        {**given, **({"partition": {"preset": "exploration"}} if scheme == "awsgld" else {})}
+    )
+    target, rows, modes = build_target(c.target), fixed([0.02], [400]), modes_of("rastrigin", 5.12)
+    starts = scales_of("rastrigin").starts(12, 7)
+    hits, trails = [], []
+    for compiled in (False, "kernel"):
+        how = Settings.of(c, compiled=compiled)
+        hits.append(
+            sample_hits(
+                load_step(scheme), target, rows, level=level, settings=how, starts=starts, coldest=True
+            )
+        )
+        trails.append(visit(load_step(scheme), target, rows, how, modes, 8)[0])
+    assert hits[0].first.shape == (1, 12) and 0 < (hits[0].first == 0).sum() < 12
+    for name in ("first", "best"):
+        np.testing.assert_array_equal(getattr(hits[0], name), getattr(hits[1], name))
+    for name in ("numbers", "shares", "cloud"):
+        np.testing.assert_array_equal(getattr(trails[0], name), getattr(trails[1], name))
+
+
 def test_quantiles_say_infinite_where_too_few_trials_arrived() -> None:
     found = HittingResult("f", "s", 1.0, False, np.array([5.0, np.inf, 7.0, np.inf]))
     assert found.reached == 2 and found.quantile(0.5) == 7 and np.isinf(found.quantile(0.75))
@@ -139,7 +183,7 @@ def test_the_step_size_is_the_one_that_tunes_best_on_other_trials(monkeypatch: p
     def given(contender, name, scales, steps, *, trials, most, period, seed):
         seeds.append(seed)
         first = np.array([[0, 4], [3, 2], [0, 0]])[: len(steps)] if len(steps) > 1 else np.array([[0, 9]])
-        return first, np.ones(first.shape)
+        return first, np.ones(first.shape), [None] * len(first)
 
     monkeypatch.setattr(hitting, "first_hits", given)
     found = hitting._found(HOT_SGLD, "levy", EFFORTS["default"])
@@ -150,7 +194,7 @@ def test_the_step_size_is_the_one_that_tunes_best_on_other_trials(monkeypatch: p
 def test_samplers_start_at_the_same_places_and_colder_ones_stay_where_they_are() -> None:
     scales = scales_of("rastrigin")
     how = {"trials": 4, "most": 30, "period": 3, "seed": 5}
-    hot, best = first_hits(HOT_SGLD, "rastrigin", scales, (1e-9,), **how)
+    hot, best, _ = first_hits(HOT_SGLD, "rastrigin", scales, (1e-9,), **how)
     assert (hot == 0).all()
     np.testing.assert_allclose(best[0], FUNCTIONS["rastrigin"].value(scales.starts(4, 5)), rtol=0.01)
 

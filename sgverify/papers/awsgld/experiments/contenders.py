@@ -12,7 +12,7 @@ from sgverify.configuration import load_configuration
 from sgverify.papers.awsgld.experiments.functions import COLD, DIM, HOT, Scales
 from sgverify.papers.awsgld.experiments.settings import FIRST, MOMENTUM, ZETA_OF_CSGLD
 from sgverify.samplers import Cyclical, Row, Settings, fixed
-from sgverify.samplers.composites.hitting import NEVER, sample_hits
+from sgverify.samplers.composites.hitting import sample_hits
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.loading import load_step
@@ -84,19 +84,22 @@ def first_hits(
     most: int,
     period: int,
     seed: int,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, list[int | None]]:
     """The first iteration of each trial at or below the level, `NEVER` for none, and the best U met; shape (steps, trials).
 
-    The seed determines the starts of the trials, which are equal for every sampler; of replicas the first one counts.
+    And the iteration after which no trial went on because one had diverged, None for none; one for each step size.
+
+    The seed determines the starts of the trials, which are equal for every sampler; of replicas the coldest counts.
     `period` is the length of a cycle.
     """
-    if contender.momentum and len(steps) > 1:
-        # Each step size has its own friction.
+    if len(steps) > 1:
+        # A kernel moves one step size; of the momentum form, each has its own friction.
         parts = [
             first_hits(contender, name, scales, (step,), trials=trials, most=most, period=period, seed=seed)
             for step in steps
         ]
-        return np.concatenate([first for first, _ in parts]), np.concatenate([best for _, best in parts])
+        ended = [end for part in parts for end in part[2]]
+        return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]), ended
     sizes = tuple(_size(contender, scales, step) for step in steps)
     friction = (1 - MOMENTUM) / sizes[0] if contender.momentum else 2.0
     c = load_configuration(
@@ -116,14 +119,11 @@ def first_hits(
         build_target(c.target),
         _rows(contender, sizes, most, period),
         level=scales.level,
-        settings=Settings.of(c, compiled=False),
+        settings=Settings.of(c),
         starts=scales.starts(trials, seed),
+        coldest=True,
     )
-    first = np.where(hits.first == NEVER, np.iinfo(np.int64).max, hits.first)
-    replicas = len(first) // len(steps)
-    first = first.reshape(len(steps), replicas, trials).min(axis=1)
-    best = hits.best.reshape(len(steps), replicas, trials).min(axis=1)
-    return np.where(first == np.iinfo(np.int64).max, NEVER, first), best
+    return hits.first, hits.best, [None if why is None else why.step_number for why in hits.diverged]
 
 
 def _size(contender: AdaptiveContender, scales: Scales, step: float) -> float:

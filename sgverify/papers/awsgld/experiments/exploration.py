@@ -12,6 +12,7 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import find_named
 from sgverify.evidence import Panel, Series, Study, Table
 from sgverify.exact.weights.fixed_point import cumulated_weights
+from sgverify.papers.awsgld.experiments.intervals import median_interval
 from sgverify.papers.awsgld.experiments.settings import (
     CYCLES,
     EFFORTS,
@@ -116,18 +117,14 @@ def explorers(printed: PrintedExploration, effort: AdaptiveEffort) -> tuple[Expl
     bins = {"partition": {"preset": printed.preset}}
     masses = {"partition": {"preset": printed.preset, "zeta": ZETA_OF_CSGLD}}
     ladder = {"exchange": {"ladder": [1.0, printed.high / printed.low]}}
-    sgld = _load("sgld-euler")
+    sgld, momentum = _load("sgld-euler"), _load("sghmc-momentum-0.001")
     return (
-        Explorers(("SGLD, cold", "cycSGLD"), sgld, (*plain, cycles), printed.low, {}),
+        Explorers(("SGLD, cold",), sgld, plain, printed.low, {}),
+        Explorers(("cycSGLD",), sgld, (cycles,), printed.low, {}),
         Explorers(("SGLD, hot",), sgld, plain, printed.high, {}),
         Explorers(("pSGLD",), _load("psgld-0.999-0.1"), plain, printed.low, {}),
-        Explorers(
-            ("SGHMC", "cycSGHMC"),
-            _load("sghmc-momentum-0.001"),
-            (*root, root_cycles),
-            printed.low,
-            {"friction": friction},
-        ),
+        Explorers(("SGHMC",), momentum, root, printed.low, {"friction": friction}),
+        Explorers(("cycSGHMC",), momentum, (root_cycles,), printed.low, {"friction": friction}),
         Explorers(("reSGLD",), _load("resgld"), plain, printed.low, ladder),
         Explorers(("CSGLD",), _load("csgld"), plain, printed.high, masses),
         Explorers(("AWSGLD",), _load("awsgld"), plain, printed.high, bins),
@@ -144,7 +141,7 @@ def explore(printed: PrintedExploration, effort: AdaptiveEffort, these: Explorer
     }
     target = build_target(load_configuration(given).target)
     start = MODE[printed.target] / float(target.spread_float64(these.temperature)[0])
-    settings = Settings.of(load_configuration({**given, "start": start}), compiled=False)
+    settings = Settings.of(load_configuration({**given, "start": start}))
     modes = modes_of(printed.target, printed.box)
     trails = visit(these.scheme, target, these.rows, settings, modes, effort.points)
     return dict(zip(these.labels, trails, strict=True))
@@ -233,6 +230,8 @@ def _visited(printed: PrintedExploration, trails: dict[str, VisitTrail], modes: 
     rows = []
     for label, trail in trails.items():
         mean, error = _mean(trail.shares)
+        counts = np.round(trail.shares[-1] * len(modes.places))
+        low, high = median_interval(counts, 0.0, len(modes.places))
         half = len(trail.numbers) and int(np.searchsorted(mean, mean[-1] / 2))
         rows.append(
             (
@@ -240,6 +239,7 @@ def _visited(printed: PrintedExploration, trails: dict[str, VisitTrail], modes: 
                 round(float(mean[-1] * len(modes.places)), 1),
                 round(float(mean[-1]), 4),
                 round(float(error[-1]), 4),
+                f"{np.quantile(counts, 0.5, method='inverted_cdf'):.0f} ({low:.0f} to {high:.0f})",
                 int(trail.numbers[half]),
                 trail.ended or None,
             )
@@ -249,6 +249,7 @@ def _visited(printed: PrintedExploration, trails: dict[str, VisitTrail], modes: 
         "modes visited",
         "share",
         "standard error",
+        "median over chains, 95 %",
         "half of them by iteration",
         "ended early",
     )

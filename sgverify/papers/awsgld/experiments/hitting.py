@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from sgverify.errors import find_named
 from sgverify.evidence import Study, Table
@@ -21,22 +20,26 @@ from sgverify.papers.awsgld.experiments.functions import (
     scales_of,
     share_reached,
 )
+from sgverify.papers.awsgld.experiments.intervals import chance_interval, median_interval
 from sgverify.papers.awsgld.experiments.settings import CYCLES, EFFORTS, MOST, ZETA_OF_CSGLD, AdaptiveEffort
 from sgverify.samplers.composites.hitting import NEVER
 
 SEED, TUNING_SEED = 1, 2
-LEVEL = 0.95
 
 
 @dataclass(frozen=True)
 class HittingResult:
-    """The trials of one sampler on one function; `first` has `inf` where the minimum was not reached."""
+    """The trials of one sampler on one function; `first` has `inf` where the minimum was not reached.
+
+    `ended`: the iteration after which none went on because one trial had diverged; the trials are not independent then.
+    """
 
     function: str
     sampler: str
     step: float
     grid_end: bool
     first: np.ndarray
+    ended: int | None = None
 
     @property
     def reached(self) -> int:
@@ -49,10 +52,8 @@ class HittingResult:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Order statistics between which the median lies with a chance of at least 0.95, whatever the law."""
-        ordered, n = np.sort(self.first), len(self.first)
-        k = int(stats.binom.ppf((1 - LEVEL) / 2, n, 0.5))
-        return (float(ordered[k - 1]), float(ordered[n - k])) if k else (0.0, np.inf)
+        """`median_interval` of the times."""
+        return median_interval(self.first, 0.0, np.inf)
 
 
 def hitting_times(effort: str) -> Study:
@@ -87,19 +88,21 @@ def _found(contender: AdaptiveContender, name: str, effort: AdaptiveEffort) -> H
     steps = scales.steps(effort.steps)
     period = -(-effort.most // CYCLES)
 
-    def run(steps: tuple[float, ...], most: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def run(
+        steps: tuple[float, ...], most: int, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, list[int | None]]:
         return first_hits(
             contender, name, scales, steps, trials=effort.trials, most=most, period=period, seed=seed
         )
 
-    first, best = run(steps, effort.tuning, TUNING_SEED)
+    first, best, _ = run(steps, effort.tuning, TUNING_SEED)
     spent = np.where(first == NEVER, effort.tuning, first).mean(axis=1)
     # Equal where none has reached anything: then the lower energies decide.
     height = np.where(np.isfinite(best), best, np.inf).mean(axis=1)
     place = min(range(len(steps)), key=lambda k: (spent[k], height[k]))
-    first, _ = run((steps[place],), effort.most, SEED)
+    first, _, (ended,) = run((steps[place],), effort.most, SEED)
     times = np.where(first[0] == NEVER, np.inf, first[0])
-    return HittingResult(name, contender.label, steps[place], place in (0, len(steps) - 1), times)
+    return HittingResult(name, contender.label, steps[place], place in (0, len(steps) - 1), times, ended)
 
 
 def _medians(names: tuple[str, ...], found: dict[tuple[str, str], HittingResult]) -> Table:
@@ -126,9 +129,11 @@ def _details(name: str, found: dict[tuple[str, str], HittingResult]) -> Table:
                 held.step,
                 "yes" if held.grid_end else "no",
                 held.reached / len(held.first),
+                "{:.3f} to {:.3f}".format(*chance_interval(held.reached, len(held.first))),
                 _shown(held.quantile(0.25)),
                 _shown(held.quantile(0.5)),
                 _shown(held.quantile(0.75)),
+                held.ended,
                 f"{_shown(low)} to {_shown(high)}",
             )
         )
@@ -137,9 +142,11 @@ def _details(name: str, found: dict[tuple[str, str], HittingResult]) -> Table:
         "step size",
         "at the grid's end",
         "reached",
+        "95 % interval of the chance to reach it",
         "first quartile",
         "median",
         "third quartile",
+        "one diverged, and all ended, at",
         "95 % interval of the median",
     )
     return Table(f"{name}: iterations to the minimum", columns, tuple(rows))
@@ -195,12 +202,12 @@ def _notes(effort: AdaptiveEffort) -> tuple[str, ...]:
         f"energies met; the largest moves a hot chain by {STRIDE:g} of the box in one iteration, each next is {RATIO:g} times "
         "smaller. pSGLD's are times 0.1 plus the root mean square slope over the box, by which it divides. Steps are tuned to "
         "search, not to sample: some are beyond what a law would stand. Where one chain leaves every bound, those beside it "
-        f"end too, as not having reached anything later.{cut}",
+        f"end too, as not having reached anything later, and the intervals hold of trials that end so.{cut}",
         "As printed: omega_k = 100/(k^.75 + 1000), 200 for Rastrigin; momentum .9; pSGLD .999 and .1; 10 cycles from 2 to .6 "
         "times the step. Ours: regions from the minimum to the height above it (so the minimum is known to them), "
         f"zeta = {ZETA:g} of AWSGLD and {ZETA_OF_CSGLD:g} of CSGLD, whose weights start at 1/m and are pulled by theta(J)^zeta: "
         "at AWSGLD's zeta they would hardly move.",
-        "An iteration of reSGLD takes two gradients, one for each replica, and either of them may reach the minimum. "
+        "An iteration of reSGLD takes two gradients, one for each replica, and the cold one is to reach the minimum. "
         f"A minimum reached at dimension {DIM} says little about high dimensions.",
     )
 

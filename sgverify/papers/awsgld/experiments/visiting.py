@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sgverify.samplers import Row, Settings, one_thread
 from sgverify.samplers.composites.adapting import Adapting
-from sgverify.samplers.run.leg import RunObserver
+from sgverify.samplers.run.leg import Keeping, Room, RunObserver, Statistics
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
@@ -74,7 +74,9 @@ def visit(
     """Run every row and keep what `VisitTrail` keeps, at `points` iterations evenly in the logarithm; one trail for each row."""
     ensemble = Ensemble(scheme, target, rows, settings)
     length = rows[0].lengths[-1]
-    observer = _Visits(ensemble, modes, length, points)
+    replicas = len(ensemble.rows) // len(rows)
+    # A kernel hands over the states of one row, of replicas those of the first.
+    observer = (_VisitsOfOneRow if len(rows) == 1 else _Visits)(ensemble, modes, length, points)
     ended = [""] * len(ensemble.rows)
     with one_thread(), torch.no_grad():
         for block in ensemble.blocks(observer):
@@ -84,7 +86,6 @@ def visit(
     if isinstance(ensemble.hooks, Adapting):
         weights = ensemble.hooks.weighting.theta.numpy()
     shares, cloud = np.array(observer.shares), np.array(observer.cloud)
-    replicas = len(ensemble.rows) // len(rows)
     return tuple(
         VisitTrail(
             np.array(observer.numbers),
@@ -108,6 +109,7 @@ class _Visits(RunObserver):
         self._seen = torch.zeros(
             (len(ensemble.rows), len(ensemble.chains), len(modes.places)), dtype=torch.bool
         )
+        self._others = len(ensemble.scheme.state) - 1
         self._at = torch.full((len(ensemble.rows), 2), math.nan, dtype=torch.float64)
         self.numbers: list[int] = []
         self.shares: list[np.ndarray] = []
@@ -115,9 +117,10 @@ class _Visits(RunObserver):
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
         """See `RunObserver.show`."""
-        if number % EVERY:
-            return
-        theta = state[0]
+        if number % EVERY == 0:
+            self._look(rows, number, state[0])
+
+    def _look(self, rows: tuple[int, ...], number: int, theta: Tensor) -> None:
         apart = theta[..., None, :] - self._places
         self._seen[list(rows)] |= (apart * apart).sum(-1) <= self._square
         if number in self._kept:
@@ -126,3 +129,27 @@ class _Visits(RunObserver):
         if number % self._thinning == 0:
             self._at[list(rows)] = theta[:, 0]
             self.cloud.append(self._at.numpy().copy())
+
+
+class _VisitsOfOneRow(_Visits, Keeping):
+    """The same of a run of one row, whose steps a kernel may take."""
+
+    _states = np.empty((0, 0, 0))
+
+    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
+        """See `RunObserver.show`."""
+        super().show(rows[:1], number, (state[0][:1], *state[1:]), steps)
+
+    def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
+        """See `Keeping.room`."""
+        marked = np.arange(number, number + len(steps)) % EVERY == 0
+        self._states = np.empty((int(marked.sum()), self._seen.shape[1], self._at.shape[1]))
+        return Room(marked, (self._states, *[None] * self._others))
+
+    def keep(
+        self, rows: tuple[int, ...], number: int, steps: np.ndarray, statistics: Statistics | None = None
+    ) -> None:
+        """See `Keeping.keep`."""
+        kept = range(number + -number % EVERY, number + len(steps), EVERY)
+        for at, states in zip(kept, torch.from_numpy(self._states), strict=False):
+            self._look(rows[:1], at, states[None])
