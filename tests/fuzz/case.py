@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -28,6 +28,9 @@ class Case:
     names: tuple[str, ...] = ()
     recorded: Mapping[str, Any] = field(default_factory=dict)
     computes: bool = False
+
+    left: Callable[[], str | None] | None = None
+    """Called in the folder of the case after exit 0: what is wrong with the files that the command left, None if nothing is."""
 
     @property
     def command(self) -> str:

@@ -226,6 +226,12 @@ def cases(draw: random.Random) -> Iterator[Case]:
 
 
 def _broken(draw: random.Random, label: str, name: str, content: bytes, words: tuple[str, ...]) -> Case:
+    made = breaking(draw, name, content)
+    return Case(label, words, {name: made}, must="anything", computes=made == content or draw.random() < 0.1)
+
+
+def breaking(draw: random.Random, name: str, content: bytes) -> bytes:
+    """The content of a file, broken in one of the ways that its name allows; sometimes as it was."""
     ways: list[Callable[[bytes, random.Random], bytes]] = [
         _flipped,
         _cut,
@@ -240,10 +246,7 @@ def _broken(draw: random.Random, label: str, name: str, content: bytes, words: t
         ways += [_changed_line] * 5
     elif name.endswith((".npy", ".npz")):
         ways += [other_array] * 4
-    way = draw.choice(ways)
-    made = way(content, draw)
-    kept = made == content
-    return Case(label, words, {name: made}, must="anything", computes=kept or draw.random() < 0.1)
+    return draw.choice(ways)(content, draw)
 
 
 def _elsewhere(draw: random.Random, label: str, name: str, content: bytes, words: tuple[str, ...]) -> Case:
@@ -337,6 +340,8 @@ def _nothing(content: bytes, draw: random.Random) -> bytes:
 def _literal(content: bytes, draw: random.Random) -> bytes:
     """A value of a JSON text replaced by a hostile literal."""
     tree, mark = json.loads(content), "\x01MARK\x01"
+    if not tree:
+        return hostile(draw, OF_JSON).encode(errors="replace")
     place = draw.choice(list(_places(tree)))
     text = json.dumps(_with(tree, place, mark))
     return text.replace(json.dumps(mark), hostile(draw, OF_JSON)).encode(errors="replace")
@@ -344,6 +349,8 @@ def _literal(content: bytes, draw: random.Random) -> bytes:
 
 def _double_key(content: bytes, draw: random.Random) -> bytes:
     tree = json.loads(content)
+    if not tree:
+        return b"{"
     key = draw.choice(list(tree))
     return (json.dumps(tree)[:-1] + f", {json.dumps(key)}: {json.dumps(tree[key])}}}").encode()
 
@@ -351,7 +358,7 @@ def _double_key(content: bytes, draw: random.Random) -> bytes:
 def _changed_tree(content: bytes, draw: random.Random) -> bytes:
     """A JSON document with a key or an entry removed, added, renamed or moved."""
     tree = json.loads(content)
-    for _ in range(draw.choice((1, 1, 2))):
+    for _ in range(draw.choice((1, 1, 2)) if tree else 0):
         place = draw.choice(list(_places(tree)))
         holder = _at(tree, place[:-1])
         match draw.randrange(5):

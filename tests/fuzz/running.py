@@ -74,6 +74,7 @@ def run_here(case: Case, number: int = 0, seconds: float = SECONDS) -> Outcome:
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace") for _ in range(2))
     code: int | None = None
     accepted: dict[str, Any] | None = None
+    left: str | None = None
     try:
         os.chdir(folder)
         _lay(case)
@@ -89,6 +90,8 @@ def run_here(case: Case, number: int = 0, seconds: float = SECONDS) -> Outcome:
                 code = main(list(case.words))
             except Accepted as end:
                 accepted = end.configuration
+            if code == 0 and case.left is not None:
+                left = case.left()
     except _TooLong:
         return Outcome(number, None, seconds, f"more than {seconds:g} s of processor time")
     except BaseException as error:
@@ -103,9 +106,8 @@ def run_here(case: Case, number: int = 0, seconds: float = SECONDS) -> Outcome:
     said = [_text(stream) for stream in (out, err)]
     spent = time.process_time() - started
     compared = accepted is not None and bool(case.recorded)
-    return Outcome(
-        number, code, round(spent, 3), wrong_with(case, code, accepted, *said), said[1][:2000], compared
-    )
+    wrong = left or wrong_with(case, code, accepted, *said)
+    return Outcome(number, code, round(spent, 3), wrong, said[1][:2000], compared)
 
 
 def _text(stream: io.TextIOWrapper) -> str:
@@ -121,7 +123,7 @@ def _lay(case: Case) -> None:
     for name, content in case.files.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         if content is None:
-            Path(name).mkdir()
+            Path(name).mkdir(exist_ok=True)
         else:
             Path(name).write_bytes(content)
 

@@ -23,7 +23,9 @@ import numpy as np
 
 from sgverify.draws.files import check_place, remove_folder
 from sgverify.draws.inference_data import arviz
+from sgverify.draws.stored.damage import stands_for
 from sgverify.errors import ConfigurationError
+from sgverify.named_files import read_text
 from sgverify.samplers.run.recorder import Draws
 
 PART = 16 << 20
@@ -82,12 +84,7 @@ class DrawsFolder:
         shutil.rmtree(beside, ignore_errors=True)
         made = self._made(like, self.chains)
         try:
-            with _quietly():
-                tree = made.to_datatree().isel(draw=slice(0, 0))
-                tree.to_zarr(
-                    str(beside), mode="w", zarr_format=2, consolidated=False, encoding=self._chunks(made)
-                )
-            self._plan(beside, planned)
+            self._lay(beside, made, planned)
             self._publish(beside, made, 0)
             if along is not None:
                 along(beside)
@@ -97,6 +94,40 @@ class DrawsFolder:
             os.replace(beside, self.place)
         finally:
             shutil.rmtree(beside, ignore_errors=True)
+
+    def restore(self, like: Draws, planned: int) -> list[str]:
+        """Write what describes the draws anew where it is damaged or missing, for `planned` draws; the names of these files.
+
+        It follows from the run: shapes, types and codecs of arrays, numbers of chains, names, and the data.
+        """
+        beside = self.place.with_name(f".{self.place.stem}.part.zarr")
+        shutil.rmtree(beside, ignore_errors=True)
+        damaged = []
+        try:
+            self._lay(beside, self._made(like, self.chains), planned)
+            for path in sorted(beside.rglob("*")):
+                own = self.place / path.relative_to(beside)
+                if stands_for(own, path):
+                    continue
+                damaged.append(path.relative_to(beside).as_posix())
+                if own.is_dir():
+                    shutil.rmtree(own)
+                else:
+                    own.unlink(missing_ok=True)
+                if path.is_dir():
+                    own.mkdir()
+                else:
+                    os.replace(path, own)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+        return damaged
+
+    def _lay(self, place: Path, made: Any, planned: int) -> None:
+        """Write a folder without draws, with room for `planned` ones."""
+        with _quietly():
+            tree = made.to_datatree().isel(draw=slice(0, 0))
+            tree.to_zarr(str(place), mode="w", zarr_format=2, consolidated=False, encoding=self._chunks(made))
+        self._plan(place, planned)
 
     def plan(self, planned: int) -> None:
         """Make room for so many draws, or none for more."""
@@ -165,9 +196,12 @@ class DrawsFolder:
     def attributes(self) -> dict[str, Any]:
         """The attributes that readers see. Raises `ConfigurationError` where there are none."""
         try:
-            found: dict[str, Any] = json.loads((self.place / METADATA).read_text())["metadata"][".zattrs"]
+            found: dict[str, Any] = json.loads(read_text(self.place / METADATA))["metadata"][".zattrs"]
+            if not (isinstance(found["diverged"], str) and isinstance(found["complete"], int)):
+                raise ValueError("attributes of another type")
+            int(found["steps_done"]), self.seen()
             return found
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
             raise ConfigurationError(
                 f"{str(self.place)!r}: {METADATA} cannot be read; expected a folder of draws that `sgverify sample` wrote; "
                 "start anew with --force"
@@ -176,7 +210,7 @@ class DrawsFolder:
     def seen(self) -> int:
         """The number of draws that readers see."""
         return int(
-            json.loads((self.place / METADATA).read_text())["metadata"]["posterior/draw/.zarray"]["shape"][0]
+            json.loads(read_text(self.place / METADATA))["metadata"]["posterior/draw/.zarray"]["shape"][0]
         )
 
     def tell_divergence(self, count: int, chains: Iterable[int]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import Any
 
 from sgverify.draws.files import NETCDF, check_place, check_room, partial_of, remove_folder, write_draws
 from sgverify.draws.inference_data import arviz
+from sgverify.draws.stored.damage import FULL, legible
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
 from sgverify.draws.stored.identity import check_identity, identity
 from sgverify.draws.stored.ledger import Ledger, StoredRun
@@ -21,13 +21,6 @@ from sgverify.errors import ConfigurationError, UserError
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.leg import Divergence, whole_groups
 from sgverify.samplers.run.recorder import Draws
-
-FULL = frozenset(
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES")
-    if hasattr(errno, name)
-)
-"""The errors of a place that takes no more."""
 
 
 class KeptRun:
@@ -88,12 +81,14 @@ class KeptRun:
             if before["diverged"]:
                 self._say(f"{self._out}: {before['diverged']}; there is no step to go on with")
                 return self._written(ended=True)
-            if before["complete"] and self._run.steps == self._source.steps:
-                self._say(f"{self._out} is complete: {self._run.steps:,} steps, none is left")
-                return self._written(ended=True)
+            complete = before["complete"] and self._run.steps == self._source.steps
             self._lengthen()
-            self._folder.plan(self._source.kept)
-            self._look_over(self._folder.seen())
+            with legible(self.place):
+                whole = self._look_over(self._folder.seen())
+            if complete and whole:
+                self._say(f"{self._out} is complete: {self._run.steps:,} steps, none is left")
+                # The last chunk is written anew: of one that is not full no checksum is kept.
+                return self._closed([shard.told(everything=True) for shard in self._shards()])
             there = self._source.size * int(before["steps_done"]) // self._source.steps
         check_room(self._out, self._source.size - there)
         if self._workers > 1 and not self._apart:
@@ -208,9 +203,15 @@ class KeptRun:
             for chains in self._run.cut
         ]
 
-    def _look_over(self, seen: int) -> None:
-        """Go back, with all chains, to halts that are whole and behind which all chunks are; readers saw `seen` draws."""
+    def _look_over(self, seen: int) -> bool:
+        """Go back, with all chains, to halts that are whole and behind which all chunks are; readers saw `seen` draws.
+
+        What describes the draws is mended first. Are all chains at the end of the run?
+        """
         ledger, told = Ledger(self.place), []
+        if mended := self._folder.restore(self._like([]), self._source.kept):
+            self._say(f"damaged in {self.place}, and written anew: {_few(mended)}")
+        self._folder.plan(self._source.kept)
         for chains in self._run.cut:
             halt, parts, damaged = ledger.latest(self._run, chains, self._folder)
             ledger.forget(self._run, chains, -1 if halt is None else halt.step)
@@ -222,6 +223,7 @@ class KeptRun:
         if self._count(told) < seen:
             self._publish(told)
         self._folder.tidy()
+        return all(one.step == self._source.steps for one in told)
 
     def _shard(self, chains: range, halt: Halt | None, parts: int) -> Shard:
         return Shard(
@@ -235,11 +237,10 @@ class KeptRun:
         )
 
     def _say_damaged(self, damaged: Sequence[str], chains: range, step: int) -> None:
-        named = ", ".join(damaged[:3]) + (f" and {len(damaged) - 3} more" if len(damaged) > 3 else "")
         where = "at the first step" if step == 0 else f"after step {step:,}"
         self._say(
-            f"damaged in {self.place}: {named}; the chains {chains.start} to {chains.stop - 1} go on {where}, up to which all "
-            "is whole"
+            f"damaged in {self.place}: {_few(damaged)}; the chains {chains.start} to {chains.stop - 1} go on {where}, up to which "
+            "all is whole"
         )
 
     def _like(self, told: Sequence[Told]) -> Draws:
@@ -300,10 +301,12 @@ class KeptRun:
             if len(draws.numbers):
                 write_draws(made, self._out, force=self._force)
             return made
-        made = self._folder.opened()
+        with legible(self.place):
+            made = self._folder.opened()
         if self._out.suffix != NETCDF or not made.posterior.sizes["draw"]:
             return made
-        made.load(inplace=True)
+        with legible(self.place):
+            made.load(inplace=True)
         try:
             write_draws(made, self._out, force=True)
         except ConfigurationError as error:
@@ -316,8 +319,12 @@ class KeptRun:
         """The draws of a netCDF file, if they are all that this run has. Raises `ConfigurationError` otherwise."""
         try:
             made = arviz().from_netcdf(str(self._out))
+            made.load(inplace=True)
             held = dict(made.attrs)
-        except (OSError, ValueError) as error:
+        except MemoryError:
+            raise
+        except Exception as error:
+            # HDF5 and its readers raise what they like for a file that is damaged.
             raise ConfigurationError(
                 f"--resume {str(self._out)!r}: cannot be read ({error}); expected a file that `sgverify sample` wrote; start "
                 "anew with --force"
@@ -350,6 +357,10 @@ class KeptRun:
             return "nothing is kept; make room, and call it again"
         done = int(self._folder.attributes()["steps_done"])
         return f"the draws up to step {done:,} are kept in {self.place}; make room, and go on with --resume"
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _reason(error: BaseException) -> str | None:
