@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
+import sys
+import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +31,32 @@ def write_netcdf(draws: Any, path: Path) -> None:
         file.close()
     if file.error is not None:
         raise file.error
+
+
+def read_netcdf(path: Path) -> Any:
+    """InferenceData of a netCDF file, in memory. Raises whatever HDF5 and its readers raise for a file that is damaged."""
+    from sgverify.draws.inference_data import arviz
+
+    with _silent_ends():
+        made = arviz().from_netcdf(str(path))
+        made.load(inplace=True)
+    return made
+
+
+@contextmanager
+def _silent_ends() -> Iterator[None]:
+    """A context in which an object that could not be made says nothing when it is removed: h5netcdf prints a traceback then."""
+    before = sys.unraisablehook
+    sys.unraisablehook = lambda _: None
+    try:
+        yield
+    except Exception as error:
+        # The frames of the error hold the object.
+        traceback.clear_frames(error.__traceback__)
+        raise
+    finally:
+        gc.collect()
+        sys.unraisablehook = before
 
 
 class UnfailingFile(io.RawIOBase):

@@ -22,6 +22,7 @@ from typing import Any
 
 from sgverify.errors import UserError
 from sgverify.evidence.storage import alone_in
+from sgverify.named_files import possible_name
 from sgverify.store import files
 from sgverify.store.keys import ContentKey
 from sgverify.store.places import OFF, VARIABLE, default_place
@@ -47,7 +48,13 @@ class Store:
     reused: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.path = Path(os.path.realpath(self.path))
+        try:
+            with possible_name(self.path):
+                self.path = Path(os.path.realpath(self.path))
+        except OSError as error:
+            raise UserError(
+                f"store {str(self.path)!r}: {error.strerror}; expected the name of a file; name another by --store, or --store off"
+            ) from None
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._file = 0

@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--only", type=int, help="this case alone, shown whole")
     parser.add_argument("--out", type=Path, help="write the counts to this folder")
     given = parser.parse_args()
-    chosen = cases_of(given.seed, given.count if given.only is None else given.only + 1)
+    chosen = cases_of(given.seed, given.count if given.only is None else given.only + 1, stored=True)
     chosen = chosen[given.first :] if given.only is None else chosen[given.only :]
     by_number, outcomes, started = dict(chosen), [], time.process_time()
     for outcome in run(chosen, SECONDS):

@@ -232,6 +232,8 @@ def _broken(draw: random.Random, label: str, name: str, content: bytes, words: t
 
 def breaking(draw: random.Random, name: str, content: bytes) -> bytes:
     """The content of a file, broken in one of the ways that its name allows; sometimes as it was."""
+    if not content:
+        return draw.choice((b"", b"\x00", b"{}"))
     ways: list[Callable[[bytes, random.Random], bytes]] = [
         _flipped,
         _cut,

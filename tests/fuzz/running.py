@@ -54,7 +54,7 @@ class _TooLong(BaseException):
 
 def run(cases: Sequence[tuple[int, Case]], seconds: float = SECONDS) -> Iterator[Outcome]:
     """The outcome of every case, in order; a child that ends is followed by another one."""
-    _warm()
+    _warm(stored=any(case.left is not None for _, case in cases))
     waiting = list(cases)
     while waiting:
         done = 0
@@ -144,11 +144,14 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGPROF, before)
 
 
-def _warm() -> None:
-    """Load what every child needs, so that it is loaded once."""
-    from tests.fuzz import documents
+def _warm(*, stored: bool = False) -> None:
+    """Load what every child needs, so that it is loaded once; what cases of `stored` draws are compared with, too."""
+    from tests.fuzz import documents, draws
 
     documents.evidence()
+    if stored:
+        draws.undisturbed(draws.STEPS)
+        draws.undisturbed(draws.MORE)
     run_here(Case("", ("verify", "sgld-euler", "--quiet"), computes=True))
     run_here(Case("", ("sample", "sgld-euler", "--set", "steps=64", "--set", "chains=4"), computes=True))
     run_here(Case("", ("identify", "sgld-euler")))

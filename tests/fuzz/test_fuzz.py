@@ -41,7 +41,7 @@ def test_a_sample_of_the_inputs() -> None:
 
 @pytest.mark.power
 def test_all_inputs(tmp_path: Path) -> None:
-    cases = cases_of(0, ALL)
+    cases = cases_of(0, ALL, stored=True)
     outcomes = list(run(cases))
     write(tmp_path, 0, [(dict(cases)[item.number], item) for item in outcomes])
     assert [f"{item.number}: {item.wrong}" for item in outcomes if item.wrong] == []
@@ -142,7 +142,7 @@ def test_a_planted_crash_a_hang_and_a_lost_process_are_seen(monkeypatch: pytest.
         (refuse, None),
     ):
         monkeypatch.setattr("sgverify.cli.commands.items_of", planted)
-        monkeypatch.setattr("tests.fuzz.running._warm", lambda: None)
+        monkeypatch.setattr("tests.fuzz.running._warm", lambda **_: None)
         found = list(run(cases, seconds=0.3))
         assert [item.number for item in found] == [0, 1]
         for item in found:

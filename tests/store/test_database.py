@@ -402,3 +402,8 @@ def test_a_forked_process_leaves_the_store_of_its_parent_alone(place: Path) -> N
             os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
     assert store.find(key(2)) == 2
+
+
+def test_a_name_that_no_file_can_have_is_one_message() -> None:
+    with pytest.raises(UserError, match=r"store 'a\\x00b': no file can have this name"):
+        Store(Path("a\x00b"))

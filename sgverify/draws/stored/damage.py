@@ -22,7 +22,7 @@ FULL = frozenset(
 
 @contextmanager
 def legible(place: Path) -> Iterator[None]:
-    """A context in which whatever libraries raise for what is in a folder of draws is one message, a `ConfigurationError`."""
+    """A context in which whatever libraries raise for a file or folder of draws is one message, a `ConfigurationError`."""
     try:
         yield
     except (UserError, MemoryError):
@@ -32,7 +32,7 @@ def legible(place: Path) -> Iterator[None]:
             raise
         why = " ".join(str(getattr(error, "strerror", None) or error).split()) or type(error).__name__
         raise ConfigurationError(
-            f"{str(place)!r}: is damaged ({why}); expected the draws that `sgverify sample` wrote; start anew with --force"
+            f"--resume {str(place)!r}: cannot be read ({why}); expected draws that `sgverify sample` wrote; start anew with --force"
         ) from None
 
 

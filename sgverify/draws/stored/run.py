@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sgverify.draws.files import NETCDF, check_place, check_room, partial_of, remove_folder, write_draws
-from sgverify.draws.inference_data import arviz
+from sgverify.draws.netcdf import read_netcdf
 from sgverify.draws.stored.damage import FULL, legible
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
 from sgverify.draws.stored.identity import check_identity, identity
@@ -317,18 +317,9 @@ class KeptRun:
 
     def _finished_before(self) -> Any:
         """The draws of a netCDF file, if they are all that this run has. Raises `ConfigurationError` otherwise."""
-        try:
-            made = arviz().from_netcdf(str(self._out))
-            made.load(inplace=True)
+        with legible(self._out):
+            made = read_netcdf(self._out)
             held = dict(made.attrs)
-        except MemoryError:
-            raise
-        except Exception as error:
-            # HDF5 and its readers raise what they like for a file that is damaged.
-            raise ConfigurationError(
-                f"--resume {str(self._out)!r}: cannot be read ({error}); expected a file that `sgverify sample` wrote; start "
-                "anew with --force"
-            ) from None
         wanted = dict(self._source.made(self._source.like, self._chains).attrs)
         names = ("scheme", "target", "configuration", "inference_library_version")
         differing = [name for name in names if str(held.get(name)) != str(wanted[name])]

@@ -219,6 +219,80 @@ def test_what_is_damaged_is_named_and_drawn_again(damage: str, stopped: Path, tm
     assert files(stopped) == files(tmp_path / "whole.zarr")
 
 
+DESCRIBED: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "attributes of an array": ("posterior/theta/.zattrs", lambda path: path.write_text("{}")),
+    "shape of an array": ("sample_stats/diverging/.zarray", lambda path: path.write_bytes(b"\xff")),
+    "codec": (
+        "posterior/theta/.zarray",
+        lambda path: path.write_text(path.read_text().replace("lz4", "zlib")),
+    ),
+    "numbers of chains": ("posterior/chain/0", lambda path: path.write_bytes(b"")),
+    "a group": ("posterior/.zgroup", Path.unlink),
+}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        name if name == "numbers of chains" else pytest.param(name, marks=pytest.mark.power)
+        for name in DESCRIBED
+    ],
+)
+def test_what_describes_the_draws_is_written_anew_where_it_is_damaged(
+    damage: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    name, act = DESCRIBED[damage]
+    place, whole = tmp_path / "draws.zarr", tmp_path / "whole.zarr"
+    for folder_of in (place, whole):
+        sgverify.sample("sghmc-aboba", **{**FEW, "steps": 120}, out=folder_of)
+    act(place / name)
+    _, said = lines(place, steps=120)
+    assert name in said[0] and "written anew" in said[0]
+    assert files(place) == files(whole)
+
+
+def test_a_complete_run_is_not_trusted_without_a_look(often: None, tmp_path: Path) -> None:
+    place = tmp_path / "draws.zarr"
+    sgverify.sample("sghmc-aboba", **FEW, out=place)
+    before = files(place)
+    chunks = sorted(
+        (place / "posterior" / "theta").glob("0.*.0"), key=lambda path: int(path.name.split(".")[1])
+    )
+    # A part that was written wholly is named; the last one is written anew from the latest halt.
+    for path in (chunks[0], chunks[-1]):
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(bytes(content))
+    _, said = lines(place)
+    assert f"theta/{chunks[0].name}" in said[0]
+    assert files(place) == before
+
+
+def test_attributes_that_cannot_be_read_are_one_message(stopped: Path) -> None:
+    for text in ("", "[]", '{"metadata": {".zattrs": {}}}', "[" * 10_000):
+        (stopped / ".zmetadata").write_text(text)
+        with pytest.raises(ConfigurationError, match=r"\.zmetadata cannot be read.*--force"):
+            lines(stopped)
+
+
+def test_a_damaged_netcdf_file_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "draws.nc"
+    sgverify.sample("sghmc-aboba", **{**FEW, "steps": 60}, out=place)
+    whole = place.read_bytes()
+    # HDF5 has checksums of what describes the arrays; zeros in its heaps, which have none, may keep it busy without an end.
+    for content in (
+        b"",
+        b"[]",
+        whole[: len(whole) // 2],
+        bytes(200) + whole[200:],
+        whole.replace(b"OHDR", b"OHDS"),
+    ):
+        place.write_bytes(content)
+        with pytest.raises(ConfigurationError, match=r"--resume .* cannot be read.*--force"):
+            lines(place, steps=60)
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_another_run_is_refused_by_name(stopped: Path) -> None:
     before = files(stopped)
     for how, named in {
