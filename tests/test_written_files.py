@@ -64,7 +64,7 @@ ALLOWED = {
     ("sgverify/samplers/run/checkpoint.py", "save"): "writes the temporary file, which is renamed",
     ("sgverify/draws/files.py", "write_draws"): "writes beside the file, and renames",
     ("sgverify/draws/netcdf.py", "__init__"): "writes the temporary file that its caller renames",
-    ("sgverify/draws/stored/folder.py", "create"): "writes beside the folder, and renames",
+    ("sgverify/draws/stored/folder.py", "_lay"): "writes beside the folder; its callers rename",
     ("sgverify/draws/stored/folder.py", "put"): "writes the temporary file, which is renamed",
     ("sgverify/draws/stored/ledger.py", "written"): "appends whole lines, whose checksums tell a half one",
     ("sgverify/draws/stored/ledger.py", "alone"): "a lock, which is empty",
