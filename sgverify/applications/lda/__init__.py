@@ -2,10 +2,10 @@
 
 In an order for reading: `gibbs` (the topics of tokens, given the topics' words; `gibbs.c` the same in C), `corpus` (documents, and
 generated ones with known topics), `readers` (files of UCI and LDA-C, 20 newsgroups), `parametrisations` (expanded-natural and
-expanded-mean), `model` (the stochastic gradient), `enumeration` (the exact one, of tiny documents), `perplexity` (document
-completion, and topics matched with true ones), `samplers` (who is compared, on which grids), `experiment` (the run),
-`outcomes` (what it keeps), `findings` (the paper's statements beside it), `figures`, `advised` (what `advise` answers about a
-Gaussian of a few coordinates).
+expanded-mean), `model` (the stochastic gradient), `enumeration` (the exact one, of tiny documents), `exactness` (few sweeps beside
+it), `perplexity` (document completion, and topics matched with true ones), `samplers` (who is compared, on which grids),
+`experiment` (the run), `outcomes` (what it keeps), `findings` (the paper's statements beside it), `figures`, `advised` (what
+`advise` answers about a Gaussian of a few coordinates).
 """
 
 from collections.abc import Mapping

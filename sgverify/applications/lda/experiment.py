@@ -10,6 +10,7 @@ import numpy as np
 
 from sgverify.applications.application import Job
 from sgverify.applications.chains import ChainRun
+from sgverify.applications.lda import exactness
 from sgverify.applications.lda.advised import advice_beside
 from sgverify.applications.lda.corpus import Corpus, generated
 from sgverify.applications.lda.figures import studies
@@ -23,6 +24,7 @@ from sgverify.applications.result import AppFindings, SamplerChecked
 from sgverify.applications.samplers_checked import checked
 from sgverify.applications.statistics import mean_of
 from sgverify.errors import ConfigurationError
+from sgverify.evidence import Study
 from sgverify.schemes import Scheme
 
 PAPER = "chen2015"
@@ -59,8 +61,19 @@ def run(job: Job) -> AppFindings:
         advice=advice_beside(job, outcomes, train, corpus.topics),
         diverged=tuple(item for outcome in outcomes for item in outcome.diverged),
         not_tested=_not_tested(job, printed, train, judged),
-        studies=studies(outcomes, baselines, batch=given["batch"], size=train.size),
+        studies=studies(outcomes, baselines, batch=given["batch"], size=train.size)
+        + _exactness(job, corpus, held_out),
     )
+
+
+def _exactness(job: Job, corpus: Corpus, held_out: Corpus) -> tuple[Study, ...]:
+    """What enumeration says of the Gibbs sweeps, where the true topics are known."""
+    if corpus.topics is None:
+        return ()
+    found = exactness.measure(
+        held_out, corpus.topics, alpha=job.settings["alpha"], kept=job.settings["sweeps"]
+    )
+    return () if found is None else (exactness.study(found),)
 
 
 def corpus_of(job: Job) -> Corpus:

@@ -10,7 +10,7 @@ import pytest
 
 from sgverify.applications import keeping
 from sgverify.applications.chains import ChainSetting
-from sgverify.applications.lda import experiment
+from sgverify.applications.lda import exactness, experiment
 from sgverify.applications.lda.corpus import generated
 from sgverify.applications.lda.findings import findings
 from sgverify.applications.lda.gibbs import Sweeps
@@ -242,3 +242,15 @@ def test_a_corpus_of_a_user_is_read_and_a_batch_too_large_refused(
     assert main([*call, "--batch", "25"]) == 2
     assert "--batch 25: expected at most 24" in capsys.readouterr().err
     assert ChainSetting(0.1, 2.0).friction == 2.0
+
+
+def test_the_bias_of_few_sweeps_falls_to_nothing() -> None:
+    corpus = generated(documents=30, size=12, topics=3, length=10, alpha=0.3, beta=0.3, seed=1)
+    assert corpus.topics is not None
+    found = exactness.measure(corpus, corpus.topics, alpha=0.3, kept=2)
+    assert found is not None and found.length == 6 and found.documents == 4
+    biases = dict(found.biases)
+    assert 0.5 > biases[0] > biases[2] > biases[8] and biases[8] < 0.2 * biases[0]
+    # An exact sampler has none: many sweeps come near.
+    assert exactness.study(found).tables[0].rows[0][1] == pytest.approx(biases[0], rel=0.01)
+    assert exactness.measure(corpus, np.full((300, 12), 1 / 12), alpha=0.3, kept=2) is None
