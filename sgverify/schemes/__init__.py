@@ -3,7 +3,8 @@
 `dynamics` (with the density left invariant; `recipe` makes them), `scheme` (a step), `splittings` (words over an alphabet)
 and their `compositions`, `torch_step` (somebody else's torch code), its `memory` and its `life_cycle` (what a library does
 beside a step). `loading` finds them by name or in a file, `adapting` makes steps of other libraries' samplers. `definition` is
-the interface of definitions, `numbers` their exact constants; `catalogue` and `composites` hold the ones that ship.
+the interface of definitions, whose functions are in `mathematics` too, `numbers` their exact constants; `catalogue` and
+`composites` hold the ones that ship.
 """
 
 from sgverify.schemes.catalogue import ALPHABETS, NAMED

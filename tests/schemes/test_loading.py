@@ -117,6 +117,13 @@ def test_an_error_in_a_function_that_the_file_calls_names_the_files_own_line(tmp
         load_scheme(f"{tmp_path}/mine.py:euler")
 
 
+def test_functions_of_definitions_have_the_module_name_that_users_files_know(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from sgverify.schemes.mathematics import magnitude\n" + EULER.format(order=1)
+    )
+    assert load_scheme(f"{tmp_path}/mine.py:euler").order == 1
+
+
 def test_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(EULER.format(order=1) + "number = 3\n")
     with pytest.raises(UnknownNameError) as missing:

@@ -1,0 +1,18 @@
+"""The functions of definitions, under the module name that files of users import; `definition.mathematics` defines them."""
+
+from __future__ import annotations
+
+from sgverify.schemes.definition.mathematics import (
+    cos,
+    dot,
+    exp,
+    expm1,
+    first_entry,
+    log,
+    magnitude,
+    sin,
+    softplus,
+    sqrt,
+)
+
+__all__ = ["cos", "dot", "exp", "expm1", "first_entry", "log", "magnitude", "sin", "softplus", "sqrt"]
