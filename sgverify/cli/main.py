@@ -38,6 +38,10 @@ BROKEN_PIPE = 128 + 13
 
 
 class _Commands(click.Group):
+    def list_commands(self, context: click.Context) -> list[str]:
+        """The names in the order in which the commands were added."""
+        return list(self.commands)
+
     def invoke(self, context: click.Context) -> Any:
         """Run a command; a closed stdout (`| head`) is not an error, while click would exit with 1."""
         try:
@@ -58,26 +62,28 @@ def cli() -> None:
     """
 
 
-for _command in (
-    verify,
-    rate,
-    bch,
-    errata,
-    list_,
-    mutants,
-    report,
-    replay,
-    diff,
-    calibrate,
-    campaign,
-    sample,
-    schema,
-    advise,
-    app,
-    identify,
-    doctor,
-    new,
+# In the order in which a newcomer meets them, each with what it is for in one line of a terminal of 80 columns.
+for _command, _short in (
+    (verify, "Judge a scheme, or torch code: is it right, and how sure is that?"),
+    (rate, "One rate of a scheme, beside the one that is claimed."),
+    (bch, "The order of a splitting, and its leading commutators."),
+    (identify, "Which published scheme is a step?"),
+    (advise, "Which scheme, step size and gradient estimator for a target?"),
+    (sample, "Draw from a target by a scheme."),
+    (report, "Judge every claim of a paper, or a list of your own, as pages."),
+    (errata, "What papers print, and what holds."),
+    (campaign, "Judge many schemes and settings, on many processes."),
+    (diff, "What changed between two answers, reports or stores?"),
+    (replay, "Compute stored evidence again."),
+    (list_, "Schemes, targets, gradients, schedules, keys, claims, checks ..."),
+    (new, "A package of your own: scheme, target, check, paper or adapter."),
+    (app, "Models of the papers, sampled by their samplers."),
+    (doctor, "Is this installation in order? Versions, and a self-test."),
+    (mutants, "Plant every known bug: which check refutes it?"),
+    (calibrate, "How often are sampled verdicts wrong?"),
+    (schema, "The JSON schemas of what is written."),
 ):
+    _command.short_help = _short
     cli.add_command(_command)
 
 

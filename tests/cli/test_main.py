@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgverify
+from sgverify.cli.main import cli
 from sgverify.errors import ConfigurationError, NotAffineError
 from sgverify.evidence import canonical
 from tests.cli.conftest import MINE, Call
@@ -47,6 +48,14 @@ def test_version_and_help(call: Call) -> None:
     for command in ("verify", "rate", "bch", "list", "report", "replay"):
         assert command in answer.out
         assert call(command, "--help").code == 0
+
+
+def test_the_help_says_what_each_command_is_for_in_a_line_of_its_own(call: Call) -> None:
+    text = call("--help").out
+    listed = dict(line.split(None, 1) for line in text.partition("Commands:\n")[2].splitlines())
+    assert list(listed) == list(cli.commands) and "verify" == next(iter(listed))
+    for name, said in listed.items():
+        assert said == cli.commands[name].short_help and (said[-1] in ".?" or said.endswith(" ...")), name
 
 
 def test_no_command_shows_the_help(call: Call) -> None:
