@@ -25,6 +25,7 @@ SEAMS = (
     "sgverify.campaigns.tasks:answered",
     "sgverify.campaigns.cluster:connected",
     "sgverify.applications.chains:ChainRun.step",
+    "sgverify.applications.classifier.result:compare",
 )
 """The functions that compute, module:name."""
 

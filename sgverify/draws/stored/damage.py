@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,6 +37,14 @@ def legible(place: Path) -> Iterator[None]:
         ) from None
 
 
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def stands_for(own: Path, wanted: Path) -> bool:
     """Does a file or folder of the run hold what one without draws holds? Arrays may have room for any number of draws."""
     if wanted.is_dir():
@@ -61,4 +70,4 @@ def _table(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-__all__ = ["FULL", "legible", "stands_for"]
+__all__ = ["FULL", "legible", "remove", "stands_for"]

@@ -23,7 +23,7 @@ import numpy as np
 
 from sgverify.draws.files import check_place, remove_folder
 from sgverify.draws.inference_data import arviz
-from sgverify.draws.stored.damage import stands_for
+from sgverify.draws.stored.damage import remove, stands_for
 from sgverify.errors import ConfigurationError
 from sgverify.named_files import read_text
 from sgverify.samplers.run.recorder import Draws
@@ -110,10 +110,7 @@ class DrawsFolder:
                 if stands_for(own, path):
                     continue
                 damaged.append(path.relative_to(beside).as_posix())
-                if own.is_dir():
-                    shutil.rmtree(own)
-                else:
-                    own.unlink(missing_ok=True)
+                remove(own)
                 if path.is_dir():
                     own.mkdir()
                 else:
@@ -168,16 +165,13 @@ class DrawsFolder:
     def tidy(self, after: int | None = None) -> None:
         """Remove what processes that were killed left half written, and the chunks of draws from part `after` on."""
         for path in list(self.place.glob("**/.*.part")):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+            remove(path)
         for group, name, dims, _ in self._arrays():
             for path in (self.place / group / name).iterdir():
                 key = dict(zip(dims, path.name.split("."), strict=False))
                 beyond = after is not None and path.name[0].isdecimal() and int(key["draw"]) >= after
-                if path.suffix == ".partial" or beyond:
-                    path.unlink(missing_ok=True)
+                if path.suffix == ".partial" or beyond or path.is_dir():
+                    remove(path)
 
     def publish(self, like: Draws, count: int) -> None:
         """Let readers see the first `count` draws, and the attributes of the run as it is now."""
@@ -359,10 +353,10 @@ def put(path: Path, text: str) -> None:
 
 
 def checksum(path: Path) -> tuple[int, int] | None:
-    """The size of a file and its CRC-32; None if it is not there."""
+    """The size of a file and its CRC-32; None if there is none."""
     try:
         content = path.read_bytes()
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         return None
     return len(content), zlib.crc32(content)
 

@@ -259,10 +259,11 @@ def test_a_complete_run_is_not_trusted_without_a_look(often: None, tmp_path: Pat
         (place / "posterior" / "theta").glob("0.*.0"), key=lambda path: int(path.name.split(".")[1])
     )
     # A part that was written wholly is named; the last one is written anew from the latest halt.
-    for path in (chunks[0], chunks[-1]):
-        content = bytearray(path.read_bytes())
-        content[-1] ^= 1
-        path.write_bytes(bytes(content))
+    content = bytearray(chunks[0].read_bytes())
+    content[-1] ^= 1
+    chunks[0].write_bytes(bytes(content))
+    chunks[-1].unlink()
+    chunks[-1].mkdir()
     _, said = lines(place)
     assert f"theta/{chunks[0].name}" in said[0]
     assert files(place) == before
