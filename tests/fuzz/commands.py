@@ -27,7 +27,6 @@ ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "diff": (("none.json", "none.json"),),
     "campaign": (("none.toml",),),
     "app lda": (("--quick",), ("--quick", "--documents", "60", "--words", "30", "--out", "out")),
-    "app classifier": (("--quick",), ("--quick", "--epochs", "1", "--width", "2", "--out", "out")),
     "app sbn": (("--quick",), ("--quick", "--hidden", "2", "--out", "out")),
 }
 """Arguments with which a command runs; other commands need none."""
