@@ -162,7 +162,7 @@ def test_the_order_is_proved_on_theta_above_zero_and_refuted_of_every_planted_bu
 
 
 def test_without_a_target_it_is_judged_on_one_that_lives_there_and_elsewhere_by_proofs_alone() -> None:
-    checks = ["one-step-law", "pure-step", "averaging", "independent-chains", "gradient-mean", "dtype"]
+    checks = ["one-step-law", "pure-step", "gradient-mean"]
     found = verify(sgrld_expanded_mean, checks=checks)
     assert {e.check: e.verdict for e in found} == dict.fromkeys(checks, "conforms")
     assert {e.configuration["target"]["name"] for e in found} == {"expanded-mean"}

@@ -119,9 +119,9 @@ def test_a_planted_letter_in_any_metric_lowers_the_order(letters: dict[str, Any]
     """B for B^T shows in two dimensions alone, where a metric is not its own transpose."""
     right = {"A": drift, "B": friction, "O": noisy_kick}
     word = Alphabet("planted", kinetic_in_metric, **{**right, **letters}).word("ABOBA", order=2)
-    assert local_order(word, 2).order == order
     (found,) = verify(word, checks=["sgverify/stated-order"])
     assert (found.verdict, found.method) == ("violates", "proof")
+    assert found.certificate["given_minibatch"] == order and found.certificate["proved_in_dimension"] == 2
 
 
 def verdict_of(of: Any, step: Scheme) -> str:
@@ -179,7 +179,11 @@ def test_chains_on_the_simplex_have_the_averages_of_the_posterior_and_without_lo
 
     def off(step: Scheme) -> np.ndarray:
         run = sample_states(
-            step, target, fixed([0.1], [2500]), at=range(500, 2501, 25), settings=Settings.of(c)
+            step,
+            target,
+            fixed([0.1], [2500]),
+            at=range(500, 2501, 25),
+            settings=Settings.of(c, compiled=False),
         )
         theta = run.values["theta"][0]
         assert (theta > 0).all()
@@ -191,22 +195,16 @@ def test_chains_on_the_simplex_have_the_averages_of_the_posterior_and_without_lo
     assert off(of_simplex(B=without_determinant).word("BAOAB")).max() > 10
 
 
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        ("sgrhmc-simplex-baoab", {"target": COUNTS}),
-        (
-            "sgrhmc-chen-obabo",
-            {"target": {"name": "gaussian", "dim": 2}, "metric": "1 + theta**2/4"},
-        ),
-    ],
-)
-def test_the_kernel_takes_the_steps_of_the_definition(name: str, given: dict[str, Any]) -> None:
-    c = load_configuration({**given, "chains": 3, "steps": 40})
+def test_the_kernel_takes_the_steps_of_the_definition() -> None:
+    c = load_configuration({"target": COUNTS, "chains": 3, "steps": 40})
     target, where = build_target(c.target), range(10, 41, 10)
     runs = [
         sample_states(
-            find_scheme(name), target, fixed([0.05], [40]), at=where, settings=Settings.of(c, compiled=how)
+            find_scheme("sgrhmc-simplex-baoab"),
+            target,
+            fixed([0.05], [40]),
+            at=where,
+            settings=Settings.of(c, compiled=how),
         ).values
         for how in (False, "kernel")
     ]
