@@ -59,6 +59,17 @@ def test_torch_code_in_another_convention_is_identified(name: str) -> None:
     assert "h is a learning rate: the step size is sqrt(h)" in found.convention
 
 
+def test_a_thermostat_that_moves_little_in_a_step_is_recovered() -> None:
+    """xi is 10 and moves by 1e-5 in a step: its temperature is recovered to 1e-7 alone at the other settings."""
+    random = Random("sgnht-euler")
+    cases = [drawn("sgnht-euler", random) for _ in range(15)]
+    spelling, (h, D, T) = next(case for case in cases if "mass 2.103, gradient times 100" in case[0].text)
+    found = identify(
+        spelled("sgnht-euler", spelling), schedule={"step": h}, friction=D, temperature=T, **DATA
+    )
+    assert recovered(found, "sgnht-euler", spelling, (h, D, T)), found.reason
+
+
 @pytest.mark.power
 @pytest.mark.parametrize("name", torch_schemes())
 @settings(max_examples=10, deadline=None)
