@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from sgverify.errors import DefinitionError
+from sgverify.errors import DefinitionError, shown
 from sgverify.schemes.definition.abstract import Census, check_returned, run_abstractly, where
 from sgverify.schemes.definition.abstract_value import VECTOR, Abstract
 from sgverify.schemes.definition.declaration import (
@@ -191,7 +191,7 @@ def scheme(
     claimed = ClaimedOrders.of(order)
 
     def decorate(function: Callable[..., Any]) -> Scheme:
-        made = make_scheme(function, dynamics, order=claimed.finite_time, memory=memory or {})
+        made = make_scheme(function, dynamics, order=claimed.finite_time, memory=memory)
         return replace(made, invariant_order=claimed.invariant)
 
     return decorate
@@ -208,7 +208,7 @@ def make_scheme(
 ) -> Scheme:
     """Build a scheme from a step function and prove it well-formed by an abstract run."""
     declaration = read_signature(function, "scheme")
-    memory = dict(memory or {})
+    memory = _memory_of(memory)
     starts = NOTHING
     for item, start in memory.items():
         starts += _check_memory(item, start, dynamics)
@@ -236,6 +236,15 @@ def make_scheme(
         starts,
         summary,
     )
+
+
+def _memory_of(given: Any) -> dict[str, Callable[..., Any]]:
+    if given is not None and not isinstance(given, Mapping):
+        raise DefinitionError(
+            f"memory={shown(given)}: expected each name with a function of the state that gives its first value, such as "
+            'memory={"v": lambda theta: 0*theta}'
+        )
+    return dict(given or {})
 
 
 def _check_memory(name: str, start: Callable[..., Any], dynamics: Dynamics) -> Census:

@@ -156,6 +156,14 @@ def test_memory_does_not_hide_the_state() -> None:
         scheme(langevin, memory={"theta": lambda theta: theta})(euler)
 
 
+@pytest.mark.parametrize("given", [["v"], ("v", "m"), "v", []])
+def test_memory_without_first_values_is_refused_with_the_form_that_has_them(given: object) -> None:
+    with pytest.raises(
+        DefinitionError, match=r"memory=.*expected each name with a function .* memory=\{\"v\": lambda"
+    ):
+        scheme(langevin, memory=given)(euler)  # type: ignore[arg-type]
+
+
 def test_dynamics_declare_shapes_and_return_a_pair() -> None:
     @dynamics(theta="vector", xi="scalar")
     def mixed(theta, xi, *, grad, T):
