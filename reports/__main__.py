@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from reports.parts import PARTS, Choice, make, render
+from reports.making.parts import PARTS, Choice, make, render
 
 
 def main(arguments: list[str] | None = None) -> None:

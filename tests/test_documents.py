@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from documentation import blocks
+from docs.making import blocks
 from sgverify.claims import claims
 from sgverify.exact.readings.formula import formula
 from sgverify.selftest.mutants.mutant import Mutant

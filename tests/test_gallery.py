@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reports.gallery import gaussian, ideas, logistic, making, tables, well
-from reports.gallery.frame import drawn
-from reports.gallery.settings import DATA, DEPENDENT, DRAWN, GRADIENTS, LOGISTIC_GRADIENTS, MINIBATCH
+from reports.making.gallery import gaussian, ideas, logistic, making, tables, well
+from reports.making.gallery.frame import drawn
+from reports.making.gallery.settings import DATA, DEPENDENT, DRAWN, GRADIENTS, LOGISTIC_GRADIENTS, MINIBATCH
 from sgverify.report.drawing import COLOURS, DARK_COLOURS, DARK_INK, INK
 from sgverify.report.svg import file_svg, pdf
 

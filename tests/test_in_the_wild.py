@@ -9,8 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from reports.in_the_wild.finds import FINDS, Find
-from reports.in_the_wild.making import FOLDER, cases_of_find, judged, library_of, line_of, mending, reproduced
+from reports.making.in_the_wild.finds import FINDS, Find
+from reports.making.in_the_wild.making import (
+    FOLDER,
+    cases_of_find,
+    judged,
+    library_of,
+    line_of,
+    mending,
+    reproduced,
+)
 from sgverify.errors import UserError
 from sgverify.evidence import read_evidence
 from sgverify.papers.own_suites import SHIPPED, load_suite

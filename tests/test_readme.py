@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from documentation.blocks import blocks, executed
+from docs.making.blocks import blocks, executed
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -15,7 +15,7 @@ SHELL = [block.text.strip() for block in BLOCKS if block.language == "sh"]
 
 
 def test_every_block_is_run_and_prints_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """`python -m documentation README.md` writes the outputs anew."""
+    """`python -m docs.making README.md` writes the outputs anew."""
     monkeypatch.chdir(tmp_path)
     assert executed(README) == README
 

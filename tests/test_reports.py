@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from reports import applications, slow_tests
 from reports.__main__ import main
-from reports.advised import agreement
-from reports.parts import KEPT, PARTS
+from reports.making import applications, slow_tests
+from reports.making.advised import agreement
+from reports.making.parts import KEPT, PARTS
 from sgverify.applications import registry
 from sgverify.applications.result import read_application
 from sgverify.checks.verify_and_rate import replay
@@ -121,7 +121,7 @@ def test_an_application_is_run_as_its_batch_says_and_its_pages_are_those_of_the_
     monkeypatch.setitem(sys.modules, "sgverify.applications.toy", toy)
     monkeypatch.setitem(applications.BATCHES, "toy", applications.Batch(0.1, 3, {"step": (0.1,)}))
     applications.make("toy", tmp_path)
-    folder = tmp_path / "applications" / "toy"
+    folder = tmp_path / "models" / "toy"
     found = read_application(folder / "result.json")
     assert (found.seeds, found.settings["step"]) == (3, [0.1])
     assert found.provenance.command == "python -m reports app-toy"

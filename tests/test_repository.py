@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from reports import distributions, versions
+from reports.making import distributions, versions
 from sgverify.draws.installed import EXTRA
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("sgverify", "reports", "documentation", "benchmarks")
+FOLDERS = ("sgverify", "reports", "docs", "benchmarks")
 
 WRITERS = frozenset(
     {
@@ -84,14 +84,14 @@ ALLOWED = {
     # Temporary folders, which nobody else reads.
     ("sgverify/samplers/fused/compiler.py", "_compiled"): "a temporary folder",
     ("sgverify/campaigns/sent_code.py", "_laid_out"): "a temporary folder",
-    ("reports/transcripts.py", "document"): "a temporary folder",
+    ("reports/making/transcripts.py", "document"): "a temporary folder",
     ("reports/comparison.py", "_answer"): "a temporary folder",
-    ("reports/kept_answers.py", "killed_reports"): "a temporary folder",
-    ("reports/campaigns.py", "survived"): "a temporary folder",
-    ("reports/distributions.py", "build"): "a temporary folder",
-    ("reports/distributions.py", "try_out"): "a temporary folder",
-    ("documentation/blocks.py", "ran"): "a temporary folder",
-    ("documentation/installing.py", "install_editable"): "a temporary folder",
+    ("reports/making/kept_answers.py", "killed_reports"): "a temporary folder",
+    ("reports/making/campaigns.py", "survived"): "a temporary folder",
+    ("reports/making/distributions.py", "build"): "a temporary folder",
+    ("reports/making/distributions.py", "try_out"): "a temporary folder",
+    ("docs/making/blocks.py", "ran"): "a temporary folder",
+    ("docs/making/installing.py", "install_editable"): "a temporary folder",
     ("benchmarks/verdicts.py", "run"): "a temporary folder",
     ("benchmarks/peers/worker.py", "make"): "a file of the kernel's",
 }

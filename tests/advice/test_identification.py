@@ -13,9 +13,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.identification.making import torch_schemes
-from reports.identification.slightly_wrong import slightly_wrong
-from reports.identification.spelled import DATA, Spelling, drawn, recovered, spelled
+from reports.making.identification.making import torch_schemes
+from reports.making.identification.slightly_wrong import slightly_wrong
+from reports.making.identification.spelled import DATA, Spelling, drawn, recovered, spelled
 from sgverify import Alphabet, scheme, sqrt, torch_step
 from sgverify.advice.identification import Identification, identify
 from sgverify.advice.identification.conventions import monomial, settings_about

@@ -96,7 +96,7 @@ def test_what_is_sent_is_what_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
     pytest.importorskip("distributed")
-    from reports.campaigns import local_cluster
+    from reports.making.campaigns import local_cluster
 
     with local_cluster() as address:
         yield address

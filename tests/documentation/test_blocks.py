@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from documentation.blocks import (
+from docs.making.blocks import (
     DOCUMENTS,
     Block,
     BlockError,
@@ -20,8 +20,8 @@ from documentation.blocks import (
     needy,
     shown,
 )
-from documentation.pages import PAGES
-from documentation.places import ROOT, named, place_of, targets
+from docs.making.pages import PAGES
+from docs.making.places import ROOT, named, place_of, targets
 from tests.inner_run import run_inside
 
 TEXTS = {name: (ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS}
@@ -47,7 +47,7 @@ def commands(name: str) -> list[str]:
 def test_every_block_is_run_and_prints_what_is_shown(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`python -m documentation docs/NAME.md` writes the outputs anew."""
+    """`python -m docs.making docs/NAME.md` writes the outputs anew."""
 
     def run(command: str) -> tuple[int, str]:
         return (0, "") if SAMPLED in command else in_this_process(command)

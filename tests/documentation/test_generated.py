@@ -9,13 +9,13 @@ from functools import cache
 
 import pytest
 
-from documentation.checks import refuted
-from documentation.claims import reported, status
-from documentation.interfaces import MODULES, python_page
-from documentation.markdown import escaped, plain, table
-from documentation.notebooks import notebook_page
-from documentation.pages import PAGES
-from documentation.places import ROOT, in_repository, place_of, rewritten, targets
+from docs.making.checks import refuted
+from docs.making.claims import reported, status
+from docs.making.interfaces import MODULES, python_page
+from docs.making.markdown import escaped, plain, table
+from docs.making.notebooks import notebook_page
+from docs.making.pages import PAGES
+from docs.making.places import ROOT, in_repository, place_of, rewritten, targets
 from sgverify import __version__
 from sgverify.checks import CHECKS
 from sgverify.claims import claims
@@ -137,7 +137,7 @@ def test_a_notebook_is_a_page_with_its_outputs() -> None:
 
 def test_formulas_become_mathml() -> None:
     pytest.importorskip("latex2mathml")
-    markdown = pytest.importorskip("markdown").Markdown(extensions=["documentation.mathematics"])
+    markdown = pytest.importorskip("markdown").Markdown(extensions=["docs.making.mathematics"])
     made = markdown.convert("let\n$h_1^*$ and $k_2^*$ be\n\n$$\\frac{1}{2}$$\n\n`$x$` costs 3 $ or 4 $")
     assert made.count("<p>") == 2 and "<em>" not in made
     assert made.count("<math") == 3 and made.count("<msubsup>") == 2 and "<mfrac>" in made
@@ -146,7 +146,7 @@ def test_formulas_become_mathml() -> None:
 
 def test_docstrings_keep_their_examples() -> None:
     pytest.importorskip("griffe")
-    from documentation.docstrings import marked_up
+    from docs.making.docstrings import marked_up
 
     text = "theta**2 of |x|.\n\n>>> 2**3\n8\n\n    a * b\n"
     assert marked_up(text) == "theta\\*\\*2 of &#124;x&#124;.\n\n```pycon\n>>> 2**3\n8\n```\n\n    a * b\n"

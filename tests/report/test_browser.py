@@ -1,4 +1,4 @@
-"""The pages of the papers and of schemes of one's own in headless Chromium, and what `reports.browser` calls a fault."""
+"""The pages of the papers and of schemes of one's own in headless Chromium, and what `reports.making.browser` calls a fault."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reports import browser
+from reports.making import browser
 
 ROOT = Path(__file__).resolve().parents[2]
 Page = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reports.false_alarms import page
+from reports.making.false_alarms import page
 from sgverify.configuration import load_configuration
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import NAMED

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from documentation.installing import install_editable, installations
+from docs.making.installing import install_editable, installations
 from sgverify.cli import main
 from sgverify.cli.starting import ITEMS
 from sgverify.plugins import GROUPS

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import sgverify
-from documentation.blocks import blocks
-from documentation.installing import install_editable, installations
-from documentation.places import ROOT
+from docs.making.blocks import blocks
+from docs.making.installing import install_editable, installations
+from docs.making.places import ROOT
 from sgverify.cli import main
 from tests.inner_run import run_inside
 

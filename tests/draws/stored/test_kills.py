@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from reports import killed_runs as kills
+from reports.making import killed_runs as kills
 
 
 @pytest.mark.campaign  # kills processes

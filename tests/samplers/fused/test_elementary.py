@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from reports import elementary as errors
+from reports.making import elementary as errors
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused import elementary as written
 from sgverify.samplers.fused.compiler import NATIVE, build, compiler

@@ -1,0 +1,1 @@
+"""The documentation: pages in Markdown, and `making`, the code that builds the site from them."""
