@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sgverify.targets.own.log_density import log_density
     from sgverify.verdict import Results, rate, verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AdaptivelyWeighted",
