@@ -7,10 +7,9 @@ disk), `errors`, `values`, `exports`, `user_code` (guards around it), `code_file
 Readings of a scheme: `exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
 configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `selftest` (how far
 to trust the tool), `testing` (what third parties test with), `adapters` (samplers of other libraries as steps),
-`wild` (those that are released, judged as installed), `advice` (why a scheme fails, what to do next), `verdict` (the
-whole answer about a scheme), `campaigns` (many questions on many processes), `applications` (models of the papers,
-sampled), `skeletons` (distributions to start from), `extending` (the names that extensions are written with). What
-people touch: `cli`, `draws`, `pytest_plugin`.
+`advice` (why a scheme fails, what to do next), `verdict` (the whole answer about a scheme), `campaigns` (many
+questions on many processes), `skeletons` (distributions to start from), `extending` (the names that extensions are
+written with). What people touch: `cli`, `draws`, `pytest_plugin`.
 """
 
 from __future__ import annotations

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from reports.making.in_the_wild import making
 from reports.making.in_the_wild.finds import FINDS, Find
+from reports.making.in_the_wild.libraries import LIBRARIES, ReleasedLibrary
 from reports.making.in_the_wild.making import (
     FOLDER,
     cases_of_find,
@@ -19,11 +22,7 @@ from reports.making.in_the_wild.making import (
     mending,
     reproduced,
 )
-from sgverify.errors import UserError
 from sgverify.evidence import read_evidence
-from sgverify.papers.own_suites import SHIPPED, load_suite
-from sgverify.wild import libraries
-from sgverify.wild.libraries import LIBRARIES, ReleasedLibrary
 
 HERE = Path(__file__).resolve().parents[1] / "reports" / FOLDER
 STORED = {row["name"]: row for row in json.loads((HERE / "finds.json").read_text())["finds"]}
@@ -98,14 +97,24 @@ def test_the_report_has_at_least_twelve_samplers_of_four_libraries() -> None:
     assert len(schemes) >= 4 and sum(map(len, schemes.values())) >= 12
 
 
-def test_the_suite_asks_what_is_installed_and_says_so_where_nothing_is(
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_report_says_so_where_nothing_is_installed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     absent = ReleasedLibrary("no-such-library", ("no_such_library",), ())
     assert absent.release is None
-    monkeypatch.setattr("sgverify.wild.suite.LIBRARIES", (absent,))
-    with pytest.raises(
-        UserError, match="none of its libraries is installed; expected one at least of no-such-library"
-    ):
-        load_suite(SHIPPED["wild"])("quick")
-    assert libraries.LIBRARIES
+    monkeypatch.setattr(making, "LIBRARIES", (absent,))
+    with pytest.raises(SystemExit, match="none of its libraries is installed; .* of no-such-library"):
+        making.make(tmp_path)
+
+
+def test_the_finds_of_a_library_that_is_absent_stay_as_they_are_stored(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shutil.copytree(HERE, tmp_path / FOLDER)
+    monkeypatch.setattr(ReleasedLibrary, "release", None)
+    making.finish(tmp_path)
+    before, after = (json.loads((place / "finds.json").read_text()) for place in (HERE, tmp_path / FOLDER))
+    assert before["finds"] == after["finds"]
+    mended = (read_evidence(place / "mended.json").evidence for place in (HERE, tmp_path / FOLDER))
+    before, after = (sorted(items, key=lambda item: item.id) for items in mended)
+    assert before == after

@@ -51,7 +51,6 @@ COMPILES = {
     "selftest/pools/diagnosed/registry.py": "a file of the package",
     "samplers/reading/tape.py": "lines made of operations that were recorded",
     "samplers/own/module_gradient.py": "lines made of operations that were recorded",
-    "wild/torch_uncertainty.py": "a file of an installed distribution",
 }
 """The modules that compile or run a text, and whose text it is."""
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from reports.__main__ import main
+from reports.applications import registry
+from reports.applications.result import read_application
 from reports.making import applications, slow_tests
 from reports.making.advised import agreement
 from reports.making.parts import KEPT, PARTS
-from sgverify.applications import registry
-from sgverify.applications.result import read_application
 from sgverify.checks.verify_and_rate import replay
 from sgverify.evidence import Evidence, decode_errata, read_evidence
 from sgverify.papers.errata import check_errata
@@ -27,7 +27,9 @@ SUITES = ("chen2015", "vr-resgld", "awsgld")
 FILES = sorted(
     path
     for path in REPORTS.rglob("*")
-    if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
+    if path.is_file()
+    and path.suffix != ".py"
+    and not {"__pycache__", "making", "applications"} & {*path.relative_to(REPORTS).parts}
 )
 LOCAL = re.compile(
     r"""(?:^|[\s"'=`(\[])(?:~|[A-Za-z]:|file:/)?[/\\](?:[A-Za-z_][\w.-]*[/\\])+"""
@@ -118,7 +120,7 @@ def test_an_application_is_run_as_its_batch_says_and_its_pages_are_those_of_the_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(registry, "APPLICATIONS", ("toy",))
-    monkeypatch.setitem(sys.modules, "sgverify.applications.toy", toy)
+    monkeypatch.setitem(sys.modules, "reports.applications.toy", toy)
     monkeypatch.setitem(applications.BATCHES, "toy", applications.Batch(0.1, 3, {"step": (0.1,)}))
     applications.make("toy", tmp_path)
     folder = tmp_path / "models" / "toy"

@@ -74,7 +74,7 @@ ALLOWED = {
     ("sgverify/report/rate_plot.py", "write_drawing"): "a stream in memory",
     ("sgverify/report/svg.py", "pdf"): "a stream in memory",
     ("sgverify/report/svg.py", "_rendered"): "a stream in memory",
-    ("sgverify/applications/keeping.py", "store"): "a stream in memory",
+    ("reports/applications/keeping.py", "store"): "a stream in memory",
     ("benchmarks/growth.py", "draw"): "a stream in memory",
     ("benchmarks/exact_growth.py", "draw"): "a stream in memory",
     ("sgverify/samplers/intercepted/real_calls.py", "_answer"): "a pipe",

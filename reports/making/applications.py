@@ -1,4 +1,4 @@
-"""The applications at the length of a batch: more seeds and larger grids than `sgverify app NAME` takes by default."""
+"""The applications at the length of a batch: more seeds and larger grids than `python -m reports.applications` takes by default."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sgverify.applications.result import read_application
-from sgverify.applications.running import run_application
-from sgverify.applications.writing import RESULT, SUMMARY, write_result
+from reports.applications.result import read_application
+from reports.applications.running import run_application
+from reports.applications.writing import RESULT, SUMMARY, write_result
 
 
 @dataclass(frozen=True)

@@ -238,7 +238,7 @@ def _application(name: str, batch: applications.Batch) -> Part:
     return Part(
         f"app-{name}",
         tuple(f"models/{name}/{file}" for file in applications.FILES),
-        f"`sgverify app {name}` with {batch.seeds} chains of each setting, on the grid of a batch",
+        f"`python -m reports.applications {name}` with {batch.seeds} chains of each setting, on the grid of a batch",
         batch.minutes,
         partial(_make_application, name),
         partial(applications.render, name),

@@ -117,9 +117,8 @@ def list_(kind: str, json_path: str | None) -> int:
     "--suite",
     default="chen2015",
     show_default=True,
-    metavar="PAPER|wild|FILE:NAME",
-    help="The paper whose claims are judged; wild, the samplers of other libraries that are installed; or a list of schemes and "
-    "settings in a file of your own.",
+    metavar="PAPER|FILE:NAME",
+    help="The paper whose claims are judged, or a list of schemes and settings in a file of your own.",
 )
 @click.option(
     "--out",

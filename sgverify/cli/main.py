@@ -16,7 +16,6 @@ import click
 import sgverify
 from sgverify.campaigns.processes import of_the_program
 from sgverify.cli.advising import advise
-from sgverify.cli.applying import app
 from sgverify.cli.calibrating import calibrate
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
@@ -37,10 +36,26 @@ BROKEN_PIPE = 128 + 13
 """The exit code if the reader of stdout is gone, as of a program ended by SIGPIPE: it stands for no answer."""
 
 
+MOVED = {"app": "python -m reports.applications"}
+"""Commands of earlier versions, and what does their work in a checkout of the repository."""
+
+
 class _Commands(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
         """The names in the order in which the commands were added."""
         return list(self.commands)
+
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of the first argument. Raises `UserError` for one that has moved."""
+        if arguments[0] in MOVED:
+            name, *rest = arguments
+            raise UserError(
+                f"{name}: this command left the package; expected `{shlex.join([*MOVED[name].split(), *rest])}` in a checkout "
+                "of the repository; call that"
+            )
+        return super().resolve_command(context, arguments)
 
     def invoke(self, context: click.Context) -> Any:
         """Run a command; a closed stdout (`| head`) is not an error, while click would exit with 1."""
@@ -77,7 +92,6 @@ for _command, _short in (
     (replay, "Compute stored evidence again."),
     (list_, "Schemes, targets, gradients, schedules, keys, claims, checks ..."),
     (new, "A package of your own: scheme, target, check, paper or adapter."),
-    (app, "Models of the papers, sampled by their samplers."),
     (doctor, "Is this installation in order? Versions, and a self-test."),
     (mutants, "Plant every known bug: which check refutes it?"),
     (calibrate, "How often are sampled verdicts wrong?"),
@@ -89,24 +103,32 @@ for _command, _short in (
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code; the console script exits with it."""
+    return run_program(cli, "sgverify", arguments)
+
+
+def run_program(commands: click.Group, program: str, arguments: list[str] | None = None) -> int:
+    """Run a group of commands as the program of that name, with the messages and exit codes of sgverify, and return its exit code.
+
+    None stands for the arguments of this process, which ends then.
+    """
     if arguments is None:
         # In a process of this program: until its end, nothing may change its exit code.
         _PROCESS.enter_context(unending())
         warnings.formatwarning = _told
         of_the_program()
         try:
-            return _run(sys.argv[1:])
+            return _run(commands, program, sys.argv[1:])
         finally:
             # Output of other libraries at the exit does not belong to the result.
             sys.stdout = sys.stderr
-    return _run(arguments)
+    return _run(commands, program, arguments)
 
 
 _PROCESS = contextlib.ExitStack()
 """The contexts that stay entered until the process ends."""
 
 
-def _run(arguments: list[str]) -> int:
+def _run(commands: click.Group, program: str, arguments: list[str]) -> int:
     half = next((word for word in arguments if not _encodable(word)), None)
     if half is not None:
         return _refuse(
@@ -114,7 +136,7 @@ def _run(arguments: list[str]) -> int:
         )
     try:
         with named_on(arguments):
-            code = int(cli.main(arguments, prog_name="sgverify", standalone_mode=False, obj=arguments) or 0)
+            code = int(commands.main(arguments, prog_name=program, standalone_mode=False, obj=arguments) or 0)
         with output.quiet_pipe():
             sys.stdout.flush()
         return code
@@ -122,7 +144,7 @@ def _run(arguments: list[str]) -> int:
         click.echo(help_text.format_message())
         return 2
     except click.UsageError as error:
-        place = error.ctx.command_path if error.ctx else "sgverify"
+        place = error.ctx.command_path if error.ctx else program
         return _refuse(shortened(f"{error.format_message().rstrip('.')}; see `{place} --help`"))
     except click.ClickException as error:
         return _refuse(shortened(error.format_message()))
@@ -135,7 +157,7 @@ def _run(arguments: list[str]) -> int:
         traceback.print_exc()
         click.echo(
             "sgverify: internal error, not your fault. Please report the traceback above with the command\n"
-            f"  sgverify {shortened(shlex.join(arguments))}\n"
+            f"  {program} {shortened(shlex.join(arguments))}\n"
             f"and the versions: sgverify {sgverify.__version__}, Python {platform.python_version()}, {platform.platform()}",
             err=True,
         )

@@ -24,15 +24,18 @@ def run_report(
     """Judge every case of the suite, build its studies, write the report; what is done is written even after Ctrl-C."""
     from sgverify.cli.shared.answering import answers
     from sgverify.cli.shared.report_tasks import case_task, errata_task, evidence_of, study_task
-    from sgverify.papers.own_suites import SHIPPED, load_suite
+    from sgverify.papers.own_suites import load_suite
     from sgverify.papers.paper import publication_of
     from sgverify.papers.studies import studies_of
     from sgverify.papers.suites import find_suite
     from sgverify.report import counted, counts, prepare_folder, write_report
 
     effort = {True: "quick", False: "full", None: "default"}[quick]
-    shipped = SHIPPED.get(suite, suite)
-    own = load_suite(shipped) if ":" in shipped else None
+    if suite == "wild":
+        raise ConfigurationError(
+            "--suite wild: it left the package; expected `python -m reports in-the-wild` in a checkout of the repository; call that"
+        )
+    own = load_suite(suite) if ":" in suite else None
     cases = (own or find_suite(suite))(effort)
     if not folder:
         raise ConfigurationError(f"--out {folder!r}: expected a folder; leave it out for {DEFAULT_FOLDER}")

@@ -25,7 +25,6 @@ SCHEMAS = {
     "draws": "sgverify.evidence.draws_summary:DRAWS",
     "regression": "sgverify.evidence.regression:REGRESSION",
     "advice": "sgverify.advice.plans.model:ADVICE",
-    "app": "sgverify.applications.result:APPLICATION",
     "identify": "sgverify.advice.identification.model:IDENTIFICATION",
     "doctor": "sgverify.selftest.installation:INSTALLATION",
     "baseline": "sgverify.evidence.baseline:BASELINE",

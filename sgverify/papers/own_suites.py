@@ -20,9 +20,6 @@ from sgverify.user_code import own_code
 
 KEYS = ("scheme", "settings", "checks", "chains")
 
-SHIPPED = {"wild": "sgverify.wild.suite:wild"}
-"""The suites of no paper, by name: samplers of other libraries, as they are installed."""
-
 _SUITE = Wanted(
     key="suite",
     noun="suite",

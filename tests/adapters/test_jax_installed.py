@@ -40,6 +40,7 @@ def _reasons(answers: Any) -> dict[str, str]:
     [
         ("sgld", ["local-order", "dtype", "stationary-bias"], "pass"),
         ("looped", ["local-order"], "pass"),
+        ("handed", ["local-order"], "pass"),
         ("symmetric", ["local-order"], "pass"),
         ("bits", ["local-order"], "pass"),
         ("decides", ["local-order"], "pass"),

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgverify.applications.chains import ChainRecorder, ChainRun, ChainSetting, SampledModel, streams
+from reports.applications.chains import ChainRecorder, ChainRun, ChainSetting, SampledModel, streams
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.randomness.noise import Mixed
 from sgverify.schemes import find_scheme

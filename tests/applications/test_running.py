@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 import torch
 
-from sgverify.applications import keeping, registry
-from sgverify.applications.keeping import KeptParts
-from sgverify.applications.result import APPLICATION, decode_application
-from sgverify.applications.running import run_application
-from sgverify.applications.statistics import Mean, difference, mean_of, sign_of
-from sgverify.cli import main
+from reports.applications import keeping, registry
+from reports.applications.__main__ import main
+from reports.applications.keeping import KeptParts
+from reports.applications.result import APPLICATION, decode_application
+from reports.applications.running import run_application
+from reports.applications.statistics import Mean, difference, mean_of, sign_of
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.store import Circumstances
 from tests.applications import toy
@@ -29,13 +29,13 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(autouse=True)
 def with_toy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "APPLICATIONS", (*registry.APPLICATIONS, "toy"))
-    monkeypatch.setitem(sys.modules, "sgverify.applications.toy", toy)
+    monkeypatch.setitem(sys.modules, "reports.applications.toy", toy)
     monkeypatch.setattr(keeping, "OFTEN", 0.0)
     monkeypatch.setattr(keeping, "SHARE", 0)
 
 
 def call(folder: Path, *arguments: str, killed_at: str = "") -> int:
-    command = [sys.executable, "-m", "tests.applications.toy", "app", "toy", "--out", str(folder), *arguments]
+    command = [sys.executable, "-m", "tests.applications.toy", "toy", "--out", str(folder), *arguments]
     environment = {**os.environ, toy.KILLED_AT: killed_at, "PYTHONPATH": str(ROOT)}
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, check=False).returncode
 
@@ -160,7 +160,7 @@ def test_a_run_goes_on_with_the_source_and_the_data_that_it_began_with(
 def test_the_folder_holds_document_figures_and_summary(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["app", "toy", "--out", str(tmp_path), "--quick", "--seed", "4", "--json", "-"]) == 0
+    assert main(["toy", "--out", str(tmp_path), "--quick", "--seed", "4", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document == json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     found = decode_application(document)
@@ -170,8 +170,18 @@ def test_the_folder_holds_document_figures_and_summary(
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
     for said in ("# A toy", "**undecided**", "figures/toy-sum-1.svg", "local-order", "does not apply: a toy"):
         assert said in summary
-    assert main(["app", "toy", "--out", str(tmp_path), "--quick"]) == 0
+    assert main(["toy", "--out", str(tmp_path), "--quick"]) == 0
     assert "undecided: The sum is small (nowhere)" in capsys.readouterr().out
+
+
+def test_the_help_lists_the_models_and_schema_prints_that_of_a_result(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"  {name} " in shown for name in ("lda", "sbn", "classifier", "schema"))
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out)["$id"] == "urn:sgverify:app:1"
 
 
 def test_a_result_that_cannot_be_written_is_not_computed_again(tmp_path: Path) -> None:
@@ -195,16 +205,16 @@ def test_a_divergence_is_a_row_without_a_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("app", "tox"), "unknown application 'tox'"),
-        (("app", "toy", "--step", "-1"), "--step -1.0: expected a number of at least"),
-        (("app", "toy", "--step", "nan"), "--step nan: expected a number"),
+        (("tox",), "unknown application 'tox'"),
+        (("toy", "--step", "-1"), "--step -1.0: expected a number of at least"),
+        (("toy", "--step", "nan"), "--step nan: expected a number"),
         (
-            ("app", "toy", "--step", "1e9"),
+            ("toy", "--step", "1e9"),
             "--step 1000000000.0: expected a number of at least 1e-09 and of at most 10,000",
         ),
-        (("app", "toy", "--seeds", "0"), "--seeds"),
-        (("app", "toy", "--seed", "-1"), "--seed"),
-        (("app", "toy", "--out", ""), "--out"),
+        (("toy", "--seeds", "0"), "--seeds"),
+        (("toy", "--seed", "-1"), "--seed"),
+        (("toy", "--out", ""), "--out"),
     ],
 )
 def test_a_wrong_call_is_one_message(

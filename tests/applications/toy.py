@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.applications import keeping, registry
-from sgverify.applications.application import Application, Job, Option
-from sgverify.applications.chains import ChainRecorder, ChainRun, ChainSetting, SampledModel
-from sgverify.applications.result import AdviceBeside, AppFindings, PaperFinding
-from sgverify.applications.samplers_checked import checked
-from sgverify.applications.statistics import mean_of
+from reports.applications import keeping, registry
+from reports.applications.application import Application, Job, Option
+from reports.applications.chains import ChainRecorder, ChainRun, ChainSetting, SampledModel
+from reports.applications.result import AdviceBeside, AppFindings, PaperFinding
+from reports.applications.samplers_checked import checked
+from reports.applications.statistics import mean_of
 from sgverify.evidence import Panel, Series, Study
 from sgverify.schemes import find_scheme
 
@@ -108,7 +108,7 @@ DECLARED = Application(
 
 def install() -> None:
     """Make the toy known by its name, in this process."""
-    sys.modules["sgverify.applications.toy"] = sys.modules[__name__]
+    sys.modules["reports.applications.toy"] = sys.modules[__name__]
     registry.APPLICATIONS = (*registry.APPLICATIONS, "toy")
     keeping.OFTEN, keeping.SHARE = 0.0, 0
 
@@ -116,6 +116,6 @@ def install() -> None:
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     install()
-    from sgverify.cli import main
+    from reports.applications.__main__ import main
 
     sys.exit(main(sys.argv[1:]))

@@ -23,7 +23,6 @@ SLOW = (
     "verify sghmc-aboba",
     "verify mine.py:heun --json heun.json --plot",
     "advise",
-    "app lda",
     "identify",
     "mutants",
     "report",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgverify
-from sgverify.cli.main import cli
+from sgverify.cli.main import MOVED, cli
 from sgverify.errors import ConfigurationError, NotAffineError
 from sgverify.evidence import canonical
 from tests.cli.conftest import MINE, Call
@@ -56,6 +56,13 @@ def test_the_help_says_what_each_command_is_for_in_a_line_of_its_own(call: Call)
     assert list(listed) == list(cli.commands) and "verify" == next(iter(listed))
     for name, said in listed.items():
         assert said == cli.commands[name].short_help and (said[-1] in ".?" or said.endswith(" ...")), name
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_command_that_has_moved_names_the_one_in_its_place(name: str, call: Call) -> None:
+    answer = call(name, "one", "--quick")
+    assert answer.code == 2 and not answer.out and answer.err.count("\n") == 1
+    assert f"`{MOVED[name]} one --quick`" in answer.err
 
 
 def test_no_command_shows_the_help(call: Call) -> None:

@@ -9,9 +9,13 @@ from typing import cast
 
 import click
 
+from reports.applications.__main__ import applications
 from sgverify.cli.main import cli
 from tests.fuzz.case import Case
 from tests.fuzz.documents import DEFINITION
+
+APPLICATIONS = "app"
+"""The first word of a command line of `python -m reports.applications`; other lines are those of sgverify."""
 
 ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "verify": (("sgld-euler",), ("mine.py:euler",), ("resgld",)),
@@ -153,7 +157,7 @@ FIGURES = (
 def commands() -> Mapping[str, click.Command]:
     """Every command by its words; a group and each command of it."""
     found: dict[str, click.Command] = {}
-    for name, command in cli.commands.items():
+    for name, command in {**cli.commands, APPLICATIONS: applications}.items():
         found[name] = command
         if isinstance(command, click.Group):
             context = click.Context(command)

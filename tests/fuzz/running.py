@@ -18,8 +18,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from reports.applications.__main__ import main as run_application
 from sgverify.cli import main
 from tests.fuzz.case import Case
+from tests.fuzz.commands import APPLICATIONS
 from tests.fuzz.judging import wrong_with
 from tests.fuzz.seams import Accepted, without_computing
 
@@ -87,7 +89,8 @@ def run_here(case: Case, number: int = 0, seconds: float = SECONDS) -> Outcome:
                 stack.enter_context(without_computing())
             stack.enter_context(_limited(seconds))
             try:
-                code = main(list(case.words))
+                applied = case.command == APPLICATIONS
+                code = run_application(list(case.words[1:])) if applied else main(list(case.words))
             except Accepted as end:
                 accepted = end.configuration
             if code == 0 and case.left is not None:

@@ -24,8 +24,8 @@ SEAMS = (
     "sgverify.cli.calibrating:_simulated",
     "sgverify.campaigns.tasks:answered",
     "sgverify.campaigns.cluster:connected",
-    "sgverify.applications.chains:ChainRun.step",
-    "sgverify.applications.classifier.result:compare",
+    "reports.applications.chains:ChainRun.step",
+    "reports.applications.classifier.result:compare",
 )
 """The functions that compute, module:name."""
 

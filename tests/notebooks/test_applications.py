@@ -12,7 +12,7 @@ import pytest
 
 from tests.notebooks.executing import NOTEBOOKS, executed, texts
 
-RESULTS = Path(__file__).resolve().parents[2] / "reports" / "applications"
+RESULTS = Path(__file__).resolve().parents[2] / "reports" / "models"
 APPLICATIONS = {"topic-model": "lda", "belief-network": "sbn"}
 BY_NAME = pytest.mark.parametrize("name", APPLICATIONS)
 COMMITTED = {

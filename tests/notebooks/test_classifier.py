@@ -13,9 +13,7 @@ from tests.notebooks.executing import executed, texts
 ROOT = Path(__file__).resolve().parents[2]
 PATH = ROOT / "notebooks" / "classifier.ipynb"
 COMMITTED = json.loads(PATH.read_text(encoding="utf-8"))
-RESULT = json.loads(
-    (ROOT / "reports" / "applications" / "classifier" / "result.json").read_text(encoding="utf-8")
-)
+RESULT = json.loads((ROOT / "reports" / "models" / "classifier" / "result.json").read_text(encoding="utf-8"))
 FINDINGS = RESULT["found"]["findings"]
 
 

@@ -31,6 +31,18 @@ def looped(key: Any, theta: Any, p: Any, log_density: Any, h: Any, gamma: Any, t
     return jax.lax.scan(body, (theta, p), jax.random.split(key, 2))[0]
 
 
+@jax.jit
+def _ones_by(key: Any, theta: Any) -> Any:
+    """Takes a key, as an estimator on all data does, and does not draw by it."""
+    return jnp.ones_like(theta)
+
+
+def handed(key: Any, theta: Any, *, grad: Any, step_size: Any, temperature: Any) -> Any:
+    """Stochastic gradient Langevin dynamics, in which a compiled function is handed a key that it does not use."""
+    noise = jax.random.normal(key, theta.shape, theta.dtype) * _ones_by(key, theta)
+    return theta - step_size * grad(theta) + jnp.sqrt(2 * temperature * step_size) * noise
+
+
 def symmetric(key: Any, theta: Any, p: Any, *, grad: Any, h: Any, D: Any, T: Any) -> Any:
     """The splitting BOAOB with a key for each of its draws."""
     return _boaob(*jax.random.split(key), theta, p, grad, h, D, T)

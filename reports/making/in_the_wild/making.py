@@ -12,18 +12,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from reports.making.in_the_wild import page
 from reports.making.in_the_wild.finds import FINDS, Find
+from reports.making.in_the_wild.libraries import LIBRARIES, SAMPLERS, ReleasedLibrary
 from reports.making.suites import made_by
 from sgverify.evidence import Evidence, json_text, read_evidence, whole_outcome, write_evidence
 from sgverify.evidence.storage import write_atomically
 from sgverify.papers.suites import SuiteCase
 from sgverify.selftest.mutants.planting import edited_source, source_text
-from sgverify.wild.libraries import LIBRARIES, ReleasedLibrary
-from sgverify.wild.suite import cases_of
 
 FOLDER, PART = "in-the-wild", "in-the-wild"
 REPRODUCTIONS = Path(__file__).parent / "reproductions"
@@ -42,27 +43,34 @@ NEEDS_VERSIONS = ("torch", "jax", "numpy")
 
 def make(folder: Path) -> None:
     """Judge what is installed; what is stored of libraries that are not stays as it is."""
+    if not any(library.release for library in LIBRARIES):
+        names = ", ".join(library.distribution for library in LIBRARIES)
+        raise SystemExit(f"{PART}: none of its libraries is installed; expected one at least of {names}")
     here = folder / FOLDER
     here.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     for library in LIBRARIES:
         if library.release:
-            found = [item for case in cases_of(library) for item in judged(case)]
+            found = [item for case in library.cases for item in judged(case)]
             write_evidence(here / f"{library.distribution}.json", found, made_by(PART))
     finish(folder)
 
 
 def finish(folder: Path) -> None:
-    """The finds, from the stored evidence: mended, reproduced, and written with the page."""
+    """The finds, from the stored evidence: mended, reproduced, and written with the page; those of what is absent as stored."""
     here = folder / FOLDER
+    before = json.loads((here / "finds.json").read_text(encoding="utf-8"))
+    kept_rows = {row["name"]: row for row in before["finds"]}
+    kept = read_evidence(here / "mended.json").evidence
     mended: list[Evidence] = []
     rows = []
     for find in FINDS:
         library = library_of(find)
         if library.release is None:
-            raise SystemExit(
-                f"{PART}: {library.distribution} is not installed; install it, and make the part again"
-            )
+            schemes = {f"{SAMPLERS}.{name}" for name, _ in find.judged}
+            mended.extend(item for item in kept if item.scheme in schemes and item.check in find.by)
+            rows.append(kept_rows[find.name])
+            continue
         stored = read_evidence(here / f"{library.distribution}.json").evidence
         with mending(find):
             after = [item for case in cases_of_find(find) for item in judged(case)]
@@ -70,7 +78,8 @@ def finish(folder: Path) -> None:
         mended.extend(after)
         rows.append(row_of(find, library, stored, after, after_found))
     write_evidence(here / "mended.json", mended, made_by(PART))
-    write_atomically(here / "finds.json", json_text({"versions": versions(), "finds": rows}))
+    releases = {**before["versions"], **versions()}
+    write_atomically(here / "finds.json", json_text({"versions": releases, "finds": rows}))
     render(folder)
 
 
@@ -82,7 +91,7 @@ def judged(case: SuiteCase) -> list[Evidence]:
 
 def cases_of_find(find: Find) -> list[SuiteCase]:
     """The samplers of a find, with the checks that are to see it."""
-    return [SuiteCase(f"sgverify.wild.{name}", settings, find.by) for name, settings in find.judged]
+    return [SuiteCase(f"{SAMPLERS}.{name}", settings, find.by) for name, settings in find.judged]
 
 
 @contextmanager
@@ -111,13 +120,13 @@ def _load(place: str) -> None:
     package = place.partition(":")[0].partition(".")[0]
     for name in ("sgmcmcjax", "jax_sgmc", "torch_uncertainty"):
         if package in (name, f"sgverify_{name}_sghmc"):
-            importlib.import_module(f"sgverify.wild.{name}")
+            importlib.import_module(f"{SAMPLERS}.{name}")
 
 
 def _forget() -> None:
-    traced = sys.modules.get("sgverify.wild.jax_code")
-    if traced is not None:
-        traced.forget()
+    """Steps are made and traced anew: the code of a library has changed."""
+    for name in [name for name in sys.modules if name.startswith(f"{SAMPLERS}.")]:
+        del sys.modules[name]
 
 
 def reproduced(find: Find) -> dict[str, float]:
@@ -134,7 +143,7 @@ def row_of(
     after_found: float,
 ) -> dict[str, Any]:
     """One find with everything that was computed of it."""
-    schemes = {f"sgverify.wild.{name}" for name, _ in find.judged}
+    schemes = {f"{SAMPLERS}.{name}" for name, _ in find.judged}
     failing = [
         item for item in stored if item.scheme in schemes and item.check in find.by and item.outcome == "fail"
     ]
@@ -206,11 +215,9 @@ def library_of(find: Find) -> ReleasedLibrary:
 
 
 def versions() -> dict[str, str]:
-    """The releases with which the report is made."""
-    from importlib.metadata import version
-
-    found = {library.distribution: library.release or "not installed" for library in LIBRARIES}
-    return {**found, **{name: version(name) for name in NEEDS_VERSIONS}}
+    """The releases that are installed."""
+    found = {library.distribution: library.release for library in LIBRARIES if library.release}
+    return {**found, **{name: version(name) for name in NEEDS_VERSIONS if find_spec(name)}}
 
 
 def render(folder: Path) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import sgverify
 from reports.making.in_the_wild.reading import READ, UNJUDGED, WITHOUT
 from sgverify.evidence import Document, Evidence, Provenance, write_atomically
 from sgverify.report.answer import Answer, answers_of
 from sgverify.report.page import render_evidence
 from sgverify.report.page.environment import environment
+
+ROOT = Path(__file__).resolve().parents[3]
 
 TITLE = "In the wild: released samplers, as they are installed"
 
@@ -37,7 +38,7 @@ def write(
     answers = [answer for library in libraries for answer in library["answers"]]
     page = (
         environment()
-        .get_template("wild.html")
+        .from_string(Path(__file__).with_name("page.html").read_text(encoding="utf-8"))
         .render(
             title=TITLE,
             document=document,
@@ -76,7 +77,7 @@ def called(scheme: str) -> str:
     The source is read and not imported: most readers of the report have none of the libraries.
     """
     module, _, name = scheme.partition(":")
-    path = Path(sgverify.__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
+    path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
     tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
     return " ".join((ast.get_docstring(functions[0]) or "").split()) if functions else ""

@@ -92,7 +92,9 @@ def _equation(eqn: Any, given: list[Any], numbers: GivenNumbers) -> list[Any]:
     keyed = known and any(value.keyed for value in given)
     if name == "random_bits" and (keyed or not known):
         return [_bits(eqn, given[0], numbers)]
-    if not any(map(draws, inner_jaxprs(eqn))) or (known and not keyed):
+    # A call may be handed a key, and not draw by it.
+    handed = name in _CALLS and not known and any(isinstance(value, Known) and value.keyed for value in given)
+    if (known and not keyed) or not (handed or any(map(draws, inner_jaxprs(eqn)))):
         return _plainly(eqn, given, known, keyed)
     if name in _CALLS:
         if known and name in ("jit", "pjit"):

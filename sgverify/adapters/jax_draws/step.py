@@ -116,7 +116,7 @@ class JaxStep:
     The function is traced once for each dimension and dtype, with h, T, D and the settings that `read` computes of them as
     variables (as numbers where the code decides by them). Its draws are taken out; it is vectorised over chains and compiled. The
     draws are torch's, of the same laws; gradients are computed outside. A float64 state is moved with JAX's 64-bit numbers
-    enabled, whatever the setting of the session, which is put back.
+    enabled, whatever the setting of the session, which is put back; with `wide` a float32 state is, too.
     """
 
     call: Call
@@ -124,6 +124,7 @@ class JaxStep:
     function: Callable[..., Any]
     name: str
     read: Mapping[str, Parameter] = field(default_factory=dict)
+    wide: bool = False
     _plans: dict[Any, _Plan] = field(default_factory=dict)
     _gradients: list[Any] = field(default_factory=list)
 
@@ -141,7 +142,7 @@ class JaxStep:
             **{("setting", name): value for name, value in settings.items() if isinstance(value, float)},
         }
         still = {name: value for name, value in settings.items() if not isinstance(value, float)}
-        with _precision(wide):
+        with _precision(wide or self.wide):
             plan = self._plan(dim, wide, moving, still)
             chains = len(state[0])
             padded = FEWEST ** max(1, math.ceil(math.log(chains, FEWEST) - 1e-9))

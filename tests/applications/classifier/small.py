@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.applications.classifier.data import ClassImages, made
-from sgverify.applications.classifier.model import Posterior
-from sgverify.applications.classifier.network import ResidualNetwork
+from reports.applications.classifier.data import ClassImages, made
+from reports.applications.classifier.model import Posterior
+from reports.applications.classifier.network import ResidualNetwork
 
 N, CLASSES = 6, 3
 DENSE = ResidualNetwork(2, 2, CLASSES, width=4, blocks=2)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.applications.classifier import result
-from sgverify.applications.classifier.cifar import LAYOUTS, from_cifar
-from sgverify.applications.classifier.data import digits
-from sgverify.applications.result import decode_application
-from sgverify.cli import main
+from reports.applications.__main__ import main
+from reports.applications.classifier import result
+from reports.applications.classifier.cifar import LAYOUTS, from_cifar
+from reports.applications.classifier.data import digits
+from reports.applications.result import decode_application
 from sgverify.errors import ConfigurationError
 
 TEN, HUNDRED = LAYOUTS
@@ -89,7 +89,7 @@ def test_what_is_no_binary_file_is_refused(folders: tuple[Path, Path], tmp_path:
 
 
 def call(folder: Path, *arguments: str) -> int:
-    return main(["app", "classifier", "--out", str(folder), *arguments])
+    return main(["classifier", "--out", str(folder), *arguments])
 
 
 def test_the_command_runs_a_convolutional_network_on_a_stand_in_for_cifar(
@@ -115,7 +115,7 @@ def test_the_command_runs_a_convolutional_network_on_a_stand_in_for_cifar(
 
 
 def _no_advice():
-    from sgverify.applications.result import AdviceBeside
+    from reports.applications.result import AdviceBeside
 
     return AdviceBeside(sampler="none", applies=False, approximation="none", answer="not asked", grid="none")
 

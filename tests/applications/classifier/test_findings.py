@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.applications.classifier.asking import best_step, coordinates
-from sgverify.applications.classifier.comparison import MethodsCompared
-from sgverify.applications.classifier.figures import studies
-from sgverify.applications.classifier.findings import controlled, findings
-from sgverify.applications.classifier.methods import Scaled, long_method, methods, variant
-from sgverify.applications.classifier.outcomes import CURVE, Outcome, curve_at, outcome
-from sgverify.applications.classifier.variances import QUANTITIES, Monitor, times
+from reports.applications.classifier.asking import best_step, coordinates
+from reports.applications.classifier.comparison import MethodsCompared
+from reports.applications.classifier.figures import studies
+from reports.applications.classifier.findings import controlled, findings
+from reports.applications.classifier.methods import Scaled, long_method, methods, variant
+from reports.applications.classifier.outcomes import CURVE, Outcome, curve_at, outcome
+from reports.applications.classifier.variances import QUANTITIES, Monitor, times
 from tests.applications.classifier.small import DENSE, N, drawn, images, posterior
 
 SEEDS = 4

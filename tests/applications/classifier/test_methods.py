@@ -6,14 +6,14 @@ import math
 
 import pytest
 
-from sgverify.applications.classifier.methods import (
+from reports.applications.classifier.methods import (
     TABLE,
     Scaled,
     long_method,
     methods,
     variant,
 )
-from sgverify.applications.printed import printed_settings
+from reports.applications.printed import printed_settings
 
 PAPER = Scaled(50_000, 256, 500)
 SMALL = Scaled(512, 16, 100)

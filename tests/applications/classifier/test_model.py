@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgverify.applications.classifier import model
-from sgverify.applications.classifier.network import ResidualNetwork
-from sgverify.applications.classifier.target import network_posterior
+from reports.applications.classifier import model
+from reports.applications.classifier.network import ResidualNetwork
+from reports.applications.classifier.target import network_posterior
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.gradients.differentiation import Potential
 from tests.applications.classifier.small import CONVOLUTIONAL, DENSE, N, drawn, images, posterior

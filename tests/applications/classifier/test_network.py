@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv2d, layer_norm
 
-from sgverify.applications.classifier.network import ResidualNetwork
+from reports.applications.classifier.network import ResidualNetwork
 from sgverify.errors import ConfigurationError
 from tests.applications.classifier.small import CONVOLUTIONAL, DENSE, drawn, images
 

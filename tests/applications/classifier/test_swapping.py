@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.applications import keeping
-from sgverify.applications.chains import ChainRecorder, ChainRun, ChainSetting
-from sgverify.applications.classifier.methods import SCHEME, ComparedMethod, Scaled, methods
-from sgverify.applications.classifier.model import ClassifierModel
-from sgverify.applications.classifier.predictions import Predictions
-from sgverify.applications.classifier.swapping import Swapping
-from sgverify.applications.classifier.variances import Monitor, times
-from sgverify.applications.keeping import KeptParts
+from reports.applications import keeping
+from reports.applications.chains import ChainRecorder, ChainRun, ChainSetting
+from reports.applications.classifier.methods import SCHEME, ComparedMethod, Scaled, methods
+from reports.applications.classifier.model import ClassifierModel
+from reports.applications.classifier.predictions import Predictions
+from reports.applications.classifier.swapping import Swapping
+from reports.applications.classifier.variances import Monitor, times
+from reports.applications.keeping import KeptParts
 from sgverify.schemes import find_scheme
 from tests.applications.classifier.small import DENSE, posterior
 

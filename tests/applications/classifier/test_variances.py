@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgverify.applications.classifier import variances
-from sgverify.applications.classifier.variances import Monitor, of_difference, times
+from reports.applications.classifier import variances
+from reports.applications.classifier.variances import Monitor, of_difference, times
 from sgverify.samplers.composites.swap_energies import Controls
 from sgverify.schemes.composites.exchange_rules import reduced_energy
 from tests.applications.classifier.small import DENSE, N, drawn, posterior

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgverify.applications.lda import DECLARED, NEWSGROUPS, readers
-from sgverify.applications.lda.corpus import Corpus, generated
-from sgverify.applications.lda.readers import read_corpus
+from reports.applications.lda import DECLARED, NEWSGROUPS, readers
+from reports.applications.lda.corpus import Corpus, generated
+from reports.applications.lda.readers import read_corpus
 from sgverify.errors import ConfigurationError
 
 UCI = "3\n4\n4\n1 1 2\n1 4 1\n3 2 1\n3 3 1\n"

@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgverify.applications.lda import gibbs
-from sgverify.applications.lda.corpus import Corpus, generator
-from sgverify.applications.lda.enumeration import exact_counts, expected_counts, log_likelihood
-from sgverify.applications.lda.gibbs import Documents, Sweeps, sample_counts
-from sgverify.applications.lda.model import TopicModel
-from sgverify.applications.lda.parametrisations import ExpandedMean, ExpandedNatural, Parametrisation
+from reports.applications.lda import gibbs
+from reports.applications.lda.corpus import Corpus, generator
+from reports.applications.lda.enumeration import exact_counts, expected_counts, log_likelihood
+from reports.applications.lda.gibbs import Documents, Sweeps, sample_counts
+from reports.applications.lda.model import TopicModel
+from reports.applications.lda.parametrisations import ExpandedMean, ExpandedNatural, Parametrisation
 
 ALPHA, BETA, TOPICS = 0.4, 0.3, 2
 CORPUS = Corpus(

@@ -8,21 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgverify.applications import keeping
-from sgverify.applications.chains import ChainSetting
-from sgverify.applications.lda import exactness, experiment
-from sgverify.applications.lda.corpus import generated
-from sgverify.applications.lda.findings import findings
-from sgverify.applications.lda.gibbs import Sweeps
-from sgverify.applications.lda.model import TopicModel
-from sgverify.applications.lda.outcomes import SamplerOutcome, rows_of
-from sgverify.applications.lda.parametrisations import ExpandedMean, ExpandedNatural
-from sgverify.applications.lda.perplexity import matched_variation, perplexity, predictive
-from sgverify.applications.lda.samplers import EULER, EXPLICIT, LANGEVIN, SPLITTING, samplers
-from sgverify.applications.printed import printed_settings
-from sgverify.applications.result import DivergedChain
-from sgverify.applications.running import run_application
-from sgverify.cli import main
+from reports.applications import keeping
+from reports.applications.__main__ import main
+from reports.applications.chains import ChainSetting
+from reports.applications.lda import exactness, experiment
+from reports.applications.lda.corpus import generated
+from reports.applications.lda.findings import findings
+from reports.applications.lda.gibbs import Sweeps
+from reports.applications.lda.model import TopicModel
+from reports.applications.lda.outcomes import SamplerOutcome, rows_of
+from reports.applications.lda.parametrisations import ExpandedMean, ExpandedNatural
+from reports.applications.lda.perplexity import matched_variation, perplexity, predictive
+from reports.applications.lda.samplers import EULER, EXPLICIT, LANGEVIN, SPLITTING, samplers
+from reports.applications.printed import printed_settings
+from reports.applications.result import DivergedChain
+from reports.applications.running import run_application
 
 SMALL = {
     "documents": 60,
@@ -230,7 +230,6 @@ def test_a_corpus_of_a_user_is_read_and_a_batch_too_large_refused(
         "".join(f"2 {number % 5}:3 {(number + 1) % 5}:2\n" for number in range(30))
     )
     call = [
-        "app",
         "lda",
         "--corpus",
         str(tmp_path / "words"),

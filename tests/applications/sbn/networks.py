@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.applications.sbn.model import BeliefNetwork
+from reports.applications.sbn.model import BeliefNetwork
 
 SMALL = BeliefNetwork(visible=5, hidden=3, prior_variance=2.0)
 

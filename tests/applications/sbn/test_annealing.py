@@ -7,8 +7,8 @@ from types import ModuleType
 import pytest
 import torch
 
-from sgverify.applications.sbn import annealing
-from sgverify.applications.sbn.annealing import AnnealedSampling, estimated, log_likelihood, log_weights
+from reports.applications.sbn import annealing
+from reports.applications.sbn.annealing import AnnealedSampling, estimated, log_likelihood, log_weights
 from sgverify.errors import ConfigurationError
 from tests.applications.sbn.networks import SMALL, binary, drawn
 from tests.applications.sbn.planting import planted

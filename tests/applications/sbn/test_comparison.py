@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.applications.application import Job
-from sgverify.applications.chains import ChainRecorder, ChainRun, ChainSetting
-from sgverify.applications.keeping import KeptParts
-from sgverify.applications.result import AdviceBeside
-from sgverify.applications.running import run_application
-from sgverify.applications.sbn import DECLARED, exact_gradient, exactness, result
-from sgverify.applications.sbn.annealing import AnnealedSampling
-from sgverify.applications.sbn.asking import ask, stand_in
-from sgverify.applications.sbn.comparison import NetworkRow, best, compare
-from sgverify.applications.sbn.data import BinaryImages, digits
-from sgverify.applications.sbn.findings import findings
-from sgverify.applications.sbn.grids import GRIDS, METHODS, points, printed_value
-from sgverify.applications.sbn.model import BeliefNetwork
-from sgverify.applications.sbn.sampled_gradient import GibbsSweeps
-from sgverify.applications.sbn.sampling import NetworkModel, TestLikelihoods
+from reports.applications.application import Job
+from reports.applications.chains import ChainRecorder, ChainRun, ChainSetting
+from reports.applications.keeping import KeptParts
+from reports.applications.result import AdviceBeside
+from reports.applications.running import run_application
+from reports.applications.sbn import DECLARED, exact_gradient, exactness, result
+from reports.applications.sbn.annealing import AnnealedSampling
+from reports.applications.sbn.asking import ask, stand_in
+from reports.applications.sbn.comparison import NetworkRow, best, compare
+from reports.applications.sbn.data import BinaryImages, digits
+from reports.applications.sbn.findings import findings
+from reports.applications.sbn.grids import GRIDS, METHODS, points, printed_value
+from reports.applications.sbn.model import BeliefNetwork
+from reports.applications.sbn.sampled_gradient import GibbsSweeps
+from reports.applications.sbn.sampling import NetworkModel, TestLikelihoods
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import find_scheme
 from tests.applications.sbn.networks import binary

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgverify.applications.sbn import data
-from sgverify.applications.sbn.data import digits, from_idx, read_idx
+from reports.applications.sbn import data
+from reports.applications.sbn.data import digits, from_idx, read_idx
 from sgverify.errors import ConfigurationError
 
 LEVELS = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4) * 10

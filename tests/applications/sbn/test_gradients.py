@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgverify.applications.sbn import exact_gradient, sampled_gradient
-from sgverify.applications.sbn.model import BeliefNetwork, all_states
-from sgverify.applications.sbn.sampled_gradient import GibbsSweeps, remaining_bias
+from reports.applications.sbn import exact_gradient, sampled_gradient
+from reports.applications.sbn.model import BeliefNetwork, all_states
+from reports.applications.sbn.sampled_gradient import GibbsSweeps, remaining_bias
 from sgverify.errors import ConfigurationError
 from tests.applications.sbn.networks import SMALL, binary, drawn, uniforms
 from tests.applications.sbn.planting import planted

@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from sgverify.applications.sbn import hidden_units
-from sgverify.applications.sbn.hidden_units import gibbs
-from sgverify.applications.sbn.model import BeliefNetwork, all_states
+from reports.applications.sbn import hidden_units
+from reports.applications.sbn.hidden_units import gibbs
+from reports.applications.sbn.model import BeliefNetwork, all_states
 from sgverify.samplers.fused.compiler import CannotBuild
 from tests.applications.sbn.networks import SMALL, binary, drawn, uniforms
 from tests.applications.sbn.planting import planted

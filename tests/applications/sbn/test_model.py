@@ -8,8 +8,8 @@ from itertools import product
 import pytest
 import torch
 
-from sgverify.applications.sbn import model
-from sgverify.applications.sbn.model import BeliefNetwork
+from reports.applications.sbn import model
+from reports.applications.sbn.model import BeliefNetwork
 from sgverify.errors import ConfigurationError
 from tests.applications.sbn.networks import SMALL, drawn, every_image
 from tests.applications.sbn.planting import planted

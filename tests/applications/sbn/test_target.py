@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from reports.applications.sbn.model import BeliefNetwork
+from reports.applications.sbn.target import enumerated_posterior
 from sgverify.advice.plans import advise
-from sgverify.applications.sbn.model import BeliefNetwork
-from sgverify.applications.sbn.target import enumerated_posterior
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.gradients.differentiation import Potential
 from tests.applications.sbn.networks import SMALL, binary, drawn

@@ -12,8 +12,8 @@ import pytest
 import torch
 from scipy import integrate, special, stats
 
+from reports.applications.lda.parametrisations import ExpandedMean, ExpandedNatural
 from sgverify import verify
-from sgverify.applications.lda.parametrisations import ExpandedMean, ExpandedNatural
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError

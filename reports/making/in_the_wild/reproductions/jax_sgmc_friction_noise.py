@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
 
-from sgverify.wild.jax_sgmc import BATCH, integrator  # jax_sgmc.integrator, and a data function of no data
+from reports.making.in_the_wild.samplers.jax_sgmc import BATCH, integrator  # and BATCH of no data
 
 flat = lambda sample, batch, state=None: (0.0 * jnp.sum(sample), state)  # noqa: E731
 init, update, _ = integrator.friction_leapfrog(flat, BATCH, steps=1, friction=4.0)

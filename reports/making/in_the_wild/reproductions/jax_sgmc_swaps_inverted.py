@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import jax
 
-from sgverify.wild.jax_sgmc import solver  # jax_sgmc.solver
+from reports.making.in_the_wild.samplers.jax_sgmc import solver  # jax_sgmc.solver
 
 Chain = namedtuple("Chain", "position potential variance")
 _, update, _ = solver.parallel_tempering((None, lambda chain, schedule: chain, None))

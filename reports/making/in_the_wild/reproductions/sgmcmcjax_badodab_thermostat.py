@@ -1,7 +1,7 @@
 import jax
 import jax.numpy as jnp
 
-from sgverify.wild.sgmcmcjax import diffusions  # sgmcmcjax.diffusions
+from reports.making.in_the_wild.samplers.sgmcmcjax import diffusions  # sgmcmcjax.diffusions
 
 init, (first, second), get_params = diffusions.badodab(0.1, a=0.0)
 state = init(jnp.zeros(1))

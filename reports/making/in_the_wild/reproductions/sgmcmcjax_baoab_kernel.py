@@ -1,7 +1,7 @@
 import jax
 import jax.numpy as jnp
 
-from sgverify.wild.sgmcmcjax import kernels  # sgmcmcjax.kernels, with the names that JAX no longer has
+from reports.making.in_the_wild.samplers.sgmcmcjax import kernels  # sgmcmcjax.kernels, for this JAX
 
 init, kernel, get_params = kernels.build_baoab_kernel(
     0.1, lambda x, datum: 0.0, lambda x: -jnp.sum(x**2) / 2, (jnp.zeros((1, 1)),), 1, gamma=0.0

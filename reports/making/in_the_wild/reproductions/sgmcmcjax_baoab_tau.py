@@ -1,7 +1,7 @@
 import jax
 import jax.numpy as jnp
 
-from sgverify.wild.sgmcmcjax import diffusions  # sgmcmcjax.diffusions
+from reports.making.in_the_wild.samplers.sgmcmcjax import diffusions  # sgmcmcjax.diffusions
 
 zero = jnp.zeros(100_000)
 init, (first, second), get_params = diffusions.baoab(0.1, 1.0, tau=4.0)

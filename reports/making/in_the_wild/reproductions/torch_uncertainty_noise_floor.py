@@ -1,6 +1,6 @@
 import torch
 
-from sgverify.wild.torch_uncertainty import (
+from reports.making.in_the_wild.samplers.torch_uncertainty import (
     SGHMC,  # that of torch_uncertainty.optim, loaded without torchvision
 )
 
