@@ -39,7 +39,7 @@ def heun(theta, *, h, grad, noise, T):
     return theta - h/2*(grad(theta) + grad(guess)) + kick
 """
 
-STARTS = ("--help", "--version", "list schemes", "list claims", "list checks", "list mutants", "list face")
+STARTS = ("--help", "--version", "list schemes", "list claims", "list checks", "list face")
 STARTS_OF_CONFIGURATIONS = ("list targets", "list gradients", "list schedules", "list config")
 
 START, START_OF_CONFIGURATIONS = 0.3, 0.8

@@ -5,11 +5,10 @@ Parts that need neither torch nor sympy: `schemes` (what an integrator is), `tar
 disk), `errors`, `values`, `exports`, `user_code` (guards around it), `code_files`
 (where it is), `named_code` (when it runs), `named_files` (which files are read), `plugins` (what other distributions add).
 Readings of a scheme: `exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
-configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `selftest` (how far
-to trust the tool), `testing` (what third parties test with), `adapters` (samplers of other libraries as steps),
-`advice` (why a scheme fails, what to do next), `verdict` (the whole answer about a scheme), `campaigns` (many
-questions on many processes), `skeletons` (distributions to start from), `extending` (the names that extensions are
-written with). What people touch: `cli`, `draws`, `pytest_plugin`.
+configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `testing` (what third
+parties test with), `adapters` (samplers of other libraries as steps), `advice` (why a scheme fails, what to do next),
+`verdict` (the whole answer about a scheme), `campaigns` (many questions on many processes), `skeletons` (distributions to
+start from), `extending` (the names that extensions are written with). What people touch: `cli`, `draws`, `pytest_plugin`.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ import pytest
 from docs.making import blocks
 from sgverify.claims import claims
 from sgverify.exact.readings.formula import formula
-from sgverify.selftest.mutants.mutant import Mutant
-from sgverify.selftest.mutants.registry import find_mutant
+from tests.mutants.mutant import Mutant
+from tests.mutants.registry import find_mutant
 from tests.test_floors import FLOORS
 
 ROOT = Path(__file__).resolve().parents[1]

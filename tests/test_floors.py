@@ -45,7 +45,6 @@ FLOORS: Mapping[str, int] = {
     "papers": 4,
     "skeletons": 4,
     "extending": 4,
-    "selftest": 4,
     "testing": 4,
     "draws": 5,
     "cli": 5,

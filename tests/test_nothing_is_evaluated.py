@@ -47,8 +47,7 @@ COMPILES = {
     "schemes/loading.py": "a file whose code was asked for",
     "advice/diagnosis/source.py": "an edit of a definition whose code was asked for, made on its syntax tree",
     "exact/readings/formula.py": "a definition of the package with a planted bug of the catalogue",
-    "selftest/mutants/planting.py": "a module of the package with a planted bug of the catalogue",
-    "selftest/pools/diagnosed/registry.py": "a file of the package",
+    "testing/planting.py": "the text of a function in which a test plants a bug",
     "samplers/reading/tape.py": "lines made of operations that were recorded",
     "samplers/own/module_gradient.py": "lines made of operations that were recorded",
 }

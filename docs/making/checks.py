@@ -7,11 +7,11 @@ from collections import Counter
 
 from docs.making.markdown import page, plain, table
 from docs.making.places import ROOT
+from reports.making.power.kill_matrix import KillMatrix, decode_kill_matrix
 from sgverify.checks import CHECKS
 from sgverify.checks.check import Check
 from sgverify.claims import claims
 from sgverify.evidence import METHODS
-from sgverify.evidence.kill_matrix import KillMatrix, decode_kill_matrix
 
 MATTERS = {
     "method": "Is the method right?",

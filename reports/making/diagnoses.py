@@ -39,11 +39,11 @@ from sgverify.evidence.storage import write_atomically
 from sgverify.exact.readings.formula import formula
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
-from sgverify.selftest.mutants.mutant import CONFIGURATION, Mutant
-from sgverify.selftest.mutants.planting import planted
-from sgverify.selftest.mutants.registry import mutants
-from sgverify.selftest.mutants.true_causes import true_causes
-from sgverify.selftest.pools.diagnosed.registry import FAMILIES, UNSEEN, bugs
+from tests.mutants.mutant import CONFIGURATION, Mutant
+from tests.mutants.planting import planted
+from tests.mutants.registry import mutants
+from tests.mutants.true_causes import true_causes
+from tests.pools.diagnosed.registry import FAMILIES, UNSEEN, bugs
 
 PLANTED, WRITTEN, LAST, TORCH, RUNNING = (
     "planted in definitions",

@@ -18,11 +18,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from reports.making.generated_cases import SETTINGS, complete, judged
+from reports.making.sources import sources
 from sgverify.campaigns.batches import Lost
 from sgverify.campaigns.engines import LocalProcesses
 from sgverify.campaigns.tasks import Task, answered
 from sgverify.evidence.storage import write_atomically
-from sgverify.selftest.false_alarms import SETTINGS, complete, judged
 from sgverify.store import Store
 
 FOLDER = Path(__file__).parents[1] / "power"
@@ -71,6 +72,7 @@ def _task(kind: str, number: int) -> Task:
         title=f"{kind} {number}",
         function=judged,
         arguments=(kind, number),
+        files=sources("reports/making/generated_cases.py"),
         kept=complete,
     )
 

@@ -14,6 +14,7 @@ from reports.making import (
     applications,
     browser,
     campaigns,
+    commands,
     diagnoses,
     elementary,
     false_alarms,
@@ -75,13 +76,11 @@ def _nothing(folder: Path) -> None:
 
 
 def _command(*arguments: str) -> Callable[[Choice], None]:
-    """A command of sgverify. Exit codes 1 and 3, a bar missed or left open, are results; others end the run."""
+    """One of `commands`. Exit codes 1 and 3, a bar missed or left open, are results; others end the run."""
 
     def make(choice: Choice) -> None:
-        from sgverify.cli import main
-
         workers = [] if choice.workers is None else ["--workers", str(choice.workers)]
-        code = main([*arguments, *workers])
+        code = commands.run([*arguments, *workers])
         if code not in (0, 1, 3):
             raise SystemExit(code)
 
@@ -89,16 +88,16 @@ def _command(*arguments: str) -> Callable[[Choice], None]:
 
 
 def _render_calibration(folder: Path) -> None:
-    from sgverify.evidence import decode_calibration
-    from sgverify.report import write_calibration_report
+    from reports.making.calibration.document import decode_calibration
+    from reports.making.calibration.page import write_calibration_report
 
     stored = json.loads((folder / "calibration" / "calibration.json").read_text(encoding="utf-8"))
     write_calibration_report(decode_calibration(stored), folder / "calibration")
 
 
 def _render_kill_matrix(folder: Path) -> None:
-    from sgverify.evidence.kill_matrix import decode_kill_matrix
-    from sgverify.report.kill_matrix import render_kill_matrix
+    from reports.making.power.kill_matrix import decode_kill_matrix
+    from reports.making.power.page import render_kill_matrix
 
     stored = json.loads((folder / "power" / "kill_matrix.json").read_text(encoding="utf-8"))
     write_atomically(folder / "power" / "kill_matrix.md", render_kill_matrix(decode_kill_matrix(stored)))
@@ -303,23 +302,23 @@ _PARTS = (
     Part(
         "calibration",
         tuple(f"calibration/calibration.{kind}" for kind in ("json", "md", "svg")),
-        "`sgverify calibrate`: simulated samples of known rates",
+        "simulated samples of known rates",
         43,
-        _command("calibrate", "--out", str(HERE / "calibration")),
+        _command("calibration", "--out", str(HERE / "calibration")),
         _render_calibration,
     ),
     Part(
         "power",
         ("power/kill_matrix.json", "power/kill_matrix.md"),
-        "`sgverify mutants`: every planted bug",
+        "every planted bug of tests/mutants under every check",
         42,
-        _command("mutants", "--out", str(HERE / "power")),
+        _command("power", "--out", str(HERE / "power")),
         _render_kill_matrix,
     ),
     Part(
         "pools",
         ("power/pools.json", "power/pools.md"),
-        "right and wrong steps of sgverify.selftest.pools",
+        "right and wrong steps of tests.pools",
         67,
         _make_pools,
         pools.render,
@@ -327,7 +326,7 @@ _PARTS = (
     Part(
         "diagnoses",
         ("diagnoses/diagnoses.json", "diagnoses/diagnoses.md", "diagnoses/first_sight.json"),
-        "planted bugs in definitions and torch code, and wrong definitions of sgverify.selftest.pools",
+        "planted bugs in definitions and torch code, and wrong definitions of tests.pools",
         5,
         _make_diagnoses,
         diagnoses.render,

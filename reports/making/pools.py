@@ -1,6 +1,6 @@
 """The verdicts of `verify` on the pools of right and wrong steps. Writes power/pools.json and power/pools.md.
 
-`python -m reports pools` judges every entry of `sgverify.selftest.pools` that is not in the table yet, `python -m
+`python -m reports pools` judges every entry of `tests.pools` that is not in the table yet, `python -m
 reports.making.pools right` those of one pool, `--again` those that are as well, `--only TEXT` those with TEXT in their names.
 Every right step is published and correct, every wrong one has a bug: a right one that violates and a wrong one that passes are
 errors of the tool. A run can be cut anywhere, and goes on where it ended; `--minutes 5` ends one early.
@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sgverify.evidence.storage import write_atomically
-from sgverify.selftest.pools.entries import POOLS, entries
-from sgverify.selftest.pools.running import SECONDS, Judged, judge_apart, settings_of
-from sgverify.selftest.pools.table import faults, page, read, write
+from tests.pools.entries import POOLS, entries
+from tests.pools.running import SECONDS, Judged, judge_apart, settings_of
+from tests.pools.table import faults, page, read, write
 
 FOLDER = Path(__file__).parents[1] / "power"
 

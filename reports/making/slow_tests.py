@@ -1,6 +1,6 @@
 """The last outcome of each test behind the marker `power`. Writes power/slow_tests.json and .md.
 
-`python -m reports.making.slow_tests` runs them all; `python -m reports.making.slow_tests tests/selftest` those of a folder, and
+`python -m reports.making.slow_tests` runs them all; `python -m reports.making.slow_tests tests/mutants` those of a folder, and
 keeps the stored outcomes of the others. A test that the default run leaves out is listed with what came of it when it last ran.
 """
 

@@ -90,8 +90,8 @@ def rate(
 @click.argument("kind", metavar="|".join(KINDS))
 @JSON
 def list_(kind: str, json_path: str | None) -> int:
-    """List one catalogue: schemes, targets, gradients, schedules, claims, checks, planted bugs (mutants); the keys of a
-    configuration with the kinds that read them (config); or the limits of what a definition can express (face).
+    """List one catalogue: schemes, targets, gradients, schedules, claims, checks; the keys of a configuration
+    with the kinds that read them (config); or the limits of what a definition can express (face).
 
     \b
     Examples:
@@ -269,7 +269,7 @@ def doctor(json_path: str | None) -> int:
 
     Exit codes: 0 in order; 1 a library does not fit or a part of the self-test fails.
     """
-    from sgverify.selftest.installation import INSTALLATION, InstalledPart, SelfTest, examine
+    from sgverify.cli.installation import INSTALLATION, InstalledPart, SelfTest, examine
 
     output.check_writable(json_path)
 

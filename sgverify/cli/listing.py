@@ -20,7 +20,6 @@ KINDS = (
     "checks",
     "papers",
     "adapters",
-    "mutants",
     "face",
 )
 
@@ -71,13 +70,6 @@ def items_of(kind: str) -> list[dict[str, str]]:
                 INSTALLED.source(paper.id) if paper.id in INSTALLED else f"suite={paper.id}",
             )
             for paper in papers()
-        ]
-    if kind == "mutants":
-        from sgverify.selftest.mutants.registry import mutants
-
-        return [
-            _row(mutant.name, f"{mutant.family}, {mutant.scheme}: {mutant.reason}.", mutant.source)
-            for mutant in mutants().values()
         ]
     if kind == "adapters":
         from sgverify.schemes.adapting.finding import INSTALLED as ADDED

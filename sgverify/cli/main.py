@@ -16,12 +16,10 @@ import click
 import sgverify
 from sgverify.campaigns.processes import of_the_program
 from sgverify.cli.advising import advise
-from sgverify.cli.calibrating import calibrate
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
 from sgverify.cli.differing import diff
 from sgverify.cli.identifying import identify
-from sgverify.cli.planted import mutants
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.shared import output
@@ -36,8 +34,12 @@ BROKEN_PIPE = 128 + 13
 """The exit code if the reader of stdout is gone, as of a program ended by SIGPIPE: it stands for no answer."""
 
 
-MOVED = {"app": "python -m reports.applications"}
-"""Commands of earlier versions, and what does their work in a checkout of the repository."""
+MOVED = {
+    "app": "python -m reports.applications",
+    "mutants": "python -m reports power",
+    "calibrate": "python -m reports calibration",
+}
+"""Commands of 0.1 that are made from a checkout now; named for one release."""
 
 
 class _Commands(click.Group):
@@ -93,8 +95,6 @@ for _command, _short in (
     (list_, "Schemes, targets, gradients, schedules, keys, claims, checks ..."),
     (new, "A package of your own: scheme, target, check, paper or adapter."),
     (doctor, "Is this installation in order? Versions, and a self-test."),
-    (mutants, "Plant every known bug: which check refutes it?"),
-    (calibrate, "How often are sampled verdicts wrong?"),
     (schema, "The JSON schemas of what is written."),
 ):
     _command.short_help = _short
@@ -117,18 +117,19 @@ def run_program(commands: click.Group, program: str, arguments: list[str] | None
         warnings.formatwarning = _told
         of_the_program()
         try:
-            return _run(commands, program, sys.argv[1:])
+            return run(commands, sys.argv[1:], program)
         finally:
             # Output of other libraries at the exit does not belong to the result.
             sys.stdout = sys.stderr
-    return _run(commands, program, arguments)
+    return run(commands, arguments, program)
 
 
 _PROCESS = contextlib.ExitStack()
 """The contexts that stay entered until the process ends."""
 
 
-def _run(commands: click.Group, program: str, arguments: list[str]) -> int:
+def run(commands: click.Group, arguments: list[str], program: str = "sgverify") -> int:
+    """Run one command of a program and return its exit code; errors of the user are one line, others a traceback."""
     half = next((word for word in arguments if not _encodable(word)), None)
     if half is not None:
         return _refuse(

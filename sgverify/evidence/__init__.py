@@ -2,20 +2,10 @@
 
 `model` has the evidence, `whole_answer` what an answer says beyond it, `command` the command line that replays it, `provenance`
 versions and platform, `codec` and `storage` its JSON and files, and `published` the schemas. Other documents are `splitting`,
-`catalogue`, `draws_summary`, `erratum`, `study`, `kill_matrix`, `calibration`, `regression` and `baseline`; `crash` records an
+`catalogue`, `draws_summary`, `erratum`, `study`, `regression` and `baseline`; `crash` records an
 unforeseen exception. `differences` compares two sets of answers, `campaign` sums many up.
 """
 
-from sgverify.evidence.calibration import (
-    CALIBRATION,
-    Bar,
-    Calibration,
-    Counted,
-    Tally,
-    decode_calibration,
-    encode_calibration,
-    write_calibration,
-)
 from sgverify.evidence.codec import (
     SCHEMA_NAME,
     Document,
@@ -77,17 +67,13 @@ from sgverify.evidence.study import (
 )
 
 __all__ = [
-    "CALIBRATION",
     "DEFAULT_FILE",
     "ERRATA",
     "METHODS",
     "OUTCOMES",
     "SCHEMA_NAME",
     "VERDICTS",
-    "Bar",
-    "Calibration",
     "Cell",
-    "Counted",
     "Document",
     "Erratum",
     "Evidence",
@@ -103,18 +89,15 @@ __all__ = [
     "Studies",
     "Study",
     "Table",
-    "Tally",
     "Verdict",
     "add_regression",
     "canonical",
     "decode",
-    "decode_calibration",
     "decode_errata",
     "decode_evidence",
     "decode_studies",
     "documented",
     "encode",
-    "encode_calibration",
     "encode_errata",
     "encode_evidence",
     "encode_studies",
@@ -134,7 +117,6 @@ __all__ = [
     "validate_studies",
     "whole_outcome",
     "write_atomically",
-    "write_calibration",
     "write_errata",
     "write_evidence",
     "write_studies",

@@ -2,11 +2,10 @@
 
 `answer` comes before the evidence, `text` is the terminal's form, `page` and `markdown` the report's, `writing` its folder
 with JUnit; `formulas` shows formulas to readers. `matrix`, `errata`, `studies`, `exponents` and `wording` are parts of it;
-`calibration`, `kill_matrix` and `campaign` have pages of their own. Figures: `figures` chooses the data, `drawing` draws,
+`campaign` has a page of its own. Figures: `figures` chooses the data, `drawing` draws,
 `panels` are those of studies, `rate_plot` one rate, `svg` what lives inside a page, `badge` the outcome as a picture.
 """
 
-from sgverify.report.calibration import counted_bars, render_calibration, write_calibration_report
 from sgverify.report.drawing import draw
 from sgverify.report.errata import counted, explain_errata, explain_erratum
 from sgverify.report.exponents import fitted_text
@@ -23,7 +22,6 @@ __all__ = [
     "Group",
     "Guide",
     "counted",
-    "counted_bars",
     "counts",
     "draw",
     "explain",
@@ -33,13 +31,11 @@ __all__ = [
     "fitted_text",
     "groups",
     "prepare_folder",
-    "render_calibration",
     "render_evidence",
     "render_junit",
     "render_markdown",
     "render_page",
     "summarise",
     "tallied",
-    "write_calibration_report",
     "write_report",
 ]

@@ -3,15 +3,18 @@
 `parametrize` makes every applicable check a test (`collecting` finds them, `scheme_tests` says what one does, `expected` which ones
 are to fail), `property` tests a claim under generated configurations, and `screening`
 confirms noisy failures. A failure has a command that replays it (`references`), files (`places`) and a row in a regression file
-(`regressions`). `profiles` are hypothesis's, `recording` collects the evidence of a test run. The rooms: `conformance` compares
-an interpreter with the others, `shrinking` finds the simplest configuration of a violation.
+(`regressions`). `planting` plants the bug that a check is there for in running code, as
+`plant` does in a scheme. `profiles` are hypothesis's, `recording` collects the evidence of a test run. The rooms: `conformance`
+compares an interpreter with the others, `shrinking` finds the simplest configuration of a violation.
 """
 
+from sgverify.exact.readings.formula import plant
 from sgverify.testing.conformance.case import Case, cases
 from sgverify.testing.conformance.expansion import ExpansionConformance, Expectation, expectations
 from sgverify.testing.conformance.suite import CarrierConformance
 from sgverify.testing.parametrize import check_property, parametrize_with_checks
 from sgverify.testing.places import regression_examples
+from sgverify.testing.planting import PlantError, edited_source
 from sgverify.testing.profiles import examples, register_profiles
 from sgverify.testing.references import note_replay, replay_command
 from sgverify.testing.regressions import Regressions
@@ -26,6 +29,7 @@ __all__ = [
     "Expectation",
     "Faulty",
     "Minimal",
+    "PlantError",
     "Regressions",
     "Screening",
     "Unconfirmed",
@@ -33,11 +37,13 @@ __all__ = [
     "assert_sampled",
     "cases",
     "check_property",
+    "edited_source",
     "examples",
     "expectations",
     "minimise",
     "note_replay",
     "parametrize_with_checks",
+    "plant",
     "register_profiles",
     "regression_examples",
     "replay_command",

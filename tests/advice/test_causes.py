@@ -10,8 +10,8 @@ from sgverify.configuration import load_configuration
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_scheme
-from sgverify.selftest.mutants.planting import planted_scheme
-from sgverify.selftest.mutants.registry import find_mutant
+from tests.mutants.planting import planted_scheme
+from tests.mutants.registry import find_mutant
 
 PLANTED = (
     ("sgld-euler", "sqrt(2*T*h)", "sqrt(T*h)", "diffusion-scaled", "T/2 where langevin has T: the noise is too small by sqrt(2)"),

@@ -9,8 +9,8 @@ from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.subject.subject import Subject
 from sgverify.claims import find_claim
 from sgverify.evidence import Evidence
-from sgverify.selftest.mutants.planting import planted, right
-from sgverify.selftest.mutants.registry import find_mutant
+from tests.mutants.planting import planted, right
+from tests.mutants.registry import find_mutant
 
 
 def evidence_of(subject: Subject, checks: tuple[str, ...]) -> list[Evidence]:

@@ -8,7 +8,7 @@ from sgverify import rate, verify
 from sgverify.checks.subject.torch import TorchSubject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.crash import RAISE
-from sgverify.selftest.mutants import torch_code
+from tests.mutants import torch_code
 
 
 def stumbles(error):

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Iterator
+from dataclasses import replace
 from importlib import metadata
-from typing import Any
 
 import pytest
 
-from sgverify.cli import main
-from sgverify.selftest import installation
-from sgverify.selftest.mutants import matrix
-from sgverify.selftest.mutants.planting import right
+from sgverify.cli import installation, main
+from sgverify.cli.installation import PlantedBug
+from sgverify.schemes import find_scheme
+from sgverify.testing import plant
+
+SGLD = find_scheme("sgld-euler")
+BUG = PlantedBug("sgld-noise-without-2", "no 2", SGLD, plant(SGLD, "sqrt(2*T*h)", "sqrt(T*h)"))
+
+
+def planted(monkeypatch: pytest.MonkeyPatch, *bugs: PlantedBug) -> None:
+    monkeypatch.setattr(installation, "planted_bugs", lambda: iter(bugs))
 
 
 @pytest.fixture(autouse=True)
 def one_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     """The cheapest planted bug instead of three."""
-    monkeypatch.setattr(installation, "PLANTED", ("sgld-noise-without-2",))
+    planted(monkeypatch, BUG)
 
 
 def test_an_installation_in_order_is_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,11 +42,7 @@ def test_an_installation_in_order_is_said_to_be_so(capsys: pytest.CaptureFixture
 def test_a_check_that_refutes_nothing_is_noticed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    @contextlib.contextmanager
-    def nothing(mutant: Any) -> Iterator[Any]:
-        yield right(mutant)
-
-    monkeypatch.setattr(matrix, "planted", nothing)
+    planted(monkeypatch, replace(BUG, wrong=SGLD))
     assert main(["doctor"]) == 1
     out = capsys.readouterr().out
     assert "no check refutes the planted bug" in out
@@ -51,7 +52,7 @@ def test_a_check_that_refutes_nothing_is_noticed(
 def test_an_error_in_the_self_test_is_no_pass(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(matrix, "judge_group", lambda *given, **rest: 1 / 0)
+    monkeypatch.setattr(installation, "_refuted", lambda bug: 1 / 0)
     assert main(["doctor"]) == 1
     assert "ZeroDivisionError" in capsys.readouterr().out
 

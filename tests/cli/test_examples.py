@@ -24,16 +24,14 @@ SLOW = (
     "verify mine.py:heun --json heun.json --plot",
     "advise",
     "identify",
-    "mutants",
     "report",
-    "calibrate",
     "doctor",
     "sample sghmc-baoab --set chains=8",
 )
 """The beginnings of examples that take seconds; other tests of these commands are quick."""
 
-OTHER_CODES = {"sgverify calibrate": 3, "sgverify identify mine.py:heun": 3}
-"""Exit codes other than 0 that are right: few samples decide few bars; a step that is no scheme of the catalogue."""
+OTHER_CODES = {"sgverify identify mine.py:heun": 3}
+"""Exit codes other than 0 that are right: a step that is no scheme of the catalogue."""
 
 
 def examples(name: str) -> list[tuple[str, str]]:
@@ -89,9 +87,6 @@ def test_examples_run_one_after_the_other(commands: list[str], call: Call, tmp_p
         if words[0] == "verify" and "--checks" not in words:
             # Every check of a scheme, on short runs.
             words += [word for setting in FEW for word in ("--set", setting)]
-        if words[0] == "calibrate":
-            # The last one counts: a sample or two for each cell.
-            words += ["--replications", "2"]
         answer = call(*words)
         expected = next((code for start, code in OTHER_CODES.items() if line.startswith(start)), 0)
         assert answer.code == expected, line + answer.out + answer.err

@@ -119,41 +119,6 @@ def test_data_that_the_settings_of_a_case_name_are_part_of_its_question(
     assert [Path(file).name for file in keys.key_of("case", question).content["files"]] == ["data.csv"]
 
 
-@pytest.mark.power
-def test_planted_bugs_and_calibrations_go_through_the_store(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = ("mutants", "sgld-noise-by-h", "--first", "--json", "-", "--store", "kept.sqlite")
-    first, second = (call(*asked) for _ in range(2))
-    assert first.err == "" and second.err.startswith("1 of 1 answers were in the store")
-    assert second.document["mutants"] == first.document["mutants"]
-    assert second.document["provenance"]["reused"]["answers"] == 1
-
-    from sgverify.selftest.calibration import plans
-
-    monkeypatch.setattr(
-        "sgverify.selftest.calibration.plans",
-        lambda orders, *, quick=False: [
-            replace(plan, settings=plan.settings[:1]) for plan in plans(orders, quick=quick)[:1]
-        ],
-    )
-    asked = (
-        "calibrate",
-        "--quick",
-        "--order",
-        "2",
-        "--replications",
-        "2",
-        "--json",
-        "-",
-        "--store",
-        "kept.sqlite",
-    )
-    first, second = (call(*asked) for _ in range(2))
-    assert first.err == "" and second.err.startswith("1 of 1 answers were in the store")
-    assert second.document["tables"] == first.document["tables"]
-
-
 def test_a_full_disk_is_one_message_and_the_report_is_written(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +144,7 @@ def test_a_place_that_is_no_store_is_refused_before_anything_is_computed(
     place: str, said: str, call: Call, tmp_path: Path
 ) -> None:
     (tmp_path / "mine.py").chmod(0o600)
-    answer = call("mutants", "sgld-noise-by-h", "--store", place)
+    answer = call("report", "--store", place)
     assert answer.code == 2 and said in answer.err and answer.out == ""
 
 

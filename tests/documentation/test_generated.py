@@ -16,13 +16,13 @@ from docs.making.markdown import escaped, plain, table
 from docs.making.notebooks import notebook_page
 from docs.making.pages import PAGES
 from docs.making.places import ROOT, in_repository, place_of, rewritten, targets
+from reports.making.power.kill_matrix import JudgedMutant, KillMatrix, Trial
 from sgverify import __version__
 from sgverify.checks import CHECKS
 from sgverify.claims import claims
 from sgverify.cli.listing import items_of
 from sgverify.cli.main import cli
 from sgverify.cli.schemas import SCHEMAS
-from sgverify.evidence.kill_matrix import JudgedMutant, KillMatrix, Trial
 
 
 @cache

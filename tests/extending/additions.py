@@ -106,7 +106,7 @@ ADDITIONS: Mapping[str, tuple[Insertion, ...]] = {
             '\n        Check("rest", "code.rest:check_rest", "what rates cannot see"),',
         ),
     ),
-    "planted bug": (Insertion("sgverify/selftest/mutants/catalogue/euler.py", "OF_EULER = (", PLANTED_BUG),),
+    "planted bug": (Insertion("tests/mutants/catalogue/euler.py", "OF_EULER = (", PLANTED_BUG),),
     "gradient estimator": (
         Insertion(
             "sgverify/gradients/kinds.py",

@@ -98,11 +98,10 @@ def check() -> dict[str, Any]:
 
 def planted_bug() -> dict[str, Any]:
     """The checks that there are find it, and raise no alarm on the correct scheme."""
-    (row,) = document("mutants", "sgld-with-weight-decay", "--first", "--workers", "1")["mutants"]
-    return {
-        "listed": listed("mutants", "sgld-with-weight-decay"),
-        "killed": row["killed"],
-    }
+    from reports.making.power.judging import judge_group
+
+    (mutant,) = judge_group(["sgld-with-weight-decay"], first=True).mutants
+    return {"killed": mutant.cheapest is not None}
 
 
 def law_of(kind: str) -> Any:

@@ -35,9 +35,7 @@ ARGUMENTS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 """Arguments with which a command runs; other commands need none."""
 
-COSTLY = frozenset(
-    {"report", "mutants", "calibrate", "errata", "doctor", "campaign", "app lda", "app sbn", "app classifier"}
-)
+COSTLY = frozenset({"report", "errata", "doctor", "campaign", "app lda", "app sbn", "app classifier"})
 """The commands whose every run takes long: they never compute here."""
 
 WORDS = (

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.selftest.mutants.planting import edited_source
 from sgverify.store import ContentKey, installation, key_of, keys, sources
+from sgverify.testing.planting import edited_source
 
 SCHEME = """
 from sgverify import scheme

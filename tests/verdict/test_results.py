@@ -17,7 +17,7 @@ from sgverify.verdict.asking import enquire
 from sgverify.verdict.results import Results
 
 CHECKS = ["sgverify/stated-order", "local-order", "stationary-bias"]
-NAMED = "sgverify.selftest.mutants.schemes:sgld-noise-without-2"
+NAMED = "tests.mutants.schemes:sgld-noise-without-2"
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from reports.making.suites import made_by
 from sgverify.evidence import Evidence, json_text, read_evidence, whole_outcome, write_evidence
 from sgverify.evidence.storage import write_atomically
 from sgverify.papers.suites import SuiteCase
-from sgverify.selftest.mutants.planting import edited_source, source_text
+from sgverify.testing.planting import edited_source, source_text
 
 FOLDER, PART = "in-the-wild", "in-the-wild"
 REPRODUCTIONS = Path(__file__).parent / "reproductions"

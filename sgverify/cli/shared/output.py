@@ -42,11 +42,12 @@ class Stopwatch:
 
     def __init__(self) -> None:
         self._started = time.perf_counter()
-        self._arguments: list[str] = click.get_current_context().obj or []
+        context = click.get_current_context()
+        self._program, self._arguments = context.find_root().info_name or "", context.obj or []
 
     def provenance(self) -> Provenance:
         """The provenance of the evidence: versions, platform, command line and seconds."""
-        command = shlex.join(["sgverify", *self._arguments])
+        command = f"{self._program} {shlex.join(self._arguments)}"
         return Provenance.gather(command=command, seconds=round(time.perf_counter() - self._started, 3))
 
 

@@ -38,10 +38,6 @@ _FOREIGN = (
     "jaxlib",
 )
 
-
-_LIKE_USERS = ("sgverify.selftest.pools.", "sgverify.selftest.mutants.torch_code")
-"""The modules of this package that hold steps in the form in which users write them."""
-
 _KEPT_BY_TORCH: dict[type, tuple[str, ...]] = {
     torch.nn.Module: ("training", "_parameters", "_buffers", "_modules"),
     torch.optim.Optimizer: ("state", "param_groups"),
@@ -256,7 +252,7 @@ def _digest(content: str | bytes) -> str:
 
 def of_a_library(module: str) -> bool:
     """Does a module, by its name, belong to a library, so that users write no steps in it?"""
-    return module.partition(".")[0] in _FOREIGN and not module.startswith(_LIKE_USERS)
+    return module.partition(".")[0] in _FOREIGN
 
 
 def _name_of(function: Any) -> str:

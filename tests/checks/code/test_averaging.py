@@ -16,8 +16,8 @@ from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.samplers.run import schedules
 from sgverify.schemes import find_scheme
-from sgverify.selftest.mutants.planting import planted
-from sgverify.selftest.mutants.registry import mutants
+from tests.mutants.planting import planted
+from tests.mutants.registry import mutants
 
 CLAIM = find_claim("sgverify/averaging")
 PLANE = {"name": "gaussian", "precision": [[2.0, 0.5], [0.5, 1.0]]}

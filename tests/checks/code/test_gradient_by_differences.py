@@ -14,8 +14,8 @@ from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
-from sgverify.selftest.mutants.planting import planted
-from sgverify.selftest.mutants.registry import find_mutant
+from tests.mutants.planting import planted
+from tests.mutants.registry import find_mutant
 
 TEXT = """
     import numpy as np

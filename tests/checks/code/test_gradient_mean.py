@@ -31,9 +31,9 @@ from sgverify.samplers.gradients.minibatches import Reshuffle, WithoutReplacemen
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import indices
 from sgverify.schemes import langevin
-from sgverify.selftest.mutants.planting import planted, right
-from sgverify.selftest.mutants.registry import find_mutant, mutants
 from sgverify.targets import build_target
+from tests.mutants.planting import planted, right
+from tests.mutants.registry import find_mutant, mutants
 
 KINDS = ("full", "iid", "without-replacement", "reshuffle", "symmetric", "svrg", "additive")
 # What a run forgets when it is paused, or drawn in blocks, is for pure-step to see.

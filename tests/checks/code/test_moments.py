@@ -18,8 +18,8 @@ from sgverify.samplers.reading.motion import Motion
 from sgverify.schemes import find_scheme, scheme
 from sgverify.schemes.definition.mathematics import dot, sqrt
 from sgverify.schemes.dynamics import thermostat
-from sgverify.selftest.mutants.planting import planted
-from sgverify.selftest.mutants.registry import find_mutant
+from tests.mutants.planting import planted
+from tests.mutants.registry import find_mutant
 
 CLAIM = find_claim("sgverify/moments")
 PLANE = {"name": "gaussian", "precision": [[2.0, 0.5], [0.5, 1.0]]}

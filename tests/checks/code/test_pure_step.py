@@ -16,8 +16,8 @@ from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.gradients.estimators import SnapshotEstimator
 from sgverify.schemes import kinetic, langevin, thermostat
-from sgverify.selftest.mutants.planting import planted, right
-from sgverify.selftest.mutants.registry import find_mutant
+from tests.mutants.planting import planted, right
+from tests.mutants.registry import find_mutant
 
 COUNTED = [0]
 RANDOM = np.random.default_rng(1)

@@ -20,8 +20,8 @@ from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.readings.formula import plant
 from sgverify.rates import Nulls
 from sgverify.schemes import find_scheme, kinetic
-from sgverify.selftest.mutants.planting import planted
-from sgverify.selftest.mutants.registry import mutants
+from tests.mutants.planting import planted
+from tests.mutants.registry import mutants
 from tests.zoo.schemes import WEAK, noise_then_gradient
 
 SETTINGS = {"target": {"size": 20}, "steps": 200, "chains": 256}

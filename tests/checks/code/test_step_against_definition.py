@@ -11,8 +11,8 @@ from sgverify import dynamics, scheme, sqrt, verify
 from sgverify.configuration import load_configuration
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleGradient
 from sgverify.schemes import find_scheme
-from sgverify.selftest.mutants.planting import edited_source
 from sgverify.targets import build_target
+from sgverify.testing.planting import edited_source
 from tests.zoo.carriers import Extended
 
 DATA = {

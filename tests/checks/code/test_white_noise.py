@@ -35,8 +35,8 @@ from sgverify.schemes import find_scheme, scheme
 from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.definition.noise import LAWS, NORMAL, THREE_POINT, TWO_POINT
 from sgverify.schemes.dynamics import dynamics, langevin
-from sgverify.selftest.mutants.planting import planted
-from sgverify.selftest.mutants.registry import mutants
+from tests.mutants.planting import planted
+from tests.mutants.registry import mutants
 from tests.zoo.schemes import bounded
 
 Plant = Callable[[pytest.MonkeyPatch], None]

@@ -23,11 +23,11 @@ from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
 from sgverify.schemes.composites.exchange_rules import log_swap_rate
-from sgverify.selftest.mutants.planting import planted
-from sgverify.selftest.mutants.registry import find_mutant
 from sgverify.strategies import configurations, exchanges
 from sgverify.targets import Target, build_target
 from sgverify.testing import examples
+from tests.mutants.planting import planted
+from tests.mutants.registry import find_mutant
 from tests.samplers.conftest import build
 
 CARD = "sgverify/swap-balance"

@@ -14,7 +14,7 @@ from sgverify.evidence import Provenance, decode_errata
 from sgverify.evidence.erratum import encode_errata
 from sgverify.papers.errata import check_errata
 from sgverify.papers.suites import find_suite
-from sgverify.selftest.mutants.planting import edited_source
+from sgverify.testing.planting import edited_source
 
 IID = {"gradient": {"kind": "iid"}}
 WELL = {"target": {"name": "double-well"}, "exchange": {"ladder": [1.0, 10.0]}}

@@ -15,7 +15,7 @@ from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.series import local_order
 from sgverify.schemes import Scheme, find_scheme
-from sgverify.selftest.mutants.correct import aboba_in_memory, sgld_three_point
+from tests.mutants.correct import aboba_in_memory, sgld_three_point
 
 SGNHT = find_scheme("sgnht-euler")
 

@@ -12,7 +12,7 @@ from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
 from sgverify.schemes import find_scheme, kinetic, langevin
-from sgverify.selftest.mutants.torch_code import sgnht
+from tests.mutants.torch_code import sgnht
 from tests.zoo.torch_code import as_torch
 
 DATA = {"data": [[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [0.5, -2.0]], "prior_mean": [1.0, -0.5]}

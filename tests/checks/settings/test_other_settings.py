@@ -15,7 +15,7 @@ from sgverify.checks.settings import other_settings
 from sgverify.checks.settings.designs import designs
 from sgverify.checks.settings.step_at_setting import try_setting
 from sgverify.schemes import Memory, kinetic, langevin
-from sgverify.selftest.mutants import torch_code
+from tests.mutants import torch_code
 
 R = torch.randn_like
 

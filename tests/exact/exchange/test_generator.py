@@ -17,7 +17,7 @@ from sgverify.exact.exchange.generator import (
     wasserstein_bounds,
     wasserstein_of_marginals,
 )
-from sgverify.selftest.mutants.planting import edited_source
+from sgverify.testing.planting import edited_source
 
 TAUS = (0.6, 2.0)
 

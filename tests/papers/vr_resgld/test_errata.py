@@ -17,7 +17,7 @@ from sgverify.exact.exchange.acceptance import covariance_of, estimates, swap_ch
 from sgverify.exact.exchange.first_swap import distance_from_gibbs, joint_law
 from sgverify.papers.errata import check_errata
 from sgverify.papers.formula import UnconfirmedError
-from sgverify.selftest.mutants.planting import edited_source
+from sgverify.testing.planting import edited_source
 
 FAILING = {
     "lemma-1-minimum",

@@ -28,8 +28,8 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.schemes import dynamics, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.definition.evaluations import evaluations
 from sgverify.schemes.splittings import Alphabet
-from sgverify.selftest.mutants.correct import taylor_step
 from sgverify.targets import build_target
+from tests.mutants.correct import taylor_step
 from tests.zoo.regressions import draw, subject
 
 ROUNDING = 1e-11

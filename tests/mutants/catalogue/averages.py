@@ -1,0 +1,95 @@
+"""Bugs in the averages: which states are counted, how much each, and what the sums are kept in."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant
+
+ADD, COUNTS = (
+    "sgverify.samplers.run.running_sums:RunningSums.add",
+    "sgverify.samplers.run.running_sums:RunningSums._counts",
+)
+
+MUTANTS = (
+    Mutant(
+        name="uniform-weights-with-decreasing-steps",
+        family="averages",
+        scheme="sgld-euler",
+        place=ADD,
+        was="h if own else 1.0",
+        now="1.0",
+        reason="the average of a decreasing schedule is 1/L sum phi: another average, which even loses a logarithm",
+    ),
+    Mutant(
+        name="weights-summed-as-counts",
+        family="averages",
+        scheme="sgld-euler",
+        place=ADD,
+        was="+= weights[i]",
+        now="+= 1.0",
+        reason="the sum h_l phi(X_l) is divided by the number of steps and not by sum h_l",
+    ),
+    Mutant(
+        name="float32-sums",
+        family="averages",
+        scheme="sgld-euler",
+        place="sgverify.samplers.run.running_sums:RunningSums.__init__",
+        was="dtype=torch.float64",
+        now="dtype=torch.float32",
+        reason="a float64 run is averaged in float32: an error that grows with the number of steps",
+    ),
+    Mutant(
+        name="burn-in-one-short",
+        family="averages",
+        scheme="sgld-euler",
+        place=COUNTS,
+        was="past > 0",
+        now="past >= 0",
+        reason="the last state of the burn-in is averaged too",
+    ),
+    Mutant(
+        name="thinning-counts-from-the-first-state",
+        family="averages",
+        scheme="sgld-euler",
+        place=COUNTS,
+        was="past % self._thinning == 0",
+        now="past % self._thinning == 1 % self._thinning",
+        reason="the first state after the burn-in is kept and then every third, where every third is kept",
+    ),
+    Mutant(
+        name="burn-in-of-a-row-ignored",
+        family="averages",
+        scheme="sgld-euler",
+        place="sgverify.samplers.run.schedules:burn_ins",
+        was="burn_in if row.burn_in is None else row.burn_in",
+        now="burn_in",
+        reason="every row leaves out what the settings say, also one with a burn-in of its own",
+    ),
+    Mutant(
+        name="average-over-one-too-many",
+        family="averages",
+        scheme="sghmc-aboba",
+        place="sgverify.samplers.run.running_sums:RunningSums._averages",
+        was="sums / (length if",
+        now="sums / (length + 1 if",
+        settings={"steps": 20},
+        reason="the sum over L states is divided by L + 1",
+    ),
+    Mutant(
+        name="burn-in-forgotten",
+        family="averages",
+        scheme="sgld-euler",
+        place=COUNTS,
+        was="past = number - self._burn_in[row]",
+        now="past = number",
+        reason="the states of the burn-in are averaged with the others",
+    ),
+    Mutant(
+        name="thinning-forgotten",
+        family="averages",
+        scheme="sgld-euler",
+        place=COUNTS,
+        was="past % self._thinning == 0",
+        now="True",
+        reason="every state is averaged where every third is asked for",
+    ),
+)

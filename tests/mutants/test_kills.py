@@ -1,0 +1,79 @@
+"""Every planted bug is killed, by the check that the committed matrix names, which the correct scheme passes."""
+
+from __future__ import annotations
+
+import json
+from functools import cache, partial
+from pathlib import Path
+
+import pytest
+
+from reports.making.power.kill_matrix import KillMatrix, decode_kill_matrix
+from reports.making.power.page import render_kill_matrix
+from tests.kept import kept
+from tests.mutants.mutant import Mutant
+from tests.mutants.registry import mutants
+from tests.mutants.trials import judged_whole, trial_of
+
+FOLDER = Path(__file__).resolve().parents[2] / "reports" / "power"
+
+
+@cache
+def committed() -> KillMatrix:
+    return decode_kill_matrix(json.loads((FOLDER / "kill_matrix.json").read_text(encoding="utf-8")))
+
+
+FAMILIES = {mutant.family for mutant in mutants().values()}
+
+
+DEAR = 500.0
+"""Milliseconds of a kill that is not repeated by default: the committed matrix is its last result."""
+
+
+def is_dear(name: str) -> bool:
+    cheapest = next((item.cheapest for item in committed().mutants if item.name == name), None)
+    return cheapest is not None and cheapest.milliseconds > DEAR
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        pytest.param(mutant, id=name, marks=[pytest.mark.power] if is_dear(name) else [])
+        for name, mutant in mutants().items()
+    ],
+)
+def test_every_planted_bug_is_killed_and_the_correct_scheme_passes(mutant: Mutant) -> None:
+    stored = {item.name: item for item in committed().mutants}
+    cheapest = stored[mutant.name].cheapest if mutant.name in stored else None
+    # What one check sees of a step that keeps something from call to call depends on the calls before: it is judged whole.
+    keeps = any("KEPT" in now for _, now in mutant.edits)
+    if cheapest is None or cheapest.check == "definition" or keeps:
+        found = kept("mutant", mutant.name, partial(judged_whole, mutant.name))
+        assert not found["survives"] and found["alarms"] == []
+        return
+    pair = (cheapest.claim, cheapest.check)
+    trial = kept("trial", [mutant.name, *pair], partial(trial_of, mutant.name, pair))
+    assert trial["alarm"] is None
+    assert trial["kill"], trial["reason"]
+    assert trial["method"] == cheapest.method
+
+
+def test_the_committed_matrix_has_no_survivor_and_no_alarm() -> None:
+    assert committed().survivors == ()
+    assert committed().alarms == ()
+
+
+def test_the_committed_page_is_that_of_the_committed_matrix() -> None:
+    assert (FOLDER / "kill_matrix.md").read_text(encoding="utf-8") == render_kill_matrix(committed())
+
+
+def test_there_are_at_least_forty_in_every_kind_of_code() -> None:
+    assert len(mutants()) >= 40
+    assert len(FAMILIES) >= 10
+
+
+def test_the_committed_matrix_knows_every_planted_bug() -> None:
+    """`python -m reports power` writes it anew."""
+    assert {item.name: item.edits for item in committed().mutants} == {
+        name: mutant.edits for name, mutant in mutants().items()
+    }
