@@ -27,8 +27,9 @@ numbers with their errors, and the command that repeats it. What a check settles
 code. `sgverify verify SCHEME --checks local-order,white-noise` asks the checks that are named, `sgverify list checks` lists them.
 
 The planted bugs are those of the [kill matrix](../reports/power/kill_matrix.md), where each of {planted} bugs in schemes and in
-running code is tried on every check: all are refuted by some check, and the numbers say by which. Checks of something else, such
-as a density or an assumption, have their planted bugs in their own tests."""
+running code is tried on every check: all are refuted by some check, and the numbers say by which. Bugs in sgverify's own sampler
+are refuted by its own tests (`tests/self_checks`), which are no part of a verdict. Checks of something else, such as a density or
+an assumption, have their planted bugs in their own tests."""
 
 
 def checks_page() -> str:

@@ -64,7 +64,7 @@ COSTLY = 40
 
 EVERY = {
     "sampled": {"stationary-bias": 6, "bias": 30, "mse": 30},
-    "exact": {"stationarity": 20, "averaging": 4, "pure-step": 4, "dtype": 4},
+    "exact": {"stationarity": 20},
 }
 """The checks that run on one case in this many: rates from samples, which cost the most; checks that depend on the dynamics alone;
 and deterministic runs of the code itself."""

@@ -8,7 +8,7 @@ work and keeps one check's exception from the others.
 
 The rooms: `subject` (what a check is about), `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean
 square error and invariant law), `one_step` (the law of one step of somebody else's torch code), `settings` (such code, tried
-at many settings), `code` (does the running sampler do what its definition says?), `exchange` and `weights` (the composites).
+at many settings), `code` (does somebody's own code do what a step must?), `exchange` and `weights` (the composites).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.composites.exchange import ReplicaExchange
 from sgverify.schemes.splittings import Word
+from sgverify.targets.own.function import OwnPotential
 
 
 class Facts(Mapping[str, Any]):
@@ -72,6 +73,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
     "composite.reduced": lambda subject: _fixed_control(subject.composite),
     "energies.noise": lambda subject: _energy_noise(subject),
     "target.dim": lambda subject: subject.target.dim,
+    "target.own": lambda subject: isinstance(subject.target.prior, OwnPotential),
 }
 """Facts that hold on every schedule; a question adds those of its own."""
 

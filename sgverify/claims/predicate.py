@@ -35,6 +35,7 @@ FACTS: dict[str, str] = {
     "composite.reduced": "energies having the control variate of the coefficient -1",
     "energies.noise": "the noise of the energies, as the data make it: none, linear in theta, or other",
     "target.dim": "the dimension",
+    "target.own": "a density of one's own code",
     "composite.kind": "what a composite puts around the steps of its scheme",
     "composite.cumulates": "adaptive weights following the cumulated masses of the energy regions (AWSGLD, not CSGLD)",
     "schedule.kind": "the step-size schedule",

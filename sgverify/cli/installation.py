@@ -7,8 +7,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
 SETTINGS = {"temperature": 0.5, "friction": 3.0, "steps": 1000, "sweep": {"lengths": [10, 100, 1000]}}
 """The settings of the self-test: T and D are not 1, so that a factor which is lost shows."""
 
-STEPS = 200
-"""The steps that the kernel takes beside the definition."""
+STEPS, CHAINS = 200, 20
+"""The steps and chains of the runs of the own sampler: that of a kernel beside the definition, and those that share draws."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,12 @@ class SelfTest:
 
 @dataclass(frozen=True)
 class PlantedBug:
-    """A bug, the correct step, and the wrong one: another step, or the same one where the running code is `edited`."""
+    """A bug, the correct step, and the wrong one."""
 
     name: str
     reason: str
     correct: Scheme | TorchStep
     wrong: Scheme | TorchStep
-    edited: AbstractContextManager[Any] = field(default_factory=nullcontext)
 
 
 @dataclass(frozen=True)
@@ -180,14 +178,14 @@ def _extra(name: str, texts: list[str]) -> InstalledPart:
 def _self_tests() -> Iterator[tuple[str, Callable[[], tuple[bool, str]]]]:
     for bug in planted_bugs():
         yield f"{bug.correct.name}, and {bug.name}", partial(_refuted, bug)
+    yield "sghmc-aboba, and noise-shared-by-chains", _own_draws
     yield "kernel beside definition", _same_bits
 
 
 def planted_bugs() -> Iterator[PlantedBug]:
-    """A bug in a definition, one in torch code, and one in the code that draws random numbers."""
+    """A bug in a definition, and one in torch code."""
     from sgverify.exact.readings.formula import plant
     from sgverify.schemes import find_scheme
-    from sgverify.testing.planting import edited_source
 
     aboba = find_scheme("sghmc-aboba")
     yield PlantedBug(
@@ -201,15 +199,6 @@ def planted_bugs() -> Iterator[PlantedBug]:
         "the step size is given as the scale of a normal law",
         _torch_sgld(lambda h: h**0.5),
         _torch_sgld(lambda h: h),
-    )
-    draws = "flat.unflatten(0, (-1, self._dim)).movedim(1, -1)"
-    shared = draws.replace("flat", "flat[..., :1].expand_as(flat)", 1)
-    yield PlantedBug(
-        "noise-shared-by-chains",
-        "one draw is broadcast to every chain: no bias, and standard errors many times too small",
-        aboba,
-        aboba,
-        edited_source("sgverify.samplers.randomness.noise:Streamed.stacked", [(draws, shared)]),
     )
 
 
@@ -239,12 +228,47 @@ def _refuted(bug: PlantedBug) -> tuple[bool, str]:
         evidence = judge_pair(subject, *pair)[-1]
         if evidence.outcome == "fail":
             return False, f"the correct {bug.correct.name} is refuted by {evidence.check}: {evidence.reason}"
-    with bug.edited:
-        subject = make_subject(bug.wrong, configuration)
-        for pair in sorted(pairs_of(subject), key=lambda pair: order.index(pair[1])):
-            if judge_pair(subject, *pair)[-1].outcome == "fail":
-                return True, f"refuted by {pair[1]} ({bug.reason}); the correct scheme is not"
+    subject = make_subject(bug.wrong, configuration)
+    for pair in sorted(pairs_of(subject), key=lambda pair: order.index(pair[1])):
+        if judge_pair(subject, *pair)[-1].outcome == "fail":
+            return True, f"refuted by {pair[1]} ({bug.reason}); the correct scheme is not"
     return False, f"no check refutes the planted bug: {bug.reason}"
+
+
+def _own_draws() -> tuple[bool, str]:
+    """Has each chain of the own sampler draws of its own, and is a draw that all chains share seen?"""
+    from sgverify.testing.planting import edited_source
+
+    draws = "flat.unflatten(0, (-1, self._dim)).movedim(1, -1)"
+    shared = draws.replace("flat", "flat[..., :1].expand_as(flat)", 1)
+    if _ends() < CHAINS:
+        return False, "chains of the correct sghmc-aboba end in the same state"
+    with edited_source("sgverify.samplers.randomness.noise:Streamed.stacked", [(draws, shared)]):
+        if _ends() > 1:
+            return False, "chains end in several states although one draw is broadcast to every chain"
+    return True, (
+        "refuted by the states in which chains end (one draw is broadcast to every chain: no bias, and standard errors many "
+        "times too small); the correct scheme is not"
+    )
+
+
+def _ends() -> int:
+    """The number of states in which chains of one start end."""
+    import numpy as np
+
+    from sgverify.configuration import load_configuration
+    from sgverify.samplers import Settings, fixed, sample
+    from sgverify.schemes import find_scheme
+    from sgverify.targets import build_target
+
+    found = sample(
+        find_scheme("sghmc-aboba"),
+        build_target(load_configuration(None, target={"name": "gaussian"}).target),
+        fixed([0.1], [STEPS]),
+        observables=[lambda theta, p: theta[..., 0]],
+        settings=Settings(chains=CHAINS, compiled=False),
+    )
+    return len(np.unique(found.last["theta"]))
 
 
 def _same_bits() -> tuple[bool, str]:
@@ -266,7 +290,7 @@ def _same_bits() -> tuple[bool, str]:
             target,
             fixed([0.05], [STEPS]),
             observables=[lambda theta, p: theta[..., 0] ** 2],
-            settings=Settings(chains=20, compiled=compiled, gradient=GradientChoice("full")),
+            settings=Settings(chains=CHAINS, compiled=compiled, gradient=GradientChoice("full")),
         )
         for compiled in ("kernel", False)
     ]

@@ -145,9 +145,8 @@ def torch_step(
     as they came.
 
     A torch step is judged in float64, at the configured dimension and step sizes, its local order in the dimension of proofs.
-    Its behaviour in float32 and in other dimensions is not judged. The checks `moments`, `agreement` and `averaging` do
-    not apply to it: they are about chains of the library's own sampler, which runs definitions. Noise that is
-    non-normal only beyond 6 standard deviations is not detected.
+    Its behaviour in float32 and in other dimensions is not judged. Noise that is non-normal only beyond 6 standard deviations is
+    not detected.
 
     >>> import torch
     >>> from sgverify.schemes import langevin

@@ -85,13 +85,18 @@ class Finding:
 
 
 def matter_of(evidence: Evidence) -> Matter:
-    """Whose matter the evidence is: a refuted claim as printed is the paper's."""
-    return "paper" if evidence.outcome == "refuted" else CHECKS[evidence.check].matter
+    """Whose matter the evidence is: a refuted claim as printed is the paper's, and a check that is no more was about the code."""
+    if evidence.outcome == "refuted":
+        return "paper"
+    return CHECKS[evidence.check].matter if evidence.check in {*CHECKS} else "code"
 
 
 def place_in_lines(check: str) -> tuple[int, int]:
     """The place of a check's findings: those on the method before those on the code and on the paper."""
-    return list(MATTERS).index(CHECKS[check].matter), list(CHECKS).index(check)
+    known = list(CHECKS)
+    if check not in known:
+        return list(MATTERS).index("code"), len(known)
+    return list(MATTERS).index(CHECKS[check].matter), known.index(check)
 
 
 def gradient_of(evidence: Evidence) -> str:
@@ -169,7 +174,7 @@ def follows(item: Evidence, cause: Evidence) -> bool:
     """Does one failure follow from another of the same scheme?
 
     Every rate of a scheme fails whose step is not consistent (local order below 1), and the errors of averages fail where the
-    invariant law under the same gradients is wrong. Averages of the running code fail where its draws, gradients or weights do.
+    invariant law under the same gradients is wrong.
     """
     if (item.outcome, cause.outcome) != ("fail", "fail") or item.scheme != cause.scheme or item is cause:
         return False
@@ -177,7 +182,7 @@ def follows(item: Evidence, cause: Evidence) -> bool:
         if cause.check in ("local-order", "invariant-order", "stationarity"):
             return (cause.found.exponent or 0) < 1
         return cause.check in OF_THE_LAW and gradient_of(item) == gradient_of(cause)
-    return item.check == "agreement" and CHECKS[cause.check].matter == "code"
+    return False
 
 
 def consequences(many: int) -> str:

@@ -63,7 +63,9 @@ def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untrie
         yield Untried("rates in dimension > 1", "--set target.name=gaussian --set target.dim=2")
     if not _for_every_temperature(subject, evidence):
         yield Untried("other temperatures and frictions", "--set temperature=0.5")
-    if c.dtype == "float64":
+    if not subject.black_box:
+        yield Untried("float32")
+    elif c.dtype == "float64":
         yield Untried("float32", "--set dtype=float32")
     assumptions = list(assumed(evidence))
     if assumptions:

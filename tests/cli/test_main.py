@@ -157,11 +157,11 @@ def test_a_derivation_that_fails_takes_only_what_needs_it(
     monkeypatch.delenv("SGVERIFY_RAISE")
     monkeypatch.setattr("sgverify.checks.subject.subject.prove_order", broken)
     found = call(
-        "verify", "mine.py:heun", "--checks", "local-order,stationary-bias,pure-step", "--json", "-"
+        "verify", "mine.py:heun", "--checks", "local-order,stationary-bias,stationarity", "--json", "-"
     ).evidence
     crashed = {item["check"] for item in found if item["certificate"].get("exception")}
     assert {"local-order", "stationary-bias"} <= crashed
-    assert {"pure-step"} <= {item["check"] for item in found if item["verdict"] == "conforms"}
+    assert {"stationarity"} <= {item["check"] for item in found if item["verdict"] == "conforms"}
 
 
 def test_a_users_mistake_that_shows_late_loses_nothing(

@@ -35,9 +35,7 @@ def test_the_example_file_of_the_contract(call: Call, scheme: str, code: int) ->
     assert {item["scheme"] for item in document["evidence"]} == {f"mine.py:{scheme}"}
     counted = [item for item in document["evidence"] if not item["refuted"]]
     assert {"violates"} <= {item["verdict"] for item in counted} or code == 0
-    assert {"stationary-bias", "bias", "mse", "local-order", "agreement"} <= {
-        item["check"] for item in counted
-    }
+    assert {"stationary-bias", "bias", "mse", "local-order"} <= {item["check"] for item in counted}
 
 
 def test_what_the_example_schemes_turn_out_to_be(call: Call) -> None:
@@ -138,7 +136,7 @@ def test_explain_shows_statement_formula_and_replay_and_no_json(call: Call) -> N
 
 
 def test_explain_ends_with_what_fails(call: Call) -> None:
-    asked = ("--checks", "local-order,stationary-bias,pure-step")
+    asked = ("--checks", "local-order,stationary-bias,stationarity")
     heads = [
         line
         for line in call("verify", "mine.py:wrong", *asked, "--explain").out.splitlines()

@@ -102,7 +102,7 @@ ADDITIONS: Mapping[str, tuple[Insertion, ...]] = {
     "check": (
         Insertion(
             "sgverify/checks/registry.py",
-            '        Check("moments", "code.moments:check_moments", "what rates cannot see", any_gradient=True),',
+            "    for check in (",
             '\n        Check("rest", "code.rest:check_rest", "what rates cannot see"),',
         ),
     ),

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from sgverify.checks.code.gradient_cases import elsewhere
 from sgverify.configuration import load_configuration
 from sgverify.errors import UnknownNameError
 from sgverify.exact.affine.noise import noise_of
@@ -14,6 +13,7 @@ from sgverify.gradients import ESTIMATORS, READERS, GradientEstimator, find_esti
 from sgverify.samplers import GradientChoice
 from sgverify.samplers.gradients.kinds import running
 from sgverify.targets import build_target
+from tests.self_checks.gradient_cases import elsewhere
 
 EVERY = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=list(ESTIMATORS))
 

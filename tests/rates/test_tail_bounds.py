@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
-from sgverify.checks.code.running_average_law import largest_kurtosis
 from sgverify.rates import Nulls, bounded_nulls, decide_point_null, mean_null, variance_null
 from sgverify.rates.nulls import mean_tail, variance_tail
+from tests.self_checks.running_average_law import largest_kurtosis
 
 LEVEL = 1e-6
 RARE = 1 / 2000

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sgverify.checks import Subject
-from sgverify.checks.code.running_average_law import law_of_average
 from sgverify.configuration import Configuration, TargetTable, load_configuration
 from sgverify.errors import ConfigurationError, MomentsDivergeError, OutOfReachError
 from sgverify.exact.readings.formula import plant
@@ -21,6 +20,7 @@ from sgverify.schemes import NAMED, Scheme
 from sgverify.strategies import configurations
 from sgverify.testing import Faulty, Unconfirmed, assert_sampled, note_replay, recording, screen_and_confirm
 from sgverify.testing.screening import CONFIRM, FACTOR, SCREEN, seed_of
+from tests.self_checks.running_average_law import law_of_average
 
 ABOBA = NAMED["sghmc-aboba"]
 WEAK = plant(ABOBA, "sqrt(2*D*T*h)", "sqrt(D*T*h)")
@@ -150,7 +150,7 @@ FEW = {"dims": [1], "kinds": ["full", "iid"], "sizes": [3, 4], "names": ["gaussi
 @given(configurations(scheme=ABOBA, **FEW))  # type: ignore[arg-type]
 def test_the_running_code_has_the_exact_law_on_generated_configurations(configuration: Configuration) -> None:
     subject = subject_of(ABOBA, configuration)
-    note_replay("sghmc-aboba", subject.configuration, "sgverify/agreement")
+    note_replay("sghmc-aboba", subject.configuration, "sgverify/stated-order")
     assert_sampled(agreement(subject), example=subject, budget=256)
 
 

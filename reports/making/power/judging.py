@@ -19,11 +19,16 @@ from sgverify.testing.planting import PlantError
 from tests.mutants.mutant import CONFIGURATION, Mutant
 from tests.mutants.planting import planted, right
 from tests.mutants.registry import find_mutant, mutants
+from tests.self_checks.finding import Finding
+from tests.self_checks.registry import SELF_CHECKS
 
 Pair = tuple[str, str]
 """A claim and a check, by name."""
 
 DEFINED: Pair = ("a definition is proved well-formed when it is made", "definition")
+SELF = "tests/self_checks"
+"""In the place of a claim: the check is one of our tests of sgverify's own sampler, and no check of `verify`."""
+
 CONFIGURED: Pair = ("a step that does not contract is refused", "configuration")
 
 
@@ -170,12 +175,16 @@ def _ill_formed(error: UserError) -> Trial:
 
 
 def _pairs(subject: Subject) -> list[Pair]:
-    return [(claim.id, check) for claim, check in pairs_of(subject)]
+    """The pairs that `verify` asks, and the self-checks that apply: bugs in sgverify's own sampler are theirs to find."""
+    asked = [(claim.id, check) for claim, check in pairs_of(subject)]
+    return asked + [(SELF, name) for name, check in SELF_CHECKS.items() if check.applies(subject)]
 
 
 def _in_order(pairs: Iterable[Pair]) -> list[Pair]:
     """By the check's place in the registry; whether the configuration is taken at all comes first."""
-    places: Mapping[str, int] = {name: place for place, name in enumerate((CONFIGURED[1], *CHECKS))}
+    places: Mapping[str, int] = {
+        name: place for place, name in enumerate((CONFIGURED[1], *CHECKS, *SELF_CHECKS))
+    }
     return sorted(pairs, key=lambda pair: places[pair[1]])
 
 
@@ -183,6 +192,8 @@ def _trial(subject: Subject, pair: Pair) -> Trial:
     claim, check = pair
     if check == CONFIGURED[1]:
         return _timed(pair, lambda: _validated(subject))
+    if claim == SELF:
+        return _timed(pair, lambda: _of_finding(SELF_CHECKS[check].function(subject)))
     return _timed(pair, lambda: _of_evidence(pair, judge_pair(subject, find_claim(claim), check)))
 
 
@@ -202,6 +213,11 @@ def _timed(pair: Pair, ask: Callable[[], dict[str, Any]]) -> Trial:
 def _validated(subject: Subject) -> dict[str, Any]:
     subject.validate()
     return {"method": "exact", "outcome": "conforms"}
+
+
+def _of_finding(found: Finding) -> dict[str, Any]:
+    telling = found.verdict in ("violates", "inconclusive")
+    return {"method": found.method, "outcome": found.verdict, "reason": found.reason if telling else ""}
 
 
 def _of_evidence(pair: Pair, evidence: list[Evidence]) -> dict[str, Any]:

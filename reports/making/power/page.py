@@ -148,7 +148,8 @@ def _lines(matrix: KillMatrix) -> Iterator[str]:
         "killed by a check that speaks against it and not against the correct scheme. The killer named is that with the "
         "strongest method, proof before exact before quadrature before monte-carlo, and the quickest of these. A cell holds the "
         "method and the milliseconds of processor time, which are those of the machine that wrote this page, and so is the "
-        "quickest of several; the rest comes out the same anywhere."
+        "quickest of several; the rest comes out the same anywhere. Bugs in sgverify's own sampler are killed by its own tests "
+        "(`tests/self_checks`), which are columns here and no part of `sgverify verify`."
     )
     yield ""
     yield LEGEND + "."

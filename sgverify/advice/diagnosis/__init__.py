@@ -2,7 +2,7 @@
 
 `model`: a diagnosis, with its cause and its edit. `diagnosing`: the diagnosis of a failing scheme. `causes` names the cause of a
 failure, by the `wrong_terms` of a step, or by its `measured_terms` where it can only be run; `running_code` that of a failure of
-the code that runs a right definition.
+somebody's own code, or of the rule of a composite.
 
 `declared`: where a file declares a scheme, and the claim of an order that a method has.
 

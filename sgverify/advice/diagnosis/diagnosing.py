@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.declared import lower_claim
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.advice.diagnosis.running_code import READERS, cause_in_running_code
+from sgverify.advice.diagnosis.running_code import CAUSES_SEEN, cause_in_running_code
 from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures
 from sgverify.advice.diagnosis.wrong_terms.unexpandable import is_kept_for_ever
@@ -70,8 +70,8 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
 
 
 def _of_code_alone(failed: Sequence[Evidence]) -> bool:
-    """Whether only checks of the running code failed: no edit of the definition mends them."""
-    return bool(failed) and all(item.check in READERS for item in failed)
+    """Whether only checks of code failed: no edit of the definition mends them."""
+    return bool(failed) and all(item.check in CAUSES_SEEN for item in failed)
 
 
 def _has_its_order(part: Subject) -> bool:

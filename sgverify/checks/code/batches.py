@@ -1,12 +1,10 @@
-"""Do two sources of minibatches give the same minibatches, and do the chains of a batch disturb one another?"""
+"""Chains of torch code in one batch, each against the same chain run alone: does one disturb another?"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -17,42 +15,6 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UserError
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.interception import Recording, ReplayError, RowReplay
-
-BITS = 40.0
-"""Minibatches are compared only if two independent ones agree in all chains with probability at most 2^-BITS."""
-
-MOST_CHAINS = 64
-
-
-def bits_of(size: int, batch: int) -> float:
-    """-log2 of the chance at most that two independent minibatches of n out of N data hold the same: log2 of N over n."""
-    return (math.lgamma(size + 1) - math.lgamma(batch + 1) - math.lgamma(size - batch + 1)) / math.log(2)
-
-
-def chains_needed(size: int, batch: int, least: int) -> int:
-    """The number of chains whose minibatches distinguish two sources; `least` if even `MOST_CHAINS` chains cannot."""
-    bits = bits_of(size, batch)
-    return least if bits * MOST_CHAINS < BITS else max(least, math.ceil(BITS / bits))
-
-
-def same(a: np.ndarray, b: np.ndarray, size: int) -> bool:
-    """Do two minibatches of shape (n, C) hold the same data in every chain, beyond coincidence (2^-BITS)?"""
-    if a.shape != b.shape or bits_of(size, len(a)) * a.shape[1] < BITS:
-        return False
-    return bool(np.array_equal(np.sort(a, axis=0), np.sort(b, axis=0)))
-
-
-def meeting(one: Sequence[np.ndarray], other: Sequence[np.ndarray], size: int) -> tuple[int, int] | None:
-    """The indices of the first two equal minibatches in `one` and `other`; None if no two are equal.
-
-    If `other` is `one`, a minibatch is compared with the earlier minibatches of its own source.
-    """
-    for i, a in enumerate(one):
-        for j, b in enumerate(other[:i] if one is other else other):
-            if same(a, b, size):
-                return i, j
-    return None
-
 
 ALIKE = 1e-9
 """The relative tolerance between a row of a batch and its chain alone: a batch may take sums in another order."""
@@ -234,4 +196,4 @@ def _sizes(subject: Subject) -> list[int]:
     return sorted(sizes, key=lambda size: size <= subject.target.dim)
 
 
-__all__ = ["BITS", "Batches", "bits_of", "chains_needed", "judge_batches", "meeting", "same"]
+__all__ = ["Batches", "judge_batches"]

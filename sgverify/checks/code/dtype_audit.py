@@ -1,10 +1,9 @@
-"""Check: a float64 run is float64 throughout."""
+"""Check: a float64 step of torch code is float64 throughout."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,10 +15,9 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.checks.subject.torch import limits
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement
-from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.black_box import CodeError
-from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit, Narrow, default_dtype, effect
+from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dtype, effect
 from sgverify.samplers.intercepted.purity import StepInput as Call
 from sgverify.samplers.intercepted.real_calls import copies, kept_noise
 from sgverify.schemes.torch_step import written
@@ -30,42 +28,17 @@ SHRINK = (1.0, 1e-2, 1e-4)
 Relative to the change of the state in one step, this effect grows as h falls.
 """
 
-STEPS, CHAINS = 4, 2
-"""The length and the chains of the watched run: its steps run the definition, record it, and play the recording."""
-
 SHOWN = 3
 """The number of faults that the reason names; the certificate names all."""
 
 
 def check_dtype(question: Question) -> Evidence:
-    """In float64 no narrower floating tensor flows through a step, nor through the averages of a run.
-
-    Every operation of torch is watched below the Python interface; Python numbers are constants in float64 already.
-
-    Cannot see: cancellation within float64, and branches of the code that the tried steps do not take.
-    """
-    subject = question.subject
-    audit = DtypeAudit((str(Path("sgverify") / "samplers"), *_files(subject.scheme.function)))
-    settings = Settings.of(
-        subject.configuration, dtype="float64", device="cpu", chains=CHAINS, burn_in=0, thinning=1
-    )
-    rows = fixed([subject.step], [STEPS])
-    with Audited(audit):
-        averages = sample(
-            subject.scheme, subject.target, rows, observables=[subject.observable], settings=settings
-        )
-    faults = [f"{seen} meets float64" for seen in audit.met.values()]
-    if averages.values.dtype != float:
-        faults.append(f"the averages are {averages.values.dtype}")
-    # The sentence gives no count of operations: a process does not repeat the ones whose results it has cached.
-    what = f"a run of {STEPS} steps"
-    return _evidence(question, faults, what, list(audit.met.values()), ())
-
-
-def check_torch_code(question: Question) -> Evidence:
     """No narrower floating tensor flows through a step of torch code.
 
-    Every operation of the step is watched, and the step is run with its constants in float64 and in float32.
+    Every operation of the step is watched below the Python interface, and the step is run with its constants in float64 and in
+    float32.
+
+    Cannot see: cancellation within float64, and branches of the code that the tried steps do not take.
     """
     try:
         return _of_torch_code(question)
@@ -183,7 +156,7 @@ def _evidence(
             "watched": f"every operation of {what}",
             "narrow": [str(seen) for seen in narrow],
             "faults": faults,
-            **({"limits": limits(subject.target.dim)} if subject.black_box else {}),
+            "limits": limits(subject.target.dim),
         },
     )
 

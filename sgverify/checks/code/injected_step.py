@@ -11,7 +11,7 @@ from torch import Tensor
 from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.checks.subject.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.injected_step import ChosenGradient, PlainStep
+from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.samplers.intercepted.purity import StepInput
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.memory import axes_of, shape_at, size_at
@@ -49,15 +49,7 @@ def chosen_gradient(
 def black_box(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> BlackBox:
     """The torch step of a subject, bound to its target."""
     step, gradient = cast(TorchStep, subject.scheme), chosen_gradient(subject, dtype=dtype, seed=seed)
-    return BlackBox(step, gradient, subject.target.dim, _parameters(subject), dtype)
-
-
-def plain_step(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int | None = None) -> PlainStep:
-    """The definition of a subject on tensors, bound to its target."""
-    gradient = chosen_gradient(subject, dtype=dtype, seed=seed)
-    return PlainStep(
-        subject.scheme, gradient, subject.target.dim, _parameters(subject), subject.configuration.metric
-    )
+    return BlackBox(step, gradient, subject.target.dim, parameters(subject), dtype)
 
 
 def taker(
@@ -68,9 +60,6 @@ def taker(
     The minibatches follow from the configuration's seed.
     """
     seed = run_seed(subject, "minibatches")
-    if not subject.black_box:
-        plain = plain_step(subject, dtype=dtype, seed=seed)
-        return plain.run, lambda state: plain.numbers
     box = black_box(subject, dtype=dtype, seed=seed)
 
     def take(state: Sequence[Tensor], draws: Tensor, h: float, **more: Any) -> Sequence[Tensor]:
@@ -159,6 +148,6 @@ def questions_of(
     ]
 
 
-def _parameters(subject: Subject) -> dict[str, float]:
+def parameters(subject: Subject) -> dict[str, float]:
     """The values of T and D, as far as the step takes them as parameters."""
     return {name: parameters_of(subject.configuration)[name] for name in subject.scheme.parameters}

@@ -1,13 +1,9 @@
-"""Check: is one step a function of its state, its draws and its minibatches alone?"""
+"""Check: one step of torch code is a function of its state, its draws and its minibatches alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Any, cast
-
-import torch
-from torch import Tensor
+from typing import cast
 
 from sgverify.checks.code.batches import Batches, judge_batches
 from sgverify.checks.code.injected_step import black_box, questions_of, states_of, taker
@@ -17,7 +13,6 @@ from sgverify.checks.subject.subject import Subject
 from sgverify.checks.subject.torch import limits
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
-from sgverify.samplers import Settings, fixed
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.black_box import KeptShapeError
 from sgverify.samplers.intercepted.purity import Purity, clock_fault, judge_purity
@@ -29,38 +24,21 @@ from sgverify.samplers.intercepted.real_calls import (
     stale_noise,
 )
 from sgverify.samplers.intercepted.returned_state import loop_faults
-from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.life_cycle import LifeCycle
 from sgverify.schemes.torch_step import TorchStep
 
 QUESTIONS = 3
 """The number of inputs that the step is called with: two with different step sizes, and a third with the first one's."""
 
-STEPS, AT_ONCE, CHAINS = 6, 2, 2
-"""The steps, steps per block and chains of the two runs of the sampler that take turns."""
-
 NOTHING_BESIDE = LifeCycle()
-
-PAUSE = 3
-"""The step after which a run is paused; no block ends there otherwise."""
 
 
 def check_pure_step(question: Question) -> Evidence:
-    """The same state, draws and minibatch give the same bits whatever was called before, and nothing else changes.
-
-    For a definition, two runs of the sampler that take turns must each give the bits that it gives alone.
+    """A step of torch code, called repeatedly, depends on its state, draws and minibatch alone and changes nothing else.
 
     Cannot see: a memory that shows only after more calls, or in other places, than the certificate counts; and whether
     the step is right.
     """
-    subject = question.subject
-    purity = _purity(subject)
-    faults = [*purity.faults, *(runs_apart(subject) or pauses(subject))]
-    return _evidence(question, faults, purity)
-
-
-def check_torch_code(question: Question) -> Evidence:
-    """A step of torch code, called repeatedly, depends on its state, draws and minibatch alone and changes nothing else."""
     subject = question.subject
     try:
         # These tests run first, since a step's first call is part of what they examine.
@@ -104,7 +82,7 @@ def _purity(subject: Subject) -> Purity:
     take, count = taker(subject)
     numbers = count(states_of(subject, 1)[0])
     questions = questions_of(subject, QUESTIONS, numbers)
-    return judge_purity(take, subject.scheme.state, questions, functions_of(subject))
+    return judge_purity(take, subject.scheme.state, questions, [subject.scheme.function])
 
 
 def _loop(subject: Subject) -> list[str]:
@@ -131,7 +109,7 @@ def _evidence(
     beside: LifeCycle = NOTHING_BESIDE,
 ) -> Evidence:
     subject = question.subject
-    unasked = debut_unasked(subject.scheme.function) if subject.black_box else ""
+    unasked = debut_unasked(subject.scheme.function)
     not_tried = f"what the first call leaves behind for later ones: {unasked}" if unasked else ""
     return question.evidence(
         _judge(faults, purity, batches, beside, not_tried),
@@ -144,79 +122,9 @@ def _evidence(
             "returned_as_they_came": list(purity.aliased),
             **({"batches_of": list(batches.sizes)} if batches is not None and batches.sizes else {}),
             **({"larger_batches": batches.stopped} if batches is not None and batches.stopped else {}),
-            **({"limits": limits(subject.target.dim)} if subject.black_box else {}),
+            "limits": limits(subject.target.dim),
         },
     )
-
-
-def functions_of(subject: Subject) -> list[Any]:
-    """The user's functions that a step runs: the function of the definition, or the letters of a splitting."""
-    scheme = subject.scheme
-    if subject.black_box:
-        return [scheme.function]
-    letters = (
-        [] if scheme.word is None else [letter.function for letter in scheme.word.alphabet.letters.values()]
-    )
-    return [scheme.function, *letters, *scheme.memory.values()]
-
-
-def runs_apart(subject: Subject) -> list[str]:
-    """A sentence about two alternating runs of the sampler of which one changes the other; empty if neither does."""
-    alone = [list(_blocks(subject, number)) for number in range(2)]
-    pair = [_blocks(subject, number) for number in range(2)]
-    together: list[list[dict[str, Tensor]]] = [[], []]
-    for _ in range(max(map(len, alone))):
-        for number, run in enumerate(pair):
-            state = next(run, None)
-            if state is not None:
-                together[number].append(state)
-    for number, (one, other) in enumerate(zip(alone, together, strict=True)):
-        for block, (a, b) in enumerate(zip(one, other, strict=True)):
-            apart = [name for name in a if not torch.equal(a[name].nan_to_num(), b[name].nan_to_num())]
-            if apart:
-                return [
-                    f"two runs of the sampler that take turns disturb one another: {apart[0]} of run {number + 1} is not, at step "
-                    f"{(block + 1) * AT_ONCE}, what that run gives alone"
-                ]
-    return []
-
-
-def pauses(subject: Subject) -> list[str]:
-    """A sentence about a run that changes if it is drawn in short blocks, or paused and resumed; empty if it does not."""
-    rows = fixed([subject.step], [STEPS])
-    settings = Settings.of(subject.configuration, chains=CHAINS)
-    found = {}
-    for name, block, stop in (
-        ("", STEPS, STEPS),
-        ("drawn in blocks", AT_ONCE, STEPS),
-        ("paused", STEPS, PAUSE),
-    ):
-        run = Ensemble(subject.scheme, subject.target, rows, settings, block=block)
-        position = run.begin()
-        for until in (stop, STEPS):
-            for part in run.blocks(start=position, until=until):
-                last = part
-            position = run.position(last)
-        found[name] = {key: value.clone() for key, value in last.state.items()}
-    whole = found.pop("")
-    for name, state in found.items():
-        apart = [key for key in whole if not torch.equal(whole[key].nan_to_num(), state[key].nan_to_num())]
-        if apart:
-            how = f"{name} of {AT_ONCE} steps" if name != "paused" else f"{name} after step {PAUSE}"
-            return [
-                f"a run that is {how} ends at another {apart[0]} than one that is not, after {STEPS} steps"
-            ]
-    return []
-
-
-def _blocks(subject: Subject, number: int) -> Iterator[dict[str, Tensor]]:
-    c = subject.configuration
-    # The two runs differ in seed and start, so that any value passed from one to the other changes its states.
-    settings = Settings.of(c, chains=CHAINS, seed=c.seed + number, start=c.start_of() + number / 2)
-    rows = fixed([subject.step / (1 + number)], [STEPS])
-    run = Ensemble(subject.scheme, subject.target, rows, settings, block=AT_ONCE)
-    for block in run.blocks():
-        yield {name: value.clone() for name, value in block.state.items()}
 
 
 def _judge(

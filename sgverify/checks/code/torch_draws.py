@@ -117,10 +117,12 @@ def _step(subject: Subject, box: Any, state: tuple[Tensor, ...]) -> tuple[Any, l
     return moved, live.numbers
 
 
-def torch_white_noise(question: Question) -> Evidence:
+def check_white_noise(question: Question) -> Evidence:
     """The numbers behind the draws of torch code are new at every step, standard normal and uncorrelated; nothing else is random.
 
     The code runs with its own generators. From equal states its steps are the same, bit for bit, once the draws are put back.
+
+    Cannot see: dependence without correlation, and correlations over more steps than are tried.
     """
     subject = question.subject
     drawn = draws_of_chains(subject)
@@ -226,10 +228,12 @@ def _not_replayed(subject: Subject) -> list[str]:
     return []
 
 
-def torch_chains(question: Question) -> Evidence:
+def check_independent_chains(question: Question) -> Evidence:
     """Chains of torch code share no draws, in one tensor or one after the other, and do not disturb one another.
 
     Code that takes many chains in one tensor is run in batches of many sizes, each row against its chain run alone.
+
+    Cannot see: dependence without correlation and without a shared stretch, and chains that meet after the steps that are compared.
     """
     subject = question.subject
     drawn = draws_of_chains(subject)
@@ -284,4 +288,4 @@ def torch_chains(question: Question) -> Evidence:
     return settle("conforms", f"{CHAINS} chains: {found}; {STEPS} steps of each, {how}")
 
 
-__all__ = ["draws_of_chains", "torch_chains", "torch_white_noise"]
+__all__ = ["check_independent_chains", "check_white_noise", "draws_of_chains"]

@@ -213,7 +213,7 @@ def limits(dim: int) -> str:
     """The certificate's sentence about the aspects of torch code that a verdict does not cover."""
     return (
         f"judged in float64 in dimension {dim} at the step sizes of this evidence; other dimensions, and what it computes in "
-        "float32, are not judged; moments, agreement and averaging are about the own sampler, which does not run torch code"
+        "float32, are not judged"
     )
 
 

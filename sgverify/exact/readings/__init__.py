@@ -1,7 +1,7 @@
 """Interpreters of one definition that yield a text, a number or a property of the step.
 
 `expression` and `formula`: the printed update, itself executable. `long_double`: the definition in long double, on many
-states; `gradient_parts`: its gradient datum by datum. `interval_floats`: the floats that are read as intervals.
+states. `interval_floats`: the floats that are read as intervals.
 `leading_terms`: the distance of a step from its expansion at step sizes in use; `step_switches`: the step sizes at which a
 definition becomes another function of h; `memory_limit`: the limit law of chains with memory; `escape`: starts from which a
 step carries chains to infinity.

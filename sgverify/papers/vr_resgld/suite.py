@@ -8,7 +8,6 @@ OF_EXCHANGE = (
     "energy-variance",
     "best-coefficient",
     "swap-balance",
-    "exchange-run",
     "swap-rate",
     "swap-bound",
     "exchange-rate",

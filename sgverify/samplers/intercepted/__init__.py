@@ -3,8 +3,8 @@
 `black_box` binds a step to a gradient and to numbers, `interception` records, replays and hands out draws, `replacing`
 says what each of torch's random operations returns, `modes` how operations are seen, `live_draws` which numbers drive draws
 while the code runs, `log_density` how a density follows from gradients.
-`injected_step` runs a definition the same way, `equilibrated` a step with memory from where its memory comes to rest. About the
-code: `real_calls` (what it draws), `purity`, `kept_state` and `returned_state` (what it keeps), `dtypes`.
+`injected_step` has the gradient on chosen minibatches, `equilibrated` a step with memory from where its memory comes to rest.
+About the code: `real_calls` (what it draws), `purity`, `kept_state` and `returned_state` (what it keeps), `dtypes`.
 """
 
 from sgverify.samplers.intercepted.black_box import BlackBox, BlackBoxError

@@ -9,7 +9,7 @@ import torch
 
 from sgverify import torch_step
 from sgverify.checks.code.batches import SIZES, judge_batches
-from sgverify.checks.code.pure_step import check_torch_code
+from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
@@ -105,7 +105,7 @@ def subject_of(function, dynamics=langevin, **options):
 
 
 def judged(function, dynamics=langevin):
-    return check_torch_code(
+    return check_pure_step(
         Question(subject_of(function, dynamics), find_claim("sgverify/pure-step"), "pure-step")
     )
 

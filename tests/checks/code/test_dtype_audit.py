@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-import sgverify.samplers.run.running_sums as module
 from sgverify import torch_step, verify
 from sgverify.schemes import kinetic, langevin
 
@@ -20,8 +19,7 @@ SMALL = {
 
 
 def judged(function, dynamics=langevin, **options):
-    step = torch_step(dynamics)(function) if callable(function) else function
-    found = verify(step, SMALL, checks=["dtype"], **options)
+    found = verify(torch_step(dynamics)(function), SMALL, checks=["dtype"], **options)
     assert [(item.check, item.method) for item in found] == [("dtype", "exact")]
     return found[0]
 
@@ -115,27 +113,3 @@ def test_code_for_float64_alone_is_judged_in_float64():
     found = judged(float64_alone)
     assert found.outcome == "pass"
     assert found.reason.endswith("; in float32 it raises OverflowError, and is not judged")
-
-
-@pytest.mark.parametrize("gradient", ["full", "iid", "additive"])
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_the_sampler_is_float64_throughout(gradient, dtype):
-    found = judged("sghmc-obabo", gradient={"kind": gradient, "batch": 3}, dtype=dtype)
-    assert found.verdict == "conforms", found.reason
-
-
-def test_an_average_that_is_summed_in_float32_is_named(monkeypatch):
-    wide = module.torch.zeros
-
-    def narrow(*shape, dtype=None, **more):
-        return wide(*shape, dtype=torch.float32 if dtype == torch.float64 else dtype, **more)
-
-    class Narrowed:
-        zeros = staticmethod(narrow)
-
-        def __getattr__(self, name):
-            return getattr(torch, name)
-
-    monkeypatch.setattr(module, "torch", Narrowed())
-    found = judged("sgld-euler")
-    assert found.verdict == "violates" and "running_sums.py:" in found.reason

@@ -11,13 +11,9 @@ import torch
 
 from sgverify import torch_step, verify
 from sgverify.checks.code.injected_step import states_of, taker
-from sgverify.checks.code.pure_step import pauses, runs_apart
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
-from sgverify.samplers.gradients.estimators import SnapshotEstimator
 from sgverify.schemes import kinetic, langevin, thermostat
-from tests.mutants.planting import planted, right
-from tests.mutants.registry import find_mutant
 
 COUNTED = [0]
 RANDOM = np.random.default_rng(1)
@@ -133,33 +129,6 @@ def test_a_pure_step_passes_whatever_it_is_written_as():
         assert found.verdict == "conforms", found.reason
 
 
-@pytest.mark.parametrize("reference", ["sgld-euler", "sghmc-aboba", "sgnht-aboba"])
-@pytest.mark.parametrize("gradient", [{"kind": "full"}, IID])
-def test_the_catalogue_is_pure(reference, gradient):
-    (found,) = verify(reference, SMALL, checks=["pure-step"], gradient=gradient)
-    assert found.verdict == "conforms"
-
-
-def test_estimators_that_share_a_snapshot_through_their_class_disturb_one_another(monkeypatch):
-    target, svrg = {"name": "logistic-regression", "size": 8}, {"kind": "svrg", "batch": 2}
-    subject = make_subject("sgld-euler", load_configuration(None, target=target, gradient=svrg))
-    assert runs_apart(subject) == []
-    shared = {}
-
-    def keep(self, value):
-        shared["it"] = value or shared.get("it", ())
-
-    kept_by_all = property(lambda self: shared.get("it", ()), keep)
-    monkeypatch.setattr(SnapshotEstimator, "_snapshot", kept_by_all, raising=False)
-    (fault,) = runs_apart(subject)
-    assert "two runs of the sampler that take turns disturb one another: theta of run" in fault
-
-
-def test_runs_of_which_one_diverges_are_compared_as_far_as_they_go():
-    wild = load_configuration(None, target={"name": "quartic"}, schedule={"step": 2.0})
-    assert runs_apart(make_subject("sgld-euler", wild)) == []
-
-
 def test_the_minibatches_of_a_step_are_the_configurations():
     def step(theta, *, h, grad, T):
         return torch.stack([grad(theta), grad(theta), grad.fresh()(theta)]).sum(0) * 0 + grad(theta)
@@ -179,15 +148,6 @@ def test_the_minibatches_of_a_step_are_the_configurations():
     gradient.minibatches = [torch.tensor([k]) for k in range(7)]
     mean = torch.stack([gradient(state[0], k) for k in range(7)]).mean(0)
     assert torch.allclose(mean, full(state, torch.zeros(0), 0.1)[0], rtol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["saga-table-emptied-by-a-pause", "svrg-snapshot-by-steps-of-the-block"])
-def test_what_a_pause_or_a_block_takes_from_an_estimator_is_found(name: str) -> None:
-    mutant = find_mutant(name)
-    assert pauses(right(mutant)) == []
-    with planted(mutant) as subject:
-        (found,) = pauses(subject)
-    assert "paused after step" in found
 
 
 def test_memory_with_a_start_is_tried_where_it_leads():

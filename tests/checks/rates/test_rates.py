@@ -215,8 +215,7 @@ def test_rates_of_a_chain_that_escapes_are_no_rates() -> None:
 def test_schemes_without_an_exact_law_are_inconclusive() -> None:
     scheme = nose
     found = [rate(scheme, quantity=q, method="exact") for q in ("stationary-bias", "bias", "mse")]
-    # The average over finitely many steps has a mean and a variance on a grid where the state is a line.
-    found += verify(scheme, checks=["consistency", "agreement"])
+    found += verify(scheme, checks=["consistency"])
     assert {e.verdict for e in found} == {"inconclusive"}
     assert all(e.found.exponent is None for e in found)
     assert all("no exact law" in e.reason for e in found if e.check != "consistency")

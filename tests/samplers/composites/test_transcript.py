@@ -10,14 +10,14 @@ import torch
 
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.composites.hooks import StepHooks, hooks_of
-from sgverify.samplers.composites.transcript import CompositeStep, Writing, write
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.run.leg import by_coordinate
 from sgverify.samplers.run.run import Ensemble
-from sgverify.samplers.run.transcript import transcribe
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import Composite
 from sgverify.targets import Target
+from tests.self_checks.composite_transcript import CompositeStep, Writing, write
+from tests.self_checks.run_transcript import transcribe
 
 STEPS, SETTINGS = 11, Settings(chains=3, gradient=GradientChoice("iid", 4))
 

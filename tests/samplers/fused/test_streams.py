@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from sgverify.checks.code.independent_chains import check_independent_chains
-from sgverify.checks.code.white_noise import check_white_noise
-from sgverify.checks.question import Question
 from sgverify.checks.verify_and_rate import make_subject
-from sgverify.claims.loading import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.fused import drawing as drawing_module
@@ -24,6 +20,8 @@ from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import indices, normals
 from sgverify.samplers.run.assembly import Assembly
+from tests.self_checks.independent_chains import check_independent_chains
+from tests.self_checks.white_noise import check_white_noise
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
 
@@ -78,15 +76,10 @@ def test_independent_chains_judges_the_numbers_of_a_kernel(monkeypatch: pytest.M
     monkeypatch.setattr(variates, "normals", lambda *given: normals_in_c(library, *given))
     monkeypatch.setattr(minibatches, "indices", lambda *given: indices_in_c(library, *given))
     subject = make_subject("sgld-euler", load_configuration(None, **CONFIGURATION))
-    found = check_independent_chains(
-        Question(subject, find_claim("sgverify/independent-chains"), "independent-chains")
-    )
+    found = check_independent_chains(subject)
     assert found.verdict == verdict, found.reason
     if not was:
-        assert (
-            check_white_noise(Question(subject, find_claim("sgverify/white-noise"), "white-noise")).verdict
-            == "conforms"
-        )
+        assert check_white_noise(subject).verdict == "conforms"
 
 
 def asked(stream: Stream, dtype: torch.dtype, times: int = 3) -> list[torch.Tensor]:

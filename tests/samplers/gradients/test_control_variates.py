@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.checks import verify
 from sgverify.configuration import GradientTable
 from sgverify.errors import ConfigurationError
 from sgverify.exact.affine.noise import gradient_noise
@@ -21,6 +20,7 @@ from sgverify.samplers.gradients.kinds import make_estimator
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target
+from tests.self_checks.registry import self_check
 
 DATA = [[0.5, 1.0], [-1.5, 0.25], [2.0, 1.5], [0.25, -1.0], [1.0, 2.0], [-0.5, 0.75]]
 X, Y = np.array(DATA).T
@@ -163,9 +163,9 @@ def test_a_control_variate_has_no_noise_where_all_data_have_one_hessian(make_tar
 
 
 def test_the_running_control_variate_has_the_law_that_is_computed() -> None:
-    (found,) = verify(
+    found = self_check(
+        "agreement",
         find_scheme("sgld-euler"),
-        checks=["agreement"],
         target={"name": "linear-regression", "size": 8},
         gradient={"kind": "control-variate", "batch": 2},
         steps=200,

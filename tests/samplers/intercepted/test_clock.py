@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.checks.code.pure_step import check_torch_code
+from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
@@ -92,7 +92,7 @@ def test_a_step_that_cools_with_the_time_of_day_is_no_function_of_its_state(monk
     # Clocks are put forward, so that the step must be before its switch however long the tests take.
     monkeypatch.setitem(annealed.__globals__, "STARTED", time.perf_counter())
     subject = make_subject(torch_step(langevin)(annealed), load_configuration(None))
-    found = check_torch_code(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
+    found = check_pure_step(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
     assert (
         found.verdict == "violates"
         and "depends on the clock, which it reads by time.perf_counter" in found.reason

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from sgverify import torch_step, verify
-from sgverify.checks.code.pure_step import check_torch_code
+from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
@@ -69,7 +69,7 @@ def test_an_optimizer_that_the_first_call_made_makes_the_step_depend_on_that_cal
     step = optimizer(lazily=True)
     boxed(step, 2).run(position(2), torch.zeros(2, dtype=torch.float64), 0.1)
     subject = make_subject(torch_step(langevin)(step), load_configuration(SMALL))
-    found = check_torch_code(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
+    found = check_pure_step(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
     assert found.verdict == "violates"
     assert "depends on which call came first" in found.reason and "since an earlier call" in found.reason
 

@@ -11,7 +11,7 @@ import torch
 
 import sgverify
 from sgverify import torch_step
-from sgverify.checks.code.pure_step import check_torch_code
+from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
@@ -71,7 +71,7 @@ SOURCE = torch.Generator().manual_seed(3)
 
 def judged(function):
     subject = make_subject(torch_step(langevin)(function), load_configuration(SMALL))
-    return check_torch_code(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
+    return check_pure_step(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
 
 
 @pytest.mark.parametrize(

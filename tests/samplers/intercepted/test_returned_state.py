@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.checks.code.pure_step import check_torch_code
+from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
@@ -110,7 +110,7 @@ BUGS = {
 
 def asked(step, **options):
     subject = make_subject(step, load_configuration(SMALL, **options))
-    return check_torch_code(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
+    return check_pure_step(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
 
 
 def judged(function, dynamics=langevin, **options):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.checks import verify
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Settings, fixed, sample_states
 from sgverify.samplers.randomness.noise import Mixed, Native
@@ -18,6 +17,7 @@ from sgverify.samplers.randomness.variates import normals
 from sgverify.schemes import langevin, scheme, sqrt
 from sgverify.schemes.definition.noise import NORMAL, THREE_POINT, TWO_POINT
 from sgverify.targets import Target
+from tests.self_checks.registry import self_check
 
 LEVEL = 1e-7
 LAWS = (NORMAL, THREE_POINT, TWO_POINT, THREE_POINT)
@@ -108,9 +108,9 @@ def test_torch_own_generator_draws_the_same_laws(dtype: torch.dtype) -> None:
 
 @pytest.mark.parametrize("found", [bounded, coin_and_normal], ids=lambda s: s.name)
 def test_the_sampler_agrees_with_the_exact_law(found: Any) -> None:
-    (evidence,) = verify(
+    evidence = self_check(
+        "agreement",
         found,
-        checks=["agreement"],
         target={"size": 10},
         gradient={"kind": "iid", "batch": 2},
         steps=100,

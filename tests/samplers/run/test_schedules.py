@@ -11,9 +11,9 @@ import pytest
 from sgverify.configuration import TargetTable
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Fixed, Power, Settings, cyclical, fixed, horizon, power, sample
-from sgverify.samplers.run.transcript import BLOCK, transcribe
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target
+from tests.self_checks.run_transcript import BLOCK, transcribe
 
 
 def test_rows_of_each_kind() -> None:

@@ -6,12 +6,12 @@ from fractions import Fraction
 
 import pytest
 
-from sgverify.checks import verify
 from sgverify.errors import DefinitionError
 from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.exact.series import local_order
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue.noisy_gradient import noisy_gradient
+from tests.self_checks.registry import self_check
 from tests.zoo.affine_models import gaussian, model_of
 
 HALF = Fraction(1, 2)
@@ -89,9 +89,9 @@ def test_names_hold_the_number_that_was_asked_for() -> None:
 
 @pytest.mark.parametrize("kind", ["additive", "iid"])
 def test_the_sampler_agrees_with_the_exact_law(kind: str) -> None:
-    (evidence,) = verify(
+    evidence = self_check(
+        "agreement",
         "sghmc-nogin-0.5",
-        checks=["agreement"],
         target={"size": 10},
         gradient={"kind": kind, "covariance": 0.5} if kind == "additive" else {"kind": kind, "batch": 5},
         steps=100,

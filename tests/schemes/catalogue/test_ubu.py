@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.checks import verify
 from sgverify.exact.affine.carrier import read_affine
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import QuadraticAnswers, answers_for
@@ -20,6 +19,7 @@ from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.schemes import Alphabet, expm1, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.molecular import kick
 from sgverify.schemes.catalogue.ubu import ALPHABET, free_flow
+from tests.self_checks.registry import self_check
 from tests.zoo.affine_models import gaussian, model_of
 
 
@@ -165,9 +165,9 @@ def test_the_four_draws_of_a_step_are_independent_of_one_another() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_the_sampler_agrees_with_the_exact_law(dtype: str) -> None:
     torch.set_num_threads(1)
-    (evidence,) = verify(
+    evidence = self_check(
+        "agreement",
         "sghmc-ubu",
-        checks=["agreement"],
         target={"size": 10},
         gradient={"kind": "iid", "batch": 5},
         test_function="theta**2 + theta*p",
