@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md, README.md and the pages of docs/ name places that exist; the code of CONTRIBUTING.md runs."""
+"""CONTRIBUTING.md, README.md and the pages of docs/ name places that exist."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import pytest
 
 from docs.making import blocks
 from sgverify.claims import claims
-from sgverify.exact.readings.formula import formula
-from tests.mutants.mutant import Mutant
 from tests.mutants.registry import find_mutant
 from tests.test_floors import FLOORS
 
@@ -99,13 +97,9 @@ def test_the_floors_are_those_of_the_test() -> None:
     assert drawn == {name: floor for name, floor in FLOORS.items() if name not in ("", "__main__")}
 
 
-def test_the_code_of_contributing_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    scheme, check, mutant = re.findall(r"^```python\n(.*?)^```$", CONTRIBUTING, re.MULTILINE | re.DOTALL)
+def test_the_planted_bug_of_the_page_is_one_of_the_table() -> None:
+    text = (ROOT / "docs" / "inside.md").read_text(encoding="utf-8")
+    (block,) = (block for block in blocks.blocks(text) if "Mutant(" in block.text)
     names: dict[str, Any] = {}
-    exec(compile(scheme, "CONTRIBUTING.md", "exec"), names)
-    assert names["sgld_euler"].order == 1
-    exec(compile(check, "CONTRIBUTING.md", "exec"), names)
-    assert capsys.readouterr().out.count("sqrt(2*D*T*h)") == 1
-    assert formula(names["weak"]).count("sqrt(D*T*h)") == 1
-    written = eval(compile(mutant, "CONTRIBUTING.md", "eval"), {"Mutant": Mutant})
-    assert written == find_mutant(written.name)
+    exec(compile(block.text, "docs/inside.md", "exec"), names)
+    assert names["bug"] == find_mutant(names["bug"].name)

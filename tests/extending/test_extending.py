@@ -1,4 +1,4 @@
-"""Every kind of extension is made on a copy of the package: it is alive there, and costs what CONTRIBUTING.md says."""
+"""Every kind of extension is made on a copy of the package: it is alive there, and costs what docs/inside.md says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tests.extending.additions import ADDITIONS, Cost, add, cost
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## What each extension costs")[2]
+TABLE = (ROOT / "docs" / "inside.md").read_text(encoding="utf-8").partition("## What each extension costs")[2]
 ROW = re.compile(r"^\| an? (?P<kind>[\w ]+) \| (?P<new>[^|]+) \| (?P<elsewhere>[^|]+) \|$", re.MULTILINE)
 
 
