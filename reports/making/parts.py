@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
@@ -440,6 +441,16 @@ OF_DATA = ("posteriors", "references", "advised")
 OF_LIBRARIES = ("in-the-wild", "versions")
 """The parts that judge what is installed, or install it; made when they are named."""
 
+RENDERED = (
+    "*/evidence.html",
+    "*/junit.xml",
+    "*.pdf",
+    "models/*/figures/*",
+    "models/*/figures/",
+    "calibration/calibration.svg",
+)
+"""Files, as patterns, that `python -m reports --stored` makes of the stored JSON and that the repository does not hold."""
+
 KEPT = ("transcripts/before.txt",)
 """The files that no part makes: what an earlier version printed."""
 
@@ -459,3 +470,8 @@ def render(names: list[str], folder: Path = ROOT / HERE) -> None:
     for name, part in PARTS.items():
         if name in names or not names:
             part.render(folder)
+
+
+def is_rendered(name: str) -> bool:
+    """Whether a file of the reports, named from their folder, is one that the repository does not hold."""
+    return any(fnmatch(name, pattern) for pattern in RENDERED)
