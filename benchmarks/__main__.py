@@ -17,7 +17,7 @@ from benchmarks.measuring import Row, Setting
 from benchmarks.peers.command import fallen, measure_peers, peers_page, set_bars
 from benchmarks.printing import as_json, markdown, row_of, text_table
 from benchmarks.registry import BENCHMARKS
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 FEWEST = 5
 PEERS = "peers"

@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.measuring import Disagreement, Row, Setting, Timing
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
+from sgverify.keeping import files
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.fused import compiler, kernel
-from sgverify.store import places
 
 CASES: dict[str, dict[str, Any]] = {
     "Gaussian mean": {"name": "gaussian-mean", "dim": 10, "size": 1000},
@@ -130,8 +130,8 @@ _LIBRARIES: dict[tuple[str, ...], dict[str, Any]] = {}
 def _with(command: list[str], flags: Sequence[str], moved: Callable[[], np.ndarray]) -> np.ndarray:
     """A run by a kernel that this compiler has built with these flags, when it was asked first."""
     before, compiler._BUILT = compiler._BUILT, _LIBRARIES.setdefault((*command, *flags), {})
-    named = {name: os.environ.get(name) for name in ("CC", places.CACHE)}
-    os.environ.update({"CC": " ".join(command), places.CACHE: "off"})
+    named = {name: os.environ.get(name) for name in ("CC", files.CACHE)}
+    os.environ.update({"CC": " ".join(command), files.CACHE: "off"})
     try:
         with _flags(flags):
             return moved()

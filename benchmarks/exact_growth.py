@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.dimensions import dense_target
 from benchmarks.measuring import Row, Setting, Timing
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 SCHEME = "sghmc-aboba"
 

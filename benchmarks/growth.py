@@ -15,7 +15,7 @@ from benchmarks.core import one_core
 from benchmarks.measuring import Row, Setting, Timing, compare
 from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 from sgverify.samplers import GradientChoice, Settings, fixed, one_thread, sample
 
 SCHEME = "sgld-euler"

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sgverify.campaigns.processes import of_the_program
+from sgverify.keeping.workers import of_the_program
 
 COMMANDS = ("power", "calibration")
 """The parts that are commands as well."""

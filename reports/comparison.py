@@ -4,9 +4,10 @@
 that was cut goes on where it ended. Record once with the code as it was and once as it is, then
 `python -m reports.comparison compare BEFORE AFTER` names each answer that differs and exits 1 where a verdict or a number does.
 
-Numbers that carry an error bound may differ by the sum of both bounds, all others by the rounding of float64. A text that differs
-alone (a reason, a certificate's formula) is listed and counted apart. Files of `sgverify report` and of `sgverify errata --json`
-compare too: `compare reports/chen2015/report.json OTHER/report.json`.
+Two answers are compared as `sgverify diff` compares certificates: numbers that carry an error bound may differ by the sum of both
+bounds, all others by the rounding of float64. A text that differs alone (a reason, a certificate's formula) is listed and counted
+apart. Files of `sgverify report` and of `sgverify errata --json` compare too:
+`compare reports/chen2015/report.json OTHER/report.json`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import argparse
 import contextlib
 import io
 import json
-import math
 import multiprocessing
 import resource
 import signal
@@ -27,13 +27,11 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from sgverify.evidence.storage import write_atomically
+from sgverify.evidence.differences.values import EntryComparison, compare_certificates
+from sgverify.keeping.files import write_atomically
 
 SECONDS = 240
 """Processor time of one question; one that takes longer is recorded as unanswered, on both sides alike."""
-
-ROUNDING = 1e-9
-"""Numbers without a bound agree to this relative error: float64's own, times the steps of a recursion."""
 
 VERDICTS = ("verdict", "refuted", "outcome", "method", "sharp", "severity", "holds", "exit")
 IGNORED = ("seconds", "provenance", "processor_seconds")
@@ -154,7 +152,7 @@ def compare(before: Path, after: Path) -> int:
         left, right = (_by_id(json.loads(path.read_text())) for path in (old, new))
         evidence += len(left)
         for key in sorted({*left, *right}):
-            for kind, where, was, now in _differences(left.get(key), right.get(key), "", 0.0):
+            for kind, where, was, now in _differences(left.get(key), right.get(key)):
                 print(f"{old.stem} [{key}] {kind} {where}: {_short(was)} -> {_short(now)}")
                 hard, soft = hard + (kind != "text"), soft + (kind == "text")
     print(f"{len(pairs)} files, {evidence} answers: {hard} verdicts or numbers differ, {soft} texts")
@@ -214,35 +212,32 @@ def _by_id(document: Mapping[str, Any]) -> dict[str, Any]:
     return keyed
 
 
-def _differences(was: Any, now: Any, where: str, bound: float) -> Iterator[tuple[str, str, Any, Any]]:
-    name = where.rpartition(".")[2]
-    if name in IGNORED:
+def _differences(was: Any, now: Any) -> Iterator[tuple[str, str, Any, Any]]:
+    """What differs between two answers: a verdict, a number or a text alone, where it stands, and both sides."""
+    if was is None or now is None:
+        yield "verdict", "", was, now
         return
-    if isinstance(was, Mapping) and isinstance(now, Mapping):
-        for key in sorted({*was, *now}):
-            yield from _differences(was.get(key), now.get(key), f"{where}.{key}", _bound(was) + _bound(now))
-    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
-        for place, (one, other) in enumerate(zip(was, now, strict=True)):
-            yield from _differences(one, other, f"{where}.{place}", bound)
-    elif isinstance(was, (int, float)) and isinstance(now, (int, float)) and not isinstance(was, bool):
-        if not math.isclose(was, now, rel_tol=ROUNDING, abs_tol=max(bound, 1e-300)) and was != now:
-            # An error bound is no answer: a tighter or a wider one is told apart.
-            yield ("text" if name == "error_bound" else "number"), where, was, now
-    elif was != now:
-        yield _weight(name, was, now), where, was, now
+    for entry in compare_certificates(_compared(was), _compared(now), False):
+        if entry.number is not None and entry.number.differs:
+            where = entry.where.removeprefix("certificate").replace("/", ".")
+            yield _weight(entry), where, entry.old, entry.new
 
 
-def _weight(name: str, was: Any, now: Any) -> str:
+def _compared(value: Any) -> Any:
+    """A tree without what is not compared; a key without a value is none."""
+    if isinstance(value, Mapping):
+        kept = ((key, item) for key, item in value.items() if key not in IGNORED and item is not None)
+        return {key: _compared(item) for key, item in kept}
+    return [_compared(item) for item in value] if isinstance(value, list) else value
+
+
+def _weight(entry: EntryComparison) -> str:
     """A list that is longer or shorter has lost or won points."""
-    if isinstance(was, list) or isinstance(now, list):
-        return "number"
-    return "verdict" if name in VERDICTS or was is None or now is None else "text"
-
-
-def _bound(point: Mapping[str, Any]) -> float:
-    with contextlib.suppress(KeyError, TypeError, ValueError):
-        return float(point["error_bound"])
-    return 0.0
+    sides = (entry.old, entry.new)
+    if entry.where.rpartition("/")[2] in VERDICTS or None in sides:
+        return "verdict"
+    number = any(not isinstance(side, str) or side.startswith("[{") for side in sides)
+    return "number" if number else "text"
 
 
 def _short(value: Any) -> str:

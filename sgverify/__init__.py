@@ -1,9 +1,9 @@
 """sgverify: does a stochastic-gradient MCMC integrator do what the theory promises, and how sure are we?
 
 Parts that need neither torch nor sympy: `schemes` (what an integrator is), `targets` (posteriors), `gradients` (estimators),
-`configuration`, `evidence` (what a check returns), `claims` (what is claimed), `store` (answers that are kept on
-disk), `errors`, `values`, `exports`, `user_code` (guards around it), `code_files`
-(where it is), `named_code` (when it runs), `named_files` (which files are read), `plugins` (what other distributions add).
+`configuration`, `evidence` (what a check returns), `claims` (what is claimed), `keeping` (what outlives a process), `errors`,
+`values`, `exports`, `user_code` (guards around it), `code_files` (where it is), `code_text` (what it imports and reads),
+`named_code` (when it runs), `plugins` (what other distributions add).
 Readings of a scheme: `exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
 configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `testing` (what third
 parties test with), `adapters` (samplers of other libraries as steps), `advice` (why a scheme fails, what to do next),

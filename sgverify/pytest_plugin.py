@@ -112,7 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _check_places(config: pytest.Config) -> None:
     """Raise `pytest.UsageError`, before the tests run, for a file or folder that cannot be written."""
-    from sgverify.named_files import check_new
+    from sgverify.keeping.files import check_new
 
     for option in ("--sgverify-json", "--sgverify-write-baseline"):
         path = config.getoption(option)

@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
 
-from sgverify.store import Store, key_of
+from sgverify.keeping.identity import key_of
+from sgverify.keeping.store import Store
 
 Value = TypeVar("Value")
 

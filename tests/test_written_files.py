@@ -1,6 +1,6 @@
 """Every file is written under a temporary name and put in place in one step: nobody meets a half-written one, whatever is killed.
 
-`write_atomically` of `sgverify/evidence/storage.py` does so. What writes otherwise is listed here, with the reason why it may.
+`write_atomically` of `sgverify/keeping/files.py` does so. What writes otherwise is listed here, with the reason why it may.
 """
 
 from __future__ import annotations
@@ -56,25 +56,25 @@ SPOKEN = re.compile(rf"\b(open|{'|'.join(WRITERS)})\(")
 
 ALLOWED = {
     # The helper itself, and what does the same by itself.
-    ("sgverify/evidence/storage.py", "write_atomically"): "writes the temporary file, or to a device",
-    ("sgverify/evidence/storage.py", "written_in_parts"): "writes the temporary file, which is renamed",
+    ("sgverify/keeping/files.py", "write_atomically"): "writes the temporary file, or to a device",
+    ("sgverify/keeping/files.py", "written_in_parts"): "writes the temporary file, which is renamed",
     ("sgverify/evidence/crash.py", "_kept"): "writes the temporary file, which is linked to its name",
     ("sgverify/samplers/fused/built.py", "store"): "writes the temporary file, which is renamed",
-    ("sgverify/store/files.py", "make"): "makes the temporary file, which is renamed",
-    ("sgverify/samplers/run/checkpoint.py", "save"): "writes the temporary file, which is renamed",
+    ("sgverify/keeping/store_file.py", "make"): "makes the temporary file, which is renamed",
+    (
+        "sgverify/keeping/states.py",
+        "save_state",
+    ): "a stream in memory, and the temporary file, which is renamed",
     ("sgverify/draws/files.py", "write_draws"): "writes beside the file, and renames",
-    ("sgverify/draws/netcdf.py", "__init__"): "writes the temporary file that its caller renames",
+    ("sgverify/draws/files.py", "__init__"): "writes the temporary file that its caller renames",
     ("sgverify/draws/stored/folder.py", "_lay"): "writes beside the folder; its callers rename",
     ("sgverify/draws/stored/folder.py", "put"): "writes the temporary file, which is renamed",
     ("sgverify/draws/stored/ledger.py", "written"): "appends whole lines, whose checksums tell a half one",
-    ("sgverify/draws/stored/ledger.py", "alone"): "a lock, which is empty",
-    ("sgverify/draws/stored/processes.py", "run"): "a signal to other processes, which is empty",
-    ("sgverify/samplers/run/halting.py", "save"): "writes the temporary file, which is renamed",
+    ("sgverify/draws/stored/shards.py", "run"): "a signal to other processes, which is empty",
     # Streams, and pipes to another process.
     ("sgverify/report/rate_plot.py", "write_drawing"): "a stream in memory",
     ("sgverify/report/svg.py", "pdf"): "a stream in memory",
     ("sgverify/report/svg.py", "_rendered"): "a stream in memory",
-    ("reports/applications/keeping.py", "store"): "a stream in memory",
     ("benchmarks/growth.py", "draw"): "a stream in memory",
     ("benchmarks/exact_growth.py", "draw"): "a stream in memory",
     ("sgverify/samplers/intercepted/real_calls.py", "_answer"): "a pipe",
@@ -83,7 +83,7 @@ ALLOWED = {
     ("sgverify/user_code.py", "_stderr"): "the null device",
     # Temporary folders, which nobody else reads.
     ("sgverify/samplers/fused/compiler.py", "_compiled"): "a temporary folder",
-    ("sgverify/campaigns/sent_code.py", "_laid_out"): "a temporary folder",
+    ("sgverify/campaigns/cluster.py", "_laid_out"): "a temporary folder",
     ("reports/making/transcripts.py", "document"): "a temporary folder",
     ("reports/comparison.py", "_answer"): "a temporary folder",
     ("reports/making/kept_answers.py", "killed_reports"): "a temporary folder",
@@ -139,7 +139,7 @@ def test_files_are_written_whole_or_not_at_all() -> None:
                 for function, line, call in writes(text):
                     found.setdefault((file, function), []).append(f"{file}:{line} {call}")
     new = [place for key, places in found.items() if key not in ALLOWED for place in places]
-    assert new == [], "use write_atomically of sgverify.evidence.storage"
+    assert new == [], "use write_atomically of sgverify.keeping.files"
     assert sorted(ALLOWED.keys() - found.keys()) == [], "no longer there"
 
 

@@ -12,7 +12,7 @@ from benchmarks.peers.cells import CELLS, COLD, COLD_QUICK, QUICK, Cell
 from benchmarks.peers.comparison import FIRST_CALLERS, FULL, QUICKLY, Comparison, Measured, first_call
 from benchmarks.peers.page import progress_line, tables
 from benchmarks.peers.problems import PROBLEMS
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 Stored = dict[str, Any]
 """What was measured: `cells` by key, and `first_calls` by problem."""

@@ -25,7 +25,7 @@ from typing import Any
 
 from docs.making.installing import install_editable, installations
 from docs.making.places import ROOT
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 DOCUMENTS = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md")))
 """The documents whose blocks are run, from the root of the repository."""

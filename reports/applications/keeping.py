@@ -1,17 +1,14 @@
-"""How does a killed run go on? What is done lies in a folder, under the settings of the run, in plain arrays.
+"""A killed run goes on: what is done lies in a folder, under the settings of the run, in plain arrays.
 
-A run consists of parts with names. Of each part the file `NAME.state` holds a header in JSON and arrays: what the part has found,
-or the state from which it goes on. Its first line is a hash of whose run it is and of all that follows, an npz archive without
-objects. Files are replaced in one step, so that a process killed at any moment leaves a whole one.
+A run has parts with names. Of each part the file `NAME.state` (`sgverify.keeping.states`) holds a header in JSON and arrays:
+what the part has found, or the state from which it goes on.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
-import os
 import re
 import time
 from collections.abc import Mapping
@@ -21,24 +18,15 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError
-from sgverify.evidence.storage import write_atomically
-from sgverify.named_files import read_bytes, read_text
-from sgverify.store import Circumstances
-from sgverify.store.sources import installed_version
-
-try:
-    import fcntl
-except ImportError:  # Windows: two runs in one folder are not told apart
-    fcntl = None  # type: ignore[assignment]
+from sgverify.keeping.files import alone_in, is_unfinished, read_text, writable, write_atomically
+from sgverify.keeping.identity import differing, run_identity
+from sgverify.keeping.states import load_state, save_state
 
 FOLDER = "unfinished"
 """The folder, inside that of the result, of a run that is not finished."""
 
 RUN, SUFFIX = "run.json", ".state"
 """The file that says whose the run is, and the suffix of the file of a part."""
-
-MOST = 1 << 34
-"""The most bytes of a part's file."""
 
 LIBRARIES = ("numpy", "scipy", "torch", "scikit-learn")
 """The libraries that draw, compute and hold data."""
@@ -63,10 +51,11 @@ class KeptParts:
     def __init__(
         self, folder: Path | None = None, identity: Mapping[str, Any] | None = None, *, again: bool = False
     ) -> None:
-        self._held: int | None = None
+        self._held = contextlib.ExitStack()
         self._mine = False
         self._folder = None if folder is None else folder / FOLDER
-        told = {**_computed_by(), **(identity or {})} if folder is not None else {}
+        told = {} if folder is None else {"applications": _own_source(), **(identity or {})}
+        told = run_identity(told, LIBRARIES) if told else {}
         self.identity: dict[str, Any] = json.loads(json.dumps(told, sort_keys=True))
         self.key = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
         self._last, self._cost = time.monotonic(), 0.0
@@ -91,13 +80,9 @@ class KeptParts:
 
     def _alone(self, folder: Path) -> None:
         """Take the folder for this process, or refuse to write where another one does."""
-        if fcntl is None:
-            return
-        # A lock on the folder leaves no file behind, and ends with the process.
-        self._held = os.open(folder, os.O_RDONLY)
         try:
-            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            self._held.enter_context(alone_in(folder, wait=False))
+        except BlockingIOError:
             raise ConfigurationError(
                 f"{str(folder)!r}: another process is at this run; expected one at a time; wait for it or end it, or name another "
                 "place by --out"
@@ -106,7 +91,7 @@ class KeptParts:
     def _claim(self, folder: Path) -> None:
         """Say whose the folder is, or refuse to go on with another run."""
         place = folder / RUN
-        others = [path.name for path in sorted(folder.iterdir()) if not _left_over(path)]
+        others = [path.name for path in sorted(folder.iterdir()) if not is_unfinished(path)]
         if others and RUN not in others:
             raise ConfigurationError(
                 f"{str(folder)!r} holds {others[0]!r} and no unfinished run; expected no folder of this name, for what is not "
@@ -115,14 +100,11 @@ class KeptParts:
         if not place.exists() or not any(folder.glob(f"*{SUFFIX}")):
             write_atomically(place, json.dumps(self.identity, sort_keys=True))
             return
-        held = _identity_in(place)
-        for name in sorted({*held, *self.identity}):
-            if held.get(name) != self.identity.get(name):
-                raise ConfigurationError(
-                    f"{str(folder)!r} holds an unfinished run with {name}={held.get(name)!r:.80}, and this run has "
-                    f"{name}={self.identity.get(name)!r:.80}; expected the same; give the same settings to go on, another folder "
-                    "by --out, or --again to discard it"
-                )
+        for name, held, wanted in differing(_identity_in(place), self.identity):
+            raise ConfigurationError(
+                f"{str(folder)!r} holds an unfinished run with {name}={held!r:.80}, and this run has {name}={wanted!r:.80}; "
+                "expected the same; give the same settings to go on, another folder by --out, or --again to discard it"
+            )
 
     def load(self, part: str) -> tuple[dict[str, Any], dict[str, np.ndarray]] | None:
         """The header and the arrays that were stored of a part; None where there are none.
@@ -132,31 +114,21 @@ class KeptParts:
         if self._folder is None or not (place := self._place(part)).exists():
             return None
         try:
-            # The digest is compared before anything is unpacked: what another program put there is never looked into.
-            head, _, content = read_bytes(place, MOST).partition(b"\n")
-            if head.decode(errors="replace") != self._digest(content):
-                raise ValueError("it is damaged, or belongs to another run")
-            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-                held = {name: archive[name] for name in archive.files}
-            header: dict[str, Any] = json.loads(str(held.pop("header")))
+            return load_state(place, self.key)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ConfigurationError(
                 f"{str(place)!r} cannot be gone on from ({reason}); expected a file that this run has written; give --again to "
                 "start anew"
             ) from None
-        return header, held
 
     def store(self, part: str, header: Mapping[str, Any], arrays: Arrays) -> None:
         """Replace what is stored of a part. The header is JSON, and no array is named `header`."""
         if self._folder is None:
             return
         started = time.monotonic()
-        stream = io.BytesIO()
-        told = json.dumps(dict(header), allow_nan=False)
-        np.savez(stream, header=np.array(told), **dict(arrays))  # type: ignore[arg-type]
-        content = stream.getvalue()
-        write_atomically(self._place(part), self._digest(content).encode() + b"\n" + content)
+        with writable(self._place(part)):
+            save_state(self._place(part), header, arrays, self.key)
         self._last = time.monotonic()
         self._cost = self._last - started
 
@@ -183,9 +155,7 @@ class KeptParts:
 
     def _let_go(self) -> None:
         self._mine = False
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
+        self._held.close()
 
     def __del__(self) -> None:
         self.close()
@@ -194,24 +164,12 @@ class KeptParts:
         if (folder / RUN).exists():
             # The name of the run goes last: a process that is killed here leaves a run that can be discarded.
             for path in sorted(folder.iterdir(), key=lambda path: path.name == RUN):
-                if path.suffix == SUFFIX or path.name == RUN or _left_over(path):
+                if path.suffix == SUFFIX or path.name == RUN or is_unfinished(path):
                     path.unlink(missing_ok=True)
-
-    def _digest(self, content: bytes) -> str:
-        return hashlib.sha256(self.key.encode() + content).hexdigest()
 
     def _place(self, part: str) -> Path:
         assert self._folder is not None
         return self._folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '-', part)}{SUFFIX}"
-
-
-def _computed_by() -> dict[str, Any]:
-    """What computes the bits of a run: the sources of sgverify and of the applications, edits, the libraries and the system."""
-    here = Circumstances.here().value
-    libraries = {f"version of {name}": installed_version(name) for name in LIBRARIES}
-    platform = {name: here["platform"][name] for name in ("python", "system")}
-    sources = {"sgverify's source": here["sgverify"]["source"], "the applications' source": _own_source()}
-    return {**sources, "edits": here["edits"], **libraries, **platform}
 
 
 def _own_source() -> str:
@@ -234,8 +192,3 @@ def _identity_in(place: Path) -> dict[str, Any]:
             "there; give --again to start anew"
         )
     return held
-
-
-def _left_over(path: Path) -> bool:
-    """Is it a file that a process was writing when it was killed?"""
-    return path.name.startswith(".") and path.suffix == ".part"

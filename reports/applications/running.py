@@ -17,7 +17,7 @@ from reports.applications.result import ApplicationDocument
 from reports.applications.writing import write_result
 from sgverify.errors import ConfigurationError, UserError, shown
 from sgverify.evidence import Provenance
-from sgverify.named_files import opened
+from sgverify.keeping.files import opened
 from sgverify.report.writing import prepare_folder
 from sgverify.samplers.run.settings import one_thread
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from reports.applications.pictures import svg as picture_svg
 from reports.applications.result import APPLICATION, ApplicationDocument, Picture
-from sgverify.evidence.storage import json_text, write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 from sgverify.report.markdown import as_code, as_text, study_blocks, table_of
-from sgverify.report.page.files import study_files
+from sgverify.report.page.pages import study_files
 from sgverify.report.writing import prepare_folder
 
 RESULT, SUMMARY = "result.json", "summary.md"

@@ -28,8 +28,7 @@ from sgverify.advice.plans.costs import FORGOTTEN
 from sgverify.advice.size.laws import ClosureLaws, StationaryMoments
 from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
-from sgverify.evidence import json_text
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 from sgverify.samplers.importance import draw_weighted
 
 ADVISED, COARSE = 0.05, 0.15

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.making import transcripts
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "report" / "open_pages.mjs"

@@ -21,13 +21,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sgverify.campaigns.batches import LONGEST
-from sgverify.campaigns.costs import Costs
-from sgverify.campaigns.engines import LocalProcesses
+from sgverify.campaigns.engines import LONGEST, Costs, LocalProcesses
 from sgverify.campaigns.tasks import Task, answered
 from sgverify.evidence.model import canonical
-from sgverify.evidence.storage import json_text, write_atomically
-from sgverify.store import Store
+from sgverify.keeping.files import json_text, write_atomically
+from sgverify.keeping.store import Store
 
 FOLDER = Path(__file__).parents[1] / "campaigns"
 
@@ -108,8 +106,7 @@ def throughput(engine: str, count: int = TASKS) -> dict[str, Any]:
 def _burn(engine: str, count: int, folder: Path) -> dict[str, Any]:
     if engine == "here":
         return burnt(LocalProcesses(WORKERS), folder, count, SECONDS)
-    from sgverify.campaigns.cluster import connected
-    from sgverify.campaigns.sent_code import SentCode
+    from sgverify.campaigns.cluster import SentCode, connected
 
     with local_cluster() as address, connected(address, SentCode()) as cluster:
         return burnt(cluster, folder, count, SECONDS)

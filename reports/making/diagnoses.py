@@ -35,8 +35,8 @@ from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError, UserError
 from sgverify.evidence import Evidence
-from sgverify.evidence.storage import write_atomically
 from sgverify.exact.readings.formula import formula
+from sgverify.keeping.files import write_atomically
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
 from tests.mutants.mutant import CONFIGURATION, Mutant

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.elementary import called, with_functions
 from sgverify.samplers.reading.elementary import ELEMENTARY

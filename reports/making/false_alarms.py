@@ -20,11 +20,10 @@ from typing import Any
 
 from reports.making.generated_cases import SETTINGS, complete, judged
 from reports.making.sources import sources
-from sgverify.campaigns.batches import Lost
-from sgverify.campaigns.engines import LocalProcesses
+from sgverify.campaigns.engines import LocalProcesses, Lost
 from sgverify.campaigns.tasks import Task, answered
-from sgverify.evidence.storage import write_atomically
-from sgverify.store import Store
+from sgverify.keeping.files import write_atomically
+from sgverify.keeping.store import Store
 
 FOLDER = Path(__file__).parents[1] / "power"
 

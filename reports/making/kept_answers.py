@@ -19,8 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sgverify.evidence.storage import json_text, write_atomically
-from sgverify.store import Store, key_of
+from sgverify.keeping.files import json_text, write_atomically
+from sgverify.keeping.identity import key_of
+from sgverify.keeping.store import Store
 
 FOLDER = "store"
 KILLS, REPORTS = 60, 20
@@ -28,7 +29,7 @@ SEED = 20
 
 WRITER = """
 import sys
-from sgverify.store import Store, key_of
+from sgverify.keeping.identity import key_of; from sgverify.keeping.store import Store
 store = Store(sys.argv[1])
 for number in range(int(sys.argv[2]), 10**9):
     assert store.keep(key_of("example", {"number": number}), {"number": number, "much": "x" * 5000}, 1.0), store.problems

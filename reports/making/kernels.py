@@ -17,8 +17,8 @@ import numpy as np
 
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
-from sgverify.evidence.storage import write_atomically
 from sgverify.gradients import ESTIMATORS
+from sgverify.keeping.files import write_atomically
 from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue import NAMED

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sgverify.evidence.storage import json_text, write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 
 FOLDER = Path(__file__).parents[1] / "power"
 
@@ -167,9 +167,9 @@ def _run(scheme: str, how: dict[str, Any], place: Path, after: float | None) -> 
         code = 1
         try:
             import sgverify
-            from sgverify.draws.stored import folder, shard
+            from sgverify.draws.stored import folder, shards
 
-            folder.PART, shard.SHORTEST, shard.SHARE = 20_000, 0.05, 1.0
+            folder.PART, shards.SHORTEST, shards.SHARE = 20_000, 0.05, 1.0
             sgverify.sample(scheme, **{**HOW, **how}, out=place, resume=True)
             code = 0
         except BaseException:

@@ -35,7 +35,7 @@ from reports.making import (
 from reports.making.gallery import making as gallery
 from reports.making.identification import making as identification
 from reports.making.in_the_wild import making as in_the_wild
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path("reports")

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from reports.making.gallery.frame import RAISED, log_log, slope
 from sgverify import rate
 from sgverify.evidence import Evidence, read_evidence
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 from sgverify.report.drawing import COLOURS, STYLE
 from sgverify.report.svg import file_svg
 

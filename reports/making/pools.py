@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 from tests.pools.entries import POOLS, entries
 from tests.pools.running import SECONDS, Judged, judge_apart, settings_of
 from tests.pools.table import faults, page, read, write

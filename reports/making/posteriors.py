@@ -28,8 +28,7 @@ from sgverify.checks import make_subject
 from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
-from sgverify.evidence import json_text
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 from sgverify.targets.own.log_density import LogDensity
 
 FOLDER = Path(__file__).parents[1] / "posteriors"

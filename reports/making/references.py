@@ -20,8 +20,7 @@ import torch
 
 import sgverify.errors
 from reports.making.posteriors import FOLDER, POSTERIORS, Posterior
-from sgverify.evidence import json_text
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 from sgverify.samplers.importance import draw_weighted, precise_average
 
 DRAWS, WEIGHTED = 10_000, {"wells": 36_800}

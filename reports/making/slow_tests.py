@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).parents[1] / "power"

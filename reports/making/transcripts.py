@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import sgverify
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 FILE = "mine.py"
 SOURCE = """\

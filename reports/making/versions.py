@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reports.making import distributions, slow_tests
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENTS = ("lowest", "newest")

@@ -1,4 +1,4 @@
-"""What becomes of the answers of a campaign? They wait on disk as they come in, and are reported in the order of the file."""
+"""The answers of a campaign wait on disk as they come in, and are reported in the order of the file."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from sgverify.campaigns.batches import WRONG_CALL, Lost
 from sgverify.campaigns.combinations import CampaignQuestion
+from sgverify.campaigns.engines import WRONG_CALL, Lost
 from sgverify.errors import UserError
-from sgverify.evidence.campaign.model import WORST, CampaignCell, CampaignDocument, CampaignRow, Status
-from sgverify.evidence.codec import SCHEMA_NAME
+from sgverify.evidence.documents import WORST, CampaignCell, CampaignDocument, CampaignRow, Status
 from sgverify.evidence.model import Outcome, whole_outcome
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.storage import json_text, write_atomically, written_in_parts
+from sgverify.evidence.storage import SCHEMA_NAME
+from sgverify.keeping.files import json_text, write_atomically, written_in_parts
 from sgverify.report.campaign import render_campaign, render_campaign_markdown
 
 PACKING = 1

@@ -1,4 +1,4 @@
-"""What does a campaign file say? Which schemes are judged, under which targets, gradients, schedules and further settings.
+"""A campaign file says which schemes are judged, under which targets, gradients, schedules and further settings.
 
 ```toml
 title = "Splittings under minibatches"

@@ -1,4 +1,4 @@
-"""How are many tasks answered, where a store has some of the answers already and keeps the others as they come in?"""
+"""Many tasks are answered, where a store has some of the answers already and keeps the others as they come in."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from sgverify.campaigns.batches import Lost
-from sgverify.campaigns.costs import Costs
-from sgverify.campaigns.engines import Engine
-from sgverify.store import Circumstances, ContentKey, key_of
-from sgverify.store.sources import FileState
+from sgverify.campaigns.engines import Costs, Engine, Lost
+from sgverify.code_files import FileState
+from sgverify.keeping.identity import Circumstances, ContentKey, key_of
 
 
 def _same(value: Any) -> Any:
@@ -41,7 +39,7 @@ class Task:
 
 
 class AnswerStore(Protocol):
-    """What `answered` asks of a store of answers, such as `sgverify.store.Store`."""
+    """What `answered` asks of a store of answers, such as `sgverify.keeping.Store`."""
 
     def find(self, key: Any) -> Any:
         """The JSON value of an answer, None where there is none that can be trusted."""

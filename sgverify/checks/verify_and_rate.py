@@ -24,7 +24,7 @@ from sgverify.configuration.model import ExchangeTable
 from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
-from sgverify.evidence.command import Command
+from sgverify.evidence.provenance import Command
 from sgverify.named_code import named_in, refuse_unasked
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.adapting import adapted

@@ -17,8 +17,8 @@ from sgverify.evidence.model import exit_code
 if TYPE_CHECKING:
     from sgverify.campaigns.collecting import SpooledAnswers
     from sgverify.campaigns.engines import Engine
-    from sgverify.campaigns.plan import CampaignPlan
-    from sgverify.evidence.campaign.model import CampaignDocument
+    from sgverify.campaigns.questions import CampaignPlan
+    from sgverify.evidence.documents import CampaignDocument
 
 DEFAULT_FOLDER = "sgverify-campaign"
 
@@ -83,8 +83,8 @@ def campaign(
     from sgverify.campaigns.collecting import SpooledAnswers, write_campaign_report
     from sgverify.campaigns.combinations import combinations_of
     from sgverify.campaigns.file import read_campaign
-    from sgverify.campaigns.plan import planned
-    from sgverify.report.campaign.pages import UNTITLED_CAMPAIGN
+    from sgverify.campaigns.questions import planned
+    from sgverify.report.campaign import UNTITLED_CAMPAIGN
     from sgverify.report.writing import prepare_folder
 
     watch = output.Stopwatch()
@@ -134,35 +134,19 @@ class _Stopped(KeyboardInterrupt):
         self.said = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
 
 
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """A context in which SIGTERM and SIGHUP end the work as Ctrl-C does."""
-
-    def stop(number: int, frame: Any) -> None:
-        raise _Stopped(number)
-
-    names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    try:
-        before = {name: signal.signal(getattr(signal, name), stop) for name in names}
-    except ValueError:
-        # Signals reach the main thread alone.
-        yield
-        return
-    try:
-        yield
-    finally:
-        for name, handler in before.items():
-            signal.signal(getattr(signal, name), handler)
-
-
 def _answer(
     plan: CampaignPlan, engine: Engine, store: Any, fresh: bool, answers: SpooledAnswers
 ) -> _Stopped | None:
     """Answer all tasks; what ended it before its time, if something did."""
     from sgverify.campaigns.tasks import answered
+    from sgverify.keeping.stopping import SIGNALS, handling
+
+    def stop(number: int, frame: Any) -> None:
+        raise _Stopped(number)
 
     try:
-        with _stopped_by_signals(), output.progress("campaign") as progress:
+        # They end the work as Ctrl-C does.
+        with handling(stop, *SIGNALS, even_ignored=True), output.progress("campaign") as progress:
             told = None if progress is None else progress.told
             for place, answer in answered(
                 plan.tasks, engine, store, costs=plan.costs, fresh=fresh, told=told
@@ -178,7 +162,7 @@ def _answer(
 @contextmanager
 def _engine(workers: int | None, scheduler: str | None, questions: Any) -> Iterator[Engine]:
     from sgverify.campaigns.engines import LocalProcesses
-    from sgverify.campaigns.processes import default_workers
+    from sgverify.keeping.workers import default_workers
 
     if scheduler is None:
         # What ends a process of its own, such as memory that runs out, ends no campaign; who asks for one worker has none.
@@ -240,7 +224,7 @@ def _show(document: CampaignDocument, page: str) -> None:
 
 
 def _exit_code(document: CampaignDocument, strict: bool) -> int:
-    from sgverify.campaigns.batches import INTERNAL, WRONG_CALL
+    from sgverify.campaigns.engines import INTERNAL, WRONG_CALL
 
     statuses = document.statuses
     if "lost" in statuses:

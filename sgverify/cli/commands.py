@@ -27,7 +27,7 @@ from sgverify.cli.shared.options import (
 )
 from sgverify.cli.stored import SUFFIX, Code, read_one, replay_rows
 from sgverify.evidence import Evidence
-from sgverify.evidence.catalogue import LISTING
+from sgverify.evidence.documents import LISTING
 from sgverify.evidence.model import CONFORMS, VIOLATES
 
 

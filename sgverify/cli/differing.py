@@ -1,4 +1,4 @@
-"""`sgverify diff`: what differs between two reports, two files of evidence or errata, or two stores?"""
+"""`sgverify diff`: the differences between two reports, two files of evidence or errata, or two stores."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _read(place: str) -> AnswersAt:
 
     if not _is_database(Path(place)):
         return read_answers(place)
-    from sgverify.store import Store
+    from sgverify.keeping.store import Store
 
     with Store(Path(place)) as store:
         entries = [(item.kind, item.question, item.value) for item in store.answers()]

@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 import sgverify
-from sgverify.campaigns.processes import of_the_program
 from sgverify.cli.advising import advise
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
@@ -27,6 +26,7 @@ from sgverify.cli.splitting import bch
 from sgverify.cli.starting import new
 from sgverify.cli.verifying import verify
 from sgverify.errors import PluginWarning, UserError, in_a_line, shortened
+from sgverify.keeping.workers import of_the_program
 from sgverify.named_code import named_on
 from sgverify.user_code import unending
 

@@ -9,7 +9,7 @@ import click
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import CONFIG, JSON, SET
 from sgverify.errors import UserError
-from sgverify.evidence.draws_summary import DRAWS
+from sgverify.evidence.documents import DRAWS
 from sgverify.evidence.model import VIOLATES
 from sgverify.user_code import own_code
 
@@ -96,7 +96,7 @@ def sample(
     # Errors of the call are reported before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration
     from sgverify.draws.files import STREAMED, check_place, reading_line
-    from sgverify.draws.installed import check_installed
+    from sgverify.draws.memory import check_installed
     from sgverify.schemes.loading import load_step
 
     check_installed()
@@ -115,8 +115,8 @@ def sample(
     from sgverify.draws.memory import fits, size_text
     from sgverify.draws.sampling import Sampling
     from sgverify.draws.stored.run import stopped_text
-    from sgverify.draws.stored.stopping import SIGNALS, stoppable
     from sgverify.draws.summary import summarise_draws
+    from sgverify.keeping.stopping import SIGNALS, stoppable
 
     with own_code():
         streamed = place is not None and place.endswith(STREAMED)

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from sgverify.evidence.published import Published
 
 SCHEMAS = {
-    "evidence": "sgverify.evidence.codec:EVIDENCE",
-    "bch": "sgverify.evidence.splitting:BCH",
-    "list": "sgverify.evidence.catalogue:LISTING",
+    "evidence": "sgverify.evidence.storage:EVIDENCE",
+    "bch": "sgverify.evidence.documents:BCH",
+    "list": "sgverify.evidence.documents:LISTING",
     "errata": "sgverify.evidence.erratum:ERRATA",
     "studies": "sgverify.evidence.study:STUDIES",
-    "draws": "sgverify.evidence.draws_summary:DRAWS",
+    "draws": "sgverify.evidence.documents:DRAWS",
     "regression": "sgverify.evidence.regression:REGRESSION",
     "advice": "sgverify.advice.plans.model:ADVICE",
     "identify": "sgverify.advice.identification.model:IDENTIFICATION",
     "doctor": "sgverify.cli.installation:INSTALLATION",
     "baseline": "sgverify.evidence.baseline:BASELINE",
     "diff": "sgverify.evidence.differences.model:DIFFERENCE",
-    "campaign": "sgverify.evidence.campaign.model:CAMPAIGN",
+    "campaign": "sgverify.evidence.documents:CAMPAIGN",
 }
 """Every kind of JSON document that is written: NAME of `sgverify/NAME/VERSION`, and the `Published` that describes it."""
 

@@ -9,7 +9,7 @@ import click
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import JSON
 from sgverify.errors import DefinitionError
-from sgverify.evidence.splitting import BCH
+from sgverify.evidence.documents import BCH
 
 if TYPE_CHECKING:
     from sgverify.exact.splittings.bch import BCHResult

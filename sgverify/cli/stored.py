@@ -1,4 +1,4 @@
-"""How does `sgverify replay` read stored evidence (all of a file, or one piece by its id) and the rows of a regression file?"""
+"""`sgverify replay` reads stored evidence, all of a file or one piece by its id, and the rows of a regression file."""
 
 from __future__ import annotations
 

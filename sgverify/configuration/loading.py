@@ -17,8 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from sgverify.configuration.model import Configuration, TargetTable
 from sgverify.errors import ConfigurationError, UnknownNameError, shown
+from sgverify.keeping.files import each_once, read_text
 from sgverify.named_code import named_in, refuse_unasked
-from sgverify.named_files import each_once, read_text
 from sgverify.schemes.adapting.settings import AdapterSettings
 from sgverify.targets.data_files import content_hash
 from sgverify.targets.registry import build_target, declares_constants

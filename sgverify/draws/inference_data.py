@@ -1,4 +1,4 @@
-"""How do draws become ArviZ InferenceData: in which groups, under which names, with which coordinates?
+"""Draws as ArviZ InferenceData: its groups, names and coordinates.
 
 ArviZ and xarray are imported on first use.
 """
@@ -16,7 +16,7 @@ import numpy as np
 import sgverify
 from sgverify.advice.step_bias import StepBias
 from sgverify.configuration import Configuration
-from sgverify.draws.installed import check_installed
+from sgverify.draws.memory import check_installed
 from sgverify.draws.step_choice import StepChoice
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recorder import Draws

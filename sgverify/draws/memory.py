@@ -1,12 +1,27 @@
-"""The memory that draws need, compared with the available memory before they are drawn."""
+"""What draws need before they are drawn: the modules of the extra `draws`, and memory, compared with what is available."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, UserError
+
+EXTRA = ("arviz", "h5netcdf", "numcodecs", "xarray", "zarr")
+"""The modules of the extra `draws`; nothing else in the package imports them. Earlier versions of numcodecs read pickles."""
+
+
+def check_installed() -> None:
+    """Raise `UserError`, with the command that installs them, unless the modules of the extra `draws` can be imported."""
+    missing = [name for name in EXTRA if find_spec(name) is None]
+    if missing:
+        raise UserError(
+            f"sgverify sample writes InferenceData, and {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not "
+            "installed; expected the optional extra 'draws': pip install 'sgverify[draws]'"
+        )
+
 
 COPIES = 2.0
 """The memory needed, in sizes of the draws: they are held, and a variable is copied when it is transposed and when written."""

@@ -24,14 +24,13 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.draws.files import STREAMED, check_place
 from sgverify.draws.inference_data import make_inference_data, tell_step
-from sgverify.draws.installed import check_installed
-from sgverify.draws.memory import check_memory
+from sgverify.draws.memory import check_installed, check_memory
 from sgverify.draws.step_choice import StepChoice, choose_step
 from sgverify.draws.stored.run import KeptRun
 from sgverify.draws.stored.source import DrawSource
-from sgverify.draws.stored.stopping import stoppable
 from sgverify.draws.validated import potential_of, recall, remember, target_of
 from sgverify.errors import ConfigurationError, SgverifyError, UserError
+from sgverify.keeping.stopping import stoppable
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recorder import Draws, kept_steps
 from sgverify.samplers.run.recording import bytes_needed, record

@@ -1,4 +1,4 @@
-"""Which fixed step size does a run take where its configuration gives none?
+"""The fixed step size that a run takes where its configuration gives none.
 
 The proposed one, at which no standard deviation of the draws is off by more than `SMALL`. The default step, half the stability
 limit or a share of the time scale, says nothing of widths: minibatches can make the draws at it many times as wide as the target.

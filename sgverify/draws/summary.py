@@ -1,4 +1,4 @@
-"""Which summary of draws fits one screen? Their number, origin, ArviZ's table, and the round trips of replicas."""
+"""The summary of draws on one screen: their number, origin, ArviZ's table, and the round trips of replicas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which subjects were validated in this process already? A second call of `sample` does not repeat what the first one proved.
+"""Subjects that were validated in this process already: a second call of `sample` does not repeat what the first one proved.
 
 What is derived from a subject (its stability limit, the step that keeps the widths) lies with the subject, so that the latest ones
 are kept. A subject is known again by its scheme, by the formula that the scheme prints now, and by every key of its configuration

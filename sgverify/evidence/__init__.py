@@ -1,22 +1,10 @@
-"""Which data does a check return, and how are they stored? A verdict, its points, its certificate, and a replay command.
+"""The data that a check returns, and how they are stored: a verdict, its points, its certificate, and a replay command.
 
-`model` has the evidence, `whole_answer` what an answer says beyond it, `command` the command line that replays it, `provenance`
-versions and platform, `codec` and `storage` its JSON and files, and `published` the schemas. Other documents are `splitting`,
-`catalogue`, `draws_summary`, `erratum`, `study`, `regression` and `baseline`; `crash` records an
-unforeseen exception. `differences` compares two sets of answers, `campaign` sums many up.
+`model` has the evidence, `storage` its document, with what an answer says beyond it, and its files, `provenance` the command line
+that replays it, versions and platform, and `published` the schemas. Other documents are `erratum`, `study`, `regression`,
+`baseline` and the small ones of `documents`; `crash` records an unforeseen exception. `differences` compares two sets of answers.
 """
 
-from sgverify.evidence.codec import (
-    SCHEMA_NAME,
-    Document,
-    decode,
-    decode_evidence,
-    documented,
-    encode,
-    encode_evidence,
-    schema,
-    validate,
-)
 from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_errata, write_errata
 from sgverify.evidence.model import (
     METHODS,
@@ -45,10 +33,17 @@ from sgverify.evidence.regression import (
     reference_from,
 )
 from sgverify.evidence.storage import (
+    SCHEMA_NAME,
+    Document,
+    decode,
+    decode_evidence,
+    documented,
+    encode,
+    encode_evidence,
     find_evidence,
-    json_text,
     read_evidence,
-    write_atomically,
+    schema,
+    validate,
     write_evidence,
 )
 from sgverify.evidence.study import (
@@ -104,7 +99,6 @@ __all__ = [
     "evidence_id",
     "exit_code",
     "find_evidence",
-    "json_text",
     "outcome_of",
     "read_evidence",
     "read_regressions",
@@ -116,7 +110,6 @@ __all__ = [
     "validate",
     "validate_studies",
     "whole_outcome",
-    "write_atomically",
     "write_errata",
     "write_evidence",
     "write_studies",

@@ -1,4 +1,4 @@
-"""Which violations are known already? A baseline is a file of them, so that only new violations fail a run.
+"""A baseline is a file of known violations, so that only new ones fail a run.
 
 A row is one scheme, one claim, one check and one configuration. A violation is known if the file holds just this row, so that a
 baseline hides no violation of another scheme, claim, check or configuration. It speaks of violations alone: nothing undecided
@@ -9,19 +9,19 @@ its folder.
 
 from __future__ import annotations
 
-import json
-import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from sgverify.evidence.model import Evidence, Found, canonical_numbers, exit_code, whole_outcome
+from sgverify.evidence.differences.values import slower
+from sgverify.evidence.model import Evidence, Found, exit_code, whole_outcome
 from sgverify.evidence.published import Name, Published, Says
-from sgverify.evidence.regression import reference_beside
-from sgverify.evidence.storage import alone_in, json_text, read_json, write_atomically
+from sgverify.evidence.regression import changed, question_key, reference_beside
+from sgverify.evidence.storage import read_json
+from sgverify.keeping.files import alone_in, json_text, write_atomically
 
 Tree = dict[str, Any]
 
@@ -47,9 +47,8 @@ class KnownViolation:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """The identity of a row: scheme, claim, check and configuration. 2 and 2.0 are one setting."""
-        numbers = json.dumps(canonical_numbers(self.configuration), sort_keys=True, ensure_ascii=False)
-        return self.scheme, self.claim, self.check, numbers
+        """The identity of a row: scheme, claim, check and configuration."""
+        return question_key(self.scheme, self.claim, self.check, self.configuration)
 
     def __str__(self) -> str:
         return f"{self.scheme} {self.claim} ({self.check})"
@@ -198,28 +197,6 @@ def write_baseline(path: str | Path, evidence: Iterable[Evidence], *, complete: 
     return baseline
 
 
-def slower(evidence: Evidence, recorded: Found) -> bool:
-    """Is the rate of the evidence lower than the recorded one, beyond the intervals of both?
-
-    Exponents are positive in h and negative in L, so that of two in L the larger is the lower rate. Where one of the two has no
-    exponent, as where a test of a sample failed, nothing is said.
-    """
-    sign = -1 if (evidence.predicted.exponent or 0) < 0 else 1
-    now, then = _interval(evidence.found, sign), _interval(recorded, sign)
-    return now is not None and then is not None and now[1] < then[0]
-
-
-def _interval(found: Found, sign: int) -> tuple[float, float] | None:
-    """The ends of sign * exponent; an end that is open or was not stored is infinite where the interval is not a point."""
-    if found.exponent is None:
-        return None
-    if found.low is None and found.high is None:
-        return sign * float(found.exponent), sign * float(found.exponent)
-    low = -math.inf if found.low is None else float(found.low)
-    high = math.inf if found.high is None else float(found.high)
-    return (low, high) if sign > 0 else (-high, -low)
-
-
 def told(compared: Compared, path: str | Path) -> list[str]:
     """Sentences about a comparison, for people: the outcome with its numbers, then the rows that call for an action.
 
@@ -277,35 +254,6 @@ def _number(holder: Evidence | KnownViolation) -> str:
     return "none" if exponent is None else f"{float(exponent):.3g}"
 
 
-def changed(configuration: Mapping[str, Any]) -> Tree:
-    """The keys of a stored configuration that differ from the defaults; a default that is left out is null.
-
-    So a key that a later version adds, with its default, is in no row.
-    """
-    return _changed(configuration, _defaults())
-
-
-@cache
-def _defaults() -> Tree:
-    # Imported here: the configuration's model takes long to load, and a list of the schemas needs none of it.
-    from sgverify.configuration import Configuration
-
-    return Configuration().as_dict()
-
-
-def _changed(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Tree:
-    found: Tree = {}
-    for key in sorted({*given, *defaults}):
-        value, default = given.get(key), defaults.get(key)
-        if isinstance(value, Mapping) and isinstance(default, Mapping):
-            inside = _changed(value, default)
-            if inside:
-                found[key] = inside
-        elif canonical_numbers(value) != canonical_numbers(default):
-            found[key] = value
-    return found
-
-
 def _beside(tree: Tree, folder: Path) -> Tree:
     """The tree with the target's files by their paths from the folder, so that a row means the same on every machine."""
     target = tree.get("target")
@@ -325,8 +273,6 @@ __all__ = [
     "BaselineFile",
     "Compared",
     "KnownViolation",
-    "changed",
-    "slower",
     "told",
     "write_baseline",
 ]

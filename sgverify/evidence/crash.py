@@ -1,4 +1,4 @@
-"""How is an unforeseen exception recorded? One line stands in the answer, the traceback in a file for a bug report."""
+"""The record of an unforeseen exception: one line in the answer, the traceback in a file for a bug report."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 from sgverify.evidence.model import plain
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Name, Published, Says, Size
-from sgverify.evidence.storage import json_text, write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 
 Rung = Literal["proof", "exact"]
 

@@ -1,4 +1,4 @@
-"""Which data does a check return? Evidence: frozen data with a verdict, never a bool.
+"""The evidence that a check returns: frozen data with a verdict, never a bool.
 
 Also here: the words of verdicts, outcomes and methods, the outcome and the exit code of a list of evidence, the conversion
 of certificates and configurations to plain JSON values, the stable id of a piece of evidence, and the part of a document

@@ -1,15 +1,47 @@
-"""With which versions, on which platform and by which command was a document made? None of it may influence a verdict."""
+"""Where evidence comes from: the command line that replays a piece of it, and versions, platform and seconds of a document."""
 
 from __future__ import annotations
 
 import platform
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from typing import Annotated, Any
 
 import sgverify
 from sgverify.evidence.published import Says, Size
 from sgverify.plugins import loaded_distributions
+
+
+@dataclass(frozen=True)
+class Command:
+    """`sgverify VERB REFERENCE OPTIONS...`, a setting being the option --set.
+
+    >>> asked = Command("rate", "sghmc-aboba", ("--quantity", "mse", "--method", "exact", "--set", "friction=3.0"))
+    >>> print(asked)
+    sgverify rate sghmc-aboba --quantity mse --method exact --set friction=3.0
+    >>> Command.read(str(asked)) == asked, asked.option("--method"), asked.option("--checks")
+    (True, 'exact', None)
+    """
+
+    verb: str
+    reference: str
+    options: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, line: str) -> Command:
+        """Parse a printed command line; other text gives an empty verb and an empty reference."""
+        arguments = shlex.split(line)
+        verb, reference = [*arguments[1:3], "", ""][:2]
+        return cls(verb, reference, tuple(arguments[3:]))
+
+    def option(self, name: str) -> str | None:
+        """The value of an option; None if it is not given."""
+        return next((value for option, value in pairwise(self.options) if option == name), None)
+
+    def __str__(self) -> str:
+        return shlex.join(["sgverify", self.verb, self.reference, *self.options])
 
 
 @dataclass(frozen=True)
@@ -91,3 +123,6 @@ def _installed(distribution: str) -> str:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+__all__ = ["Command"]

@@ -1,4 +1,4 @@
-"""How is the JSON schema of a published document generated from its dataclass, and how are other documents refused?"""
+"""The JSON schema of a published document is generated from its dataclass, and other documents are refused."""
 
 from __future__ import annotations
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 from sgverify.errors import UserError
 from sgverify.evidence.model import canonical_numbers
 from sgverify.evidence.published import Name, Published, Says
-from sgverify.evidence.storage import alone_in, write_atomically
-from sgverify.named_files import each_once, read_text
+from sgverify.keeping.files import alone_in, each_once, read_text, write_atomically
 
 DEFAULT_FILE = "sgverify-regressions.jsonl"
 
@@ -44,10 +45,9 @@ class RecordedFailure:
     line: Annotated[int, Says(absent=True)] = field(default=0, compare=False)
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def key(self) -> tuple[str, str, str, str]:
         """The identity of a row, by which a file holds it once: all fields but the reason and the code."""
-        numbers = json.dumps(canonical_numbers(self.configuration), sort_keys=True, ensure_ascii=False)
-        return (self.scheme, self.claim, self.check, numbers)
+        return question_key(self.scheme, self.claim, self.check, self.configuration)
 
     @property
     def text(self) -> str:
@@ -101,6 +101,43 @@ def add_regression(path: str | Path, row: RecordedFailure) -> bool:
     return True
 
 
+def question_key(
+    scheme: str, claim: str, check: str, configuration: Mapping[str, Any]
+) -> tuple[str, str, str, str]:
+    """What was asked, as texts by which it is found again: 2 and 2.0 are one setting."""
+    numbers = json.dumps(canonical_numbers(configuration), sort_keys=True, ensure_ascii=False)
+    return scheme, claim, check, numbers
+
+
+def changed(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a stored configuration that differ from the defaults; a default that is left out is null.
+
+    So a key that a later version adds, with its default, is in no row.
+    """
+    return _changed(configuration, _defaults())
+
+
+@cache
+def _defaults() -> dict[str, Any]:
+    # Imported here: the configuration's model takes long to load, and a list of the schemas needs none of it.
+    from sgverify.configuration import Configuration
+
+    return Configuration().as_dict()
+
+
+def _changed(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key in sorted({*given, *defaults}):
+        value, default = given.get(key), defaults.get(key)
+        if isinstance(value, Mapping) and isinstance(default, Mapping):
+            inside = _changed(value, default)
+            if inside:
+                found[key] = inside
+        elif canonical_numbers(value) != canonical_numbers(default):
+            found[key] = value
+    return found
+
+
 def reference_beside(reference: str, folder: Path) -> str:
     """A scheme's reference as rows of a file in `folder` name it.
 
@@ -143,6 +180,8 @@ __all__ = [
     "REGRESSION",
     "RecordedFailure",
     "add_regression",
+    "changed",
+    "question_key",
     "read_regressions",
     "reference_beside",
     "reference_from",

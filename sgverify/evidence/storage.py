@@ -1,31 +1,135 @@
-"""Evidence files: written whole or not at all, and read with a clear refusal of everything else."""
+"""The document of evidence: its JSON, what an answer says beyond its pieces, and its files, written whole or not at all."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, Literal, TextIO
 
 from sgverify.errors import UnknownNameError, UserError
-from sgverify.evidence.codec import Document, decode, documented, encode, validate
-from sgverify.evidence.model import Evidence
+from sgverify.evidence.model import Evidence, plain
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.whole_answer import WholeAnswer
-from sgverify.named_files import each_once, read_text
+from sgverify.evidence.published import Name, Published, Says, read_as
+from sgverify.keeping.files import each_once, json_text, read_text, write_atomically
+from sgverify.named_code import recorded_for
 
-try:
-    import fcntl
-except ImportError:  # Windows: rows are still written whole, but two writers at once may lose one
-    fcntl = None  # type: ignore[assignment]
+
+@dataclass(frozen=True)
+class StoredEdit:
+    """An edit of a definition under which proof and exact checks pass: `was` becomes `now` in a line of a file.
+
+    `achieves` says what then holds, such as "order 2 and everything conform". File and line are null where the printed formula of
+    a scheme without a file is edited.
+    """
+
+    file: str | None
+    line: int | None
+    was: str
+    now: str
+    achieves: str
+
+
+@dataclass(frozen=True)
+class WholeAnswer:
+    """The whole answer about one scheme.
+
+    `cause` is null where nothing fails or no cause was found, `cause_name` its kind. `how_large` has one entry for each gradient
+    estimator: the errors of means and standard deviations at the step size, relative to the standard deviations of the target,
+    the largest steps for given errors, and the asymptotic variance.
+    """
+
+    outcome: Literal["pass", "fail", "undecided"]
+    not_tested: tuple[str, ...] = ()
+    cause: Annotated[str | None, Says("one sentence")] = None
+    cause_name: Name | None = None
+    mend: StoredEdit | None = None
+    how_large: tuple[dict[str, Any], ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The same as JSON values; numbers that are not finite are null."""
+        written: dict[str, Any] = plain(asdict(self))[0]
+        return written
+
+
+SCHEMA_NAME = "sgverify/evidence/1"
+
+
+@dataclass(frozen=True)
+class Document:
+    """The answer of `verify`, `rate`, `replay` or `report`."""
+
+    evidence: tuple[Evidence, ...]
+    provenance: Provenance
+    answer: Annotated[WholeAnswer | None, Says("of `verify` alone", optional=True)] = None
+
+
+EVIDENCE = Published(
+    SCHEMA_NAME, Document, "evidence", "Write it again with `sgverify verify SCHEME --json FILE`."
+)
+
+
+def encode(document: Document) -> dict[str, Any]:
+    """The document in the form of the published schema, keys in the schema's order."""
+    return {
+        "schema": SCHEMA_NAME,
+        "provenance": document.provenance.document(),
+        **({"answer": document.answer.document()} if document.answer is not None else {}),
+        "evidence": [encode_evidence(item) for item in document.evidence],
+    }
+
+
+def decode(document: Mapping[str, Any]) -> Document:
+    """The inverse of `encode`, for a document that has been validated."""
+    return read_as(Document, document)
+
+
+def documented(
+    evidence: Iterable[Evidence], provenance: Provenance, answer: WholeAnswer | None = None
+) -> Document:
+    """A document of the evidence, with the sha256 of the user's code that it names.
+
+    Raises for two pieces under one id, which a replay could not distinguish.
+    """
+    evidence = tuple(evidence)
+    seen: set[str] = set()
+    for item in evidence:
+        if item.id in seen:
+            raise ValueError(
+                f"evidence id {item.id!r} occurs twice; ids name one scheme, claim, check, configuration"
+            )
+        seen.add(item.id)
+    code = dict(pair for item in evidence for pair in recorded_for(item.scheme, item.configuration).items())
+    return Document(evidence, replace(provenance, code={**provenance.code, **code}), answer)
+
+
+def encode_evidence(item: Evidence) -> dict[str, Any]:
+    """One piece of evidence in the form of the published schema; notes that are None are left out."""
+    told = asdict(item)
+    for part in (told["found"], *told["points"]):
+        if part["note"] is None:
+            del part["note"]
+    return {**told, "points": list(told["points"])}
+
+
+def decode_evidence(item: Mapping[str, Any]) -> Evidence:
+    """The inverse of `encode_evidence`."""
+    return read_as(Evidence, item)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema (draft 2020-12) of evidence documents."""
+    return EVIDENCE.schema()
+
+
+def validate(document: Any, *, where: str = "document") -> None:
+    """Raise UserError, in one line, unless `document` follows the schema of evidence."""
+    EVIDENCE.check(document, where)
+
 
 STDOUT = "-"
-NEW_FILE_MODE = 0o666
-NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # Windows has no such pipes
 
 
 def write_evidence(
@@ -90,128 +194,8 @@ def find_evidence(document: Document, id: str) -> Evidence:
     raise UnknownNameError("evidence id", id, (item.id for item in document.evidence))
 
 
-def json_text(value: Any) -> str:
-    """JSON for a file that is kept: a table or list without nested ones is one line; of any other, each entry begins a line.
-
-    A point, a row of numbers or a setting is read and compared as one line, and no line is spent on a single number.
-    Raises ValueError for NaN and infinities.
-
-    >>> print(json_text({"found": {"low": 1, "high": 2}, "points": [{"step": 0.5}, {"step": 0.25}], "notes": []}), end="")
-    {
-     "found": {"low": 1, "high": 2},
-     "points": [
-      {"step": 0.5},
-      {"step": 0.25}
-     ],
-     "notes": []
-    }
-    """
-    return _laid_out(value, "\n") + "\n"
-
-
-def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Write to a temporary file beside `path` and put it in place in one step; a link is followed.
-
-    A device or a pipe (`/dev/stdout`) is written to and never replaced.
-    Raises UserError when the place cannot be written; the old file, if any, then is untouched.
-    """
-    path = Path(os.path.realpath(path))
-    # A name of bytes that are no UTF-8 has halves of characters, which are written as JSON writes them.
-    raw = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
-    temporary: str | None = None
-    try:
-        if path.exists() and not path.is_file():
-            # A pipe that nobody reads is an error, and no wait without an end.
-            with open(path, "wb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as place:
-                os.set_blocking(place.fileno(), True)
-                place.write(raw)
-            return
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, NEW_FILE_MODE & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UserError(
-            f"cannot write {str(path)!r}: {error.strerror}; expected a file in a folder that exists and can be "
-            "written. Choose another place."
-        ) from None
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-
-
-@contextlib.contextmanager
-def written_in_parts(path: str | Path) -> Iterator[TextIO]:
-    """A context with a text stream to a temporary file, which takes the place of `path` when the context is left without an error.
-
-    For documents that are too large to be held in memory. Raises `UserError` when the place cannot be written.
-    """
-    path = Path(os.path.realpath(path))
-    temporary: str | None = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, NEW_FILE_MODE & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise UserError(
-            f"cannot write {str(path)!r}: {error.strerror}; expected a file in a folder that exists and can be "
-            "written. Choose another place."
-        ) from None
-    finally:
-        if temporary is not None:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary)
-
-
-@contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """A context for one writer at a time: a lock on the folder, which leaves no file behind and ends with the process."""
-    if fcntl is None:
-        yield
-        return
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise UserError(
-            f"cannot write in {str(folder)!r}: {error.strerror}; expected a folder that exists"
-        ) from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _laid_out(value: Any, start: str) -> str:
-    """`start`: the line break and the indentation of the line that the value begins on."""
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
-    if not any(isinstance(entry, dict | list | tuple) and entry for entry in inside):
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    deeper = start + " "
-    if isinstance(value, dict):
-        entries = [
-            f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(entry, deeper)}"
-            for key, entry in value.items()
-        ]
-        return f"{{{deeper}{f',{deeper}'.join(entries)}{start}}}"
-    entries = [_laid_out(entry, deeper) for entry in value]
-    return f"[{deeper}{f',{deeper}'.join(entries)}{start}]"
-
-
-def _umask() -> int:
-    # The only way to read the mask is to set it; a temporary file is private, the result need not be.
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
+
+
+__all__ = ["StoredEdit", "WholeAnswer"]

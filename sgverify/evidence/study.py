@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from sgverify.errors import UserError
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Name, Number, Published, Says, Size, read_as
-from sgverify.evidence.storage import json_text, write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 
 SeriesKind = Literal["exact", "sampled", "printed"]
 Scale = Literal["linear", "log"]

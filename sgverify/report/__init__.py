@@ -1,19 +1,19 @@
 """Reports from evidence: JSON, HTML, Markdown and JUnit, the figures, and lines for a terminal.
 
 `answer` comes before the evidence, `text` is the terminal's form, `page` and `markdown` the report's, `writing` its folder
-with JUnit; `formulas` shows formulas to readers. `matrix`, `errata`, `studies`, `exponents` and `wording` are parts of it;
-`campaign` has a page of its own. Figures: `figures` chooses the data, `drawing` draws,
-`panels` are those of studies, `rate_plot` one rate, `svg` what lives inside a page, `badge` the outcome as a picture.
+with JUnit; `formulas` shows formulas to readers. `matrix`, `errata` and `wording` are parts of it; `campaign` has a page of its
+own. Figures: `figures` chooses the data, `drawing` draws, `studies` has panels of its own, `rate_plot` is one rate, `svg` what
+lives inside a page.
 """
 
 from sgverify.report.drawing import draw
 from sgverify.report.errata import counted, explain_errata, explain_erratum
-from sgverify.report.exponents import fitted_text
 from sgverify.report.figures import Curve, Figure, Guide, figures
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import Group, groups
 from sgverify.report.page import render_evidence, render_page
 from sgverify.report.text import counts, explain, summarise, tallied
+from sgverify.report.wording import fitted_text
 from sgverify.report.writing import prepare_folder, render_junit, write_report
 
 __all__ = [

@@ -10,11 +10,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import ConfigurationError
-from sgverify.evidence import Evidence, Point, write_atomically
+from sgverify.evidence import Evidence, Point
+from sgverify.keeping.files import write_atomically
 from sgverify.report.drawing import COLOURS, SOFT, STYLE, draw_curve, frame_of, set_log_axes
-from sgverify.report.exponents import fitted_line, fitted_text
 from sgverify.report.figures import Curve, Figure
-from sgverify.report.wording import error_name, found_text, predicted_text, variable
+from sgverify.report.wording import error_name, fitted_line, fitted_text, found_text, predicted_text, variable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,10 +1,30 @@
-"""How do studies appear in a report: their sections, tables, and remarks on missing values?"""
+"""Studies in a report: their sections, tables and remarks, and their panels, drawn on linear or logarithmic axes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Any
 
-from sgverify.evidence import Cell, Panel, Study
+from sgverify.evidence import Cell, Panel, Series, Study
+from sgverify.report.drawing import (
+    COLOURS,
+    ERROR_BARS,
+    INK,
+    MARKERS,
+    PAPER,
+    SIZE,
+    SMALLEST,
+    SOFT,
+    STYLE,
+    Frame,
+    set_log_ticks,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
 
 FIGURES = "The paper's figures"
 COMPARISONS = "Comparisons"
@@ -46,3 +66,206 @@ def remarks(panel: Panel) -> list[str]:
         if series.note:
             found.setdefault(series.note, []).append(series.label)
     return [f"{'; '.join(dict.fromkeys(labels))}: {note}" for note, labels in found.items()]
+
+
+MARGIN = 0.05
+FEW = 12
+"""The most points of an exact curve that are marked if it has no sampled points; more marks would hide the curve."""
+
+WIDE_LABEL = 34
+NEGATIVE: Any = (0, (4, 2))
+CHANGING: Any = (0, (1, 2))
+STACKED = 0.035
+"""The vertical distance of the crosses of several curves at one place, as a share of the axes' height."""
+
+Point = tuple[float, float, float]
+
+
+def places_of(study: Study) -> dict[str, int]:
+    """Colour and marker of every label, the same in all panels of the study."""
+    labels = (series.label for panel in study.panels for series in panel.series)
+    return {label: place for place, label in enumerate(dict.fromkeys(labels))}
+
+
+def draw_panel(panel: Panel, places: Mapping[str, int], above: str = "") -> Drawing:
+    """The panel as a matplotlib figure; the curves with the label `above` lie over the others.
+
+    Exact values are joined; sampled points carry bars of two standard errors; printed ones are stars. A logarithmic
+    axis shows |value|: negative parts of a curve are dashed, negative points hollow, an upright bar marks a change of
+    sign, a 0 on the axis an exact zero. A missing value leaves a gap and a cross at the top.
+    """
+    import matplotlib
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Drawing
+
+    with matplotlib.rc_context(STYLE):
+        drawing = Drawing(figsize=SIZE)
+        FigureCanvasSVG(drawing)
+        columns, height = _legend_shape(panel)
+        axes = drawing.add_axes((0.115, 0.1 + height, 0.865, 0.84 - height))
+        frame = _frame(panel)
+        axes.set_xscale(panel.x_scale)
+        axes.set_yscale(panel.y_scale)
+        axes.set_xlim(frame[0], frame[1])
+        axes.set_ylim(frame[2], frame[3])
+        for series in sorted(panel.series, key=lambda series: series.label == above):
+            plain = series.kind == "exact" and "sampled" in _kinds(panel.series)[series.label]
+            _draw_series(axes, series, places[series.label], panel.y_scale == "log", frame, plain)
+        _draw_missing(axes, panel, places)
+        _dress(axes, panel, places, frame, columns)
+    return drawing
+
+
+def description_of(panel: Panel) -> str:
+    """A description of the panel in words, for readers who do not see it."""
+    lines = "; ".join(f"{series.label} ({series.kind}, {len(series.x)} values)" for series in panel.series)
+    return f"{panel.title}. {panel.y_label} against {panel.x_label}. {lines}."
+
+
+def _draw_series(axes: Axes, series: Series, place: int, log: bool, frame: Frame, plain: bool) -> None:
+    """Draw one series; a `plain` curve has no markers, since its sampled points carry them."""
+    colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+    errors = series.error or (None,) * len(series.x)
+    points = [
+        None if y is None or (log and y == 0) else (x, y, error or 0.0)
+        for x, y, error in zip(series.x, series.y, errors, strict=True)
+    ]
+    if series.kind == "exact":
+        for there, run in groupby(points, key=lambda point: point is not None):
+            if there:
+                _draw_curve(axes, [point for point in run if point], colour, log)
+    marked = [point for point in points if point]
+    if series.kind != "exact" or (len(series.x) <= FEW and not plain):
+        _mark(axes, marked, series.kind, {"color": colour, "marker": marker}, log)
+    for x, y in zip(series.x, series.y, strict=True):
+        if log and y == 0:
+            axes.plot(
+                [x], [frame[2]], marker="$0$", color=colour, clip_on=False, linestyle="none", markersize=6
+            )
+
+
+def _draw_missing(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
+    """A cross above the axes for every missing value, those of several curves over one another."""
+    stacked: dict[float, list[str]] = {}
+    for series in panel.series:
+        for x, y in zip(series.x, series.y, strict=True):
+            if y is None and series.label not in stacked.setdefault(x, []):
+                stacked[x].append(series.label)
+    for x, labels in stacked.items():
+        for rank, label in enumerate(labels):
+            colour, height = COLOURS[places[label] % len(COLOURS)], 1 + rank * STACKED
+            axes.plot(
+                [x], [height], marker="x", color=colour, clip_on=False, linestyle="none", markersize=6,
+                transform=axes.get_xaxis_transform(),
+            )  # fmt: skip
+
+
+def _draw_curve(axes: Axes, points: list[Point], colour: str, log: bool) -> None:
+    """One unbroken curve; on a logarithmic axis its negative stretches are dashed and its changes of sign marked."""
+    if not log:
+        axes.plot([x for x, _, _ in points], [y for _, y, _ in points], color=colour, linewidth=1.2)
+        return
+    for negative, stretch in groupby(points, key=lambda point: point[1] < 0):
+        _draw_line(axes, list(stretch), colour, NEGATIVE if negative else "-")
+    for before, after in pairwise(points):
+        if (before[1] < 0) != (after[1] < 0):
+            _draw_line(axes, [before, after], colour, CHANGING)
+            place = (
+                math.sqrt(before[0] * after[0]) if axes.get_xscale() == "log" else (before[0] + after[0]) / 2
+            )
+            height = math.sqrt(_height(before[1]) * _height(after[1]))
+            axes.plot([place], [height], marker="|", markersize=13, markeredgewidth=1.5, color=colour)
+
+
+def _draw_line(axes: Axes, points: list[Point], colour: str, style: Any) -> None:
+    heights = [_height(y) for _, y, _ in points]
+    axes.plot([x for x, _, _ in points], heights, color=colour, linewidth=1.2, linestyle=style)
+
+
+def _mark(axes: Axes, points: list[Point], kind: str, style: dict[str, Any], log: bool) -> None:
+    if kind == "sampled" and points:
+        axes.errorbar(
+            [x for x, _, _ in points], [_height(y) if log else y for _, y, _ in points],
+            yerr=[ERROR_BARS * error for _, _, error in points], fmt="none", ecolor=style["color"], elinewidth=1.0,
+            capsize=3, capthick=1.0,
+        )  # fmt: skip
+    if kind == "printed":
+        style = {"color": INK, "marker": "*", "markersize": 9}
+    for negative in (False, True):
+        chosen = [(x, y) for x, y, _ in points if (log and y < 0) == negative]
+        if chosen:
+            fill: dict[str, Any] = {"markerfacecolor": PAPER} if negative else {}
+            size = {"markersize": 4.0 if kind == "exact" else 5.5, **style}
+            heights = [_height(y) if log else y for _, y in chosen]
+            axes.plot([x for x, _ in chosen], heights, linestyle="none", **size, **fill)
+
+
+def _dress(axes: Axes, panel: Panel, places: Mapping[str, int], frame: Frame, columns: int) -> None:
+    if panel.x_scale == "log":
+        set_log_ticks(axes.xaxis, frame[0], frame[1], fine=True)
+    if panel.y_scale == "log":
+        set_log_ticks(axes.yaxis, frame[2], frame[3], fine=True)
+    axes.grid(True)
+    axes.set_axisbelow(True)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(f"|{panel.y_label}|" if _folded(panel) else panel.y_label)
+    for label, kinds in _kinds(panel.series).items():
+        colour, marker = COLOURS[places[label] % len(COLOURS)], MARKERS[places[label] % len(MARKERS)]
+        few = any(len(s.x) <= FEW for s in panel.series if s.label == label)
+        style: dict[str, Any] = {"color": colour, "linewidth": 1.2 if "exact" in kinds else 0}
+        if "sampled" in kinds or few:
+            style |= {"marker": marker, "markersize": 4.5}
+        if kinds == {"printed"}:
+            style |= {"color": INK, "marker": "*", "markersize": 8}
+        axes.plot([], [], label=label, **style)
+    for kind, label in (("sampled", "points with bars: sampled"), ("printed", "stars: printed")):
+        if any(series.kind == kind for series in panel.series):
+            axes.plot([], [], label=label, linewidth=0, color=SOFT, marker="o" if kind == "sampled" else "*")
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0.015, 0.005), bbox_transform=axes.figure.transFigure, ncols=columns,
+        borderaxespad=0, borderpad=0, handlelength=2.6,
+    )  # fmt: skip
+
+
+def _kinds(series: Iterable[Series]) -> dict[str, set[str]]:
+    """The kinds of series under each label: exact and sampled values of one label share colour and legend entry."""
+    found: dict[str, set[str]] = {}
+    for one in series:
+        found.setdefault(one.label, set()).add(one.kind)
+    return found
+
+
+def _legend_shape(panel: Panel) -> tuple[int, float]:
+    """Columns and height of the legend, as a share of the drawing."""
+    labels = list(_kinds(panel.series))
+    entries = len(labels) + len({series.kind for series in panel.series} - {"exact"})
+    columns = 1 if any(len(label) > WIDE_LABEL for label in labels) else 2
+    return columns, 0.045 + 0.0405 * math.ceil(entries / columns)
+
+
+def _folded(panel: Panel) -> bool:
+    """Are negative values drawn by their absolute values?"""
+    values = (y for series in panel.series for y in series.y if y is not None)
+    return panel.y_scale == "log" and any(y < 0 for y in values) and not panel.y_label.startswith("|")
+
+
+def _frame(panel: Panel) -> Frame:
+    """Limits of the axes, from the values alone: error bars may leave the frame, points may not."""
+    places = [x for series in panel.series for x in series.x]
+    values = [y for series in panel.series for y in series.y if y is not None]
+    values = [_height(y) for y in values if y] if panel.y_scale == "log" else [*values, 0.0]
+    return (*_widened(places, panel.x_scale), *_widened(values, panel.y_scale))
+
+
+def _widened(values: list[float], scale: str) -> tuple[float, float]:
+    low, high = (min(values), max(values)) if values else (0.1, 1.0)
+    if scale == "log":
+        room = (high / low) ** MARGIN if high > low else 2.0
+        return low / room, high * room
+    gap = MARGIN * (high - low) if high > low else 1.0
+    return low - gap, high + gap
+
+
+def _height(value: float) -> float:
+    """|value|, kept where a logarithmic axis can be drawn."""
+    return min(max(abs(value), SMALLEST), 1 / SMALLEST)

@@ -10,10 +10,10 @@ from typing import Any
 from sgverify.claims import claims
 from sgverify.evidence import OUTCOMES, Evidence
 from sgverify.rates.sample import chance_of_any
-from sgverify.report.exponents import fitted_text
 from sgverify.report.wording import (
     claim_order,
     compared_text,
+    fitted_text,
     found_text,
     gradient_text,
     method_text,

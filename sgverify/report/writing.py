@@ -15,19 +15,17 @@ from sgverify.evidence import (
     Erratum,
     Evidence,
     Study,
-    write_atomically,
     write_errata,
     write_evidence,
     write_studies,
 )
-from sgverify.named_files import possible_name
-from sgverify.report.exponents import sampled_beside_exact
+from sgverify.keeping.files import possible_name, write_atomically
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import groups
 from sgverify.report.page import EVIDENCE, INDEX, render_evidence, render_page
-from sgverify.report.page.files import figure_files
+from sgverify.report.page.pages import figure_files
 from sgverify.report.text import explain
-from sgverify.report.wording import claim_order
+from sgverify.report.wording import claim_order, sampled_beside_exact
 
 SKIPPED = ("undecided", "not-applicable")
 

@@ -8,9 +8,7 @@ prescribed draws, and `fused` runs steps in one C kernel. `importance` estimates
 from sgverify.samplers.composites.annealing import AnnealingChoice
 from sgverify.samplers.gradients.estimators import GradientChoice
 from sgverify.samplers.run.averages import Averages, sample
-from sgverify.samplers.run.checkpoint import Checkpoint
 from sgverify.samplers.run.leg import Divergence
-from sgverify.samplers.run.pausing import Run
 from sgverify.samplers.run.schedules import (
     Annealed,
     Cyclical,
@@ -30,14 +28,12 @@ __all__ = [
     "Annealed",
     "AnnealingChoice",
     "Averages",
-    "Checkpoint",
     "Cyclical",
     "Divergence",
     "Fixed",
     "GradientChoice",
     "Power",
     "Row",
-    "Run",
     "Settings",
     "States",
     "annealed",

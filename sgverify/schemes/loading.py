@@ -15,7 +15,7 @@ from typing import Any
 
 from sgverify.code_files import remember
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
-from sgverify.named_files import read_bytes
+from sgverify.keeping.files import read_bytes
 from sgverify.plugins import Installed, Plugin, of_type, plugins
 from sgverify.schemes.adapting.settings import AdapterSettings
 from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS, PREFIXES, shipped_scheme

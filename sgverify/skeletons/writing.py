@@ -14,7 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 from sgverify.errors import UserError, find_named
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 from sgverify.plugins import plugins
 
 LONGEST = 100

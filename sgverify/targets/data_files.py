@@ -21,7 +21,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from sgverify.errors import ConfigurationError, UserError, shown
-from sgverify.named_files import amount, opened, read_bytes, size_of
+from sgverify.keeping.files import amount, opened, read_bytes, size_of
 from sgverify.targets.data import first_entry
 
 MAPPED = 2**25

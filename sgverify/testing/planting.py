@@ -14,8 +14,8 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from sgverify.errors import DefinitionError
+from sgverify.keeping.identity import running_edits
 from sgverify.schemes.torch_step import TorchStep
-from sgverify.store.installation import running_edits
 
 Edits = Sequence[tuple[str, str]]
 

@@ -16,15 +16,14 @@ from sgverify.errors import NotExpandableError, OutOfReachError, UserError
 from sgverify.evidence import Document, Evidence, Provenance
 from sgverify.evidence.crash import Crash
 from sgverify.exact.readings.formula import formula, text_of
-from sgverify.report.answer import assumed
-from sgverify.report.badge import badge
+from sgverify.report.answer import assumed, badge
 from sgverify.report.figures import figures
 from sgverify.report.formulas import in_a_line, with_formulas
 from sgverify.report.matrix import groups
 from sgverify.report.page.environment import environment
-from sgverify.report.page.sections import choices, sections_of_claims
+from sgverify.report.page.pages import choices, sections_of_claims
 from sgverify.report.page.story import story_of
-from sgverify.report.panels import description_of, draw_panel
+from sgverify.report.studies import description_of, draw_panel
 from sgverify.report.svg import embedded, inline_svg
 from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import exponent_text, gradient_text

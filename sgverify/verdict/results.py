@@ -13,9 +13,10 @@ from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.checks.progress import raised_on
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UserError
-from sgverify.evidence import Evidence, Provenance, whole_outcome, write_atomically, write_evidence
+from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
 from sgverify.evidence.crash import Crash
-from sgverify.evidence.whole_answer import StoredEdit, WholeAnswer
+from sgverify.evidence.storage import StoredEdit, WholeAnswer
+from sgverify.keeping.files import write_atomically
 from sgverify.report.wording import method_text
 from sgverify.user_code import own_code
 from sgverify.verdict.asking import Enquiry

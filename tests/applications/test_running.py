@@ -20,7 +20,7 @@ from reports.applications.result import APPLICATION, decode_application
 from reports.applications.running import run_application
 from reports.applications.statistics import Mean, difference, mean_of, sign_of
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
-from sgverify.store import Circumstances
+from sgverify.keeping.identity import Circumstances
 from tests.applications import toy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,7 +141,7 @@ def test_a_run_goes_on_with_the_source_and_the_data_that_it_began_with(
     edited = {**here.value, "sgverify": {**here.value["sgverify"], "source": "0" * 64}}
     with monkeypatch.context() as patched:
         patched.setattr(Circumstances, "here", lambda: replace(here, value=edited))
-        with pytest.raises(ConfigurationError, match=r"unfinished run with sgverify's source="):
+        with pytest.raises(ConfigurationError, match=r"unfinished run with sgverify.source="):
             KeptParts(tmp_path, {})
     data, out = tmp_path / "words", tmp_path / "out"
     data.write_text("1 0:1")

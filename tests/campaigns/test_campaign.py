@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from sgverify.campaigns.batches import Lost
 from sgverify.campaigns.collecting import SpooledAnswers, write_campaign_report
 from sgverify.campaigns.combinations import CampaignQuestion
+from sgverify.campaigns.engines import Lost
 from sgverify.cli import main
 from sgverify.evidence import Provenance, read_evidence
-from sgverify.evidence.campaign.model import CAMPAIGN, CampaignDocument
+from sgverify.evidence.documents import CAMPAIGN, CampaignDocument
 from sgverify.evidence.model import canonical
-from sgverify.report.campaign import pages
-from sgverify.store import keys
+from sgverify.keeping import identity
+from sgverify.report import campaign as pages
 
 MADE = Provenance("", "", "", "", "sgverify campaign", 0.0)
 
@@ -91,7 +91,7 @@ def test_every_combination_has_a_row_and_what_was_answered_is_not_asked_again(
     assert canonical(other) == canonical(evidence) and again["rows"] == rows["rows"]
     # An edited file is another question.
     (folder / "mine.py").write_text(MINE.replace("sqrt(T*h)", "sqrt(2*T*h)"))
-    keys._KEPT.clear()  # what was hashed a moment ago is not looked at again
+    identity._READ.clear()  # what was hashed a moment ago is not looked at again
     monkeypatch.delenv("SGVERIFY_RAISE")
     assert run() == 4
     assert report(folder)[0]["rows"][4]["status"] == "lost"

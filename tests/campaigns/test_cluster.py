@@ -15,16 +15,14 @@ from typing import Any
 
 import pytest
 
-from sgverify.campaigns.batches import Lost
-from sgverify.campaigns.cluster import DaskCluster, SchedulerGoneError, Worker, connected
-from sgverify.campaigns.costs import Costs, Spent
-from sgverify.campaigns.processes import Job
-from sgverify.campaigns.sent_code import SentCode
+from sgverify.campaigns.cluster import DaskCluster, SchedulerGoneError, SentCode, Worker, connected
+from sgverify.campaigns.engines import Costs, Job, Lost, Spent
 from sgverify.campaigns.tasks import Task, answered, key_of_task
 from sgverify.cli import main
 from sgverify.errors import UserError
 from sgverify.evidence.model import canonical
-from sgverify.store import Circumstances, Store
+from sgverify.keeping.identity import Circumstances
+from sgverify.keeping.store import Store
 from tests.campaigns.test_campaign import CAMPAIGN_FILE, MINE
 
 ADDRESS = "tcp://cluster:8786"

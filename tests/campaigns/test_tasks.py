@@ -12,10 +12,16 @@ from typing import Any
 
 import pytest
 
-from sgverify.campaigns.batches import Finished, JobBatches, Lost, run_batch
-from sgverify.campaigns.costs import Costs, Spent
-from sgverify.campaigns.engines import LocalProcesses
-from sgverify.campaigns.processes import Job
+from sgverify.campaigns.engines import (
+    Costs,
+    Finished,
+    Job,
+    JobBatches,
+    LocalProcesses,
+    Lost,
+    Spent,
+    run_batch,
+)
 from sgverify.campaigns.tasks import Progressed, Task, answered
 from sgverify.schemes import find_scheme
 

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.store import Store, installation, key_of
+from sgverify.keeping import identity
+from sgverify.keeping.identity import key_of
+from sgverify.keeping.store import Store
 from tests.cli.conftest import Call
 
 ASKED = ("rate", "mine.py:heun", "--quantity", "local-order", "--json")
@@ -44,8 +46,8 @@ def test_a_wrong_call_is_one_line(call: Call, tmp_path: Path) -> None:
 
 def test_two_stores(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # A file of the package that somebody edits meanwhile is no matter here.
-    monkeypatch.setattr(installation, "changed_since_start", lambda state: False)
-    installation._KEPT.clear()
+    monkeypatch.setattr(identity, "changed_since_start", lambda state: False)
+    identity._KEPT.clear()
     for name, count in (("old.sqlite", 1), ("new.sqlite", 2)):
         with Store(tmp_path / name) as store:
             assert store.keep(key_of("example", {"cell": 1}), {"wrong": count}, 1.0)

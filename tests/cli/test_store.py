@@ -16,10 +16,12 @@ from sgverify.cli.shared.report_tasks import case_task, errata_task, study_task
 from sgverify.errors import UserError
 from sgverify.evidence import Study
 from sgverify.evidence.study import Panel, Series, Table
+from sgverify.keeping import identity
+from sgverify.keeping.identity import key_of
+from sgverify.keeping.store import CannotKeepError, Store
 from sgverify.papers.chen2015.errata import generators
 from sgverify.papers.errata import check_formula
 from sgverify.papers.suites import SuiteCase
-from sgverify.store import CannotKeepError, Store, installation, keys
 from tests.cli.conftest import Call
 
 SUITE = """
@@ -34,13 +36,12 @@ suite = [
 @pytest.fixture(autouse=True)
 def _no_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hashes are looked at anew in every call, as by new processes; files of a test are younger than its process."""
-    monkeypatch.setattr(installation, "_FRESH", -1.0)
-    monkeypatch.setattr(keys, "_FRESH", -1.0)
-    monkeypatch.setattr("sgverify.store.sources.changed_since_start", lambda state: False)
-    monkeypatch.setattr(installation, "changed_since_start", lambda state: False)
+    monkeypatch.setattr(identity, "_FRESH", -1.0)
+    monkeypatch.setattr("sgverify.code_files.changed_since_start", lambda state: False)
+    monkeypatch.setattr(identity, "changed_since_start", lambda state: False)
     yield
-    installation._KEPT.clear()
-    keys._KEPT.clear()
+    identity._KEPT.clear()
+    identity._READ.clear()
 
 
 def told(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -116,7 +117,7 @@ def test_data_that_the_settings_of_a_case_name_are_part_of_its_question(
     Path("data.csv").write_text("1,0\n2,1\n")
     settings = ("target.name=logistic-regression", "target.file=data.csv")
     question = case_task(SuiteCase("sghmc-aboba", settings)).question
-    assert [Path(file).name for file in keys.key_of("case", question).content["files"]] == ["data.csv"]
+    assert [Path(file).name for file in key_of("case", question).content["files"]] == ["data.csv"]
 
 
 def test_a_full_disk_is_one_message_and_the_report_is_written(

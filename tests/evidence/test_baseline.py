@@ -13,7 +13,9 @@ import pytest
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Found, Predicted, exit_code
-from sgverify.evidence.baseline import BASELINE, BaselineFile, changed, slower, told, write_baseline
+from sgverify.evidence.baseline import BASELINE, BaselineFile, told, write_baseline
+from sgverify.evidence.differences.values import slower
+from sgverify.evidence.regression import changed
 
 FILE = "known.json"
 

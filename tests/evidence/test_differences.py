@@ -33,9 +33,8 @@ from sgverify.evidence.differences import (
     stored_answers,
     told,
 )
-from sgverify.evidence.differences.certificates import masked
-from sgverify.evidence.differences.numbers import LEVEL, SampledNumbers
-from sgverify.evidence.whole_answer import WholeAnswer
+from sgverify.evidence.differences.values import LEVEL, SampledNumbers, masked
+from sgverify.evidence.storage import WholeAnswer
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from sgverify.evidence import (
     encode,
     find_evidence,
     read_evidence,
-    write_atomically,
     write_evidence,
 )
+from sgverify.keeping.files import write_atomically
 
 
 def test_what_is_written_is_read_back(tmp_path, evidence, provenance):

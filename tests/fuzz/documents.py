@@ -58,8 +58,8 @@ BASELINE = {
 def evidence() -> dict[str, Any]:
     """A document of evidence about a scheme of the catalogue."""
     import sgverify
-    from sgverify.evidence.codec import documented, encode
     from sgverify.evidence.provenance import Provenance
+    from sgverify.evidence.storage import documented, encode
 
     results = sgverify.verify("sgld-euler", checks=["local-order", "stationary-bias"], friction=3.0)
     found = encode(documented(results, Provenance.gather(command="sgverify verify", seconds=1.0)))
@@ -69,7 +69,8 @@ def evidence() -> dict[str, Any]:
 @cache
 def store() -> bytes:
     """A store that holds two answers."""
-    from sgverify.store import Store, key_of
+    from sgverify.keeping.identity import key_of
+    from sgverify.keeping.store import Store
 
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "s.sqlite"

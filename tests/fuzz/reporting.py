@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sgverify.cli.main import cli
-from sgverify.evidence import json_text, write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 from tests.fuzz.case import Case
 from tests.fuzz.running import MEMORY, SECONDS, Outcome
 

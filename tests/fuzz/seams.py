@@ -28,7 +28,7 @@ SEAMS = (
 )
 """The functions that compute, module:name."""
 
-RUNNERS = ("answered", "run_apart", "run_jobs")
+RUNNERS = ("answered", "run_batch")
 """The functions by which modules of the command line run jobs, under the names by which they import them."""
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from sgverify.evidence import json_text
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 from tests.pools.entries import POOLS, entries
 from tests.pools.running import OUTCOMES, Judged
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sgverify.report.badge import COLOURS, GROUND, badge
+from sgverify.report.answer import COLOURS, GROUND, badge
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -10,7 +10,7 @@ from sgverify.checks.rates.sampled.points import with_sampled_points
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Document, Evidence, Found, Point, Predicted, Provenance
 from sgverify.report import write_report
-from sgverify.report.exponents import sampled_beside_exact
+from sgverify.report.wording import sampled_beside_exact
 
 STEPS = (0.08, 0.04, 0.02, 0.01)
 

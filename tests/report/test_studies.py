@@ -11,8 +11,7 @@ from sgverify.evidence import Document, Panel, Provenance, Series, Study, Table,
 from sgverify.report import render_markdown, render_page, write_report
 from sgverify.report.drawing import COLOURS, INK, PAPER
 from sgverify.report.page import EVIDENCE
-from sgverify.report.panels import FEW, draw_panel, places_of
-from sgverify.report.studies import COMPARISONS, FIGURES, cell_text, study_anchor
+from sgverify.report.studies import COMPARISONS, FEW, FIGURES, cell_text, draw_panel, places_of, study_anchor
 from tests.report.test_page import Page
 
 LENGTHS = tuple(float(n) for n in range(10, 10 + 2 * FEW))

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from sgverify.evidence import Panel, Series
 from sgverify.report.drawing import STYLE, draw
 from sgverify.report.figures import figures
-from sgverify.report.panels import draw_panel
+from sgverify.report.studies import draw_panel
 from sgverify.report.svg import embedded, file_svg, inline_svg, standalone_svg, with_shared_parts
 
 MANY = 400

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.driver import forget_proofs
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.run.run import Ensemble
+from sgverify.samplers.run.running_sums import RunningSums
+from sgverify.samplers.run.schedules import Row
+from sgverify.samplers.run.settings import Settings
+from sgverify.schemes import Scheme
+from sgverify.schemes.composites import Composite
 from sgverify.targets import Target, build_target
 
 MATRIX = [[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 3.0]]
@@ -61,6 +68,28 @@ def wide_posterior() -> Target:
     return build(
         "gaussian-mean", dim=3, size=12, data_seed=5, noise_precision=MATRIX, prior_precision=[1.0, 2.0, 4.0]
     )
+
+
+def averaged_in_pieces(
+    ends: tuple[int, ...],
+    step: Scheme | Composite,
+    target: Target,
+    rows: Sequence[Row],
+    *,
+    observables: Sequence[Callable[..., Any]],
+    settings: Settings,
+    **options: Any,
+) -> np.ndarray:
+    """The averages of `sample`, of a run that is cut after these steps, and goes on from its position each time."""
+    ensemble = Ensemble(step, target, rows, settings, **options)
+    sums, position = RunningSums(ensemble, observables), ensemble.begin()
+    with torch.no_grad():
+        for end in (*ends, None):
+            for block in ensemble.blocks(sums, start=position, until=end):
+                sums.enter(block)
+            position = ensemble.position(block)
+            assert end is None or position.done == end
+    return sums.values
 
 
 def gradient_of(made: Potential, theta: Tensor, chosen: Tensor | None = None) -> Tensor:

@@ -14,7 +14,7 @@ import numpy as np
 
 from reports.applications.classifier.data import ClassImages, made
 from sgverify.errors import ConfigurationError
-from sgverify.named_files import read_bytes, size_of
+from sgverify.keeping.files import read_bytes, size_of
 
 SHAPE = (3, 32, 32)
 _LEVELS = 3 * 32 * 32

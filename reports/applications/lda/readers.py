@@ -19,7 +19,7 @@ import numpy as np
 from reports.applications.lda import NEWSGROUPS
 from reports.applications.lda.corpus import Corpus
 from sgverify.errors import ConfigurationError, shown
-from sgverify.named_files import amount, opened
+from sgverify.keeping.files import amount, opened
 
 MOST = 1 << 28
 """The most tokens that a corpus may have; each takes four bytes, and a line of a few bytes may claim any number of them."""

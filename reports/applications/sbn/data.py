@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.named_files import opened
+from sgverify.keeping.files import opened
 
 MOST_BYTES = 2**27
 """Bytes of an IDX file, and of its numbers once unpacked, that are read: MNIST has 47 million, and each takes eight in memory."""

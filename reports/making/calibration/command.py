@@ -9,7 +9,7 @@ import click
 
 from reports.making.calibration.document import Calibration, encode_calibration
 from reports.making.sources import sources
-from sgverify.campaigns.batches import WRONG_CALL
+from sgverify.campaigns.engines import WRONG_CALL
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import JSON, PROCESSES, STORE, StoreChoice
 from sgverify.errors import ConfigurationError, SgverifyError, UserError

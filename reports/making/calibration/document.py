@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from sgverify.evidence.provenance import Provenance
 from sgverify.evidence.published import Chance, Count, Name, Number, Published, Says, Size
-from sgverify.evidence.storage import json_text, write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 
 Truth = Literal["keeps", "breaks", "either"]
 Outcome = Literal["met", "missed", "undecided"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reports.making.calibration.document import Bar, Calibration, Counted, Tally, write_calibration
-from sgverify.evidence import write_atomically
+from sgverify.keeping.files import write_atomically
 from sgverify.report.drawing import GRID, INK, PAPER, SOFT, STYLE
 from sgverify.report.svg import standalone_svg
 from sgverify.report.writing import prepare_folder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from reports.making.gallery import curves, pictures, tables
 from reports.making.gallery.frame import Picture, drawn
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 from sgverify.report.svg import file_svg, pdf
 
 PICTURES: tuple[Picture, ...] = (*curves.PICTURES, *pictures.PICTURES)

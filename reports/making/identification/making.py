@@ -13,8 +13,7 @@ from typing import Any
 from reports.making.identification.slightly_wrong import slightly_wrong
 from reports.making.identification.spelled import DATA, drawn, recovered, spelled
 from sgverify.advice.identification import identify
-from sgverify.evidence import json_text
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import json_text, write_atomically
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue import NAMED
 

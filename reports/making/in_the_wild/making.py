@@ -21,8 +21,8 @@ from reports.making.in_the_wild import page
 from reports.making.in_the_wild.finds import FINDS, Find
 from reports.making.in_the_wild.libraries import LIBRARIES, SAMPLERS, ReleasedLibrary
 from reports.making.suites import made_by
-from sgverify.evidence import Evidence, json_text, read_evidence, whole_outcome, write_evidence
-from sgverify.evidence.storage import write_atomically
+from sgverify.evidence import Evidence, read_evidence, whole_outcome, write_evidence
+from sgverify.keeping.files import json_text, write_atomically
 from sgverify.papers.suites import SuiteCase
 from sgverify.testing.planting import edited_source, source_text
 

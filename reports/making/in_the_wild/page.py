@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from reports.making.in_the_wild.reading import READ, UNJUDGED, WITHOUT
-from sgverify.evidence import Document, Evidence, Provenance, write_atomically
+from sgverify.evidence import Document, Evidence, Provenance
+from sgverify.keeping.files import write_atomically
 from sgverify.report.answer import Answer, answers_of
 from sgverify.report.page import render_evidence
 from sgverify.report.page.environment import environment

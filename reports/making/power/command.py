@@ -15,7 +15,7 @@ from sgverify.cli.shared import output
 from sgverify.cli.shared.options import JSON, PROCESSES, STORE, StoreChoice
 from sgverify.evidence.model import CONFORMS, VIOLATES
 from sgverify.evidence.published import read_as
-from sgverify.evidence.storage import write_atomically
+from sgverify.keeping.files import write_atomically
 
 if TYPE_CHECKING:
     from sgverify.campaigns.tasks import Task

@@ -33,7 +33,7 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.loading import settings_of
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
-from sgverify.evidence.command import Command
+from sgverify.evidence.provenance import Command
 from sgverify.schemes import Scheme
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity

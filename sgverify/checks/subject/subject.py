@@ -16,7 +16,7 @@ from sgverify.errors import (
     NotAffineError,
     NotExpandableError,
 )
-from sgverify.evidence.command import Command
+from sgverify.evidence.provenance import Command
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii

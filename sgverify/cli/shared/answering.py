@@ -1,4 +1,4 @@
-"""How does a command answer its tasks: what a store has is taken from there, the rest is computed on several processes and kept?"""
+"""The tasks of a command: answers that a store has are taken from there, the rest is computed on several processes and kept."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sgverify.campaigns.batches import Lost
-from sgverify.campaigns.engines import LocalProcesses
-from sgverify.campaigns.processes import default_workers
+from sgverify.campaigns.engines import LocalProcesses, Lost
 from sgverify.campaigns.tasks import Task, answered
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import StoreChoice
 from sgverify.evidence.provenance import Provenance, ReusedAnswers
+from sgverify.keeping.workers import default_workers
 
 if TYPE_CHECKING:
-    from sgverify.store import ContentKey, Store
+    from sgverify.keeping.identity import ContentKey
+    from sgverify.keeping.store import Store
 
 MOST = 5
 """The most messages of a store that are printed; of more, their number."""
@@ -75,7 +75,7 @@ class _OneMessage:
         return self._store.find(key)
 
     def keep_all(self, answers: Iterable[tuple[ContentKey, Any, float]]) -> int:
-        from sgverify.store import CannotKeepError
+        from sgverify.keeping.store import CannotKeepError
 
         if self._full:
             return 0

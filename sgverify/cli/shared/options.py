@@ -16,7 +16,7 @@ from sgverify.evidence import Evidence
 from sgverify.named_code import run_code
 
 if TYPE_CHECKING:
-    from sgverify.store import Store
+    from sgverify.keeping.store import Store
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -127,7 +127,7 @@ class StoreChoice:
 
         The file in the cache folder, which nobody named, only costs a message where it cannot be used.
         """
-        from sgverify.store import VARIABLE, Store
+        from sgverify.keeping.store import VARIABLE, Store
 
         try:
             return Store.open(self.place)

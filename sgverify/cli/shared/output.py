@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sgverify.errors import ConfigurationError, UserError
-from sgverify.evidence import Evidence, Provenance, exit_code, write_atomically, write_evidence
-from sgverify.evidence.whole_answer import WholeAnswer
-from sgverify.named_files import check_new
+from sgverify.evidence import Evidence, Provenance, exit_code, write_evidence
+from sgverify.evidence.storage import WholeAnswer
+from sgverify.keeping.files import check_new, write_atomically
 
 if TYPE_CHECKING:
     from sgverify.campaigns.tasks import Progressed

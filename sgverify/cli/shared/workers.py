@@ -1,17 +1,16 @@
-"""How are the questions of one call of `verify` answered by several processes, with answers that do not depend on their number?"""
+"""The questions of one call of `verify` on several processes, with answers that do not depend on their number."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgverify.campaigns.processes import processes
 from sgverify.cli.shared import output
+from sgverify.keeping.workers import Done, Workers
 
 if TYPE_CHECKING:
     from sgverify.evidence import Evidence
@@ -35,16 +34,15 @@ class Helpers:
     without an answer leaves open is answered here.
     """
 
-    def __init__(self, pool: ProcessPoolExecutor, call: Call, count: int) -> None:
-        self._pool, self._call, self._count = pool, call, count
+    def __init__(self, workers: Workers, call: Call) -> None:
+        self._workers, self._call = workers, call
         self._waiting: deque[tuple[int, ...]] = deque()
-        self._running: dict[Future[dict[int, Answered]], tuple[int, ...]] = {}
-        # Portions are handed out by the pool's thread as well.
+        # Portions are handed out by the threads of the processes as well.
         self._lock = threading.Lock()
         self._told_of_an_end = False
         # They load torch and sympy while this process does.
-        for _ in range(count):
-            pool.submit(_prepare, call)
+        for place in range(workers.count):
+            workers.give(place, (), _answers, call, ())
 
     def answers(
         self, enquiry: Enquiry, progress: Any, told: Callable[[list[Evidence]], None]
@@ -72,65 +70,57 @@ class Helpers:
 
         try:
             self._waiting.extend(enquiry.portions)
-            for _ in range(self._count):
-                self._hand_out()
-            while (taken := self._next()) is not None:
-                places, future = taken
-                answers = None if future is None else self._result(future, progress)
-                if answers is not None:
-                    enter(answers)
-                    continue
-                for place in places:
-                    enter({place: enquiry.answered(place, progress, len(found))})
+            for place in range(self._workers.count):
+                self._hand_out(place)
+            while (places := self._taken()) or self._workers:
+                for call in () if places else self._workers.done():
+                    places += self._entered(call, enter, progress)
+                for question in places:
+                    enter({question: enquiry.answered(question, progress, len(found))})
         except KeyboardInterrupt:
             raise Interrupted(enquiry.in_order(shown)) from None
         except Exception as error:
             keep_evidence(error, enquiry.in_order(shown))
             raise
-        return enquiry.concluded([found[place] for place in sorted(found)])
+        return enquiry.concluded([found[question] for question in sorted(found)])
 
-    def _hand_out(self, _: object = None) -> None:
+    def _taken(self) -> tuple[int, ...]:
+        """The first portion that waits, to be answered here; empty where none does."""
+        with self._lock:
+            return self._waiting.popleft() if self._waiting else ()
+
+    def _hand_out(self, place: int) -> None:
         """Give a process the last portion that waits; called again when that is answered."""
         with self._lock:
             if not self._waiting:
                 return
-            places = self._waiting.pop()
+            questions = self._waiting.pop()
             try:
-                future = self._pool.submit(_answers, self._call, places)
+                future = self._workers.give(place, questions, _answers, self._call, questions)
             except RuntimeError:
-                # The other processes have ended.
-                self._waiting.append(places)
+                # The process has ended.
+                self._waiting.append(questions)
                 return
-            self._running[future] = places
-        future.add_done_callback(self._hand_out)
+        future.add_done_callback(lambda _: self._hand_out(place))
 
-    def _next(self) -> tuple[tuple[int, ...], Future[dict[int, Answered]] | None] | None:
-        """A portion to answer here, else one that another process answers, else None."""
-        with self._lock:
-            if self._waiting:
-                return self._waiting.popleft(), None
-            if not self._running:
-                return None
-            future = next(iter(self._running))
-            return self._running.pop(future), future
-
-    def _result(self, future: Future[dict[int, Answered]], progress: Any) -> dict[int, Answered] | None:
-        """The answers of another process; None where it has none, and the questions are to be asked here."""
-        try:
-            return future.result()
-        except BrokenExecutor:
-            if not self._told_of_an_end:
-                self._told_of_an_end = True
-                with output.above(progress):
-                    output.say(
-                        "a process of --workers ended without an answer, as it does when memory runs out; its questions are "
-                        "answered here",
-                        err=True,
-                    )
-        except Exception:
-            # Whatever a question raises there it raises here, in its turn.
-            pass
-        return None
+    def _entered(
+        self, call: Done, enter: Callable[[dict[int, Answered]], None], progress: Any
+    ) -> tuple[int, ...]:
+        """Enter the answers of another process; the questions of one that has none, which are to be asked here."""
+        if call.future.exception() is None:
+            enter(call.future.result())
+            return ()
+        # Whatever a question raises there it raises here, in its turn.
+        if call.lost and not self._told_of_an_end:
+            self._told_of_an_end = True
+            with output.above(progress):
+                output.say(
+                    "a process of --workers ended without an answer, as it does when memory runs out; its questions are "
+                    "answered here",
+                    err=True,
+                )
+        questions: tuple[int, ...] = call.label
+        return questions
 
 
 @contextmanager
@@ -139,8 +129,8 @@ def helpers(call: Call, workers: int) -> Iterator[Helpers | None]:
     if workers == 1:
         yield None
         return
-    with processes(workers - 1) as pool:
-        yield Helpers(pool, call, workers - 1)
+    with Workers(workers - 1) as others:
+        yield Helpers(others, call)
 
 
 @cache
@@ -152,11 +142,6 @@ def _made(call: Call) -> Enquiry:
     enquiry = enquire(call.scheme, configuration, call.selected, brief=call.brief)
     _ = enquiry.not_validated, enquiry.portions
     return enquiry
-
-
-def _prepare(call: Call) -> None:
-    """Load what an enquiry needs: for another process."""
-    _made(call)
 
 
 def _answers(call: Call, places: Sequence[int]) -> dict[int, Answered]:

@@ -8,13 +8,12 @@ the number of draws that all chains have, and the attributes. One process writes
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from glob import escape
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,9 @@ import numpy as np
 
 from sgverify.draws.files import check_place, remove_folder
 from sgverify.draws.inference_data import arviz
-from sgverify.draws.stored.damage import remove, stands_for
 from sgverify.errors import ConfigurationError
-from sgverify.named_files import read_text
+from sgverify.keeping.files import PART as UNFINISHED
+from sgverify.keeping.files import read_text, remove, replacing, unfinished
 from sgverify.samplers.run.recorder import Draws
 
 PART = 16 << 20
@@ -79,11 +78,11 @@ class DrawsFolder:
         self, like: Draws, planned: int, *, force: bool = False, along: Callable[[Path], None] | None = None
     ) -> None:
         """Make the folder in one move, for `planned` draws of the kind of `like`; `along` writes what goes with it."""
-        beside = self.place.with_name(f".{self.place.stem}.part.zarr")
-        # A process that was killed may have left one.
-        shutil.rmtree(beside, ignore_errors=True)
+        for left in self.place.parent.glob(f".{escape(self.place.name[:40])}.*{UNFINISHED}"):
+            # Of a process that was killed.
+            remove(left)
         made = self._made(like, self.chains)
-        try:
+        with replacing(self.place) as beside:
             self._lay(beside, made, planned)
             self._publish(beside, made, 0)
             if along is not None:
@@ -91,19 +90,14 @@ class DrawsFolder:
             check_place(self.place, force=force)
             if self.place.exists():
                 remove_folder(self.place)
-            os.replace(beside, self.place)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
 
     def restore(self, like: Draws, planned: int) -> list[str]:
         """Write what describes the draws anew where it is damaged or missing, for `planned` draws; the names of these files.
 
         It follows from the run: shapes, types and codecs of arrays, numbers of chains, names, and the data.
         """
-        beside = self.place.with_name(f".{self.place.stem}.part.zarr")
-        shutil.rmtree(beside, ignore_errors=True)
         damaged = []
-        try:
+        with unfinished(self.place) as beside:
             self._lay(beside, self._made(like, self.chains), planned)
             for path in sorted(beside.rglob("*")):
                 own = self.place / path.relative_to(beside)
@@ -114,9 +108,7 @@ class DrawsFolder:
                 if path.is_dir():
                     own.mkdir()
                 else:
-                    os.replace(path, own)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
+                    path.replace(own)
         return damaged
 
     def _lay(self, place: Path, made: Any, planned: int) -> None:
@@ -164,7 +156,7 @@ class DrawsFolder:
 
     def tidy(self, after: int | None = None) -> None:
         """Remove what processes that were killed left half written, and the chunks of draws from part `after` on."""
-        for path in list(self.place.glob("**/.*.part")):
+        for path in list(self.place.glob(f"**/.*{UNFINISHED}")):
             remove(path)
         for group, name, dims, _ in self._arrays():
             for path in (self.place / group / name).iterdir():
@@ -261,8 +253,7 @@ class DrawsFolder:
         import zarr
 
         like = self._open(group, "step_size")
-        beside = self.place / f".{name}.{os.getpid()}.part"
-        try:
+        with suppress(OSError), replacing(self.place / group / name, folder=self.place) as beside:
             zarr.create_array(
                 store=str(beside),
                 shape=like.shape,
@@ -273,10 +264,6 @@ class DrawsFolder:
                 attributes={"_ARRAY_DIMENSIONS": list(variable.dims)},
                 zarr_format=2,
             )
-            with suppress(FileExistsError, OSError):
-                os.rename(beside, self.place / group / name)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
 
     def _place(self, dims: tuple[str, ...], first: int, count: int, chains: range) -> tuple[slice, ...]:
         start = self.chains.start
@@ -344,12 +331,33 @@ class DrawsFolder:
 
 def put(path: Path, text: str) -> None:
     """Write a file in one move. Raises `OSError` if it cannot be written."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
+
+
+def stands_for(own: Path, wanted: Path) -> bool:
+    """Does a file or folder of the run hold what one without draws holds? Arrays may have room for any number of draws."""
+    if wanted.is_dir():
+        return own.is_dir()
+    if not own.is_file():
+        return False
+    if wanted.name == ".zattrs" and not wanted.with_name(".zarray").exists():
+        # Attributes of a group tell how far the run is.
+        return _table(own) is not None
+    if wanted.name != ".zarray" or "draw" not in (_table(wanted.with_name(".zattrs")) or {}).get(
+        "_ARRAY_DIMENSIONS", ()
+    ):
+        return own.read_bytes() == wanted.read_bytes()
+    held, expected = ({**(_table(path) or {}), "shape": None} for path in (own, wanted))
+    return held == expected
+
+
+def _table(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(read_text(path))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def checksum(path: Path) -> tuple[int, int] | None:
@@ -371,9 +379,7 @@ def _drawn(made: Any) -> Iterator[tuple[str, str, Any]]:
 
 def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Attributes as JSON holds them."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value for name, value in attributes.items()
-    }
+    return {key: item.item() if isinstance(item, np.generic) else item for key, item in attributes.items()}
 
 
 def _json(value: Any) -> str:

@@ -1,29 +1,51 @@
-"""What a folder of draws holds to be continued: whose run it is, its halts, and the checksums of its chunks.
+"""What a folder of draws holds to be continued: whose run it is, its halts, and the checksums of its chunks; what is damaged.
 
 All of it lies in `.resume/` within the folder, which readers of draws pass over. `run.json` says whose run it is and how its chains
 are divided among processes; `halts-N/` has, for each division N, the latest halts of each of its parts; `chunks-*.jsonl` has a line
 for each part of the draws that was written wholly. Every file is put in place in one move, or has lines that stand for themselves.
+Libraries raise what they like for files that are not theirs.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder, checksum, put
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, UserError
+from sgverify.keeping.files import alone_in
 from sgverify.samplers.run.halting import Halt
 
-try:
-    import fcntl
-except ImportError:  # Windows: two runs on one folder are not told apart
-    fcntl = None  # type: ignore[assignment]
+FULL = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES")
+    if hasattr(errno, name)
+)
+"""The errors of a place that takes no more."""
+
+
+@contextmanager
+def legible(place: Path) -> Iterator[None]:
+    """A context in which whatever libraries raise for a file or folder of draws is one message, a `ConfigurationError`."""
+    try:
+        yield
+    except (UserError, MemoryError):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            raise
+        why = " ".join(str(getattr(error, "strerror", None) or error).split()) or type(error).__name__
+        raise ConfigurationError(
+            f"--resume {str(place)!r}: cannot be read ({why}); expected draws that `sgverify sample` wrote; start anew with --force"
+        ) from None
+
 
 NAME = ".resume"
 VERSION = 1
@@ -104,7 +126,7 @@ class Ledger:
         """Keep a halt of one of the processes after so many parts; older ones are thinned out, by the draws' `size` in bytes."""
         folder = self._halts(run.division)
         folder.mkdir(parents=True, exist_ok=True)
-        halt.save(folder / f"{halt.chains.start:09}-{halt.step:015}.npz", parts=parts)
+        halt.save(folder / f"{halt.chains.start:09}-{halt.step:015}.state", parts=parts)
         self._thin(self._paths(run.division, halt.chains), size * SPARE)
 
     def latest(
@@ -180,28 +202,22 @@ class Ledger:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """A context for one run on this folder at a time. Raises `ConfigurationError` if another one goes on."""
-        if fcntl is None:
-            yield
-            return
-        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-        try:
+        with ExitStack() as stack:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                stack.enter_context(alone_in(self.folder, wait=False))
+            except BlockingIOError:
                 raise ConfigurationError(
                     f"{str(self.folder.parent)!r}: another process is drawing into it; expected one at a time; wait for it, or "
                     "end it"
                 ) from None
             yield
-        finally:
-            os.close(handle)
 
     def _halts(self, division: int) -> Path:
         return self.folder / f"halts-{division}"
 
     def _paths(self, division: int, chains: range) -> list[Path]:
         """The files of halts of these chains, in the order of their steps."""
-        return sorted(self._halts(division).glob(f"{chains.start:09}-*.npz"))
+        return sorted(self._halts(division).glob(f"{chains.start:09}-*.state"))
 
     def _checksums(self) -> dict[str, tuple[int, int]]:
         found: dict[str, tuple[int, int]] = {}
@@ -224,4 +240,4 @@ class Ledger:
             older.pop(place)[1].unlink(missing_ok=True)
 
 
-__all__ = ["Ledger", "StoredRun"]
+__all__ = ["FULL", "Ledger", "StoredRun", "legible"]

@@ -8,15 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sgverify.draws.files import NETCDF, check_place, check_room, partial_of, remove_folder, write_draws
-from sgverify.draws.netcdf import read_netcdf
-from sgverify.draws.stored.damage import FULL, legible
+from sgverify.draws.files import (
+    NETCDF,
+    check_place,
+    check_room,
+    partial_of,
+    read_netcdf,
+    remove_folder,
+    write_draws,
+)
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
-from sgverify.draws.stored.identity import check_identity, identity
-from sgverify.draws.stored.ledger import Ledger, StoredRun
-from sgverify.draws.stored.processes import Processes, ShardCall
-from sgverify.draws.stored.shard import Shard, Told
-from sgverify.draws.stored.source import DrawSource
+from sgverify.draws.stored.ledger import FULL, Ledger, StoredRun, legible
+from sgverify.draws.stored.shards import Processes, Shard, ShardCall, Told
+from sgverify.draws.stored.source import DrawSource, check_identity, identity
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.leg import Divergence, whole_groups

@@ -1,8 +1,13 @@
-"""What draws: a scheme under a configuration, whole or some of its chains."""
+"""What draws, a scheme under a configuration, whole or some of its chains; and whose run it is.
+
+The identity of a run is compared part by part, so that what differs can be named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,13 +16,17 @@ import torch
 
 from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError, InstabilityError, SgverifyError
+from sgverify.keeping.identity import differing, flat, run_identity
+from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.run.leg import Divergence
 from sgverify.samplers.run.recorder import Draws, kept_steps, widths_of
 from sgverify.samplers.run.recording import bytes_needed
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Row
+from sgverify.schemes import Scheme
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import load_step
+from sgverify.targets import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,4 +129,100 @@ def _loaded(reference: str) -> Any:
         return None
 
 
-__all__ = ["DrawSource"]
+LIBRARIES = ("numpy", "scipy", "torch", "xarray", "zarr")
+"""The libraries that draw and write."""
+
+DIGITS = 9
+"""The digits of the gradients that identify a target: exp and log may round differently on another machine."""
+
+
+def identity(source: DrawSource) -> dict[str, Any]:
+    """The identity of a run, but for its number of steps: what its bits depend on, by name.
+
+    `definition` and `potential` are hashes of what runs, `schedule` and `configuration` have every setting; with them goes what
+    `run_identity` tells of the user's files, and of what computes.
+    """
+    subject = source.subject
+    keys = subject.configuration.as_dict()
+    # The lengths are in `rows`; those of another run may be longer.
+    keys.pop("steps")
+    keys.pop("test_function", None)
+    settings = {
+        "scheme": subject.reference,
+        "definition": definition_of(
+            source.ensemble.scheme, "" if subject.composite is None else subject.composite.rule
+        ),
+        "target": subject.target.name,
+        "potential": potential_of(subject.target),
+        "schedule": "; ".join(row.name for row in source.ensemble.rows),
+        "configuration": flat(keys),
+        "energy": source.energy,
+    }
+    return run_identity(
+        settings, LIBRARIES, references=[subject.reference, subject.configuration.target.name]
+    )
+
+
+def check_identity(held: Mapping[str, Any], wanted: Mapping[str, Any], place: str) -> None:
+    """Raise `ConfigurationError`, which names everything that differs, if the run that goes on is not the one that was stopped."""
+    said = [
+        f"{_name(name)} was {_short(before)} and is {_short(now)}"
+        for name, before, now in differing(held, wanted)
+    ]
+    if not said:
+        return
+    more = f"; and {len(said) - 4} more" if len(said) > 4 else ""
+    raise ConfigurationError(
+        f"--resume {place!r}: is another run: {'; '.join(said[:4])}{more}; expected the run that was stopped, whose draws this one "
+        "would go on with; give it the same, or start anew with --force"
+    )
+
+
+def definition_of(scheme: Scheme, rule: str = "") -> str:
+    """The hash of the source text of a definition, for a splitting of its letters with their shares; and of a composite's rule."""
+    word = scheme.word
+    if word is None:
+        text = "\n".join(map(_text, [scheme.function, *scheme.memory.values()]))
+    else:
+        letters = (f"{name}: {_text(letter.function)}" for name, letter in word.alphabet.letters.items())
+        text = "\n".join([word.text, ",".join(map(str, word.shares)), *letters])
+    return f"{_digest(text)} {_digest(rule)}" if rule else _digest(text)
+
+
+def _text(function: Callable[..., Any]) -> str:
+    try:
+        return inspect.getsource(inspect.unwrap(function))
+    except (OSError, TypeError):
+        # A function made by exec has no source text; its code object identifies it.
+        code = getattr(function, "__code__", None)
+        return repr(function) if code is None else f"{code.co_code!r} {code.co_consts!r} {code.co_names!r}"
+
+
+def potential_of(target: Target) -> str:
+    """The hash of dim, of the data, and of the gradient of U at two points."""
+    potential = Potential(target, dtype=torch.float64, device=torch.device("cpu"), hoist=False)
+    places = torch.stack(
+        [torch.linspace(low, low + 0.5, target.dim, dtype=torch.float64) for low in (-0.4, 0.3)]
+    )
+    gradients = potential.full(places[None]).flatten().tolist()
+    data = b"" if target.data is None else target.data.tobytes()
+    told = (f"{entry:.{DIGITS}g}" for entry in gradients)
+    return _digest(f"{target.dim} {hashlib.sha256(data).hexdigest()} {' '.join(told)}")
+
+
+def _name(name: str) -> str:
+    return {"definition": "the definition's source", "potential": "the target's gradients or data"}.get(
+        name, name.removeprefix("configuration.").removeprefix("sources.sources.")
+    )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+__all__ = ["DrawSource", "check_identity", "definition_of", "identity", "potential_of"]

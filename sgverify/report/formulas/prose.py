@@ -1,8 +1,8 @@
-"""Prose with formulas in it, as reasons, cards and errata are written: where does a formula begin and end?
+"""Formulas in prose, as reasons, cards and errata are written, and in the printed definition of a scheme, line by line.
 
-A formula is the longest run of its signs, without words of the language, that has something in it which prose has not (a
-power, an index, a relation, a function of something, the name of a Greek letter), and that the grammar can read. What it
-cannot read stays as it is written.
+Where does a formula begin and end? It is the longest run of its signs, without words of the language, that has something in it
+which prose has not (a power, an index, a relation, a function of something, the name of a Greek letter), and that the grammar can
+read. What it cannot read stays as it is written.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sgverify.report.formulas.linear import line
-from sgverify.report.formulas.mathml import elements, segments
 from sgverify.report.formulas.reading import NoFormula, parse
+from sgverify.report.formulas.shown import elements, line, segments
 from sgverify.report.formulas.tokens import (
     FUNCTIONS,
     GREEK,
@@ -287,4 +286,29 @@ def _product(signs: list[Token]) -> bool:
     return bool(letters) and all(letter not in _ARTICLES for letter in letters)
 
 
-__all__ = ["formula", "in_a_line", "with_formulas"]
+def equations(listing: str) -> list[Markup] | None:
+    """The lines of a printed definition as MathML, `θ₁ = θ + h/2 p`; None if a line is beyond the grammar.
+
+    The last line says what the state becomes: `(θ, p) → (θ₁, p₁)`.
+    """
+    from markupsafe import Markup
+
+    head, *body = [text.strip() for text in listing.strip().splitlines()]
+    if not head.startswith("def ") or not body:
+        return None
+    given = head.partition("(")[2].rpartition(")")[0].partition("*,")[0].strip(" ,")
+    try:
+        return [Markup(formula(_equation(text, given), True)) for text in body]
+    except NoFormula:
+        return None
+
+
+def _equation(text: str, given: str) -> str:
+    returned = text.removeprefix("return ")
+    if returned == text:
+        return text
+    several = "," in given
+    return f"({given}) -> ({returned})" if several else f"{given} -> {returned}"
+
+
+__all__ = ["equations", "formula", "in_a_line", "with_formulas"]

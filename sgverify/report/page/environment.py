@@ -7,7 +7,8 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from sgverify.evidence import Evidence, json_text
+from sgverify.evidence import Evidence
+from sgverify.keeping.files import json_text
 from sgverify.report.drawing import COLOURS, DARK_COLOURS
 from sgverify.report.errata import certificate_lines, word
 from sgverify.report.formulas import equations, in_a_line, with_formulas

@@ -16,8 +16,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from sgverify.store.installation import processor
-from sgverify.store.places import cache_folder, of_this_user
+from sgverify.keeping.files import cache_folder, of_this_user, replacing
 
 MOST_BYTES = 64 << 20
 """The most bytes that stored kernels take up together: about 2,000 kernels of 30 kB. Those unused for longest are removed."""
@@ -44,6 +43,9 @@ def key(text: str, command: Sequence[str]) -> str:
 
     A compiler is identified by its file, with size and time: asking for its version would cost a process.
     """
+    # Imported here: a call that compiles nothing needs none of it.
+    from sgverify.keeping.identity import processor
+
     parts = ["1", text, *command, _file(command[0]), processor()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
@@ -70,16 +72,11 @@ def store(name: str, library: Path) -> None:
         return
     content = library.read_bytes()
     target = place / f"{name}-{_digest(content)}{_SUFFIX}"
-    beside = place / f"{name}.{os.getpid()}.part"
-    try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o700)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        os.replace(beside, target)
+    with suppress(OSError):
+        with replacing(target) as beside:
+            beside.touch(0o700, exist_ok=False)
+            beside.write_bytes(content)
         _remove_oldest(place, keep=target)
-    except OSError:
-        with suppress(OSError):
-            beside.unlink()
 
 
 def _remove_oldest(place: Path, keep: Path) -> None:

@@ -1,15 +1,11 @@
-"""How is a run that records draws stored between two blocks, and how do chains that ran apart become one run?
+"""The halt of a run between two blocks: what it needs to go on, whole or divided into its chains; those that ran apart join again.
 
-A file is a plain npz, one array for each tensor, with a header in JSON and a digest of all of them: a file that was cut off or
-changed is refused. Nothing in it is code. It does not depend on the batching of chains, on the device, or on what moved the run,
-except for the states of torch's own generators (`generator="native"`).
+A halt does not depend on the batching of chains, on the device, or on what moved the run, except for the states of torch's own
+generators (`generator="native"`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +15,13 @@ import numpy as np
 import torch
 
 from sgverify.errors import ConfigurationError
+from sgverify.keeping.states import load_state, save_state
 from sgverify.samplers.run.leg import Position, by_coordinate
 
 if TYPE_CHECKING:
     from sgverify.samplers.run.run import Ensemble
 
-VERSION = 1
+VERSION = 2
 """The version of the file format; files of another version are refused."""
 
 
@@ -112,38 +109,15 @@ class Halt:
 
     def save(self, path: Path, **more: Any) -> None:
         """Write a file in one move; `more` are values of the header. Raises `OSError` if it cannot be written."""
-        header = json.dumps(
-            {
-                **more,
-                "version": VERSION,
-                "chains": [self.chains.start, self.chains.stop],
-                "step": self.step,
-                "rows": self.rows,
-            }
-        )
-        arrays: dict[str, Any] = dict(self._arrays())
-        beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with beside.open("wb") as file:
-                texts = {"header": header, "digest": _digest(header, arrays)}
-                arrays |= {name: np.array(text.encode()) for name, text in texts.items()}
-                # Without allow_pickle, which older versions of numpy would store as an array of that name; no array holds objects,
-                # and `load` takes none.
-                np.savez(file, **arrays)
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
+        chains = [self.chains.start, self.chains.stop]
+        header = {**more, "version": VERSION, "chains": chains, "step": self.step, "rows": self.rows}
+        save_state(path, header, dict(self._arrays()))
 
     @staticmethod
     def load(path: Path) -> tuple[Halt, dict[str, Any]]:
         """A halt and its header, read from a file that `save` wrote. Raises `ConfigurationError` for every other file."""
         try:
-            with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            text, digest = (bytes(arrays.pop(name)).decode() for name in ("header", "digest"))
-            if _digest(text, arrays) != digest:
-                raise ValueError("its digest is another one")
-            header = json.loads(text)
+            header, arrays = load_state(path)
             if header["version"] != VERSION:
                 raise ValueError(f"version {header['version']}, expected {VERSION}")
             found = Halt(
@@ -156,8 +130,7 @@ class Halt:
                 _group(arrays, "held"),
             )
             return found, header
-        except Exception as error:
-            # zip, zlib and numpy's reader of headers raise what they like for a file that is damaged.
+        except (OSError, ValueError, KeyError, TypeError) as error:
             raise ConfigurationError(
                 f"{str(path)!r}: is no stored run ({error}); expected a file that a run which was stopped has written"
             ) from None
@@ -179,14 +152,6 @@ def _copy(tensor: torch.Tensor) -> np.ndarray:
 def _group(arrays: Mapping[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
     """The arrays of a group by name, in the order in which they were written."""
     return {name.partition(".")[2]: value for name, value in arrays.items() if name.startswith(f"{group}.")}
-
-
-def _digest(header: str, arrays: Mapping[str, np.ndarray]) -> str:
-    found = hashlib.blake2b(header.encode(), digest_size=16)
-    for name, array in arrays.items():
-        found.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        found.update(np.ascontiguousarray(array).data.cast("B") if array.size else b"")
-    return found.hexdigest()
 
 
 __all__ = ["Halt"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,7 @@ from torch import Tensor
 from sgverify.samplers.composites.hooks import StepHooks
 from sgverify.samplers.reading.carrier import Observation, ObservedFunctions
 from sgverify.samplers.reading.tape import Tape
-from sgverify.samplers.run.checkpoint import Checkpoint
-from sgverify.samplers.run.leg import Block, Divergence, Position, Summing, Sums, by_coordinate
+from sgverify.samplers.run.leg import Block, Divergence, Summing, Sums
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
 from sgverify.samplers.run.weighted_sums import in_units
@@ -148,40 +147,6 @@ class RunningSums(Summing):
             return sums[:-2] / sums[-2]
         return sums / (length if self._uniform else self._weights[row])
 
-    def held(self, position: Position, chains: range, identity: Mapping[str, str]) -> Checkpoint:
-        """A checkpoint of the run of `chains` at `position`, with copies of the sums so far."""
-        places = [self._open.index(row) for row in position.rows]
-        return Checkpoint(
-            identity=identity,
-            chains=chains,
-            step=position.done,
-            rows=position.rows,
-            state={name: _raw(value) for name, value in zip(self._state, position.state, strict=True)},
-            carried=tuple(map(_raw, position.carried)),
-            sums=_raw(self._sums[:, places]),
-            weights=tuple(self._weights),
-            values=self.values.copy(),
-            last={name: value.copy() for name, value in self.last.items()},
-            diverged=tuple(self.diverged),
-            generators=tuple(map(_raw, position.generators)),
-        )
-
-    def take_up(self, checkpoint: Checkpoint) -> Position:
-        """Take over the sums of a checkpoint of this run; returns its position, on the device of this run."""
-        device = self._sums.device
-        self.values, self.last = checkpoint.values.copy(), {k: v.copy() for k, v in checkpoint.last.items()}
-        self.diverged, self._weights = list(checkpoint.diverged), list(checkpoint.weights)
-        self._open, self._sums = checkpoint.rows, torch.tensor(checkpoint.sums, device=device)
-        self._observe = Observation(self._asked)
-        state = (checkpoint.state[name] for name in self._state)
-        return Position(
-            checkpoint.rows,
-            checkpoint.step,
-            tuple(by_coordinate(torch.tensor(value, device=device)) for value in state),
-            tuple(by_coordinate(torch.tensor(value, device=device)) for value in checkpoint.carried),
-            tuple(map(torch.tensor, checkpoint.generators)),
-        )
-
     def share(self, block: Block) -> float:
         """The finished share of all steps; a diverged row has no steps left."""
         total = done = 0
@@ -189,11 +154,6 @@ class RunningSums(Summing):
             total += row.lengths[-1]
             done += row.lengths[-1] if why is not None else min(block.last, row.lengths[-1])
         return done / total
-
-
-def _raw(tensor: Tensor) -> np.ndarray:
-    """A copy of a tensor as a numpy array of the same dtype."""
-    return np.array(tensor.cpu().numpy(), order="C")
 
 
 def as_float64(tensor: Tensor) -> np.ndarray:

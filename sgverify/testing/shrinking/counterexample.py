@@ -10,7 +10,14 @@ from pathlib import Path
 
 from sgverify.configuration import Configuration, toml_of
 from sgverify.errors import UserError
-from sgverify.evidence import Evidence, Point, Provenance, RecordedFailure, write_atomically, write_evidence
+from sgverify.evidence import (
+    Evidence,
+    Point,
+    Provenance,
+    RecordedFailure,
+    write_evidence,
+)
+from sgverify.keeping.files import write_atomically
 from sgverify.report import explain
 from sgverify.report.rate_plot import has_rate, write_rate
 from sgverify.testing.references import loadable

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 import sgverify
-from sgverify.draws.stored import processes
+from sgverify.draws.stored import shards
 from sgverify.draws.stored.folder import ChunkGrid
 from sgverify.errors import ConfigurationError, UserError
+from sgverify.keeping import workers as running
 from sgverify.targets import build_target
 from tests.draws.stored.test_resuming import FEW, assert_first_draws, killed_after, often, read
 
@@ -32,13 +33,13 @@ class HereInTurn:
     made = 0
     ending: frozenset[int] = frozenset()
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self) -> None:
         type(self).made += 1
         self.number = type(self).made
 
     def submit(self, function: Any, *given: Any) -> Future[Any]:
         found: Future[Any] = Future()
-        processes._SHARDS.clear()
+        shards._SHARDS.clear()
         if self.number in self.ending:
             found.set_exception(BrokenProcessPool())
             return found
@@ -57,7 +58,7 @@ def in_turn(often: None, monkeypatch: pytest.MonkeyPatch) -> type[HereInTurn]:
     class Fresh(HereInTurn):
         made = 0
 
-    monkeypatch.setattr(processes, "new_processes", Fresh)
+    monkeypatch.setattr(running, "new_process", Fresh)
     return Fresh
 
 
@@ -146,7 +147,7 @@ def test_what_another_process_cannot_make_is_refused(in_turn: type[HereInTurn], 
 
 
 def halts(place: Path) -> set[str]:
-    return {path.name for path in place.glob(".resume/halts-*/*.npz")}
+    return {path.name for path in place.glob(".resume/halts-*/*.state")}
 
 
 @pytest.mark.power  # processes that load torch

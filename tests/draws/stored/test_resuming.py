@@ -20,11 +20,11 @@ import sgverify
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling, memory, write_draws
-from sgverify.draws.stored import folder, ledger, shard
+from sgverify.draws.stored import folder, ledger, shards
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
 from sgverify.draws.stored.run import KeptRun
-from sgverify.draws.stored.stopping import stoppable
 from sgverify.errors import ConfigurationError, UserError
+from sgverify.keeping.stopping import handling, stoppable
 from sgverify.samplers.fused import driver
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.recorder import Draws
@@ -37,8 +37,8 @@ FEW: dict[str, Any] = {"chains": 3, "steps": 210, "thinning": 2, "burn_in": 10, 
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of some 20 draws, in files of one chain, and a halt after every few steps."""
     monkeypatch.setattr(folder, "PART", 2000)
-    monkeypatch.setattr(shard, "SHORTEST", 0.0)
-    monkeypatch.setattr(shard, "SHARE", 1e9)
+    monkeypatch.setattr(shards, "SHORTEST", 0.0)
+    monkeypatch.setattr(shards, "SHARE", 1e9)
     monkeypatch.setattr(driver, "_LONGEST", 16)
 
 
@@ -471,7 +471,9 @@ def test_a_signal_stops_the_run_and_it_goes_on(
 
 
 def test_ctrl_c_twice_ends_at_once() -> None:
-    with stoppable(signal.SIGINT) as stop:
+    # A test run in the background ignores Ctrl-C; here it is handled as in a terminal.
+    as_in_a_terminal = handling(signal.default_int_handler, signal.SIGINT, even_ignored=True)
+    with as_in_a_terminal, stoppable(signal.SIGINT) as stop:
         signal.raise_signal(signal.SIGINT)
         assert stop()
         with pytest.raises(KeyboardInterrupt):

@@ -11,7 +11,7 @@ import sympy
 from sgverify.claims import claims
 from sgverify.exact.readings.formula import formula as printed_formula
 from sgverify.report.formulas import NoFormula, equations, formula, in_a_line, parse, with_formulas
-from sgverify.report.formulas.mathml import elements
+from sgverify.report.formulas.shown import elements
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue import NAMED
 

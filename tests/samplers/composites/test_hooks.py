@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 import torch
 
+from sgverify.draws.stored.source import definition_of
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Run, Settings, fixed, power, sample, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed, power, sample, sample_states
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.composites.hooks import StepHooks, hooks_of
 from sgverify.schemes import NAMED, find_scheme, sqrt
 from sgverify.schemes.composites import COMPOSITES, Composite, ReplicaExchange
 from sgverify.targets import Target
+from tests.samplers.conftest import averaged_in_pieces
 
 
 def first(theta, *_):
@@ -110,28 +112,23 @@ def test_replicas_share_their_minibatches_and_nothing_else(posterior: Target) ->
 @pytest.mark.parametrize(
     "name", [name for name, item in COMPOSITES.items() if isinstance(item, ReplicaExchange)]
 )
-def test_a_run_goes_on_to_the_same_bits_wherever_it_was_paused(
-    name: str, posterior: Target, tmp_path
-) -> None:
+def test_a_run_goes_on_to_the_same_bits_wherever_it_was_cut(name: str, posterior: Target) -> None:
     settings = Settings(chains=5, gradient=GradientChoice("iid", 4), exchange=ExchangeChoice(refresh=7))
     keys = {"observables": [first], "settings": settings}
     rows = fixed([0.01, 0.02], [20, 40])
     whole = sample(COMPOSITES[name], posterior, rows, **keys)
-    run = Run(COMPOSITES[name], posterior, rows, **keys, block=3).advance(13)
-    run.pause().save(tmp_path / "run.npz")
-    again = Run(COMPOSITES[name], posterior, rows, **keys, checkpoint=tmp_path / "run.npz").advance()
-    np.testing.assert_array_equal(again.averages.values, whole.values)
+    found = averaged_in_pieces((13,), COMPOSITES[name], posterior, rows, **keys, block=3)
+    np.testing.assert_array_equal(found, whole.values)
     assert (
         len(whole.rows) == (4 if COMPOSITES[name].kind == "replica-exchange" else 2)
         and np.isfinite(whole.values).all()
     )
 
 
-def test_a_checkpoint_of_another_rule_is_refused(posterior: Target) -> None:
-    keys = {"observables": [first], "settings": Settings(chains=2, gradient=GradientChoice("iid", 4))}
-    held = Run(COMPOSITES["resgld"], posterior, fixed([0.01], [4]), **keys).advance(2).pause()
-    with pytest.raises(ConfigurationError, match="composite"):
-        Run(COMPOSITES["vr-resgld"], posterior, fixed([0.01], [4]), **keys, checkpoint=held)
+def test_a_run_of_another_rule_is_another_run() -> None:
+    rules = [COMPOSITES[name].rule for name in ("resgld", "vr-resgld")]
+    scheme = COMPOSITES["resgld"].scheme
+    assert len({definition_of(scheme), *(definition_of(scheme, rule) for rule in rules)}) == 3
 
 
 def test_a_diverged_replica_ends_its_group_and_is_named(line: Target) -> None:
@@ -146,7 +143,7 @@ def test_a_diverged_replica_ends_its_group_and_is_named(line: Target) -> None:
     assert np.isnan(found.values[0, :3]).all() and np.isfinite(found.values[0, 3:]).all()
 
 
-def test_weights_of_states_enter_the_averages_and_the_checkpoints(posterior: Target) -> None:
+def test_weights_of_states_enter_the_averages_in_pieces_too(posterior: Target) -> None:
     scheme, rows = find_scheme("sgld-euler"), [*fixed([0.01], [4, 8]), *power([0.02], 0.5, [4, 8])]
     settings = Settings(chains=3, gradient=GradientChoice("iid", 4), burn_in=1)
     composite = Weighed("weighed", scheme)
@@ -159,10 +156,8 @@ def test_weights_of_states_enter_the_averages_and_the_checkpoints(posterior: Tar
             weights = (number * h)[chosen]
             expected = (weights[:, None] * states[row, chosen]).sum(0) / weights.sum()
             np.testing.assert_allclose(found.values[0, row, place], expected, rtol=1e-13)
-    run = Run(composite, posterior, rows, observables=[first], settings=settings)
-    held = run.advance(3).pause()
-    again = Run(composite, posterior, rows, observables=[first], settings=settings, checkpoint=held).advance()
-    np.testing.assert_array_equal(again.averages.values, found.values)
+    again = averaged_in_pieces((3,), composite, posterior, rows, observables=[first], settings=settings)
+    np.testing.assert_array_equal(again, found.values)
 
 
 @pytest.mark.parametrize("setting", [{"coupled": True}, {"coupled": "brownian"}])

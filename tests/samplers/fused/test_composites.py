@@ -18,12 +18,12 @@ from sgverify.samplers.fused.composites.kernel import CompositeKernel
 from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.run.averages import Averages
-from sgverify.samplers.run.pausing import Run
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites.adaptation import PartitionChoice
 from sgverify.schemes.composites.catalogue import COMPOSITES
 from sgverify.targets import Target
+from tests.samplers.conftest import averaged_in_pieces
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
 
@@ -180,9 +180,9 @@ def test_a_kernel_that_takes_over_and_pauses_goes_on_with_the_same_swaps(
     rows, how = fixed([0.001], [90]), {"gradient": IID, "exchange": ExchangeChoice(ladder=(1.0, 1.5))}
     plain = run("avr-resgld", data, rows, False, **how)
     settings = Settings(chains=6, compiled="auto", **how)  # type: ignore[arg-type]
-    paused = Run(COMPOSITES["avr-resgld"], data, rows, observables=[SQUARE, FIRST], settings=settings)
-    paused.advance(37)
-    assert_equal(paused.advance().averages, plain)
+    given = (COMPOSITES["avr-resgld"], data, rows)
+    found = averaged_in_pieces((37,), *given, observables=[SQUARE, FIRST], settings=settings)
+    np.testing.assert_array_equal(found, plain.values)
 
 
 @pytest.mark.parametrize("kernel", [CompositeKernel, Kernel])

@@ -17,13 +17,13 @@ from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.fused.kernel import equal_bits
 from sgverify.samplers.reading import constants
 from sgverify.samplers.run.leg import Leg
-from sgverify.samplers.run.pausing import Run
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.samplers.run.states import sample_states
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt, thermostat
 from sgverify.schemes.definition.mathematics import dot, exp, softplus
 from sgverify.targets import Target
+from tests.samplers.conftest import averaged_in_pieces
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
 pytestmark = needs_compiler
@@ -110,10 +110,8 @@ def test_a_paused_run_goes_on_with_the_same_bits(many_data: Target) -> None:
     settings = Settings(chains=5, gradient=GradientChoice("iid", batch=4), compiled="kernel")
     rows = power([0.01], 0.4, [40, 90])
     whole = sample(ABOBA, many_data, rows, observables=TESTS, settings=settings)
-    parts = (
-        Run(ABOBA, many_data, rows, observables=TESTS, settings=settings).advance(17).advance(40).advance()
-    )
-    assert np.array_equal(parts.averages.values, whole.values)
+    parts = averaged_in_pieces((17, 57), ABOBA, many_data, rows, observables=TESTS, settings=settings)
+    assert np.array_equal(parts, whole.values)
 
 
 def test_a_run_that_takes_a_kernel_on_its_way_is_paused_and_shows_its_progress(
@@ -125,14 +123,10 @@ def test_a_run_that_takes_a_kernel_on_its_way_is_paused_and_shows_its_progress(
     whole = sample(
         ABOBA, many_data, rows, observables=TESTS, settings=Settings(**how), progress=shares.append
     )
-    parts = Run(ABOBA, many_data, rows, observables=TESTS, settings=Settings(**how))
-    held = parts.advance(17).advance(40).pause()
-    other = Run(
-        ABOBA, many_data, rows, observables=TESTS, settings=Settings(**how), checkpoint=held
-    ).advance()
+    parts = averaged_in_pieces((17, 57), ABOBA, many_data, rows, observables=TESTS, settings=Settings(**how))
     assert compiled_texts
-    for found in (whole, parts.advance().averages, other.averages):
-        assert np.array_equal(found.values, plain.values)
+    for found in (whole.values, parts):
+        assert np.array_equal(found, plain.values)
     assert shares == sorted(shares)
     assert shares[-1] == 1
 

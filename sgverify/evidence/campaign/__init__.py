@@ -1,1 +1,0 @@
-"""What a campaign has found, combination by combination and in sums: `model` has the document."""
