@@ -154,7 +154,7 @@ def _compiler() -> InstalledPart:
 
 
 def _cache() -> InstalledPart:
-    from sgverify.samplers.fused.built import folder
+    from sgverify.samplers.fused.compiler import folder
 
     place = folder()
     if place is None:

@@ -7,7 +7,7 @@ prescribed draws, and `fused` runs steps in one C kernel. `importance` estimates
 
 from sgverify.samplers.composites.annealing import AnnealingChoice
 from sgverify.samplers.gradients.estimators import GradientChoice
-from sgverify.samplers.run.averages import Averages, sample
+from sgverify.samplers.run.averages import Averages, States, sample, sample_states
 from sgverify.samplers.run.leg import Divergence
 from sgverify.samplers.run.schedules import (
     Annealed,
@@ -22,7 +22,6 @@ from sgverify.samplers.run.schedules import (
     power,
 )
 from sgverify.samplers.run.settings import Settings, one_thread
-from sgverify.samplers.run.states import States, sample_states
 
 __all__ = [
     "Annealed",

@@ -18,7 +18,7 @@ from sgverify.errors import InstabilityError
 from sgverify.exact.numbers.quadrature import normal_cubature
 
 if TYPE_CHECKING:
-    from sgverify.samplers.gradients.array_gradients import ArrayGradients
+    from sgverify.samplers.gradients.differentiation import ArrayGradients
 
 _MOST_GRADIENTS = 3_000_000
 """Numbers in the gradients of single data that one average evaluates: data are left out evenly beyond."""
@@ -282,7 +282,7 @@ class GradientEstimate:
     @cached_property
     def _gradients(self) -> ArrayGradients:
         # It brings torch, which a run needs anyway.
-        from sgverify.samplers.gradients.array_gradients import ArrayGradients
+        from sgverify.samplers.gradients.differentiation import ArrayGradients
 
         target = self.subject.target
         return ArrayGradients(target, None if target.data is None else self._data[0])

@@ -35,8 +35,7 @@ from sgverify.rates.whiteness import (
     window,
 )
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
-from sgverify.samplers.intercepted.interception import Recording, Replay, ReplayError
-from sgverify.samplers.intercepted.live_draws import LiveDraws
+from sgverify.samplers.intercepted.interception import LiveDraws, Recording, Replay, ReplayError
 from sgverify.samplers.intercepted.real_calls import copies
 from sgverify.schemes.definition.noise import NORMAL
 

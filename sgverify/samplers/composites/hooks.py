@@ -2,7 +2,8 @@
 
 Each row of a sweep becomes `replicas` consecutive rows of the tensor. At every step the run takes its gradients from the
 estimator that the hook `estimator` returns, tests chains for divergence, and passes the state to the hook `after`. All hooks see
-tensors of shape (S, C, d or 1), for the S rows that run. Chains must remain independent of one another.
+tensors of shape (S, C, d or 1), for the S rows that run. Chains must remain independent of one another. `with_weights` adds up
+states that have weights in averages.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from functools import singledispatch
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.randomness.philox import Stream
+from sgverify.samplers.reading.elementary import exp
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
@@ -152,4 +155,37 @@ def check_settings(composite: Composite, settings: Settings) -> None:
             )
 
 
-__all__ = ["Stage", "StepHooks", "check_settings", "hooks_of", "starts_of"]
+def in_units(
+    before: Tensor, top: Tensor, logs: Tensor, values: Sequence[Tensor]
+) -> tuple[Tensor, list[Tensor]]:
+    """What sums in units of exp(before) are multiplied by in units of exp(top), and the values times their weights exp(logs).
+
+    The weights come last. All have shape (S, C); the log of the unit is -inf before the first weight.
+    """
+    shrunk = torch.where(top == -torch.inf, 0.0, exp(before - top))
+    own = torch.where(logs == -torch.inf, 0.0, exp(logs - top))
+    # Not multiplied by 0: the test function may overflow where the weight is 0.
+    return shrunk, [*(torch.where(own == 0, 0.0, value * own) for value in values), own]
+
+
+def with_weights(
+    sums: Sequence[Tensor], values: Sequence[Tensor], logs: Tensor, factor: Tensor
+) -> list[Tensor]:
+    """The sums of values and of weights, and the log of their unit, after a state with these log weights counts `factor` times."""
+    top = torch.maximum(sums[-1], logs)
+    shrunk, added = in_units(sums[-1], top, logs, values)
+    return [
+        *(total * shrunk + value * factor for total, value in zip(sums[:-1], added, strict=True)),
+        top,
+    ]
+
+
+__all__ = [
+    "Stage",
+    "StepHooks",
+    "check_settings",
+    "hooks_of",
+    "in_units",
+    "starts_of",
+    "with_weights",
+]

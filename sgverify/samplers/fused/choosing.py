@@ -19,7 +19,7 @@ PROVED = 0.05
 """Seconds in which a built kernel is loaded and its first steps are proved (`python -m benchmarks compilers`)."""
 
 CHECKED = 2
-"""The first and the last steps that every leg compares, whatever is proved: two each, so that what moves is seen to move."""
+"""The first and the last steps that every plain leg compares: two each, so that what moves is seen to move."""
 
 MOVED = 3
 """The steps before one that renews: the first evaluates gradients that a table has already, later ones change it."""
@@ -72,24 +72,36 @@ def _renewals(leg: Leg, first: int) -> tuple[int, ...]:
     return (*leg.estimator.renewals(first), *hooks)
 
 
+def fewest(leg: Leg) -> int:
+    """The first and the last steps that every leg compares, in which a composite acts in each of its ways."""
+    return CHECKED if leg.hooks is None else max(CHECKED, 2 * leg.hooks.every)
+
+
+def repays_proof(leg: Leg) -> bool:
+    """Is a leg so long that to record its kernel, and to compare the fewest steps, costs less than what a proved text saves?"""
+    # A composite's actions are recorded too.
+    return len(leg.steps) > (4 if leg.hooks is None else 16) * fewest(leg)
+
+
 def unproved(leg: Leg, steps: range, known: frozenset[int]) -> list[range]:
     """The windows of a text that is proved already: the first and last few steps, and renewals of a kind that is not `known`."""
-    found = [steps[:CHECKED], steps[-CHECKED:]]
+    size = fewest(leg)
+    found = [steps[:size], steps[-size:]]
     missing = {
         renewal
         for kind, renewal in enumerate(_renewals(leg, steps.start))
-        if kind not in known and CHECKED <= renewal - steps.start < len(steps)
+        if kind not in known and size <= renewal - steps.start < len(steps)
     }
     found += [_up_to(renewal, steps) for renewal in missing]
     return sorted(found, key=lambda window: window.start)
 
 
 def renewed(leg: Leg, shown: Sequence[range]) -> frozenset[int]:
-    """The kinds of renewals that these windows contain."""
+    """The kinds of renewals of the gradient estimator that these windows contain; a composite's are never known."""
     return frozenset(
         kind
         for window in shown
-        for kind, renewal in enumerate(_renewals(leg, window.start))
+        for kind, renewal in enumerate(leg.estimator.renewals(window.start))
         if renewal < window.stop
     )
 

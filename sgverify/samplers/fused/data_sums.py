@@ -8,6 +8,7 @@ a few chains, the data of a run.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -37,6 +38,12 @@ class SumText:
     weighted: bool
     few: bool
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What decides its texts."""
+        sizes = (self.dim, self.width, self.offset, self.size, self.batch)
+        return (self.body.key, *sizes, self.weighted, self.few)
+
     def write(self, theta: str, source: str, result: str) -> LoopText:
         """The statements that put the sum at the point `theta`, an array [d][chains], into the array `result`.
 
@@ -64,6 +71,20 @@ class SumText:
             f"sum_changes(own_table, size, from, to, places[{source}], {found}, {result});",
         ]
         return LoopText([f"real {result}[{self.dim}][WIDTH];"], "\n".join(lines))
+
+    def write_table(self, theta: str) -> str:
+        """The statements that fill the table with the gradients at the point `theta`."""
+        inputs = self._inputs(theta, f"{SHARED}fillx")
+        moved = translate(self.body, inputs, "fill", offset=self.offset)
+        lines = [
+            "for (i64 i = 0; i < size; i++) {",
+            f"const real *const fillx = data + i * {self.width};",
+            moved.text,
+            "for (int l = from; l < to; l++) for (int j = 0; j < DIM; j++) "
+            f"own_table[(l * size + i) * DIM + j] = {moved.results[0]};",
+            "}",
+        ]
+        return "\n".join(lines)
 
     def _inputs(self, theta: str, datum: str) -> list[tuple[str, Tensor]]:
         return [(theta, torch.ones((1, 2, self.dim))), (datum, torch.ones((1, 2, self.width)))]

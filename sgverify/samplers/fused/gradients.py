@@ -118,12 +118,6 @@ class KernelGradient:
     begin: Callable[[Tensor], tuple[Tensor, ...]] | None = None
     table: bool = False
 
-    def started(self, theta: Tensor) -> tuple[Tensor, ...]:
-        """What a run that starts at theta carries."""
-        fresh = copy(self.estimator)
-        fresh.begin(0, theta)
-        return fresh.carried
-
     @property
     def iid(self) -> bool:
         """Are the minibatches drawn in the kernel itself?"""

@@ -1,106 +1,119 @@
-"""How does one call of a C kernel take many steps of a run, and which arrays go in and out?"""
+"""How does one call of a C kernel take many steps of a run, with a composite's actions, and which arrays go in and out?"""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.compiler import build
-from sgverify.samplers.fused.data_sums import SumText
-from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
-from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
-from sgverify.samplers.fused.program import (
-    FEW,
-    KernelShape,
-    Recorded,
-    Tapes,
-    Translations,
-    keep,
-    kept_of,
-    program,
-)
+from sgverify.samplers.fused.composites.rule import Rule
+from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
+from sgverify.samplers.fused.gradients import DataTables
+from sgverify.samplers.fused.program import FixedTensors, KernelCall
+from sgverify.samplers.fused.recorded import RecordedLeg
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
-from sgverify.samplers.reading.constants import Clock, Constant, derivation
+from sgverify.samplers.reading.constants import Constant, Derivation, derivation
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.reading.tape import Tape, record
 from sgverify.samplers.run.leg import Leg, Room, Sums
-from sgverify.schemes.definition.binding import in_order
+from sgverify.targets import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Translations:
+    """What is kept of a target: C texts with their functions by all that decides them, and data by the form in which they are read.
+
+    `named` are the objects whose names are in the recorded operations, kept so that no other object gets their address.
+    """
+
+    texts: dict[tuple[Any, ...], tuple[str, Any]] = field(default_factory=dict)
+    tables: dict[tuple[Any, ...], DataTables] = field(default_factory=dict)
+    named: list[Any] = field(default_factory=list)
+
+
+_RECORDED: WeakKeyDictionary[Target, Translations] = WeakKeyDictionary()
+
+
+def is_recorded(target: Target) -> bool:
+    """Has this process translated some definition on this target?"""
+    return target in _RECORDED
+
+
+def forget_recorded() -> None:
+    """Forget all translations: to be called where the code that made them has been changed."""
+    _RECORDED.clear()
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """A definition on a target, translated: what is the same at all step sizes.
+
+    The C text, its function, the data, and the constants of the tapes in a row for each dtype; `derivation` computes the constants
+    of a run from h, T and D by the operations of the definition, in their order.
+    """
+
+    text: str
+    call: Any
+    derivation: Derivation
+    flat: Sequence[Tensor]
+    tables: DataTables
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """The state after `taken` steps, what hooks and gradients hold there, and the sums of test functions."""
+
+    state: State
+    tensors: State
+    carried: State
+    total: Tensor | None
+    taken: int
 
 
 class Kernel:
-    """Many steps of all chains of the rows that run, in C.
+    """Many steps of all chains of the rows that run, in C, with the actions of a composite.
 
-    The kernel is generated from the definition, recorded by `record` on two chains. Every kernel records it, since its functions
-    may read numbers that have changed; a C text is written once for the same operations on a target. Raises `NotTranslatable`,
+    The kernel is generated from the definition, recorded on two chains. Every kernel records it, since its functions may read
+    numbers that have changed; a C text is written once for the same operations on a target. Another `rule`, of other hooks of the
+    same run, may take the place of the first one. Raises `NotTranslatable`,
     `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
     """
 
-    def __init__(self, leg: Leg, asked: ObservedFunctions | None, patience: float) -> None:
-        scheme, estimator = leg.bound.definition, leg.estimator
-        dim, dtype = leg.target.dim, leg.start[0].dtype
-        gradient = kernel_gradient(estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
-        if scheme.census.hessians:
-            raise NotTranslatable("Hessian-vector products")
-        self._bound, self._clock, self._gradient = leg.bound, leg.clock, gradient
-        self._noise, self._draws = leg.streams("noise"), leg.draws
-        self._batches = (
-            leg.streams(leg.settings.gradient.kind) if gradient.minibatches and gradient.iid else None
-        )
-        self._dtype, self._rows, self._asked = dtype, len(leg.places), asked
-        self._shape = KernelShape(
-            dtype,
-            dim,
-            scheme.draws,
-            gradient.minibatches,
-            leg.settings.gradient.batch if gradient.minibatches and not gradient.noisy else 1,
-            self._noise.chains,
-            iid=gradient.iid or not gradient.minibatches,
-            noisy=gradient.noisy,
-            # Increments of one path, and draws of other laws, are drawn outside of the kernel.
-            handed=leg.settings.coupled == "brownian" or not all(law.normal for law in scheme.laws),
-            adds=gradient.adds or not gradient.minibatches,
-            carried=gradient.widths,
-            refresh=gradient.refresh,
-            table=gradient.table,
-        )
-        self._state = [
-            torch.ones((self._rows, TRACED, dim if kind == "vector" else 1), dtype=dtype)
-            for kind in scheme.shapes.values()
-        ]
-        self._target, self._patience = leg.target, patience
-        self._recorded: Recorded | None = None
+    def __init__(self, leg: Leg, rule: Rule, asked: ObservedFunctions | None, patience: float) -> None:
+        self._recording = RecordedLeg(leg, rule, asked)
+        self._leg, self.rule, self._patience = leg, rule, patience
+        self._gradient, self._shape = self._recording.gradient, self._recording.shape
+        R, kind, minibatches = rule.replicas, leg.settings.gradient.kind, self._shape.minibatches
+        self._groups = len(leg.places) // R
+        noise = leg.streams("noise")
+        self._noise_keys = np.ascontiguousarray(noise.keys)
+        batches = leg.streams(kind) if minibatches and self._shape.iid else noise
+        self._batch_keys = np.ascontiguousarray(batches.keys[::R])
         self._drawn: DrawnInC | None = None
-        if gradient.minibatches and is_drawn_in_c(estimator.source):
+        if minibatches and is_drawn_in_c(leg.estimator.source):
             assert leg.target.size is not None
+            stream = leg.streams(kind)
             self._drawn = DrawnInC(
-                type(estimator.source),
-                leg.streams(leg.settings.gradient.kind),
-                rows=self._rows,
+                type(leg.estimator.source),
+                replace(stream, keys=np.ascontiguousarray(stream.keys[::R])),
+                rows=self._groups,
                 size=leg.target.size,
                 batch=self._shape.batch,
                 patience=patience,
             )
-        self._farthest = largest_within(leg.farthest, dtype)
+        self._energy_tables = None if rule.energies is None else rule.energies.tables()
+        self._farthest = largest_within(leg.farthest, self._shape.dtype)
+        self._recorded: Recorded | None = None
         self._numbers = np.empty(0)
-        self._started: tuple[Tensor, State] | None = None
         self._own: State = ()
         self._spare: State = ()
-
-    def carried(self, leg: Leg, theta: Tensor) -> State:
-        """What the gradient estimator of a leg carries at theta, where a run begins if it has carried nothing so far."""
-        found: State = leg.estimator.carried
-        if found or not self._gradient.widths:
-            return found
-        if self._started is None or self._started[0] is not theta:
-            self._started = theta, self._gradient.started(theta)
-        return self._started[1]
 
     @property
     def outside(self) -> int:
@@ -108,8 +121,14 @@ class Kernel:
         shape = self._shape
         each = 0 if shape.iid and not shape.noisy else shape.minibatches * shape.batch
         each *= shape.dim if shape.noisy else 1
-        each += shape.draws * shape.dim if shape.handed else 0
-        return each * self._rows * len(self._noise.chains)
+        each += shape.replicas * shape.draws * shape.dim if shape.handed else 0
+        each += sum(stream.outside for stream in self.rule.streams)
+        return each * self._groups * len(shape.chains)
+
+    @property
+    def has_table(self) -> bool:
+        """Does each chain carry a table of gradients, of minibatches that are independent?"""
+        return self._shape.table and self._shape.iid
 
     @property
     def text(self) -> str:
@@ -117,219 +136,197 @@ class Kernel:
         return "" if self._recorded is None else self._recorded.text
 
     def meet(self, h: Constant) -> None:
-        """Compute the kernel's constants by the definition's operations for the step sizes h. Raises `NotTranslatable`."""
-        given = (h, *(value for value in self._bound.given.values() if type(value) is Constant))
+        """Compute the kernel's constants by the definition's operations for the step sizes h, shape (K or 1, S).
+
+        Raises `NotTranslatable`.
+        """
+        sizes = self._recording.sizes(h)
+        bound = (value for bound in self._recording.bounds for value in bound.given.values())
+        given = (*sizes, *(value for value in bound if type(value) is Constant))
         if self._recorded is None:
-            self._recorded, constants = self._record(h, given)
+            self._recorded, constants = self._record(sizes, given)
         else:
             constants = self._recorded.derivation.again(given)
-        self._numbers = numbers_of(constants, self._rows, self._dtype)
+        self._numbers = numbers_of(constants, self._groups, self._shape.dtype)
 
-    def _record(self, h: Constant, given: Sequence[Constant]) -> tuple[Recorded, Sequence[Constant]]:
+    def _record(
+        self, sizes: Sequence[Constant], given: Sequence[Constant]
+    ) -> tuple[Recorded, Sequence[Constant]]:
         """What is recorded of the definition at the step sizes h, and the constants at these. Raises `NotTranslatable`."""
-        begin, body = self._trace_gradient()
-        tape, observed = self._trace(h), self._observed()
-        begun, summed = (() if part is None else part.fixed for part in (begin, body))
-        fixed = (*tape.fixed, *begun, *summed)
-        if any(tensor.dtype != self._dtype for tensor in fixed):
-            raise NotTranslatable("a constant of another dtype than the state's")
-        how = derivation(tape.constants, given)
+        fixed, gradient = FixedTensors(self._shape.dtype), self._gradient
+        program = self._recording.program(sizes, fixed)
+        constants = program.step.tape.constants
+        how = derivation(constants, given)
         if how is None:
             raise NotTranslatable("a constant that does not follow from h and the parameters")
-        sums = None if body is None else self._sums(body, _size(tape.fixed) + _size(begun))
-        kept = kept_of(self._target)
-        text, call = self._translated(Tapes(tape, observed, begin, sums), body, fixed, kept)
-        form = self._gradient.adds and not self._gradient.noisy, self._dtype
-        kept.tables[form] = self._gradient.tables(kept.tables.get(form))
-        keep(self._target, kept)
-        flat = side_by_side(fixed, self._dtype)
-        return Recorded(text, call, how, flat, kept.tables[form]), tape.constants
-
-    def _translated(
-        self, tapes: Tapes, body: Tape | None, fixed: Sequence[Tensor], kept: Translations
-    ) -> tuple[str, Any]:
-        """The C text of these tapes and its function: those that are kept where all that decides the text is the same."""
-        recorded = [part for part in (tapes.step, tapes.observe, tapes.begin, body) if part is not None]
-        sums: Any = tapes.sums
-        key = (
-            tuple(part.key for part in recorded),
-            tuple(tuple(tensor.shape) for tensor in (*fixed, *self._state)),
-            None if sums is None else replace(sums, body=None),
-            replace(self._shape, chains=range(0)),
-            self._shape.width,
-        )
+        kept, key = _RECORDED.setdefault(self._leg.target, Translations()), program.key
         if key not in kept.texts:
-            text = program(self._shape, tapes, self._state)
-            kept.texts[key] = text, _function(build(text, self._patience), self._dtype)
-            kept.named.extend(part.space for part in recorded)
-        return kept.texts[key]
-
-    def _sums(self, body: Tape, offset: int) -> SumText:
-        """The writer of sums over data, whose constants lie at `offset`."""
-        return self._gradient.sum_text(body, self._shape.batch, self._shape.width <= FEW, offset)
+            text = program.text
+            call = build(text, self._patience).advance
+            call.restype = ctypes.c_int64
+            kept.texts[key] = text, call
+            kept.named.extend(tape.space for tape in program.tapes)
+        form = gradient.adds and not gradient.noisy, self._shape.dtype
+        kept.tables[form] = gradient.tables(kept.tables.get(form))
+        return Recorded(*kept.texts[key], how, fixed.flat(), kept.tables[form]), constants
 
     def move(
         self,
         state: State,
         carried: State,
         first: int,
-        count: int,
-        sums: Sums | None,
+        steps: np.ndarray,
+        sums: Sums | None = None,
         room: Room | None = None,
-    ) -> tuple[State, State, Tensor | None, int]:
-        """The state and what is carried after `count` steps from step `first` on (counted from 0), the sums, and the steps taken.
+        place: int = 0,
+    ) -> Moved:
+        """Take steps of sizes `steps`, shape (K, S), from step `first` on, which is at `place` among the sizes that were met.
 
-        The kernel stops after the first step at which an entry of the state exceeds the bound of divergence. It writes the states
-        that are kept to the arrays of `room`.
+        `carried` is what the gradient estimator carries, nothing before the first step of a run. The steps end before the first
+        one at which an entry of the state exceeds the bound of divergence. What is kept is written to the arrays of `room`, one
+        for each variable of a state and each of `Rule.kept`.
         """
-        chains = len(self._noise.chains)
-        table, held = carried[: self._gradient.table], carried[self._gradient.table :]
-        before = [tensor.expand(self._rows, chains, -1).mT.contiguous() for tensor in (*state, *held)]
-        indices, noise = self._indices(first, count), self._gradient.noise(first, count)
-        # Rows that share a stream share what is drawn.
-        noise = None if noise is None else noise.expand(-1, self._rows, -1, -1).contiguous()
-        handed = self._handed(first, count)
-        taken = count
-        while True:
+        rule, taken, R = self.rule, len(steps), self._shape.replicas
+        each = len(state)
+        rows, chains = len(state[0]), len(self._shape.chains)
+        given = self._given(first, steps, place, rows)
+        table, held = carried[: self._shape.table], carried[self._shape.table :]
+        if not carried:
+            held = tuple(state[0].new_zeros((rows, 1, width)) for width in self._shape.carried)
+        whole = [tensor.expand(rows, chains, -1) for tensor in (*state, *rule.tensors, *held)]
+        before = [whole[v][r::R].mT.contiguous() for r in range(R) for v in range(each)]
+        before += [tensor[r::R].mT.contiguous() for tensor in whole[each:] for r in range(R)]
+        while taken:
             after = [torch.empty_like(tensor) for tensor in before]
-            total = (
-                None if sums is None else torch.empty_like(sums.total, memory_format=torch.contiguous_format)
-            )
-            written = self._copied(table)
-            beyond = self._advance(
-                before, after, first, taken, sums, total, room, indices, handed, noise, written
-            )
-            if beyond in (0, taken):
-                found = tuple(tensor.mT for tensor in after)
-                # A table that this kernel made, and nobody holds any more, is written over by its next call.
-                mine = all(one is other for one, other in zip(table, self._own, strict=False))
-                self._spare, self._own = self._own if mine else (), written
-                return found[: len(state)], (*written, *found[len(state) :]), total, taken
-            # Some chains exceeded the bound on the way: all rows stop at that step.
-            taken = beyond
+            total = None if sums is None else torch.empty(sums.total.shape, dtype=sums.total.dtype)
+            written = self._room_for(table, rows)
+            numbers = {"first": first, "count": taken, "fresh": not carried}
+            beyond = self._advance(numbers, given, before, after, written, sums, total, room)
+            if not beyond:
+                break
+            # Some chains exceed the bound at that step, which torch takes.
+            taken = beyond - 1
+        if not taken:
+            return Moved(state, rule.tensors, carried, None if sums is None else sums.total.clone(), 0)
+        # A table that this kernel made, and nobody holds any more, is written over by its next call.
+        mine = all(one is other for one, other in zip(table, self._own, strict=False))
+        self._spare, self._own = self._own if mine else (), written
+        found = [tensor.mT for tensor in after]
+        new = [_interleaved(found[v : each * R : each]) for v in range(each)]
+        rest = [_interleaved(found[n : n + R]) for n in range(each * R, len(found), R)]
+        count = len(rule.tensors)
+        return Moved(tuple(new), tuple(rest[:count]), (*written, *rest[count:]), total, taken)
 
-    def _copied(self, table: State) -> State:
-        """A copy of the table, which a kernel writes over, in memory that was used before if there is some."""
-        room = self._spare or tuple(torch.empty(tensor.shape, dtype=tensor.dtype) for tensor in table)
-        for tensor, given in zip(room, table, strict=True):
+    def _room_for(self, table: State, rows: int) -> State:
+        """A copy of the table, which a kernel writes over, in memory that was used before if there is some; room for a new one."""
+        shape = self._shape
+        if not shape.table:
+            return ()
+        size = self._tables.size * shape.dim
+        room = self._spare or (torch.empty((rows, len(shape.chains), size), dtype=self._shape.dtype),)
+        for tensor, given in zip(room, table, strict=False):
             tensor.copy_(given)
         return room
 
-    def _indices(self, first: int, count: int) -> np.ndarray | None:
-        """The data of the minibatches of these steps, shape (count m n, S, C); None if the kernel draws them."""
-        each = self._shape.minibatches
-        if self._drawn is not None:
-            return self._drawn.block(first * each, count * each)
-        found = self._gradient.indices(first, count)
-        if found is None:
-            return None
-        # Rows that share a stream share what is drawn.
-        shape = (len(found), self._rows, len(self._noise.chains))
-        return np.ascontiguousarray(np.broadcast_to(found, shape))
+    @property
+    def _tables(self) -> DataTables:
+        assert self._recorded is not None
+        return self._recorded.tables
 
-    def _handed(self, first: int, count: int) -> Tensor | None:
-        """The draws of these steps, shape (count draws, S, d, C), if they are drawn outside of the kernel."""
-        if not self._shape.handed or not self._shape.draws:
-            return None
-        drawn = torch.stack(list(self._draws(first, count))).to(self._dtype).mT
-        return drawn.expand(-1, self._rows, -1, len(self._noise.chains)).contiguous()
+    def _given(self, first: int, steps: np.ndarray, place: int, rows: int) -> dict[str, Any]:
+        """The random numbers and the numbers of these steps that the kernel is given."""
+        rule, shape, count, R = self.rule, self._shape, len(steps), self._shape.replicas
+        found: dict[str, Any] = {"numbers": rule.step_numbers(first, steps)}
+        if self._drawn is not None:
+            found["indices"] = self._drawn.block(first * shape.minibatches, count * shape.minibatches)
+        elif (indices := self._gradient.indices(first, count)) is not None:
+            # Rows that share a stream share what is drawn.
+            of_groups = indices[:, ::R]
+            wide = (len(indices), self._groups, indices.shape[-1])
+            found["indices"] = np.ascontiguousarray(np.broadcast_to(of_groups, wide))
+        if (noise := self._gradient.noise(first, count)) is not None:
+            found["added"] = noise.expand(-1, rows, -1, -1).contiguous()
+        if shape.handed and shape.draws:
+            drawn = torch.stack(list(self._leg.draws(first, count))).to(self._shape.dtype).mT
+            found["handed"] = drawn.expand(-1, rows, -1, len(shape.chains)).contiguous()
+        found["drawn"] = [(stream, stream.given(first, count)) for stream in rule.streams]
+        found["constants"] = self._numbers[place if len(self._numbers) > 1 else 0 :]
+        return found
 
     def _advance(
         self,
+        numbers: dict[str, int],
+        given: dict[str, Any],
         before: list[Tensor],
         after: list[Tensor],
-        first: int,
-        count: int,
+        table: State,
         sums: Sums | None,
         total: Tensor | None,
         room: Room | None,
-        indices: np.ndarray | None,
-        handed: Tensor | None,
-        added: Tensor | None,
-        written: tuple[Tensor, ...],
     ) -> int:
-        pointers = ctypes.c_void_p * len(before)
-        width = self._numbers.shape[-1] * self._rows
-        noise = np.ascontiguousarray(self._noise.keys)
-        batches = noise if self._batches is None else np.ascontiguousarray(self._batches.keys)
-        start = None if sums is None else sums.total.contiguous()
-        weights = None if sums is None else np.ascontiguousarray(sums.weights, dtype=np.float64)
-        counted = None if sums is None else np.ascontiguousarray(sums.counted, dtype=np.uint8)
-        marked = None if room is None else np.ascontiguousarray(room.marked, dtype=np.uint8)
-        arrays = () if room is None else room.arrays
-        places = [None if array is None else array.ctypes.data for array in arrays]
-        recorded = self._recorded
+        rule, shape, recorded, energies = self.rule, self._shape, self._recorded, self._energy_tables
         assert recorded is not None
-        tables = recorded.tables
-        return int(
-            recorded.call(
-                self._rows,
-                len(self._noise.chains),
-                self._noise.chains.start,
-                first,
-                count,
-                noise.ctypes.data,
-                2 if len(noise) > 1 else 0,
-                batches.ctypes.data,
-                2 if len(batches) > 1 else 0,
-                pointers(*(tensor.data_ptr() for tensor in before)),
-                pointers(*(tensor.data_ptr() for tensor in after)),
-                self._numbers.ctypes.data,
-                width if len(self._numbers) > 1 else 0,
-                recorded.flat.data_ptr(),
-                tables.deviations.ctypes.data,
-                tables.size,
-                tables.offset.data_ptr(),
-                tables.data.data_ptr(),
-                tables.across.data_ptr(),
-                None if tables.weights is None else tables.weights.data_ptr(),
-                None if indices is None else indices.ctypes.data,
-                None if handed is None else handed.data_ptr(),
-                None if added is None else added.data_ptr(),
-                written[0].data_ptr() if written else None,
-                self._farthest,
-                None if weights is None else weights.ctypes.data,
-                None if counted is None else counted.ctypes.data,
-                None if start is None else start.data_ptr(),
-                None if total is None else total.data_ptr(),
-                None if marked is None else marked.ctypes.data,
-                pointers(*places),
-            )
+        tables, noise = recorded.tables, self._noise_keys
+        arrays: dict[str, np.ndarray | Tensor | None] = {
+            **given,
+            "noise_keys": noise,
+            "batch_keys": self._batch_keys,
+            "uniform_keys": None if rule.uniforms is None else np.ascontiguousarray(rule.uniforms.keys),
+            "f": recorded.flat[0],
+            "fw": recorded.flat[1],
+            "deviations": tables.deviations,
+            "offset": tables.offset,
+            "data": tables.data,
+            "data_across": tables.across,
+            "data_weights": tables.weights,
+            "put": rule.put,
+            "table": table[0] if table else None,
+        }
+        if energies is not None:
+            arrays |= {
+                f"energy_{name}": getattr(energies, name) for name in ("rows", "data", "whole", "weights")
+            }
+        if sums is not None:
+            arrays["weights"] = np.ascontiguousarray(sums.weights, dtype=np.float64)
+            arrays["counted"] = np.ascontiguousarray(sums.counted, dtype=np.uint8)
+            arrays["sums_before"], arrays["sums_after"] = sums.total.contiguous(), total
+        if room is not None:
+            arrays["kept"] = np.ascontiguousarray(room.marked, dtype=np.uint8)
+        kept = () if room is None else room.arrays
+        streams: Any = [(s.keys, found, s.size) for s, found in arrays.pop("drawn")]  # type: ignore[union-attr]
+        lists = {"before": before, "after": after, "kept_values": kept, "drawn": sum(streams, ())}
+        pointers = {
+            name: (ctypes.c_void_p * max(1, len(values)))(*map(_address, values))
+            for name, values in lists.items()
+        }
+        asked = KernelCall(
+            rows=self._groups,
+            chains=len(shape.chains),
+            first_chain=shape.chains.start,
+            noise_stride=2 if len(noise) > 1 else 0,
+            batch_stride=2 if len(self._batch_keys) > 1 else 0,
+            constants_stride=self._numbers.shape[-1] * self._groups if len(self._numbers) > 1 else 0,
+            size=tables.size,
+            bound=self._farthest,
+            **numbers,
+            **{name: _address(array) for name, array in arrays.items()},
+            **{name: ctypes.addressof(array) for name, array in pointers.items()},
         )
+        return int(recorded.call(ctypes.byref(asked)))
 
-    def _trace(self, h: Constant) -> Tape:
-        """The tape of the step on two chains; the operations are the same for any number of chains."""
-        self._clock.now = 0
-        gradient = self._gradient
-        state = [tensor.clone() for tensor in self._state]
-        carried = [torch.ones((self._rows, TRACED, width), dtype=self._dtype) for width in gradient.widths]
-        drawn = [torch.ones_like(state[0]) for _ in range(self._shape.draws)]
-        given = gradient.given(self._rows)
-        estimator = gradient.estimator.reading(gradient.potential, given, tuple(carried))
 
-        def step() -> Sequence[Tensor]:
-            return self._bound.step(state, h=h, grad=estimator.of_step(0), draw=in_order(drawn))
+def _address(array: np.ndarray | Tensor | int | None) -> int | None:
+    """Where an array lies; a number among pointers is passed on as it is."""
+    if array is None or isinstance(array, int):
+        return array
+    return array.data_ptr() if isinstance(array, Tensor) else array.ctypes.data
 
-        # One run before the recording, so that the constants exist.
-        step()
-        return record(step, (*state, *carried, *drawn, *given), (), self._clock)[0]
 
-    def _trace_gradient(self) -> tuple[Tape | None, Tape | None]:
-        """The tapes of what is carried and of the gradient of one datum; None for what a step does not have."""
-        gradient, theta = self._gradient, self._state[0].clone()
-        renew, begin = gradient.begin, None
-        if renew is not None:
-            # One run before the recording, so that the constants exist.
-            renew(theta)
-            begin = record(lambda: renew(theta), (theta,), (), Clock())[0]
-        return begin, gradient.potential.tape_of_one_datum(self._rows) if gradient.visits_data else None
-
-    def _observed(self) -> Tape | None:
-        asked = self._asked
-        if asked is None:
-            return None
-        state = [tensor.clone() for tensor in self._state]
-        return record(lambda: asked.evaluate(state), state, (), Clock())[0]
+def _interleaved(replicas: Sequence[Tensor]) -> Tensor:
+    """The rows of all groups, the replicas of a group side by side, in the memory layout of states."""
+    if len(replicas) == 1:
+        return replicas[0]
+    return torch.stack([tensor.mT for tensor in replicas], dim=1).flatten(0, 1).mT
 
 
 def largest_within(bound: float, dtype: torch.dtype) -> float:
@@ -339,35 +336,9 @@ def largest_within(bound: float, dtype: torch.dtype) -> float:
     return float(limit if float(limit) <= bound else below)
 
 
-def equal_bits(one: Tensor, other: Tensor) -> bool:
-    """Are all numbers of both tensors the same? 0 and -0 are not, and NaN is not itself."""
-    return torch.equal(one, other) and torch.equal(one.signbit(), other.signbit())
-
-
-def side_by_side(tensors: Sequence[Tensor], dtype: torch.dtype) -> Tensor:
-    """The entries of all tensors, one after the other, and a 0, so that there is always one."""
-    return torch.cat([*(tensor.flatten() for tensor in tensors), torch.zeros(1, dtype=dtype)]).contiguous()
-
-
 def numbers_of(constants: Sequence[Constant], rows: int, dtype: torch.dtype) -> np.ndarray:
     """The values of a tape's constants in the dtype of the state, shape (K or 1, S, constants)."""
     longest = max((len(constant.value) for constant in constants), default=1)
     values = [np.broadcast_to(constant.value, (longest, rows)) for constant in constants]
     stacked = np.stack(values, axis=-1) if values else np.zeros((1, rows, 1))
     return np.ascontiguousarray(torch.from_numpy(np.ascontiguousarray(stacked)).to(dtype).numpy())
-
-
-def _size(tensors: Sequence[Tensor]) -> int:
-    return sum(tensor.numel() for tensor in tensors)
-
-
-def _function(library: ctypes.CDLL, dtype: torch.dtype) -> Any:
-    whole: Any = ctypes.c_int64
-    address: Any = ctypes.c_void_p
-    number: Any = ctypes.c_double if dtype == torch.float64 else ctypes.c_float
-    function = library.advance
-    function.restype = whole
-    sizes, keys, arrays = [whole] * 5, [address, whole, address, whole], [address] * 3
-    data = [whole, address, address, whole, *[address] * 8]
-    function.argtypes = [*sizes, *keys, *arrays, *data, number, *[address] * 6]
-    return function

@@ -2,7 +2,7 @@
 
 A loop runs over the coordinates j and the chains l; it holds as many operations as depend on no other coordinate. A value that a
 later loop reads is stored in an array [width][chains]. Between two loops there may be statements of another kind: sums over data,
-or operations that choose, join or contract coordinates (`contraction`), whose terms are added one after the other.
+or operations that choose, join or contract coordinates (`arithmetic`), whose terms are added one after the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from sgverify.samplers.reading.contraction import Places, contracted, joined, progression
+from sgverify.samplers.reading.arithmetic import Places, contracted, joined, progression
 from sgverify.samplers.reading.tape import Operation, Tape
 
 
@@ -47,6 +47,23 @@ class LoopText:
 
     arrays: list[str]
     text: str
+
+
+@dataclass(frozen=True)
+class TapeAt:
+    """A tape with its inputs in C, and where its constants begin in the arrays of the states' dtype and of float64."""
+
+    tape: Tape
+    inputs: Sequence[tuple[str, Tensor]]
+    narrow: int = 0
+    wide: int | None = None
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What decides its text."""
+        shapes = tuple((name, tuple(tensor.shape), tensor.dtype) for name, tensor in self.inputs)
+        fixed = tuple((tuple(tensor.shape), tensor.dtype) for tensor in self.tape.fixed)
+        return self.tape.key, shapes, fixed, self.narrow, self.wide
 
 
 class SumWriter(Protocol):

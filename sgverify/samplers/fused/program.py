@@ -1,221 +1,276 @@
-"""Which C text runs a recorded definition, and which have been written in this process?
+"""Which C text runs a recorded definition, with what a composite does between its steps?
 
-The text holds the random variates and the steps, with the recorded definition and test functions; `compiler` builds it. It serves
-every run with the same operations on the same target.
+The text is that of `variates.c` and `steps.c`, with the recorded step of all replicas, the recorded actions and test functions in
+their places; `compiler` builds it. It serves every run with the same operations on the same target.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from importlib.resources import files
+from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
 
+from sgverify.samplers.fused.composites.energies import EnergyText
+from sgverify.samplers.fused.composites.rule import FRESH, Action, EnergyStream
+from sgverify.samplers.fused.data_sums import SumText
 from sgverify.samplers.fused.elementary import with_functions
-from sgverify.samplers.fused.gradients import DataTables, padded
-from sgverify.samplers.fused.loops import SumWriter, Translated
+from sgverify.samplers.fused.loops import TapeAt, Translated
+from sgverify.samplers.fused.shape import KernelShape, c_text, definitions
 from sgverify.samplers.fused.translation import NotTranslatable, translate
-from sgverify.samplers.randomness import variates
-from sgverify.samplers.randomness.philox import LANES, ROWS
-from sgverify.samplers.reading.arithmetic import RUN
-from sgverify.samplers.reading.constants import Derivation
+from sgverify.samplers.randomness.philox import ROWS
 from sgverify.samplers.reading.tape import Tape
-from sgverify.targets import Target
 
-WIDTHS = (64, 16, 4)
-"""The possible numbers of chains that move side by side: divisors of LANES, and multiples of a Philox block."""
+_GIVEN = {
+    **dict.fromkeys(("rows", "chains", "first_chain", "first", "count", "fresh"), "i64"),
+    **dict.fromkeys(("noise_stride", "batch_stride", "constants_stride", "size"), "i64"),
+    "bound": "double",
+    **dict.fromkeys(("noise_keys", "batch_keys", "uniform_keys"), "const u64 *"),
+    **dict.fromkeys(("before", "after", "kept_values"), "void *const *"),
+    **dict.fromkeys(("constants", "f", "offset", "data_weights"), "const real *"),
+    **dict.fromkeys(("data", "data_across"), "const real *restrict"),
+    **dict.fromkeys(("handed", "added", "energy_data", "energy_whole", "energy_weights"), "const real *"),
+    **dict.fromkeys(("fw", "deviations", "energy_rows", "numbers"), "const double *"),
+    **dict.fromkeys(("weights", "sums_before"), "const double *"),
+    **dict.fromkeys(("sums_after", "put"), "double *"),
+    **dict.fromkeys(("counted", "kept"), "const uint8_t *"),
+    "indices": "const uint32_t *",
+    "drawn": "const struct drawn *",
+    "table": "real *",
+}
+"""What a call of a kernel is given, with the types in C; see `steps.c`."""
 
-FEW = 4
-"""The number of chains side by side up to which sums over all data take data side by side instead."""
+_IN_PYTHON: dict[str, Any] = {"i64": ctypes.c_int64, "double": ctypes.c_double}
 
-TABLE_WIDTH = 16
-"""The most chains that move side by side if each has a table of gradients, so that theirs stay in a core's second cache."""
 
-CACHED = 4096
-"""The most entries of a state variable of more than `VECTOR` chains, so that the chains' data stay in a core's first cache."""
+class KernelCall(ctypes.Structure):
+    """What a call of a kernel is given; an array that is left out is NULL."""
 
-VECTOR = 16
-"""The chains that fill a vector register in float32: as many move side by side even where their data fill the second cache."""
-
-LARGEST = 1024
-"""The most coordinates of a kernel."""
+    _fields_ = tuple((name, _IN_PYTHON.get(kind, ctypes.c_void_p)) for name, kind in _GIVEN.items())
 
 
 @dataclass(frozen=True)
-class KernelShape:
-    """The sizes for which a kernel is made.
+class Variable:
+    """A variable that a kernel holds for every chain: its name in C, dtype and width."""
 
-    A step uses `minibatches` minibatches of `batch` data each; both are 0 for full gradients. `carried` are the widths of what
-    the gradient estimator carries from step to step, and recomputes every `refresh` steps; with a `table` of each datum's last
-    gradient, they are its sum. The draws of a step are normal numbers of one stream, drawn in the kernel, unless they are
-    `handed` to it.
+    name: str
+    dtype: torch.dtype
+    width: int
+
+    def kind(self, real: torch.dtype) -> str:
+        """Its type in C, where `real` is the dtype of states."""
+        return "real" if self.dtype == real else "double"
+
+
+class FixedTensors:
+    """The fixed tensors of a kernel's tapes, side by side: those of the states' dtype `real`, and others in float64."""
+
+    def __init__(self, real: torch.dtype) -> None:
+        self._real = real
+        self._tensors: list[Tensor] = []
+
+    def put(self, at: TapeAt) -> TapeAt:
+        """The tape with the places of its fixed tensors after those of the tapes before. Raises `NotTranslatable`."""
+        narrow, wide = (sum(tensor.numel() for tensor in part) for part in self._parts())
+        self._tensors += at.tape.fixed
+        kinds = {tensor.dtype for tensor in at.tape.fixed} - {self._real, torch.float64}
+        if kinds:
+            raise NotTranslatable(f"a constant in {kinds.pop()}")
+        return replace(at, narrow=narrow, wide=None if self._real == torch.float64 else wide)
+
+    def flat(self) -> list[Tensor]:
+        """Both rows, each with a 0 at its end, so that there is always one entry."""
+        kinds = (self._real, torch.float64)
+        return [
+            torch.cat([*(tensor.flatten() for tensor in part), torch.zeros(1, dtype=kind)]).contiguous()
+            for part, kind in zip(self._parts(), kinds, strict=True)
+        ]
+
+    def _parts(self) -> list[list[Tensor]]:
+        return [
+            [tensor for tensor in self._tensors if (tensor.dtype == self._real) is same]
+            for same in (True, False)
+        ]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a kernel runs: the step of all replicas, what is renewed before it, the actions after it, and test functions, or None.
+
+    It holds the `states` of all replicas and what else is `held`, of which some are `kept`. `sums` and `energies` write sums over
+    data, energies of actions on the minibatches of `streams`.
     """
 
-    dtype: torch.dtype
-    dim: int
-    draws: int
-    minibatches: int
-    batch: int
-    chains: range
-    iid: bool = True
-    adds: bool = True
-    noisy: bool = False
-    handed: bool = False
-    carried: tuple[int, ...] = ()
-    refresh: int = 0
-    table: bool = False
+    shape: KernelShape
+    states: Sequence[Variable]
+    held: Sequence[Variable]
+    kept: Sequence[Variable]
+    step: TapeAt
+    begin: Action | None
+    actions: Sequence[Action]
+    observe: TapeAt | None
+    sums: SumText | None
+    energies: EnergyText | None
+    streams: Sequence[EnergyStream]
 
     @property
-    def width(self) -> int:
-        """The number of chains that move side by side, large but with few idle lanes. Raises `NotTranslatable`."""
-        most = TABLE_WIDTH if self.table else WIDTHS[0]
-        if self.dim > LARGEST:
-            raise NotTranslatable(f"a dimension of {self.dim} is beyond {LARGEST}")
-        fitting = [
-            width for width in WIDTHS if width <= most and (width <= VECTOR or width * self.dim <= CACHED)
+    def key(self) -> tuple[Any, ...]:
+        """What decides the text."""
+        actions = [action for action in (self.begin, *self.actions) if action is not None]
+        sums, energies = self.sums, self.energies
+        return (
+            replace(self.shape, chains=range(0)),
+            self.shape.width,
+            (*self.states, *self.held),
+            tuple(self.kept),
+            self.step.key,
+            self.observe and self.observe.key,
+            tuple((action.when, action.at.key, *action.changed) for action in actions),
+            sums and sums.key,
+            energies and energies.key,
+            tuple((stream.event, stream.each * stream.batch) for stream in self.streams),
+        )
+
+    @property
+    def tapes(self) -> list[Tape]:
+        """All tapes."""
+        actions = [action for action in (self.begin, *self.actions) if action is not None]
+        placed = [self.step, self.observe, None if self.energies is None else self.energies.sample]
+        found = [at.tape for at in (*placed, *(action.at for action in actions)) if at is not None]
+        return found + [
+            part.body for part in (self.sums, self.energies) if part is not None and part.body is not None
         ]
-        return min(
-            fitting,
-            key=lambda width: (-(-self.chains.stop // width) - self.chains.start // width) * (width + 8),
-        )
+
+    @property
+    def text(self) -> str:
+        """The C text. Raises `NotTranslatable`."""
+        shape, everything, step = self.shape, [*self.states, *self.held], self.step
+        moved = _translated(step, "step_", sums=self.sums, energies=self.energies)
+        if moved.widths != [variable.width for variable in self.states]:
+            raise NotTranslatable("a step that changes the width of a variable")
+        observed = 0 if self.observe is None else len(self.observe.tape.outputs)
+        each = max(1, observed // shape.replicas)
+        parts = {
+            "DECLARE_GIVEN": "struct given {\n" + "\n".join(f"{t} {n};" for n, t in _GIVEN.items()) + "\n};",
+            "GIVEN": "\n".join(f"{kind} const {name} = given->{name};" for name, kind in _GIVEN.items()),
+            "DECLARE_STATE": "\n".join(
+                f"{self._kind(v)} {v.name}[{v.width}][WIDTH], N{v.name}[{v.width}][WIDTH];"
+                for v in everything
+            ),
+            "LOAD_STATE": "\n".join(
+                f"memset({v.name}, 0, sizeof {v.name});"
+                + _each(v, f"{v.name}[j][l] = ((const {self._kind(v)} *)before[{place}])[{_place(v)}];")
+                for place, v in enumerate(everything)
+            ),
+            "BEGIN": self._begin(),
+            "ENTER": "enter_minibatches(own_table, size, from, to, places, entering, Q0_0);" * shape.table,
+            "STEP": _moved(moved, self.states),
+            "CHECK_STATE": "\n".join(
+                _each(v, f"left |= !(FABS({v.name}[j][l]) <= (real)bound);") for v in self.states
+            ),
+            "ACT": self._act(),
+            "OBSERVE": self._observe(each),
+            "KEEP": "\n".join(
+                f"if (kept_values[{place}]) "
+                + _each(
+                    v,
+                    f"(({self._kind(v)} *)kept_values[{place}])[((kept_so_far * chains) + at + l) * {v.width} + j] = "
+                    f"{v.name}[j][l];",
+                )
+                for place, v in enumerate(self.kept)
+            ),
+            "STORE_STATE": "\n".join(
+                _each(v, f"(({self._kind(v)} *)after[{place}])[{_place(v)}] = {v.name}[j][l];")
+                for place, v in enumerate(everything)
+            ),
+        }
+        lines = [
+            *definitions(shape, len(step.tape.constants), observed),
+            f"#define APART {len(self.streams)}",
+            f"#define SUMMED(o) (((o) % {each} * rows + s) * REPLICAS + (o) / {each})",
+            c_text("variates.c"),
+        ]
+        for line in c_text("steps.c").splitlines():
+            lines.append(parts.get(line.strip(), line))
+        return with_functions(off_the_stack("\n".join(lines) + "\n"))
+
+    def _begin(self) -> str:
+        """What gradients carry is renewed."""
+        shape, begin = self.shape, self.begin
+        if shape.table:
+            assert self.sums is not None
+            fill, sums = self.sums.write_table("X0_0"), "sum_table(own_table, size, from, to, Q0_0);"
+            return f"if {FRESH} {{\n{fill}\n}}\nif ({FRESH} || (first + k) % {shape.refresh} == 0) {sums}"
+        if begin is None:
+            return ""
+        return f"if ({begin.when})" + self._changed(begin, "begin_", sums=self.sums)
+
+    def _act(self) -> str:
+        acts = []
+        for number, action in enumerate(self.actions):
+            uniforms = sorted({name for name, _ in action.at.inputs if name.startswith("U")})
+            drawn = [
+                f"double {name}[1][WIDTH]; take_uniforms(&uniform[{name[1:]}], first + k, from, to, "
+                f"put ? put + ((k * rows + s) * REPLICAS + {name[1:]}) * chains + at : 0, {name}[0]);"
+                for name in uniforms
+            ]
+            body = self._changed(action, f"act{number}_", energies=self.energies)
+            acts.append("\n".join([f"if ({action.when}) {{", *drawn, body, "}"]))
+        acts += [
+            f"if ({stream.event}) apart[{number}].used += {stream.each * stream.batch};"
+            for number, stream in enumerate(self.streams)
+        ]
+        return "\n".join(acts)
+
+    def _changed(self, action: Action, prefix: str, **more: Any) -> str:
+        by_name = {variable.name: variable for variable in (*self.states, *self.held)}
+        return _moved(_translated(action.at, prefix, **more), [by_name[name] for name in action.changed])
+
+    def _observe(self, each: int) -> str:
+        """The test functions of the replicas that count are added, each with the weight of its row."""
+        if self.observe is None:
+            return ""
+        seen = _translated(self.observe, "seen_")
+        place = [f"(k * rows + s) * REPLICAS + {r}" for r in range(self.shape.replicas)]
+        weights = [f"const double weight{r} = weights[{at}];" for r, at in enumerate(place)]
+        adding = [
+            f"if (counted[{place[o // each]}]) sums[{o}][l] "
+            + (f"= {value};" if self.shape.weighted else f"+= {value} * weight{o // each};")
+            for o, value in enumerate(seen.results)
+        ]
+        counted = " || ".join(f"counted[{at}]" for at in place)
+        loop = ["const int j = 0;", "for (int l = from; l < to; l++) {", *adding, "}"]
+        return "\n".join([f"if ({counted}) {{", *weights, seen.text, *loop, "}"])
+
+    def _kind(self, variable: Variable) -> str:
+        return variable.kind(self.shape.dtype)
 
 
-@dataclass(frozen=True)
-class Tapes:
-    """What a kernel runs: the tapes of a step and, or None, of test functions and of what is carried, and sums over data.
-
-    The fixed tensors of `step` come first in the kernel's array of constants, then those of `begin`, then those of a datum's
-    gradient.
-    """
-
-    step: Tape
-    observe: Tape | None = None
-    begin: Tape | None = None
-    sums: SumWriter | None = None
+def _translated(at: TapeAt, prefix: str, **how: Any) -> Translated:
+    return translate(at.tape, at.inputs, prefix, offset=at.narrow, wide=at.wide, **how)
 
 
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """A definition on a target, translated: what is the same at all step sizes, parameters, rows and chains.
-
-    The C text, its function, the data, and the constants of the target in one row; `derivation` computes the constants of a run
-    from h, T and D by the operations of the definition, in their order.
-    """
-
-    text: str
-    call: Any
-    derivation: Derivation
-    flat: Tensor
-    tables: DataTables
-
-
-@dataclass(frozen=True, eq=False)
-class Translations:
-    """What is kept of a target: C texts with their functions by all that decides them, and data by the form in which they are read.
-
-    `named` are the objects whose names are in the recorded operations, kept so that no other object gets their address.
-    """
-
-    texts: dict[tuple[Any, ...], tuple[str, Any]] = field(default_factory=dict)
-    tables: dict[tuple[Any, ...], DataTables] = field(default_factory=dict)
-    named: list[Any] = field(default_factory=list)
-
-
-_RECORDED: WeakKeyDictionary[Target, Translations] = WeakKeyDictionary()
-
-
-def kept_of(target: Target) -> Translations:
-    """What is kept of a target."""
-    return _RECORDED.get(target, Translations())
-
-
-def keep(target: Target, kept: Translations) -> None:
-    """Keep it as long as the target itself."""
-    _RECORDED[target] = kept
-
-
-def is_recorded(target: Target) -> bool:
-    """Has this process translated some definition on this target?"""
-    return target in _RECORDED
-
-
-def forget_recorded() -> None:
-    """Forget all translations: to be called where the code that made them has been changed."""
-    _RECORDED.clear()
-
-
-def program(shape: KernelShape, tapes: Tapes, state: Sequence[Tensor]) -> str:
-    """The C text of a kernel.
-
-    A step is a function of state, what is carried, draws and minibatches; `state` holds tensors of shape (S, C, width).
-    """
-    vector, step = state[0], tapes.step
-    inputs = [(f"X{place}", tensor) for place, tensor in enumerate(state)]
-    carried = [(f"Q{place}", state[0].new_ones((1, 2, width))) for place, width in enumerate(shape.carried)]
-    held = [(name, tensor.shape[-1]) for name, tensor in (*inputs, *carried)]
-    given = [*inputs, *carried, *((f"z[{k}]", vector) for k in range(shape.draws))]
-    named = (lambda m: f"g[{m}]") if shape.adds else str
-    moved = translate(
-        step, [*given, *((named(m), vector) for m in range(shape.minibatches))], "step_", sums=tapes.sums
+def _moved(moved: Translated, variables: Sequence[Variable]) -> str:
+    """Statements that compute the new values of variables and then put them in place of the old ones."""
+    news = "\n".join(
+        f"for (int j = 0; j < {v.width}; j++) EACH(l) {{ N{v.name}[j][l] = {result}; }}"
+        for v, result in zip(variables, moved.results, strict=True)
     )
-    if moved.widths != [tensor.shape[-1] for tensor in state]:
-        raise NotTranslatable("a step that changes the width of a variable")
-    parts = {
-        "DECLARE_STATE": "\n".join(
-            f"real {name}[{width}][WIDTH], N{name}[{width}][WIDTH];" for name, width in held
-        ),
-        "LOAD_STATE": "\n".join(
-            f"memset({name}, 0, sizeof {name});"
-            + _kept(width, f"{name}[j][l] = before[{v}][{_place(width)}];")
-            for v, (name, width) in enumerate(held)
-        ),
-        "BEGIN": "",
-        "ENTER": "",
-        "STEP": _moved(moved, held[: len(state)]),
-        "CHECK_STATE": "\n".join(
-            _kept(width, f"left |= !(FABS({name}[j][l]) <= bound);") for name, width in held[: len(state)]
-        ),
-        "STORE_STATE": "\n".join(
-            _kept(width, f"after[{v}][{_place(width)}] = {name}[j][l];")
-            for v, (name, width) in enumerate(held)
-        ),
-        "KEEP": "\n".join(
-            f"if (kept_states[{v}]) for (int l = from; l < to; l++) for (int j = 0; j < {width}; j++) "
-            f"kept_states[{v}][((kept_so_far * chains) + at + l) * {width} + j] = {name}[j][l];"
-            for v, (name, width) in enumerate(held)
-        ),
-        "OBSERVE": "",
-    }
-    if tapes.begin is not None:
-        start = sum(tensor.numel() for tensor in step.fixed)
-        begun = translate(tapes.begin, inputs[:1], "begin_", offset=start, sums=tapes.sums)
-        parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0)" + _moved(begun, held[len(state) :])
-    if shape.table:
-        parts["BEGIN"] = f"if ((first + k) % {shape.refresh} == 0) sum_table(own_table, size, from, to, Q0);"
-        parts["ENTER"] = "enter_minibatches(own_table, size, from, to, places, entering, Q0);"
-    observed = 0
-    if tapes.observe is not None:
-        seen = translate(tapes.observe, inputs, "seen_")
-        observed = len(seen.results)
-        adding = "\n".join(f"sums[{o}][l] += {text} * weight;" for o, text in enumerate(seen.results))
-        parts["OBSERVE"] = (
-            "{\n" + seen.text + f"\nconst int j = 0;\nfor (int l = from; l < to; l++) {{\n{adding}\n}}\n}}"
-        )
-    lines = [*definitions(shape, len(step.constants), observed), c_text("variates.c"), c_text("streams.c")]
-    for line in c_text("steps.c").splitlines():
-        lines.append(parts.get(line.strip(), line))
-    return with_functions(off_the_stack("\n".join(lines) + "\n"))
+    copies = "\n".join(f"memcpy({v.name}, N{v.name}, sizeof {v.name});" for v in variables)
+    return "{\n" + moved.text + "\n" + news + "\n" + copies + "\n}"
 
 
-def program_of_streams(shape: KernelShape) -> str:
-    """The C text of a library that draws the numbers of streams, and takes no steps."""
-    return "\n".join(["#define STREAMS", *definitions(shape, 0, 0), c_text("variates.c")]) + "\n"
+def _each(variable: Variable, body: str) -> str:
+    return f"for (int j = 0; j < {variable.width}; j++) for (int l = from; l < to; l++) {{ {body} }}"
+
+
+def _place(variable: Variable) -> str:
+    return f"(s * {variable.width} + j) * chains + at + l"
 
 
 MOST_ON_STACK = 1 << 17
@@ -250,86 +305,3 @@ def off_the_stack(text: str) -> str:
             held = [*held, 0] if brace == "{" else held[:-1] or [0]
         lines.append(line)
     return "\n".join(lines) + "\n"
-
-
-def _moved(moved: Translated, held: Sequence[tuple[str, int]]) -> str:
-    """Statements that compute the new values of variables and then put them in place of the old ones."""
-    news = "\n".join(
-        _each(width, f"N{name}[j][l] = {result};")
-        for (name, width), result in zip(held, moved.results, strict=True)
-    )
-    copies = "\n".join(f"memcpy({name}, N{name}, sizeof {name});" for name, _ in held)
-    return "{\n" + moved.text + "\n" + news + "\n" + copies + "\n}"
-
-
-def definitions(shape: KernelShape, constants: int, observed: int) -> list[str]:
-    """The definitions in front of the C text of a kernel."""
-    double = shape.dtype == torch.float64
-    log_terms, sin_terms = variates._TERMS[shape.dtype]
-    _, mantissa, root = variates._LAYOUT[shape.dtype]
-    suffix = "" if double else "f"
-    angle = variates._ANGLE_BITS
-    defined = {
-        "real": "double" if double else "float",
-        "whole": "int64_t" if double else "int32_t",
-        "uwhole": "uint64_t" if double else "uint32_t",
-        "SQRT": f"__builtin_sqrt{suffix}",
-        "FABS": f"__builtin_fabs{suffix}",
-        "COPYSIGN": f"__builtin_copysign{suffix}",
-        "LANES": LANES,
-        "ROWS": ROWS,
-        "WIDTH": shape.width,
-        "DIM": shape.dim,
-        # A multiple of the vector length in float64, so that a row of deviations is read by a few vector loads.
-        "PADDED": padded(shape.dim),
-        "DRAWS": shape.draws,
-        "MINIBATCHES": shape.minibatches,
-        "BATCH": shape.batch,
-        "ADDS": int(shape.adds),
-        "TABLE": int(shape.table),
-        "NOISY": int(shape.noisy),
-        "HANDED": int(shape.handed),
-        "IID": int(shape.iid),
-        # The chains whose sums over all data are taken at once: those of a vector register of 64 bytes.
-        "AT_ONCE": min(shape.width, 8 if double else 16),
-        "RUN": RUN,
-        "HALVINGS": RUN.bit_length() - 1,
-        "CONSTANTS": constants,
-        "OBSERVED": observed,
-        "MANTISSA": mantissa,
-        "SQRT_HALF": root,
-        "RADIUS_BITS": variates._RADIUS_BITS,
-        "ANGLE_BITS": angle,
-        "LOG_SERIES(x)": _horner(variates._LOG[:log_terms]),
-        "SIN_SERIES(x)": _horner(variates._SIN[:sin_terms]),
-        "MINUS_TWO_LOG_2": (-2 * math.log(2.0)).hex(),
-        "ANGLE_MIDDLE": ((1 << (angle - 1)) - 0.5).hex(),
-        "ANGLE_UNIT": (math.pi * 2.0 ** -(angle + 1)).hex(),
-    }
-    return [f"#define {name} {value}" for name, value in defined.items()]
-
-
-def c_text(name: str) -> str:
-    """The C text of a file of this folder."""
-    return files("sgverify.samplers.fused").joinpath(name).read_text(encoding="utf-8")
-
-
-def _horner(coefficients: Sequence[float]) -> str:
-    """The polynomial of x by Horner's rule, without a loop: a loop inside that over chains would have to be unrolled first."""
-    first, *middle, last = (f"(real){value.hex()}" for value in coefficients)
-    value = f"x * {last}"
-    for coefficient in reversed(middle):
-        value = f"({value} + {coefficient}) * x"
-    return f"({value} + {first})"
-
-
-def _each(width: int, body: str) -> str:
-    return f"for (int j = 0; j < {width}; j++) EACH(l) {{ {body} }}"
-
-
-def _kept(width: int, body: str) -> str:
-    return f"for (int j = 0; j < {width}; j++) for (int l = from; l < to; l++) {{ {body} }}"
-
-
-def _place(width: int) -> str:
-    return f"(s * {width} + j) * chains + at + l"

@@ -30,7 +30,7 @@ from sgverify.samplers.fused.loops import (
     only_parts,
     width_of,
 )
-from sgverify.samplers.reading.contraction import contracted, joined, summed, taken
+from sgverify.samplers.reading.arithmetic import contracted, joined, summed, taken
 from sgverify.samplers.reading.elementary import ELEMENTARY
 from sgverify.samplers.reading.tape import Operation, Tape
 

@@ -2,5 +2,5 @@
 
 `estimators` implements `grad` while a scheme runs, `kinds` maps each declared estimator to its class, `minibatches` draws the
 data indices, `control_variates` has SAGA and centred estimates, `biased` scaled and clipped gradients. `differentiation` computes
-gradients and energies of a target by `derivatives`, `array_gradients` gradients at arrays of points.
+gradients and energies of a target by `derivatives`.
 """

@@ -99,10 +99,11 @@ class TableEstimator(MinibatchEstimator):
             wide = table.unflatten(2, (len(self._data), -1))
             self._table = wide.permute(2, 0, 1, 3).clone(memory_format=torch.contiguous_format)
             self._resumed = ()
-        elif not self._table.numel():
+        fresh = not self._table.numel()
+        if fresh:
             self._fill(theta)
         self._enter()
-        if (self._first + step) % self._again == 0:
+        if fresh or (self._first + step) % self._again == 0:
             self._sum = in_order(self._table)
 
     @property

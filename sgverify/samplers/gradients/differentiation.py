@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -346,3 +347,31 @@ def read_affine(target: Target) -> LinearisedGradient | None:
     alone = torch.equal(hessian, torch.diag(diagonal))
     transposed = diagonal.clone() if alone else hessian.T.contiguous()
     return LinearisedGradient(transposed, centre, offset, deviations, height, heights)
+
+
+class ArrayGradients:
+    """grad prior and grad likelihood(., x_i), for the given data or those of the target; see `Potential`."""
+
+    def __init__(self, target: Target, data: np.ndarray | None = None) -> None:
+        self._potential = Potential(target, dtype=torch.float64, device="cpu", hoist=False)
+        chosen = target.data if data is None else data
+        self._data = None if chosen is None else torch.tensor(chosen)[:, None]
+
+    def of_prior(self, points: np.ndarray) -> np.ndarray:
+        """The gradient of the prior's part of U. Shape (k, d) -> (k, d)."""
+        return np.array(self._potential.prior(torch.tensor(points)).numpy())
+
+    def of_each_datum(self, points: np.ndarray) -> np.ndarray:
+        """The gradient of the likelihood of each of n data. Shape (k, d) -> (n, k, d). Raises `ConfigurationError` without data."""
+        self._potential.target.check_data()
+        assert self._data is not None
+        return np.array(self._potential.likelihoods(torch.tensor(points), self._data).numpy())
+
+
+__all__ = [
+    "ArrayGradients",
+    "LinearisedGradient",
+    "Potential",
+    "affine_of",
+    "read_affine",
+]

@@ -18,12 +18,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy import linalg, stats
 
 from sgverify.errors import OutOfReachError
-from sgverify.samplers.importance.fitting import FittedLaw, effective_share, fit_student
-from sgverify.samplers.importance.potential import TorchPotential
-from sgverify.samplers.importance.student import FREEDOM
+from sgverify.samplers.importance.fitting import (
+    FREEDOM,
+    FittedLaw,
+    TorchPotential,
+    effective_share,
+    fit_student,
+)
 from sgverify.targets.observable import Exponents
 from sgverify.targets.target import Target
 
@@ -274,4 +278,48 @@ def _is_gradient(fit: FittedLaw, points: np.ndarray) -> bool:
     return bool((np.abs(rises - due) <= _AGREE * (1 + np.abs(due))).all())
 
 
-__all__ = ["SCRAMBLES", "EstimatedAverage", "WeightedDraws", "draw_weighted", "precise_average"]
+_DEGREE = 3
+"""The highest power of a coordinate among the trial functions: from the third on, one of them is flat within two wells."""
+
+
+def slowness(draws: WeightedDraws) -> float:
+    """A lower bound of the relaxation time of dX = -grad U dt + sqrt(2 T) dW over that with the Gaussian of the same covariance.
+
+    The time is the maximum of Var f / E |grad f|^2 over all f, up to a factor that both laws share; that of a Gaussian is the
+    largest eigenvalue of the covariance, by f linear. Here f are combinations of the powers up to `_DEGREE` of the principal
+    coordinates and of their products in pairs. So the bound is 1 for a Gaussian, and larger where wells or long tails slow the
+    chain down. Source: Bakry, Gentil and Ledoux 2014, chapter 4.
+    """
+    weights = draws.weights / draws.weights.sum()
+    away = draws.points - weights @ draws.points
+    sizes, axes = np.linalg.eigh((away.T * weights) @ away)
+    widths = np.sqrt(sizes)
+    z = away @ axes / widths
+    dim = len(sizes)
+    values, slopes = [], []
+    for i in range(dim):
+        for power in range(1, _DEGREE + 1):
+            values.append(z[:, i] ** power)
+            slopes.append({i: power * z[:, i] ** (power - 1) / widths[i]})
+        for j in range(i):
+            values.append(z[:, i] * z[:, j])
+            slopes.append({i: z[:, j] / widths[i], j: z[:, i] / widths[j]})
+    functions = np.array(values)
+    functions -= (functions @ weights)[:, None]
+    variances = (functions * weights) @ functions.T
+    energies = np.zeros_like(variances)
+    for i in range(dim):
+        along = np.array([slope.get(i, np.zeros(len(weights))) for slope in slopes])
+        energies += (along * weights) @ along.T
+    times = linalg.eigh(variances, energies, eigvals_only=True)
+    return float(times[-1] / sizes[-1])
+
+
+__all__ = [
+    "SCRAMBLES",
+    "EstimatedAverage",
+    "WeightedDraws",
+    "draw_weighted",
+    "precise_average",
+    "slowness",
+]

@@ -1,8 +1,8 @@
 """How does a user's torch code run with its random draws and its gradient prescribed, and what does it keep between calls?
 
-`black_box` binds a step to a gradient and to numbers, `interception` records, replays and hands out draws, `replacing`
-says what each of torch's random operations returns, `modes` how operations are seen, `live_draws` which numbers drive draws
-while the code runs, `log_density` how a density follows from gradients.
+`black_box` binds a step to a gradient and to numbers, `interception` records, replays and hands out draws, and
+says which numbers drive them, `replacing` what each of torch's random operations returns, `log_density` how a density follows
+from gradients.
 `injected_step` has the gradient on chosen minibatches, `equilibrated` a step with memory from where its memory comes to rest.
 About the code: `real_calls` (what it draws), `purity`, `kept_state` and `returned_state` (what it keeps), `dtypes`.
 """

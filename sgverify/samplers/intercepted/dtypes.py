@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.samplers.intercepted.modes import OperationMode
+from sgverify.samplers.intercepted.interception import OperationMode
 
 WIDE = torch.float64
 

@@ -8,16 +8,16 @@ in order, to the draws of a step; `Recording` keeps draws of any law, and `Repla
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from sgverify.errors import SgverifyError
-from sgverify.samplers.intercepted.modes import OperationMode
 from sgverify.samplers.intercepted.replacing import (
     NORMAL,
     Draw,
@@ -28,6 +28,39 @@ from sgverify.samplers.intercepted.replacing import (
     name_of,
     replacement,
 )
+
+
+class OperationMode(TorchDispatchMode):
+    """A context in which `__torch_dispatch__` handles every operation, with torch's compiler kept out of the code within.
+
+    torch itself wraps the handler of a mode so that its compiler does not compile it: 8 us an operation, more than most operations
+    take, and more than a second for the compiler's import. Under a mode compiled functions run as they are written; if the compiler
+    is loaded, that is told to it when the mode is entered instead.
+    """
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False
+
+    def __enter__(self) -> Any:
+        found = super().__enter__()
+        self._stances: list[AbstractContextManager[Any] | None] = [*getattr(self, "_stances", ()), _eager()]
+        return found
+
+    def __exit__(self, *raised: Any) -> None:
+        stance = self._stances.pop()
+        if stance is not None:
+            stance.__exit__(*raised)
+        super().__exit__(*raised)
+
+
+def _eager() -> AbstractContextManager[Any] | None:
+    """The compiler's stance by which compiled functions run as they are written, in force; None if it is not loaded."""
+    if "torch._dynamo" not in sys.modules or not hasattr(torch.compiler, "set_stance"):
+        return None
+    # In force from its construction on.
+    return torch.compiler.set_stance("force_eager")
+
 
 MOST_DRAWS = 128
 """The most draws of one step."""
@@ -278,11 +311,36 @@ def _only(func: Any, result: Any) -> Tensor:
     return result
 
 
+class LiveDraws(Interception):
+    """A context in which every draw is made of normal numbers from the very generator that the code would have used.
+
+    A generator that the code seeds anew, or puts back, gives equal numbers again. `numbers` holds those of each draw, in order,
+    each a float64 tensor of the draw's shape. Raises `UnreadableDrawError` for a draw that cannot be made of normal numbers.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(self._live)
+        self.numbers: list[Tensor] = []
+        self._generator: torch.Generator | None = None
+
+    def _random(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        self._generator = kwargs.get("generator")
+        return super()._random(func, args, kwargs)
+
+    def _live(self, shape: tuple[int, ...], law: DrawLaw = NORMAL, chances: Tensor | None = None) -> Tensor:
+        with self.paused():
+            z = torch.empty(shape, dtype=torch.float64).normal_(generator=self._generator)
+        self.numbers.append(z.clone())
+        return z
+
+
 __all__ = [
     "DEPENDENT",
     "Draw",
     "Handed",
     "Interception",
+    "LiveDraws",
+    "OperationMode",
     "Recording",
     "Replay",
     "ReplayError",

@@ -20,9 +20,8 @@ from weakref import WeakKeyDictionary
 import torch
 from torch import Tensor
 
-from sgverify.samplers.intercepted.interception import check_count, is_recorded
+from sgverify.samplers.intercepted.interception import OperationMode, check_count, is_recorded
 from sgverify.samplers.intercepted.kept_state import changed, kept_shapes, surroundings
-from sgverify.samplers.intercepted.modes import OperationMode
 
 SEEDS = (20_101, 48_271)
 """Two arbitrary seeds of torch's generator."""

@@ -19,7 +19,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.own.module_layout import Layout
+from sgverify.samplers.own.module_operations import Layout
 
 CALLS = 20
 """The calls with arguments of one shape after which their operations are recorded, which takes as long as about a hundred calls."""

@@ -17,8 +17,8 @@ from torch._decomp import core_aten_decompositions, get_decompositions
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from sgverify.samplers.own.module_arithmetic import COMPARISONS, ELEMENTWISE, FURTHER, MAKES, POWERS, VIEWS
+from sgverify.samplers.reading.arithmetic import contracted, joined, summed, taken
 from sgverify.samplers.reading.constants import lasting
-from sgverify.samplers.reading.contraction import contracted, joined, summed, taken
 
 MOST = 1_000
 """The most instructions: a C compiler takes about two thousand operations."""

@@ -17,8 +17,7 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from sgverify.errors import DefinitionError
 from sgverify.samplers.own.module_gradient import ChainGradient, as_one_operation
-from sgverify.samplers.own.module_layout import Layout
-from sgverify.samplers.own.module_operations import ModuleOperations, operations_of
+from sgverify.samplers.own.module_operations import Layout, ModuleOperations, operations_of
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import lasting
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
-from sgverify.samplers.own.module_layout import Layout
+from sgverify.samplers.own.module_operations import Layout
 from sgverify.samplers.own.module_parts import GaussianPrior, ModuleLikelihood, WrittenPrior, check_module
 from sgverify.targets.target import Target
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.definition.mathematics import exp, expm1, sqrt
+from sgverify.schemes.definition.mathematics import exp, expm1, log, sqrt
 from sgverify.schemes.numbers.surd import Irrational
 
 EXACT = (int, float, Fraction, Irrational)
@@ -219,6 +219,11 @@ def _(value: Constant) -> Constant:
     return value.apply(math.expm1)
 
 
+@log.register
+def _(value: Constant) -> Constant:
+    return value.apply(math.log)
+
+
 @sqrt.register
 def _(value: Constant) -> Constant:
     return value.apply(math.sqrt)
@@ -226,7 +231,12 @@ def _(value: Constant) -> Constant:
 
 def _each(function: Callable[[float], float], array: np.ndarray) -> np.ndarray:
     """`function` of each entry separately: a vectorised function may round differently by an entry's position."""
-    return np.array([_finite(function, float(x)) for x in array.flat], dtype=np.float64).reshape(array.shape)
+    numbers = array.ravel().tolist()
+    try:
+        found = [*map(function, numbers)]
+    except (ValueError, OverflowError, ZeroDivisionError):
+        found = [_finite(function, x) for x in numbers]
+    return np.array(found, dtype=np.float64).reshape(array.shape)
 
 
 def _finite(function: Callable[[float], float], x: float) -> float:

@@ -7,6 +7,7 @@ and the rows that diverged. Single steps are taken by the definition, or by its 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -245,6 +246,23 @@ class Leg:
                 yield draw
 
         return replace(self, draws=draws)
+
+    def of_chains(self, chosen: slice) -> Leg:
+        """The leg of some chains of a plain run, whose minibatches are independent; its observer is that of all."""
+        numbers = range(self.settings.first_chain, self.settings.first_chain + self.settings.chains)[chosen]
+        estimator, source = copy(self.estimator), copy(self.estimator.source)
+        source._stream = replace(source._stream, chains=numbers)
+        estimator.source = source
+        estimator.resume(tuple(tensor[:, chosen] for tensor in self.estimator.carried))
+        return replace(
+            self,
+            start=tuple(tensor[:, chosen] for tensor in self.start),
+            settings=replace(self.settings, first_chain=numbers.start, chains=len(numbers)),
+            draws=lambda first, count: (draw[:, chosen] for draw in self.draws(first, count)),
+            streams=lambda kind: replace(self.streams(kind), chains=numbers),
+            estimator=estimator,
+            applied_estimator=estimator,
+        )
 
     def drawn_in(self, first: int, count: int) -> Iterator[State]:
         """The draws of each of the next `count` steps, a tuple of tensors per step."""

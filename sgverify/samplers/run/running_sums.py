@@ -9,13 +9,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.composites.hooks import StepHooks
+from sgverify.samplers.composites.hooks import StepHooks, in_units
 from sgverify.samplers.reading.carrier import Observation, ObservedFunctions
 from sgverify.samplers.reading.tape import Tape
 from sgverify.samplers.run.leg import Block, Divergence, Summing, Sums
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
-from sgverify.samplers.run.weighted_sums import in_units
 
 
 class RunningSums(Summing):

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from sgverify.keeping import files
-from sgverify.samplers.fused import built, compiler
+from sgverify.keeping import files, identity
+from sgverify.samplers.fused import compiler
 
 pytestmark = pytest.mark.skipif(compiler.compiler() is None, reason="there is no C compiler")
 TEXT = "int answer(void) { return 42; }"
@@ -97,15 +97,15 @@ def test_the_key_names_all_that_determines_a_library(monkeypatch: pytest.MonkeyP
     other.write_text("#!/bin/sh\n")
     other.chmod(0o700)
     keys = {
-        built.key(TEXT, ["cc", "-O2"]),
-        built.key(TEXT + " ", ["cc", "-O2"]),
-        built.key(TEXT, ["cc", "-O1"]),
+        compiler.key(TEXT, ["cc", "-O2"]),
+        compiler.key(TEXT + " ", ["cc", "-O2"]),
+        compiler.key(TEXT, ["cc", "-O1"]),
     }
-    keys |= {built.key(TEXT, [str(other), "-O2"])}
-    monkeypatch.setattr(built, "processor", lambda: "another processor")
-    keys |= {built.key(TEXT, ["cc", "-O2"])}
+    keys |= {compiler.key(TEXT, [str(other), "-O2"])}
+    monkeypatch.setattr(identity, "processor", lambda: "another processor")
+    keys |= {compiler.key(TEXT, ["cc", "-O2"])}
     assert len(keys) == 5
-    assert built.key(TEXT, ["cc", "-O2"]) in keys
+    assert compiler.key(TEXT, ["cc", "-O2"]) in keys
 
 
 @pytest.mark.parametrize("value", ["off", "file"])
@@ -150,7 +150,7 @@ def test_the_folder_keeps_what_was_used_last(
         os.utime(newest, (1000 + age, 1000 + age))
     answer(texts[0])
     size = max(path.stat().st_size for path in stored(tmp_path))
-    monkeypatch.setattr(built, "MOST_BYTES", 2 * size)
+    monkeypatch.setattr(compiler, "MOST_BYTES", 2 * size)
     answer(texts[2])
     monkeypatch.setattr(compiler, "_BUILT", {})
     assert [compiler.is_built(text) for text in texts] == [True, False, True]
@@ -161,7 +161,7 @@ def test_the_default_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "own"))
-    place = built.folder()
+    place = compiler.folder()
     assert place is not None
     assert place.is_relative_to(tmp_path)
     assert place.stat().st_mode & 0o777 == 0o700

@@ -13,8 +13,7 @@ from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.choosing import pays
 from sgverify.samplers.fused.compiler import compiler
-from sgverify.samplers.fused.composites.driver import FusedComposite
-from sgverify.samplers.fused.composites.kernel import CompositeKernel
+from sgverify.samplers.fused.driver import Fused
 from sgverify.samplers.fused.kernel import Kernel
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.run.averages import Averages
@@ -166,8 +165,8 @@ def test_a_kernel_swaps_with_the_bits_of_the_hooks(
 ) -> None:
     name, target, rows, how = CASES[case]
     moved = []
-    honest = FusedComposite.move
-    monkeypatch.setattr(FusedComposite, "move", lambda *given: moved.append(1) or honest(*given))
+    honest = Fused.move
+    monkeypatch.setattr(Fused, "move", lambda *given: moved.append(1) or honest(*given))
     assert_equal(
         run(name, targets[target], rows, "kernel", **how), run(name, targets[target], rows, False, **how)
     )
@@ -185,13 +184,13 @@ def test_a_kernel_that_takes_over_and_pauses_goes_on_with_the_same_swaps(
     np.testing.assert_array_equal(found, plain.values)
 
 
-@pytest.mark.parametrize("kernel", [CompositeKernel, Kernel])
+@pytest.mark.parametrize("name", ["resgld", "sgld-euler"])
 def test_a_kernel_that_would_be_another_one_at_later_step_sizes_leaves_its_steps_to_torch(
-    data: Target, kernel: Any, in_no_time: None, monkeypatch: pytest.MonkeyPatch
+    data: Target, name: str, in_no_time: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, how = power([0.001], 0.3, [30, 60, 90]), dict[str, Any](gradient=IID, chains=6)
-    scheme: Any = COMPOSITES["resgld"] if kernel is CompositeKernel else find_scheme("sgld-euler")
-    honest, asked = kernel.meet, []
+    scheme: Any = COMPOSITES.get(name) or find_scheme(name)
+    honest, asked = Kernel.meet, []
 
     def meet(self: Any, h: Any) -> None:
         asked.append(h)
@@ -200,7 +199,7 @@ def test_a_kernel_that_would_be_another_one_at_later_step_sizes_leaves_its_steps
             raise NotTranslatable("a step whose operations depend on the step size")
         honest(self, h)
 
-    monkeypatch.setattr(kernel, "meet", meet)
+    monkeypatch.setattr(Kernel, "meet", meet)
 
     def found(compiled: Any) -> Averages:
         return sample(scheme, data, rows, observables=[SQUARE], settings=Settings(**how, compiled=compiled))
@@ -266,7 +265,10 @@ BUGS = {
     ),
     "what is not finite is smoothed": (" == 0)", " != 1)"),
     "the energy at a new control variate is the old one": ("memcpy(F2, NF2, sizeof F2);", ""),
-    "replicas share their noise": ("noise_keys + (s * REPLICAS + r) * 2", "noise_keys + (s * REPLICAS) * 2"),
+    "replicas share their noise": (
+        "noise_keys + (s * REPLICAS + r) * noise_stride",
+        "noise_keys + (s * REPLICAS) * 2",
+    ),
     "the temperatures of a pair are exchanged": ("number[0]", "number[1]"),
     "the control variate stays behind": ("memcpy(A1, NA1, sizeof A1);", ""),
     "a walker stays behind": ("memcpy(W1, NW1, sizeof W1);", ""),
@@ -287,7 +289,7 @@ def test_a_kernel_with_a_bug_in_its_swaps_is_never_used(
         assert was in text
         return honest(text.replace(was, now), *given)
 
-    monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
+    monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
     with pytest.raises(ConfigurationError, match=r"in C"):
         run("vr-resgld", data, fixed([0.002], [40]), "kernel", gradient=IID, exchange=THREE, chains=16)
 
@@ -298,7 +300,7 @@ WEIGHT_BUGS = {
     "the weights stay as they are": ("memcpy(M0, NM0, sizeof M0);", ""),
     "omega stands still": ("+ (k * rows + s) * NUMBERS", "+ (0 * k * rows + s) * NUMBERS"),
     "the state before gives the weight in averages": ("memcpy(L0, NL0, sizeof L0);", ""),
-    "step sizes do not weigh": ("weights[k * rows + s]", "1.0"),
+    "step sizes do not weigh": ("weights[(k * rows + s) * REPLICAS + 0]", "1.0"),
     "weights adapt by the next step's minibatch": ("/ 1 * 1 - 1) * 4", "/ 1 * 1 - 0) * 4"),
     "another minibatch's energy bends a gradient": (
         "take_indices(&chosen, ((first + k) * MINIBATCHES + 0)",
@@ -318,7 +320,7 @@ def test_a_kernel_with_a_bug_in_its_weights_is_never_used(
         assert was in text
         return honest(text.replace(was, now), *given)
 
-    monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
+    monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
     over_data = "minibatch" in name
     rows, how = fixed([0.001 if over_data else 0.01], [20]), {"dtype": "float32", "chains": 16}
     gradient = IID if over_data else GradientChoice("full")
@@ -340,7 +342,7 @@ def test_a_kernel_whose_replicas_take_wrong_snapshots_is_never_used(
         assert was in text
         return honest(text.replace(was, now), *given)
 
-    monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
+    monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
     gradient = GradientChoice("svrg", batch=4, refresh=13)
     with pytest.raises(ConfigurationError, match=r"in C"):
         run("resgld", targets["logistic"], fixed([0.001], [40]), "kernel", gradient=gradient)

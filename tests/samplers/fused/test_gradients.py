@@ -154,7 +154,7 @@ def test_what_is_renewed_after_many_steps_is_proved_too(
         found.append(was in text)
         return build(text.replace(was, now), *given)
 
-    for place in ("kernel", "minibatches"):
+    for place in ("kernel", "drawing"):
         monkeypatch.setattr(f"sgverify.samplers.fused.{place}.build", planted)
     # The 20 blocks of two data end between the first and the last 16 steps.
     how = {"gradient": GradientChoice(batch=2, **kind), "compiled": "kernel", "start": 0.3}

@@ -108,8 +108,11 @@ def test_an_interrupted_run_keeps_the_draws_before(data: Target, monkeypatch: py
 
 # Each a place in the C text and what stands there instead.
 BUGS = {
-    "a state of another chain is kept": ("+ at + l) * 3 + j] = X0[j][l]", "+ at + l) * 3 + j] = X0[j][0]"),
-    "the coordinates are kept in another order": ("* 3 + j] = X1[j][l]", "* 3 + 2 - j] = X1[j][l]"),
+    "a state of another chain is kept": (
+        "+ at + l) * 3 + j] = X0_0[j][l]",
+        "+ at + l) * 3 + j] = X0_0[j][0]",
+    ),
+    "the coordinates are kept in another order": ("* 3 + j] = X0_1[j][l]", "* 3 + 2 - j] = X0_1[j][l]"),
     "every state is kept in one place": ("kept_so_far++;", ""),
     "steps that are not asked for are kept": ("s == 0 && kept && kept[k]", "s == 0 && kept && k % 2"),
 }
@@ -129,5 +132,5 @@ def test_a_kernel_that_keeps_wrong_states_is_never_used(
     plain = drawn(ABOBA, data, rows, False)
     monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
     assert_equal(drawn(ABOBA, data, rows, "auto"), plain)
-    with pytest.raises(ConfigurationError, match="the states that are kept are others in C"):
+    with pytest.raises(ConfigurationError, match="what is kept of a state is another in C"):
         drawn(ABOBA, data, rows, "kernel")

@@ -104,7 +104,7 @@ def test_a_kernel_that_keeps_something_else_is_never_used(
         assert was in text
         return honest(text.replace(was, now), *given)
 
-    monkeypatch.setattr("sgverify.samplers.fused.composites.kernel.build", planted)
+    monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
     settings = Settings(chains=6, compiled="kernel", gradient=IID, exchange=THREE)
     with pytest.raises(ConfigurationError, match="what is kept of a state is another in C"):
         record(Ensemble(COMPOSITES["vr-resgld"], data, fixed([0.002], [40]), settings))

@@ -14,12 +14,12 @@ from sgverify.samplers import GradientChoice, Row, Settings, cyclical, fixed, po
 from sgverify.samplers.fused import choosing, driver
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.compiler import compiler
-from sgverify.samplers.fused.kernel import equal_bits
+from sgverify.samplers.fused.drawing import equal_bits
 from sgverify.samplers.reading import constants
+from sgverify.samplers.run.averages import sample_states
 from sgverify.samplers.run.leg import Leg
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
-from sgverify.samplers.run.states import sample_states
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt, thermostat
 from sgverify.schemes.definition.mathematics import dot, exp, softplus
 from sgverify.targets import Target
@@ -193,7 +193,7 @@ def test_a_kernel_is_built_only_where_that_pays(line: Target, monkeypatch: pytes
     """A run of 100 steps beside those of its proof, for a kernel that is built, or takes longer than the run to build."""
     made: list[bool] = []
     monkeypatch.setattr(
-        driver, "Kernel", lambda leg, asked, patience: made.append(patience >= compiling.SLOWEST)
+        driver, "Kernel", lambda leg, rule, asked, patience: made.append(patience >= compiling.SLOWEST)
     )
     monkeypatch.setattr(driver, "_prove", lambda leg, kernel: None)
     tried = first_leg(line, 100)
@@ -216,7 +216,7 @@ BUGS = {
     ),
     "the noise of another step": ("((first + k) * DRAWS + draw)", "((first + k + 1) * DRAWS + draw)"),
     "the noise begins again": ("((first + k) * DRAWS + draw)", "((first + k) % 1024 * DRAWS + draw)"),
-    "a sum forgets its weights": ("weight = weights[k * rows + s]", "weight = 1"),
+    "a sum forgets its weights": ("weight0 = weights[(k * rows + s) * REPLICAS + 0]", "weight0 = 1"),
 }
 LONG = {"the noise begins again": 1100}
 
@@ -246,9 +246,9 @@ def moved_on_torch(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of steps that the definition takes in the proofs of kernels, from now on."""
     honest, found = driver._show, []
 
-    def counted(leg: Leg, kernel: Any, steps: range, asked: Any) -> None:
+    def counted(leg: Leg, kernel: Any, steps: range, asked: Any) -> bool:
         found.append(len(steps))
-        honest(leg, kernel, steps, asked)
+        return honest(leg, kernel, steps, asked)
 
     monkeypatch.setattr(driver, "_show", counted)
     return found
@@ -276,6 +276,24 @@ def test_a_text_is_proved_once_and_each_later_leg_by_its_first_and_last_steps(
         shown.clear()
         run(subject, target, rows, **how)
         assert len(shown) > 1 and min(shown) > choosing.CHECKED
+
+
+def test_tables_of_many_chains_are_compared_at_either_end_once_their_text_is_proved(
+    many_data: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    how = {"gradient": GradientChoice("saga", batch=4), "chains": 140, "first_chain": 61}
+    euler, rows = find_scheme("sgld-euler"), fixed([0.001], [40])
+    run(euler, many_data, rows, **how)
+    honest, found = driver._show, []
+
+    def noted(leg: Leg, kernel: Any, steps: range, asked: Any) -> bool:
+        found.append((steps.start, leg.settings.first_chain, leg.settings.chains))
+        return honest(leg, kernel, steps, asked)
+
+    monkeypatch.setattr(driver, "_show", noted)
+    again = run(euler, many_data, rows, seed=4, **how)
+    assert np.array_equal(again, run(euler, many_data, rows, False, seed=4, **how))
+    assert found == [(0, 61, 64), (38, 137, 64)]
 
 
 def test_a_few_steps_prove_no_text(many_data: Target, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -385,8 +403,8 @@ def test_draws_that_are_handed_to_a_kernel_have_the_bits_of_the_definition(
     honest = compiling.build
 
     def planted(text: str, *given: Any) -> Any:
-        assert "(((k * DRAWS" in text
-        return honest(text.replace("handed[(((k * DRAWS", "handed[(((0 * DRAWS"), *given)
+        assert "handed[((((k * DRAWS" in text
+        return honest(text.replace("handed[((((k * DRAWS", "handed[((((0 * DRAWS"), *given)
 
     monkeypatch.setattr("sgverify.samplers.fused.kernel.build", planted)
     driver.forget_proofs()

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from sgverify.samplers import GradientChoice, Settings, fixed, sample
-from sgverify.samplers.fused import minibatches
+from sgverify.samplers.fused import drawing
 from sgverify.samplers.fused.compiler import compiler
-from sgverify.samplers.fused.minibatches import COMPARED, DrawnInC, is_drawn_in_c
+from sgverify.samplers.fused.drawing import COMPARED, DrawnInC, is_drawn_in_c
 from sgverify.samplers.gradients.minibatches import Iid, Reshuffle, Symmetric, WithoutReplacement
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.schemes import find_scheme
@@ -72,7 +72,7 @@ BUGS = {
     "was", [pytest.param(was, marks=[pytest.mark.power] if k % 3 else []) for k, was in enumerate(BUGS)]
 )
 def test_a_bug_in_the_c_text_is_seen(was: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = minibatches.text
+    honest = drawing.minibatch_text
 
     def wrong(shape: Any) -> str:
         text = honest(shape)
@@ -80,7 +80,7 @@ def test_a_bug_in_the_c_text_is_seen(was: str, monkeypatch: pytest.MonkeyPatch) 
         assert was in text[start:]
         return text[:start] + text[start:].replace(was, BUGS[was])
 
-    monkeypatch.setattr(minibatches, "text", wrong)
+    monkeypatch.setattr(drawing, "minibatch_text", wrong)
     given, different = stream(range(7), 2), []
     for kind in KINDS:
         for size, batch in ((40, 8), (210, 70)):

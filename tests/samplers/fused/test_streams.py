@@ -14,7 +14,7 @@ from sgverify.samplers import Settings, fixed
 from sgverify.samplers.fused import drawing as drawing_module
 from sgverify.samplers.fused.compiler import CannotBuild, build, compiler
 from sgverify.samplers.fused.drawing import Drawing
-from sgverify.samplers.fused.program import KernelShape, program_of_streams
+from sgverify.samplers.fused.shape import KernelShape, program_of_streams
 from sgverify.samplers.gradients import minibatches
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream

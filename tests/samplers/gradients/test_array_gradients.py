@@ -7,7 +7,7 @@ import pytest
 
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.gradients.array_gradients import ArrayGradients
+from sgverify.samplers.gradients.differentiation import ArrayGradients
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.targets import build_target
 

@@ -15,7 +15,7 @@ from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.own import module_gradient
 from sgverify.samplers.own.module_gradient import ChainGradient
-from sgverify.samplers.own.module_layout import Layout
+from sgverify.samplers.own.module_operations import Layout
 from sgverify.samplers.own.module_parts import ModuleLikelihood
 from sgverify.samplers.own.module_target import ModuleTarget, module_target
 from sgverify.schemes import find_scheme

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
-from sgverify.samplers.fused import loops, program
+from sgverify.samplers.fused import loops, shape
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.own.module_arithmetic import ELEMENTWISE
 from sgverify.samplers.own.module_operations import LARGEST
@@ -194,7 +194,7 @@ def test_other_coordinates_in_c_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
 def test_other_devices_large_networks_and_compiled_gradients_use_the_operations_of_torch() -> None:
     assert Potential(target_of(), dtype=torch.float32, device="meta").operations is None
     assert potential_of(target_of(compiled=True)).operations is None
-    assert LARGEST == program.LARGEST
+    assert LARGEST == shape.LARGEST
     x = torch.randn(N, 4)
     large = nn.Sequential(nn.Linear(4, 300), nn.Linear(300, 1))
     assert (

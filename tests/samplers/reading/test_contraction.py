@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from sgverify.samplers.reading.contraction import contracted, joined, progression, summed, taken
+from sgverify.samplers.reading.arithmetic import contracted, joined, progression, summed, taken
 
 
 def values(*shape: int, seed: int = 0) -> torch.Tensor:

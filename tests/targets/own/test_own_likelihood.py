@@ -19,7 +19,7 @@ from sgverify.draws.sampling import Sampling
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.gradients.differentiation import Potential
-from sgverify.samplers.run.states import sample_states
+from sgverify.samplers.run.averages import sample_states
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
 from sgverify.targets import Target, build_target

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.samplers.fused.gradients import TRACED, padded
-from sgverify.samplers.fused.loops import SHARED, LoopText
+from sgverify.samplers.fused.loops import SHARED, LoopText, TapeAt
 from sgverify.samplers.fused.translation import NotTranslatable, translate
 from sgverify.samplers.gradients.derivatives import of_pair, value_of
 from sgverify.samplers.gradients.differentiation import Potential
@@ -84,8 +84,8 @@ class RecordedEnergies(Potential):
         value_of(energy, theta)
         return record(lambda: (value_of(energy, theta),), (theta, datum), (), Clock())[0]
 
-    def tape_of_a_sample(self, batch: int, rows: int) -> tuple[Tape, list[Tensor]]:
-        """The tape of the energy over one minibatch of so many data, and its inputs: theta and the minibatch."""
+    def tape_of_a_sample(self, batch: int, rows: int) -> TapeAt:
+        """The tape of the energy over one minibatch of so many data, a function of theta and the minibatch."""
         theta = torch.ones((rows, TRACED, self.target.dim), dtype=self.dtype)
         chosen = self.minibatch(batch, rows)
 
@@ -95,7 +95,7 @@ class RecordedEnergies(Potential):
 
         # One run before the recording, so that the constants exist.
         energy()
-        return record(energy, (theta, chosen), (), Clock())[0], [theta, chosen]
+        return TapeAt(record(energy, (theta, chosen), (), Clock())[0], [("", theta), ("", chosen)])
 
     def _sum_of_values(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
         return sum_of_values(theta, chosen)
@@ -160,16 +160,6 @@ class EnergyMinibatch:
 
 
 @dataclass(frozen=True)
-class TapeAt:
-    """A tape with its inputs, and where its constants begin in the arrays of the states' dtype and of float64."""
-
-    tape: Tape
-    inputs: list[Tensor]
-    narrow: int
-    wide: int | None
-
-
-@dataclass(frozen=True)
 class EnergyText:
     """Writes the C text of `sum_of_values`, `mean_of_rows` and `sample_of_energies`.
 
@@ -182,6 +172,17 @@ class EnergyText:
     offset: int
     sample: TapeAt | None
     minibatches: Mapping[str, EnergyMinibatch]
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What decides its texts."""
+        potential, body, sample = self.potential, self.body, self.sample
+        data = None
+        if body is not None and potential.data is not None:
+            whole, weights = potential.all_data
+            data = body.key, potential.data.shape[1], len(whole), weights is None
+        found = (potential.target.dim, data, self.offset, sample and sample.key)
+        return (*found, *self.minibatches.items())
 
     def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
         """See `EnergyWriter.write`."""
@@ -263,7 +264,7 @@ class EnergyText:
         one = EnergyMinibatch(drawn.size, 1, drawn.data.format(f"{number} * {drawn.size} + ({{}})"))
         moved = translate(
             at.tape,
-            list(zip((theta, inner), at.inputs, strict=True)),
+            [(name, like) for name, (_, like) in zip((theta, inner), at.inputs, strict=True)],
             f"{result}b",
             offset=at.narrow,
             wide=at.wide,
@@ -289,6 +290,5 @@ __all__ = [
     "EnergyTables",
     "EnergyText",
     "RecordedEnergies",
-    "TapeAt",
     "sample_of_energies",
 ]

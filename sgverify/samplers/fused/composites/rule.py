@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -12,28 +13,34 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
+from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.gradients import TRACED, KernelGradient
-from sgverify.samplers.fused.minibatches import DrawnInC, is_drawn_in_c
+from sgverify.samplers.fused.loops import TapeAt
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.gradients.minibatches import Iid, Minibatches, WithoutReplacement
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.reading.constants import Clock
-from sgverify.samplers.reading.tape import Tape, record
-from sgverify.samplers.run.leg import Statistics
+from sgverify.samplers.reading.tape import record
+from sgverify.samplers.run.leg import Leg, Statistics
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.binding import Bound
 
 
 @dataclass(frozen=True)
 class Action:
-    """What happens after some steps: `tape` computes new values of the variables `changed` from its `inputs`.
+    """What happens after some steps: a tape computes new values of the variables `changed`.
 
-    `when` is a C condition on the step's number l = first + k + 1; `inputs` are C arrays or numbers with tensors of their shapes.
+    `when` is a C condition on the step's number l = first + k + 1.
     """
 
     when: str
-    tape: Tape
-    inputs: list[tuple[str, Tensor]]
+    at: TapeAt
     changed: list[str]
+
+
+FRESH = "(fresh && k == 0)"
+"""The C condition on the first step of a run, whose gradients carry nothing yet."""
 
 
 def renewal(gradient: KernelGradient, replicas: int, groups: int) -> Action | None:
@@ -57,7 +64,7 @@ def renewal(gradient: KernelGradient, replicas: int, groups: int) -> Action | No
     tape = record(begin, theta, (), Clock())[0]
     inputs = [(f"X{r}_0", value) for r, value in enumerate(theta)]
     changed = [f"Q{r}_{v}" for v in range(len(gradient.widths)) for r in range(replicas)]
-    return Action(f"(first + k) % {gradient.refresh} == 0", tape, inputs, changed)
+    return Action(f"{FRESH} || (first + k) % {gradient.refresh} == 0", TapeAt(tape, inputs), changed)
 
 
 class EnergyStream:
@@ -120,7 +127,7 @@ class EnergyStream:
 
 
 class Rule:
-    """The actions of a composite in a leg.
+    """The actions of a composite in a leg; this base class has none, for a plain run.
 
     `held` names the variables, beside those of the states, that actions read or change: for each its replica, dtype and width.
     `numbers` is how many numbers a step has that all chains share. Actions compute energies of `energies` on the minibatches of
@@ -130,31 +137,35 @@ class Rule:
     In a proof, `put` holds numbers to be read in their places, see `choose`.
     """
 
-    hooks: Any
-    replicas: int
-    numbers: int
+    replicas, numbers, finest = 1, 0, 0
     streams: tuple[EnergyStream, ...] = ()
     taken: Mapping[str, Tensor] = MappingProxyType({})
     sampled: tuple[int, int] | None = None
-    held: list[tuple[str, int, torch.dtype, int]]
-    kept: tuple[str, ...]
+    held: Sequence[tuple[str, int, torch.dtype, int]] = ()
+    kept: tuple[str, ...] = ()
     uniforms: Stream | None = None
-    finest = 0
     put: np.ndarray | None = None
-    energies: RecordedEnergies
+    energies: RecordedEnergies | None = None
+
+    def __init__(self, leg: Leg, hooks: Any = None, patience: float = math.inf) -> None:
+        self.hooks, self._leg = hooks, leg
+
+    @property
+    def bounds(self) -> list[Bound[Scheme]]:
+        """The definition as each replica binds it."""
+        return [self._leg.bound]
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """The tensors of the hooks behind `held`, one for all replicas, of shape (S, C, width)."""
-        raise NotImplementedError
+        return ()
 
     def take(self, tensors: Sequence[Tensor]) -> None:
         """Hand the tensors after some steps back to the hooks."""
-        raise NotImplementedError
 
     def step_numbers(self, first: int, steps: np.ndarray) -> np.ndarray:
         """The numbers that chains share of the next steps, of sizes (K, S); shape (K, G, numbers)."""
-        raise NotImplementedError
+        return np.empty((len(steps), len(self._leg.places) // self.replicas, self.numbers))
 
     def choose(self, count: int) -> None:
         """Make `put` for so many steps of a proof, shape (K, S, C): NaN leaves the number that the kernel draws.
@@ -173,13 +184,13 @@ class Rule:
 
     def statistics(
         self, first: int, marked: np.ndarray, kept: Sequence[np.ndarray], before: Sequence[Tensor]
-    ) -> Statistics:
+    ) -> Statistics | None:
         """What is recorded of the kept states of steps from step `first` on, counted from 0; `marked`, shape (K,), marks them.
 
         `kept` holds the variables so named, each of shape (n, C), `before` the tensors of the hooks before these steps; `tensors`
         are those after them.
         """
-        raise NotImplementedError
+        return None
 
     def bend(self, estimator: Estimator, held: dict[str, Tensor]) -> Estimator:
         """The estimator that steps use, made from their own one; `held` are the variables by name."""
@@ -187,8 +198,8 @@ class Rule:
 
     def actions(self) -> list[Action]:
         """What happens after steps."""
-        raise NotImplementedError
+        return []
 
     def shown(self) -> Any:
         """Hooks for a proof, a copy at values at which a wrong action shows."""
-        raise NotImplementedError
+        return None

@@ -6,6 +6,7 @@ control variates. Only who exchanges with whom, and whose energies are compared,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -23,24 +24,30 @@ from sgverify.samplers.fused.composites.energies import (
 )
 from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
+from sgverify.samplers.fused.loops import TapeAt
 from sgverify.samplers.fused.translation import NUMBER
+from sgverify.samplers.reading.binding import bind_settings
 from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.elementary import exp
 from sgverify.samplers.reading.tape import record
 from sgverify.samplers.run.leg import Leg, Statistics
+from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import SCALAR
+from sgverify.schemes.definition.binding import Bound
 
 
 class Swaps(Rule):
     """The swaps of a leg of replica exchange, as a kernel takes them."""
 
     kept, finest = ("W0", "P0", "N0"), Exchange.finest
+    energies: RecordedEnergies
 
-    def __init__(self, leg: Leg, hooks: Exchange, patience: float) -> None:
+    def __init__(self, leg: Leg, hooks: Exchange, patience: float = math.inf) -> None:
+        super().__init__(leg, hooks)
         energies = hooks.energies
-        self.hooks, self.replicas, self.every = hooks, hooks.replicas, int(hooks.choice.every)
+        self.replicas, self.every = hooks.replicas, int(hooks.choice.every)
         self.event = f"(first + k + 1) % {self.every} == 0"
-        self._leg, self._groups = leg, len(leg.places) // hooks.replicas
+        self._groups = len(leg.places) // hooks.replicas
         self.energies = RecordedEnergies(energies._potential)
         self._controlled = hooks.controls is not None
         dim, real = leg.target.dim, leg.start[0].dtype
@@ -63,6 +70,16 @@ class Swaps(Rule):
             self.streams = swaps, variances
             # The energies of repeated minibatches, or of the data of one.
             self.sampled = (repeats, energies._batch) if energies.repeated else (energies._batch, 1)
+
+    @property
+    def bounds(self) -> list[Bound[Scheme]]:
+        """See `Rule.bounds`: each replica at its temperature."""
+        leg, R = self._leg, self.replicas
+        T = self.hooks.temperatures(leg.rows, leg.settings)
+        each = (np.ascontiguousarray(T[r::R]) for r in range(R))
+        return [
+            bind_settings(leg.bound.definition, leg.settings, leg.target.dim, leg.clock, own) for own in each
+        ]
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -216,7 +233,7 @@ class Swaps(Rule):
         act()
         tape = record(act, [value for _, value in inputs], (), Clock())[0]
         changed = [f"{letter}{r}" for letter in ("VC" if learns else "V") for r in rows]
-        return Action(self.streams[1].event, tape, inputs, changed)
+        return Action(self.streams[1].event, TapeAt(tape, inputs), changed)
 
     def _refresh(self) -> Action:
         """New control variates at the states after the swaps."""
@@ -232,7 +249,8 @@ class Swaps(Rule):
 
         act()
         tape = record(act, [value for _, value in inputs], (), Clock())[0]
-        return Action(self.streams[1].event, tape, inputs, [f"{letter}{r}" for letter in "AF" for r in rows])
+        changed = [f"{letter}{r}" for letter in "AF" for r in rows]
+        return Action(self.streams[1].event, TapeAt(tape, inputs), changed)
 
     def _swap(self, when: str, parity: int) -> Action:
         hooks, leg = self.hooks, self._leg
@@ -294,7 +312,8 @@ class Swaps(Rule):
 
         # One run before the recording, so that the constants exist.
         act()
-        return Action(when, record(act, [value for _, value in inputs], (), Clock())[0], inputs, changed)
+        tape = record(act, [value for _, value in inputs], (), Clock())[0]
+        return Action(when, TapeAt(tape, inputs), changed)
 
     def _moving(self, scheme: Any) -> list[int]:
         """The variables of a state that a swap moves."""

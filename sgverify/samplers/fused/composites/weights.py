@@ -5,6 +5,7 @@ All formulas are those of `AdaptedWeights`, recorded as they are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields
@@ -18,10 +19,11 @@ from sgverify.samplers.composites.adapting import AdaptedEstimator, AdaptedWeigh
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
 from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
+from sgverify.samplers.fused.loops import TapeAt
 from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
 from sgverify.samplers.reading.carrier import Chains
-from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.tape import record
 from sgverify.samplers.run.leg import Leg, Statistics
 from sgverify.schemes.composites.adaptation import Adaptation
@@ -44,15 +46,17 @@ class Weights(Rule):
     Raises `NotTranslatable` where gradients and weights have energies of different likelihoods.
     """
 
-    replicas, numbers, kept = 1, 1, ("L0", "E0")
+    numbers, kept = 1, ("L0", "E0")
+    energies: RecordedEnergies
 
-    def __init__(self, leg: Leg, hooks: Adapting, patience: float) -> None:
+    def __init__(self, leg: Leg, hooks: Adapting, patience: float = math.inf) -> None:
         own, other = leg.estimator.potential, hooks.energies._potential
         if own is not other and own.data is not None:
             raise NotTranslatable(
                 "adapted weights by energies of another likelihood than that of the gradients"
             )
-        self.hooks, self._leg, scheme = hooks, leg, leg.bound.definition
+        super().__init__(leg, hooks)
+        scheme = leg.bound.definition
         self.energies = RecordedEnergies(other)
         rows, batch, source = len(leg.places), leg.settings.gradient.batch, hooks.energies._source
         if source is not None:
@@ -89,10 +93,10 @@ class Weights(Rule):
 
     def step_numbers(self, first: int, steps: np.ndarray) -> np.ndarray:
         """See `Rule.step_numbers`: omega_k."""
-        adaptation = self.hooks.weighting.adaptation
-        omega = [adaptation.omega(k) for k in range(first + 1, first + len(steps) + 1)]
+        numbers = np.arange(first + 1, first + len(steps) + 1, dtype=np.float64)
+        omega = self.hooks.weighting.adaptation.omega(Constant(numbers[:, None], self._leg.clock))
         shape = (len(steps), len(self._leg.places), 1)
-        return np.ascontiguousarray(np.broadcast_to(np.array(omega)[:, None, None], shape))
+        return np.ascontiguousarray(np.broadcast_to(omega.value[..., None], shape))
 
     def statistics(
         self, first: int, marked: np.ndarray, kept: Sequence[np.ndarray], before: Sequence[Tensor]
@@ -144,7 +148,7 @@ class Weights(Rule):
         # One run before the recording, so that the constants exist.
         act()
         tape = record(act, [value for _, value in inputs], (), Clock())[0]
-        return [Action("1", tape, inputs, ["M0", "L0", "E0"])]
+        return [Action("1", TapeAt(tape, inputs), ["M0", "L0", "E0"])]
 
     def shown(self) -> Adapting:
         """See `Rule.shown`: weights that differ from region to region and from row to row."""
