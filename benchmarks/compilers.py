@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measuring import Disagreement, Row, Setting, Timing
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.keeping import files
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.fused import compiler, kernel
+from sgverify.subject.binding import make_subject
 
 CASES: dict[str, dict[str, Any]] = {
     "Gaussian mean": {"name": "gaussian-mean", "dim": 10, "size": 1000},

@@ -11,9 +11,9 @@ import torch
 from benchmarks.core import one_core
 from benchmarks.measuring import Row, Setting, compare, measure
 from benchmarks.peers.problems import BATCH, FRICTION, SIZE
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Settings, fixed, one_thread, sample
+from sgverify.subject.binding import make_subject
 
 LENGTH, DIM = 800, 10
 SCHEMES = (("sgld-euler", 1e-4), ("sghmc-euler-explicit", 2e-3))

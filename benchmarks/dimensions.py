@@ -13,11 +13,11 @@ from benchmarks.mean_square_error import AGREEMENT, LENGTHS
 from benchmarks.measuring import Row, Setting, close, compare, measure
 from benchmarks.moment_recursion import Step, mean_square_error, start_of, step_of, test_function_of
 from benchmarks.moment_recursion import TestFunction as Phi
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 SCHEME = "sghmc-aboba"
 RECURSED = 10**4

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.measuring import Row, Setting, close, compare
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import EpochAnswers
+from sgverify.exact.answers.epochs import EpochAnswers
 from sgverify.schemes.loading import load_scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 BAR = 1.0
 STEP = 0.1

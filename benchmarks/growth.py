@@ -13,10 +13,10 @@ import numpy as np
 
 from benchmarks.core import one_core
 from benchmarks.measuring import Row, Setting, Timing, compare
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.keeping.files import write_atomically
 from sgverify.samplers import GradientChoice, Settings, fixed, one_thread, sample
+from sgverify.subject.binding import make_subject
 
 SCHEME = "sgld-euler"
 USUAL = {"chains": 100, "dim": 10, "size": 1000}

@@ -8,10 +8,10 @@ from itertools import repeat
 import sgverify
 from benchmarks.measuring import Row, Setting, close, compare, measure
 from benchmarks.moment_recursion import mean_square_error, start_of, step_of, test_function_of
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
+from sgverify.subject.binding import make_subject
 
 SCHEME = "sghmc-aboba"
 BAR = 0.2

@@ -10,9 +10,9 @@ import numpy as np
 import sgverify
 from benchmarks.measuring import Row, Setting, close, compare
 from benchmarks.moment_recursion import Step, mean_square_error, start_of, test_function_of
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 SCHEME = "sghmc-aboba"
 LENGTHS = [10**k for k in range(2, 7)]

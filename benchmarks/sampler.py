@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from benchmarks.measuring import Row, Setting, compare
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers import Settings, fixed, one_thread, sample
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 SCHEME = "sghmc-aboba"
 STEP_SIZES = 5

@@ -10,9 +10,9 @@ import numpy as np
 
 import sgverify
 from benchmarks.measuring import Row, Setting, compare, measure
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.transfer.line.answers import LineAnswers
+from sgverify.subject.binding import make_subject
 
 SCHEME = "sgld-euler"
 WELL = {"name": "double-well"}

@@ -3,12 +3,12 @@
 Parts that need neither torch nor sympy: `schemes` (what an integrator is), `targets` (posteriors), `gradients` (estimators),
 `configuration`, `evidence` (what a check returns), `claims` (what is claimed), `keeping` (what outlives a process), `errors`,
 `values`, `exports`, `user_code` (guards around it), `code_files` (where it is), `code_text` (what it imports and reads),
-`named_code` (when it runs), `plugins` (what other distributions add).
-Readings of a scheme: `exact`, `samplers`; `rates` turns points into exponents and verdicts. `checks` joins them; `strategies` draws
-configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `testing` (what third
-parties test with), `adapters` (samplers of other libraries as steps), `advice` (why a scheme fails, what to do next),
-`verdict` (the whole answer about a scheme), `campaigns` (many questions on many processes), `skeletons` (distributions to
-start from), `extending` (the names that extensions are written with). What people touch: `cli`, `draws`, `pytest_plugin`.
+`named_code` (when it runs), `plugins` (what other distributions add). Readings of a scheme: `exact`, `samplers`; `rates` turns
+points into exponents and verdicts. `subject` binds a scheme, a target and settings once. `checks` joins them; `strategies`
+draws configurations for them, `report` writes evidence down. Above them: `papers` (one folder a paper), `testing` (what third
+parties test with), `adapters` (samplers of other libraries as steps), `advice` (why a scheme fails, what to do next), `verdict`
+(the whole answer about a scheme), `campaigns` (many questions on many processes), `skeletons` (distributions to start from),
+`extending` (the names that extensions are written with). What people touch: `cli`, `draws`, `pytest_plugin`.
 """
 
 from __future__ import annotations
@@ -62,31 +62,4 @@ __all__ = [
     "verify",
 ]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "sgverify.advice.identification": ("identify",),
-        "sgverify.advice.plans": ("advise",),
-        "sgverify.draws": ("sample",),
-        "sgverify.exact.splittings.bch": ("bch",),
-        "sgverify.exact.splittings.order_conditions": ("order_conditions",),
-        "sgverify.named_code": ("run_code",),
-        "sgverify.samplers.own.model_target": ("model_target",),
-        "sgverify.samplers.own.module_target": ("module_target",),
-        "sgverify.schemes": (
-            "Alphabet",
-            "dot",
-            "dynamics",
-            "exp",
-            "expm1",
-            "find_scheme",
-            "scheme",
-            "sqrt",
-            "torch_step",
-        ),
-        "sgverify.schemes.adapting": ("adapt",),
-        "sgverify.schemes.composites": ("AdaptivelyWeighted", "ReplicaExchange"),
-        "sgverify.targets.own.log_density": ("log_density",),
-        "sgverify.verdict": ("Results", "rate", "verify"),
-    },
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -13,7 +13,6 @@ from sgverify.exports import lazily
 if TYPE_CHECKING:
     from sgverify.checks.check import Check
     from sgverify.checks.question import Question
-    from sgverify.checks.subject.subject import Subject
     from sgverify.claims import Claim, Publication
     from sgverify.configuration import Configuration, load_configuration
     from sgverify.errors import ConfigurationError, DefinitionError, UserError
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from sgverify.papers.paper import Paper
     from sgverify.papers.suites import SuiteCase
     from sgverify.rates import Judgement
-    from sgverify.schemes.adapting import Adapter, AdapterSettings, adapt
-    from sgverify.schemes.adapting.adapter import is_of
+    from sgverify.schemes.adapting import Adapter, AdapterSettings, adapt, is_of
     from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
     from sgverify.schemes.definition.gradient import GradientIngredient
     from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from sgverify.schemes.scheme import Scheme, scheme
     from sgverify.schemes.splittings import Alphabet
     from sgverify.schemes.torch_step import TorchStep, torch_step
+    from sgverify.subject.subject import Subject
     from sgverify.targets.kind import (
         MATRIX,
         NUMBER,
@@ -123,62 +122,4 @@ __all__ = [
     "verify",
 ]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "sgverify.checks.check": ("Check",),
-        "sgverify.checks.question": ("Question",),
-        "sgverify.checks.subject.subject": ("Subject",),
-        "sgverify.claims": ("Claim", "Publication"),
-        "sgverify.configuration": ("Configuration", "load_configuration"),
-        "sgverify.errors": ("ConfigurationError", "DefinitionError", "UserError"),
-        "sgverify.evidence": ("Evidence",),
-        "sgverify.exact.readings.formula": ("plant",),
-        "sgverify.papers.formula": ("Examination", "formula"),
-        "sgverify.papers.paper": ("Paper",),
-        "sgverify.papers.suites": ("SuiteCase",),
-        "sgverify.rates": ("Judgement",),
-        "sgverify.schemes.adapting": ("Adapter", "AdapterSettings", "adapt"),
-        "sgverify.schemes.adapting.adapter": ("is_of",),
-        "sgverify.schemes.definition.binding": ("Carrier", "bind", "parameters_of"),
-        "sgverify.schemes.definition.gradient": ("GradientIngredient",),
-        "sgverify.schemes.definition.mathematics": (
-            "cos",
-            "dot",
-            "exp",
-            "expm1",
-            "log",
-            "sin",
-            "softplus",
-            "sqrt",
-        ),
-        "sgverify.schemes.dynamics": ("density", "dynamics", "kinetic", "langevin", "thermostat"),
-        "sgverify.schemes.loading": ("find_scheme",),
-        "sgverify.schemes.recipe": ("complete_recipe",),
-        "sgverify.schemes.scheme": ("Scheme", "scheme"),
-        "sgverify.schemes.splittings": ("Alphabet",),
-        "sgverify.schemes.torch_step": ("TorchStep", "torch_step"),
-        "sgverify.targets.kind": (
-            "MATRIX",
-            "NUMBER",
-            "POSITIVE",
-            "POSITIVE_VECTOR",
-            "VECTOR",
-            "DataLayout",
-            "TargetKind",
-        ),
-        "sgverify.targets.potential": (
-            "Matrix",
-            "Vector",
-            "centred_quadratic",
-            "constant",
-            "coordinate",
-            "linear",
-            "number",
-        ),
-        "sgverify.targets.registry": ("build_target",),
-        "sgverify.targets.target": ("Target",),
-        "sgverify.testing": ("parametrize_with_checks",),
-        "sgverify.verdict": ("verify",),
-    },
-)
+__getattr__, __dir__ = lazily(__name__)

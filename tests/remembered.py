@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 PLACES = (
-    ("sgverify.checks.subject.subject", "prove_order"),
-    ("sgverify.checks.subject.step_sizes", "stability_limit"),
+    ("sgverify.subject.subject", "prove_order"),
+    ("sgverify.subject.step_sizes", "stability_limit"),
 )
 
 

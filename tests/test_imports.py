@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 import sgverify
-import sgverify.checks
-import sgverify.draws
+from sgverify.exports import lazy_names
+from tests.test_floors import PACKAGE
 
 HEAVY = [
     "torch",
@@ -114,9 +115,15 @@ def test_dir_shows_what_is_exported_and_not_loaded_yet() -> None:
 
 
 def test_every_name_of_a_room_that_loads_lazily_can_be_had() -> None:
-    for room in (sgverify, sgverify.checks, sgverify.draws):
+    texts = {path.parent: path.read_text() for path in PACKAGE.rglob("__init__.py")}
+    lazy = [folder for folder, text in texts.items() if "lazily(__name__)" in text]
+    assert len(lazy) > 10
+    for folder in lazy:
+        room = import_module(".".join(("sgverify", *folder.relative_to(PACKAGE).parts)))
         assert dir(room) == sorted(room.__all__)
         assert [name for name in dir(room) if not hasattr(room, name)] == []
+        # Python gives a module of this name once anybody has loaded it, and not what the room exports.
+        assert {path.stem for path in folder.iterdir()} & lazy_names(room.__name__).keys() == set()
 
 
 def test_the_samplers_teach_a_log_density_to_read_arrays() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sgverify.claims import claims
-from sgverify.schemes.composites.presets import presets
+from sgverify.schemes.composites.adaptation import presets
 from sgverify.targets.registry import TARGETS
 from tests.test_floors import FLOORS, PACKAGE, imports
 
@@ -117,8 +117,8 @@ def test_sources_docstrings_and_names_of_our_own_are_free(line: str) -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("sgverify.checks.order.mean_flow", "from sgverify.papers.chen2015.errata import flows"),
-        ("sgverify.checks.order.mean_flow", "def f():\n    from sgverify.papers.errata import check_errata"),
+        ("sgverify.checks.order.splittings", "from sgverify.papers.chen2015.errata import flows"),
+        ("sgverify.checks.order.splittings", "def f():\n    from sgverify.papers.errata import check_errata"),
         ("sgverify.claims.loading", "from .. import papers"),
         ("sgverify.cli.commands", "from sgverify.papers import chen2015"),
         ("sgverify.cli.commands", "import sgverify.papers.vr_resgld.suite"),
@@ -131,7 +131,7 @@ def test_a_planted_import_of_a_paper_is_found(module: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("sgverify.checks.order.mean_flow", "from sgverify.claims import claims"),
+        ("sgverify.checks.order.splittings", "from sgverify.claims import claims"),
         ("sgverify.cli.commands", "from sgverify.papers.errata import check_errata"),
     ],
 )

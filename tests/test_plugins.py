@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import sgverify
-from sgverify.checks import CHECKS, make_subject
+from sgverify.checks import CHECKS
 from sgverify.checks.applicable_claims import pairs_of
 from sgverify.claims import claims
 from sgverify.cli import main
@@ -25,6 +25,7 @@ from sgverify.papers.paper import papers
 from sgverify.papers.suites import find_suite
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import INSTALLED, load_step
+from sgverify.subject.binding import make_subject
 from sgverify.targets import TARGETS, build_target
 from sgverify.verdict.asking import enquire
 from sgverify.verdict.untested import untested

@@ -26,10 +26,10 @@ from reports.making.posteriors import FOLDER, POSTERIORS, Posterior
 from sgverify.advice.plans import Advice, Plan
 from sgverify.advice.plans.costs import FORGOTTEN
 from sgverify.advice.size.laws import ClosureLaws, StationaryMoments
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.samplers.importance import draw_weighted
+from sgverify.subject.subject import Subject
 
 ADVISED, COARSE = 0.05, 0.15
 """The errors for which plans are asked."""

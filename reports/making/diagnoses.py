@@ -29,8 +29,6 @@ from sgverify.advice.diagnosis.running_code import CAUSES_SEEN
 from sgverify.advice.diagnosis.trial import ALWAYS
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.checks.applicable_claims import judge_pair
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError, UserError
@@ -39,6 +37,8 @@ from sgverify.exact.readings.formula import formula
 from sgverify.keeping.files import write_atomically
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from tests.mutants.mutant import CONFIGURATION, Mutant
 from tests.mutants.planting import planted
 from tests.mutants.registry import mutants

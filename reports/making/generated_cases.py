@@ -22,10 +22,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.checks import Subject
 from sgverify.checks.applicable_claims import judge, judge_pair
 from sgverify.checks.registry import SHIPPED
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import claims
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UserError
@@ -33,6 +31,8 @@ from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme
 from sgverify.strategies import configurations, schemes, words
 from sgverify.strategies.schemes import DYNAMICS
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import build_target
 
 LONGEST = 10.0

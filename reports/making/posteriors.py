@@ -24,11 +24,11 @@ from torch import Tensor
 import sgverify
 import sgverify.errors
 from sgverify.advice.closure.gaussian_closure import GaussianClosure
-from sgverify.checks import make_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
 from sgverify.keeping.files import json_text, write_atomically
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets.own.log_density import LogDensity
 
 FOLDER = Path(__file__).parents[1] / "posteriors"

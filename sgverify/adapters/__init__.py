@@ -1,6 +1,6 @@
 """How does a sampler of another library become a step that can be judged? One file for each kind of sampler.
 
-Each file or folder has an `ADAPTER`, which `sgverify.schemes.adapting.finding` lists by its place. An adapter states the library's
+Each file or folder has an `ADAPTER`, which `sgverify.schemes.adapting` lists by its place. An adapter states the library's
 conventions (its parameters in h, T and D), runs the library's code unchanged, and hands its draws, its gradient and what it keeps
 between calls to the checks of torch code.
 

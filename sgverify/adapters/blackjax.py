@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.jax_code import JaxSampler, step_of
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting.adapter import Adapter, is_of
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
 from sgverify.schemes.dynamics import kinetic, langevin, thermostat
-from sgverify.schemes.life_cycle import LifeCycle
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.schemes.torch_step import LifeCycle, TorchStep
 
 if TYPE_CHECKING:
     from sgverify.adapters.jax_draws.step import Handover

@@ -22,14 +22,11 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting.adapter import Adapter, is_of
-from sgverify.schemes.adapting.parameters import parameter
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, parameter
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
-from sgverify.schemes.life_cycle import LifeCycle
 from sgverify.schemes.scheme import ClaimedOrders
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.schemes.torch_step import LifeCycle, TorchStep
 
 CONVENTIONS = {"lr": "h", "temperature": "T", "alpha": "D"}
 """The parameters of the builders in h, T and D; a parameter that is not named here keeps the value that it was given."""

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.jax_code import JaxSampler, step_of
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting.adapter import Adapter
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import Adapter, AdapterSettings
 from sgverify.schemes.definition.mathematics import dot
 from sgverify.schemes.dynamics import Dynamics, dynamics, kinetic, langevin, thermostat
 from sgverify.schemes.torch_step import TorchStep

@@ -6,21 +6,24 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import flint
 import numpy as np
 
-from sgverify.advice.closure.gaussian_closure import GaussianClosure
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import why_no_law
 from sgverify.errors import InstabilityError, NotAffineError
 from sgverify.exact.affine.model import Model, fixed_step
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.numbers.ball import PrecisionLostError
-from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.composites.composite import ReplicaExchange
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
+
+if TYPE_CHECKING:
+    from sgverify.advice.closure.gaussian_closure import GaussianClosure
 
 TOLD, SMALL = 0.10, 0.05
 """The relative bias of a standard deviation from which a warning is given, and the one that the named step keeps below."""
@@ -130,8 +133,10 @@ def step_bias_below(subject: Subject, step: float) -> StepBias | None:
     None, or a bias that is not to be trusted, where no smaller step has a law either.
     """
     first = step_bias(subject, step)
+    if first is None or not math.isnan(first.found):
+        return first
     closure = _closure(subject)
-    if first is None or not math.isnan(first.found) or closure is None or closure.distrust_of_target:
+    if closure is None or closure.distrust_of_target:
         return first
     for k in range(1, MOST_QUARTERINGS + 1):
         found = step_bias(subject, _down(step / 4**k))
@@ -199,6 +204,8 @@ def _ways(subject: Subject) -> Iterator[_Widths]:
 
 @cached_per_subject
 def _closure(subject: Subject) -> GaussianClosure | None:
+    from sgverify.advice.closure.gaussian_closure import GaussianClosure
+
     return GaussianClosure(subject) if GaussianClosure.why_not(subject) is None else None
 
 
@@ -276,7 +283,7 @@ def _exact_widths(subject: Subject) -> _Law | None:
 
 def exact_law_in_reach(subject: Subject) -> bool:
     """Has the chain an exact Gaussian or second-moment law that takes a fraction of a second?"""
-    if subject.why_no_law is not None:
+    if why_no_law(subject) is not None:
         return False
     return subject.model.size <= (LARGEST_MULTIPLICATIVE if subject.noise.multiplicative else LARGEST)
 

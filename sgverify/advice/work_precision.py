@@ -14,13 +14,13 @@ from functools import partial
 
 from sgverify.advice.plans.candidates import gradients_per_step
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.errors import InstabilityError, OutOfReachError, UserError
 from sgverify.evidence import Panel, Series, Table
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes.catalogue import NAMED
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 HALVINGS = 8
 """Steps of an exact curve, from a share of the stability limit downwards, by factors of 2."""

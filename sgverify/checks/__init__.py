@@ -1,12 +1,12 @@
 """Checks: a scheme and a configuration in, evidence out. The one place where exact answers meet sampled ones.
 
 `verify_and_rate` asks the two questions of a user; `applicable_claims` finds the claims that a scheme is held to, and
-`registry` the `check` that settles each, whose `description` is its docstring. A check is a function of one `question`
-(one quantity of one claim, asked of one subject), uses `facts` about it, and returns evidence. `float_rounding` adds
-what a proof owes to rounded floats, `unused_settings` refuses settings that change nothing, `progress` reports long
-work and keeps one check's exception from the others.
+`registry` the `check` that settles each, described by its docstring. A check is a function of one `question`
+(one quantity of one claim, asked of one subject), uses `facts` about it, and returns evidence. `readings` are the orders and laws
+that it is held to, the error of its gradient, and the orbits of starts far out. `float_rounding` adds what a proof owes to
+rounded floats, `progress` reports long work and keeps one check's exception from the others.
 
-The rooms: `subject` (what a check is about), `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean
+The rooms: `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean
 square error and invariant law), `one_step` (the law of one step of somebody else's torch code), `settings` (such code, tried
 at many settings), `code` (does somebody's own code do what a step must?), `exchange` and `weights` (the composites).
 """
@@ -21,19 +21,10 @@ if TYPE_CHECKING:
     from sgverify.checks.applicable_claims import judge
     from sgverify.checks.check import Check
     from sgverify.checks.registry import CHECKS
-    from sgverify.checks.subject.subject import Subject
-    from sgverify.checks.verify_and_rate import QUANTITIES, make_subject, rate, replay, verify
+    from sgverify.checks.verify_and_rate import QUANTITIES, rate, replay, verify
+    from sgverify.subject.binding import make_subject
+    from sgverify.subject.subject import Subject
 
 __all__ = ["CHECKS", "QUANTITIES", "Check", "Subject", "judge", "make_subject", "rate", "replay", "verify"]
 
-# A list of the checks loads none of them.
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "sgverify.checks.applicable_claims": ("judge",),
-        "sgverify.checks.check": ("Check",),
-        "sgverify.checks.registry": ("CHECKS",),
-        "sgverify.checks.subject.subject": ("Subject",),
-        "sgverify.checks.verify_and_rate": ("QUANTITIES", "make_subject", "rate", "replay", "verify"),
-    },
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -11,13 +11,13 @@ from sgverify.checks.facts import OF_THE_SCHEME
 from sgverify.checks.float_rounding import up_to_rounding
 from sgverify.checks.progress import Interrupted, isolated, keep_evidence, listening, raised_on
 from sgverify.checks.question import STATED, Question
-from sgverify.checks.rates.orbits import escape_of, followed, told_of_orbits
+from sgverify.checks.readings import escape_of, followed, noise_enters_as_drift, told_of_orbits
 from sgverify.checks.registry import CHECKS
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import Claim, claims
 from sgverify.errors import NotExpandableError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.series.noise_terms import noise_defect
+from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 
 Progress = Callable[[str, float, int], None]
@@ -263,7 +263,7 @@ def universal_defect(subject: Subject) -> bool:
     the defect contains a moment of the gradient noise. Of torch code it is asked how the noise enters one step.
     """
     if subject.black_box:
-        return subject.noise_enters_as_drift
+        return noise_enters_as_drift(subject)
     order, scheme = subject.order, subject.scheme
     if isinstance(order, NotExpandableError) or order.averaged is None or order.order < 2:
         return False

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.rates.orbits import escape_of
-from sgverify.checks.subject.biased_gradient import unbiased
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
-from sgverify.schemes.composites.composite import Composite
-from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.checks.readings import escape_of, predicted_order, unbiased, why_no_law
+from sgverify.schemes.composites.composite import Composite, ReplicaExchange
 from sgverify.schemes.splittings import Word
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets.own.function import OwnPotential
 
 
@@ -45,8 +43,8 @@ facts_of = cached_per_subject(Facts)
 """The facts about a subject: its own object."""
 
 DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
-    "K": lambda subject: subject.predicted_order,
-    "scheme.order": lambda subject: subject.predicted_order,
+    "K": predicted_order,
+    "scheme.order": predicted_order,
     "scheme.name": lambda subject: subject.scheme.name,
     "scheme.torch": lambda subject: subject.black_box,
     "scheme.own_loss": lambda subject: subject.black_box and subject.scheme.own_loss is not None,  # type: ignore[attr-defined]
@@ -66,7 +64,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
     "gradient.kind": lambda subject: subject.configuration.gradient.kind,
     "gradient.unbiased": unbiased,
     "gradient.noisy": lambda subject: subject.noise.noisy,
-    "law.moments": lambda subject: subject.why_no_law is None,
+    "law.moments": lambda subject: why_no_law(subject) is None,
     "composite.kind": lambda subject: _kind(subject),
     "composite.cumulates": lambda subject: getattr(subject.composite, "contour", None) is False,
     "composite.controlled": lambda subject: bool(getattr(subject.composite, "reduced", False)),

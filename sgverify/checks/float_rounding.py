@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.readings.interval_floats import intervals_of, intervals_of_dynamics
 from sgverify.schemes.numbers.rounded import rounding_of
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 SHOWN = 3
 

@@ -11,17 +11,22 @@ from typing import Any
 
 from sgverify.checks.check import Check
 from sgverify.checks.facts import facts_of
-from sgverify.checks.registry import find_check
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.registry import CHECKS, find_check
 from sgverify.claims import Claim, Prediction
 from sgverify.configuration import Configuration
 from sgverify.configuration.model import ScheduleTable
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Found, Point, Predicted
 from sgverify.rates import Decision, Judgement, Rate
+from sgverify.schemes.loading import scheme_reference
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import TorchSubject
 
 STATED = "sgverify/stated-order"
 """The claim that a scheme makes of itself."""
+
+OF_OWN_LOSS = ("own-loss", "pure-step")
+"""The checks of code that brings its own loss and data."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +215,7 @@ class Question:
         changed = self.subject.changes_along_run
         if changed is not None and not self.check.every_step:
             return f"{changed}; {self.quantity} is read of one step under settings that stay"
-        return self.subject.why_not_asked(self.check)
+        return why_not_asked(self.subject, self.check)
 
     @property
     def _on_positive_target(self) -> bool:
@@ -241,6 +246,33 @@ class Question:
         return self.quantity if by_check else claim.id
 
 
+def why_not_asked(subject: Subject, check: Check) -> str | None:
+    """The reason why a check does not apply to a subject of its kind; None if the check applies."""
+    if isinstance(subject, TorchSubject):
+        return _why_not_asked_of_code(subject, check)
+    if subject.composite:
+        if check.composite:
+            return None
+        return f"{check.name} is asked of the scheme of a composite; verify {scheme_reference(subject.composite)}"
+    if not check.composite:
+        return None
+    return f"{check.name} reads the rule of a composite, and scheme={subject.reference!r} is none"
+
+
+def _why_not_asked_of_code(subject: TorchSubject, check: Check) -> str | None:
+    if subject.scheme.own_loss is not None and check.name not in OF_OWN_LOSS:
+        return (
+            f"{check.name} hands a step gradients of targets of its own choice, and scheme={subject.reference!r} brings its own "
+            f"loss and data; of that are read {', '.join(OF_OWN_LOSS)}"
+        )
+    if check.composite and not subject.swaps:
+        return f"{check.name} reads a rule of swaps, and scheme={subject.reference!r} has none (torch_step(..., swap=))"
+    if check.black_box:
+        return None
+    able = ", ".join(name for name, other in CHECKS.items() if other.black_box)
+    return f"{check.name} is read off a definition, and scheme={subject.reference!r} is torch code; of that are read {able}"
+
+
 def whole(order: Fraction) -> int | float:
     """An order as a number of JSON: whole wherever it is."""
     return int(order) if order.denominator == 1 else float(order)
@@ -265,4 +297,4 @@ def _found(found: Rate | Decision | Fraction | None) -> Found:
     return Found(found, found, found)
 
 
-__all__ = ["STATED", "Question", "whole"]
+__all__ = ["STATED", "Question", "whole", "why_not_asked"]

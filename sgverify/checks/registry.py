@@ -46,7 +46,7 @@ SHIPPED: dict[str, Check] = {
         ),
         Check(
             "order-equivalence",
-            "order.symmetric_splittings:check_order_equivalence",
+            "order.splittings:check_order_equivalence",
             "chen2015 section 4",
             stepless=True,
             reads="definition",
@@ -56,7 +56,7 @@ SHIPPED: dict[str, Check] = {
         ),
         Check(
             "constant-equivalence",
-            "order.symmetric_splittings:check_constant_equivalence",
+            "order.splittings:check_constant_equivalence",
             "chen2015 section 4",
             stepless=True,
             reads="definition",
@@ -125,7 +125,7 @@ SHIPPED: dict[str, Check] = {
         ),
         Check(
             "mean-flow",
-            "order.mean_flow:check_mean_flow",
+            "order.splittings:check_mean_flow",
             "chen2015 Theorem 14",
             universal=True,
             stepless=True,

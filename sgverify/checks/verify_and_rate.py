@@ -9,31 +9,22 @@ from typing import Any, Literal, Unpack
 
 from sgverify.checks.applicable_claims import Progress, answer, judge, judge_pair, not_validated
 from sgverify.checks.progress import listening, raised_on
-from sgverify.checks.question import STATED, Question
+from sgverify.checks.question import STATED, Question, why_not_asked
 from sgverify.checks.rates.exponent import with_regression
-from sgverify.checks.rates.orbits import escape_of
+from sgverify.checks.readings import escape_of
 from sgverify.checks.registry import CHECKS, find_check
-from sgverify.checks.subject.composite import CompositeSubject
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import TorchSubject
-from sgverify.checks.unused_settings import refuse_unused, tell_unsampled
 from sgverify.claims import Claim, claim_for, claims_for, find_claim
-from sgverify.configuration import Configuration, load_configuration, tree_of
-from sgverify.configuration.loading import adapter_settings
-from sgverify.configuration.model import ExchangeTable
+from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.evidence.provenance import Command
 from sgverify.named_code import named_in, refuse_unasked
 from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.adapting import adapted
-from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
-from sgverify.schemes.loading import load_step, refuse_adapter, scheme_reference
-from sgverify.schemes.torch_step import OwnLoss
-from sgverify.targets.catalogue.expanded_simplex import EXPANDED_MEAN
-from sgverify.targets.own.log_density import is_plain
-from sgverify.targets.registry import build_target
+from sgverify.schemes.composites import Composite
+from sgverify.schemes.loading import scheme_reference
+from sgverify.subject.binding import bind, make_subject, tell_unsampled
+from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 
 Quantity = Literal["stationary-bias", "covariance", "wasserstein-2", "bias", "mse", "local-order"]
@@ -62,10 +53,7 @@ def verify(
     a file, mapping or `Configuration`; `overrides` are configuration keys (`friction=3.0`, `gradient={"kind": "iid"}`).
     Raises `UserError` where scheme, configuration or names are wrong.
     """
-    subject = make_subject(scheme, load_configuration(config, **overrides))
-    refuse_stray_tables(subject)
-    refuse_unused(subject, "verify")
-    return judge(subject, checks, progress)
+    return judge(bind(scheme, load_configuration(config, **overrides), "verify"), checks, progress)
 
 
 @own_code()
@@ -88,9 +76,7 @@ def rate(
         raise UnknownNameError("quantity", str(quantity), QUANTITIES)
     if method is not None and method not in METHODS:
         raise UnknownNameError("method", str(method), METHODS)
-    subject = make_subject(scheme, load_configuration(config, **overrides), method)
-    refuse_stray_tables(subject)
-    refuse_unused(subject, quantity)
+    subject = bind(scheme, load_configuration(config, **overrides), quantity, method)
     unmet = not_validated(subject)
     if unmet is not None:
         return unmet
@@ -99,7 +85,7 @@ def rate(
             f"quantity={quantity!r} with scheme={subject.reference!r}: a composite has no rate of its own; expected its scheme, "
             f"{scheme_reference(subject.composite)}"
         )
-    why = subject.why_not_asked(CHECKS[quantity])
+    why = why_not_asked(subject, CHECKS[quantity])
     if why:
         raise ConfigurationError(f"quantity={quantity!r}: {why}")
     sampled = [name for name in QUANTITIES if CHECKS[name].sampled]
@@ -206,125 +192,12 @@ def differing(stored: Evidence, again: Evidence) -> list[str]:
     return [name for name in names if getattr(stored, name) != getattr(again, name)]
 
 
-def make_subject(
-    scheme: Scheme | TorchStep | Composite | str | Any,
-    configuration: Configuration,
-    method: str | None = None,
-) -> Subject:
-    """The subject of a scheme, of an object that an adapter makes one of, or of a reference to either.
-
-    `method` is "exact" or "monte-carlo"; None takes an exact method if one exists.
-    """
-    settings = adapter_settings(configuration)
-    if isinstance(scheme, str):
-        return _subject(load_step(scheme, settings), configuration, scheme, method)
-    if isinstance(scheme, (Scheme, TorchStep, Composite)):
-        refuse_adapter(scheme.reference or scheme.name, settings)
-    else:
-        scheme = adapted(scheme, settings)
-    return _subject(scheme, configuration, scheme.reference or scheme.name, method)
-
-
-def refuse_stray_tables(subject: Subject) -> None:
-    """Raise `ConfigurationError` for a table, or starts of replicas, of another kind of composite than the subject.
-
-    Only a user's call is refused. Stored evidence about a composite's scheme holds the whole configuration of the
-    composite, and its replay does not come here.
-    """
-    kind = subject.composite.kind if subject.composite else None
-    for table, (whose, lacks) in _TABLES.items():
-        if getattr(subject.configuration, table) is None or kind == whose:
-            continue
-        able = ", ".join(name for name, composite in COMPOSITES.items() if composite.kind == whose)
-        raise ConfigurationError(
-            f"{table} with scheme={subject.reference!r}: {subject.reference} has no {lacks}; expected a composite that has "
-            f"({able}, or one of your own by `from sgverify import {_MADE[whose]}`); use one, or leave {table} out"
-        )
-    _refuse_starts(subject, kind == ReplicaExchange.kind)
-
-
-def _refuse_starts(subject: Subject, replicated: bool) -> None:
-    c = subject.configuration
-    if not isinstance(c.start, list):
-        return
-    ladder = (c.exchange or ExchangeTable()).ladder
-    if not replicated:
-        expected = f"one number, for {subject.reference} has no replicas"
-    elif len(c.start) != len(ladder):
-        expected = (
-            f"{len(ladder)} numbers, one for each of exchange.ladder={ladder}, or one number for all of them"
-        )
-    else:
-        return
-    raise ConfigurationError(
-        f"start={c.start} with scheme={subject.reference!r}: expected {expected}; mend start"
-    )
-
-
-_TABLES = {
-    "exchange": (ReplicaExchange.kind, "replicas"),
-    "partition": (AdaptivelyWeighted.kind, "regions with weights"),
-}
-"""The tables of composites: the kind that reads each, and what others lack."""
-
-_MADE = {kind.kind: kind.__name__ for kind in (ReplicaExchange, AdaptivelyWeighted)}
-
-
-def _subject(
-    scheme: Scheme | TorchStep | Composite, configuration: Configuration, reference: str, method: str | None
-) -> Subject:
-    if isinstance(scheme, Composite):
-        return CompositeSubject(scheme.scheme, configuration, reference, method=method, composite=scheme)
-    if isinstance(scheme, TorchStep):
-        configuration = _of_own_loss(scheme.own_loss, configuration, reference)
-        return TorchSubject(scheme, configuration, reference, method=method)
-    return Subject(scheme, _at_home(scheme, configuration), reference, method=method)
-
-
-def _at_home(scheme: Scheme, configuration: Configuration) -> Configuration:
-    """The configuration with a target on theta > 0 where the scheme lives there and no target is named."""
-    if not scheme.dynamics.positive or "target" in configuration.model_fields_set:
-        return configuration
-    return load_configuration({**tree_of(configuration), "target": {"name": EXPANDED_MEAN.name}})
-
-
-def _of_own_loss(own: OwnLoss | None, configuration: Configuration, reference: str) -> Configuration:
-    """The configuration with the density that code with its own loss is held against as its target.
-
-    Without a density, a Gaussian of the code's dimension only says from where it is called. Raises `ConfigurationError` for
-    another target beside it, or a density of another dimension.
-    """
-    if own is None:
-        return configuration
-    tree = tree_of(configuration)
-    given = tree.get("target", {})
-    dim = own.dim or given.get("dim", 1)
-    target: dict[str, Any] = {"name": own.density} if own.density else {"name": "gaussian", "dim": dim}
-    if own.density and is_plain(own.density):
-        target["dim"] = dim
-    if any(given.get(key, value) != value for key, value in target.items()):
-        raise ConfigurationError(
-            f"target.name={given.get('name')!r} with scheme={reference!r}: the code brings its own loss; expected its density as "
-            "adapter.density; leave target out"
-        )
-    found = load_configuration({**tree, "target": {**given, **target}})
-    size = build_target(found.target).dim
-    if own.dim and size != own.dim:
-        raise ConfigurationError(
-            f"adapter.density={own.density!r}: has dimension {size}, and scheme={reference!r} trains {own.dim} parameters; "
-            f"expected a density of dimension {own.dim}, in the order of the parameters"
-        )
-    return found
-
-
 __all__ = [
     "METHODS",
     "QUANTITIES",
     "claim_of_rate",
     "differing",
-    "make_subject",
     "rate",
-    "refuse_stray_tables",
     "replay",
     "verify",
 ]

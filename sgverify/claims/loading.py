@@ -15,9 +15,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, get_args
 
-from sgverify.claims.claim import Claim, Kind, PredictionRule, Schedule, Source
-from sgverify.claims.expression import ExponentExpression
-from sgverify.claims.predicate import Predicate
+from sgverify.claims.claim import Claim, ExponentExpression, Kind, Predicate, PredictionRule, Schedule, Source
 from sgverify.errors import DefinitionError, PluginError, PluginWarning, find_named
 from sgverify.plugins import Plugin, plugins
 

@@ -219,8 +219,8 @@ def _refuted(bug: PlantedBug) -> tuple[bool, str]:
     """Is the planted bug refuted, and the correct step not?"""
     from sgverify.checks import CHECKS
     from sgverify.checks.applicable_claims import judge_pair, pairs_of
-    from sgverify.checks.verify_and_rate import make_subject
     from sgverify.configuration import load_configuration
+    from sgverify.subject.binding import make_subject
 
     configuration, order = load_configuration(SETTINGS), list(CHECKS)
     subject = make_subject(bug.correct, configuration)

@@ -44,7 +44,7 @@ def items_of(kind: str) -> list[dict[str, str]]:
         }
         return _kinds("gradient", told)
     if kind == "schedules":
-        from sgverify.configuration.kinds import SCHEDULES
+        from sgverify.configuration.model import SCHEDULES
 
         return _kinds("schedule", SCHEDULES)
     if kind == "config":
@@ -72,8 +72,8 @@ def items_of(kind: str) -> list[dict[str, str]]:
             for paper in papers()
         ]
     if kind == "adapters":
-        from sgverify.schemes.adapting.finding import INSTALLED as ADDED
-        from sgverify.schemes.adapting.finding import shipped_adapters
+        from sgverify.schemes.adapting import INSTALLED as ADDED
+        from sgverify.schemes.adapting import shipped_adapters
 
         return [
             *(_row(name, item.summary, ADDED.source(name)) for name, item in ADDED.items()),

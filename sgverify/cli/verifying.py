@@ -30,7 +30,7 @@ from sgverify.evidence import Evidence, exit_code
 from sgverify.evidence.model import INCONCLUSIVE
 
 if TYPE_CHECKING:
-    from sgverify.checks import Subject
+    from sgverify.subject.subject import Subject
     from sgverify.verdict.results import Results
 
 SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"

@@ -1,7 +1,7 @@
 """The validated configuration of a run.
 
-`model` has the keys, `loading` reads files and `--set`, `keys` lists them with their defaults, `meanings` says what each
-is, `kinds` the gradient kinds, `overrides` types them as keywords.
+`model` has the keys, `loading` reads files and `--set`, `keys` lists them with their meanings and defaults,
+`overrides` types them as keywords.
 """
 
 from sgverify.configuration.loading import known_keys, load_configuration, settings_of, toml_of, tree_of

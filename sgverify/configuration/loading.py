@@ -19,7 +19,7 @@ from sgverify.configuration.model import Configuration, TargetTable
 from sgverify.errors import ConfigurationError, UnknownNameError, shown
 from sgverify.keeping.files import each_once, read_text
 from sgverify.named_code import named_in, refuse_unasked
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import AdapterSettings
 from sgverify.targets.data_files import content_hash
 from sgverify.targets.registry import build_target, declares_constants
 

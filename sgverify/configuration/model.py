@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
-from sgverify.configuration.kinds import SCHEDULE_KINDS
 from sgverify.gradients import ESTIMATORS, GradientEstimator
-from sgverify.schemes.composites.presets import presets
+from sgverify.schemes.composites.adaptation import presets
 from sgverify.targets.registry import DEFAULT_TARGET, constant_types, declares_constants, full_name
 from sgverify.values import (
     MOST_CHAINS,
@@ -25,6 +25,29 @@ from sgverify.values import (
     Share,
     Whole,
 )
+
+FALLING = ("horizon", "power")
+
+SCHEDULES: Mapping[str, str] = {
+    "fixed": "h = step",
+    "horizon": "h = scale L^-alpha, for a run of L steps",
+    "power": "h_l = scale l^-alpha",
+    "cyclical": "h falls from scale to low in each of so many cycles; Zhang et al. 2020",
+    "annealed": "h = scale for the first `after` epochs, then times decay in each; vr-resgld section 5.2",
+}
+"""The formula of the step sizes, by schedule.kind."""
+
+SCHEDULE_KINDS: Mapping[str, tuple[str, ...]] = {
+    "scale": (*FALLING, "cyclical", "annealed"),
+    "alpha": FALLING,
+    "cycles": ("cyclical",),
+    "low": ("cyclical",),
+    "threshold": ("cyclical",),
+    "shape": ("cyclical",),
+    "decay": ("annealed",),
+    "after": ("annealed",),
+}
+"""The kinds of schedules that read a key; `step` is what the scale of every other kind is by default."""
 
 MOST_PROOF_DIMENSION = 4
 

@@ -31,11 +31,4 @@ __all__ = [
 ]
 
 # What brings torch with it is loaded when it is asked for: a wrong place is said before.
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "sgverify.draws.reweighting": ("WeightedAverage", "log_weights_between", "reweighted"),
-        "sgverify.draws.sampling": ("Sampling", "sample"),
-        "sgverify.draws.summary": ("round_trips", "summarise_draws"),
-    },
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -18,7 +18,6 @@ from sgverify.advice.step_bias import StepBias
 from sgverify.configuration import Configuration
 from sgverify.draws.memory import check_installed
 from sgverify.draws.step_choice import StepChoice
-from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recorder import Draws
 from sgverify.samplers.run.schedules import Row
 from sgverify.targets import Target
@@ -119,11 +118,12 @@ def _posterior(
     theta: np.ndarray, name: str, target: Target
 ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
     """Variables and coordinates: theta as one vector, or cut into the parts that the target names. Shape (C, n, d)."""
-    if not isinstance(target, ModuleTarget):
+    cut = getattr(target, "unflatten", None)
+    if cut is None:
         return {name: ((*CHAINS, "coordinate"), theta)}, {"coordinate": np.arange(target.dim)}
     parts: dict[str, Any] = {}
     places: dict[str, np.ndarray] = {}
-    for part, value in target.unflatten(theta).items():
+    for part, value in cut(theta).items():
         axes = [f"{part}_{k}" for k in range(value.ndim - 2)]
         parts[part] = ((*CHAINS, *axes), value)
         places |= {axis: np.arange(size) for axis, size in zip(axes, value.shape[2:], strict=True)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,33 +13,27 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from numpy.linalg import LinAlgError
 
-from sgverify.advice.closure.gaussian_closure import GaussianClosure
-from sgverify.advice.covariates import covariates_of
 from sgverify.advice.step_bias import StepBias, step_bias
-from sgverify.checks.subject import schedule as schedule_steps
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.unused_settings import refuse_unused
-from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
+from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.draws.files import STREAMED, check_place
 from sgverify.draws.inference_data import make_inference_data, tell_step
 from sgverify.draws.memory import check_installed, check_memory
 from sgverify.draws.step_choice import StepChoice, choose_step
-from sgverify.draws.stored.run import KeptRun
 from sgverify.draws.stored.source import DrawSource
 from sgverify.draws.validated import potential_of, recall, remember, target_of
 from sgverify.errors import ConfigurationError, SgverifyError, UserError
-from sgverify.keeping.stopping import stoppable
-from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.run.recorder import Draws, kept_steps
 from sgverify.samplers.run.recording import bytes_needed, record
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Annealed, Fixed, Power, Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.composites.composite import Composite
-from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.composites.composite import Composite, ReplicaExchange
+from sgverify.subject import schedule as schedule_steps
+from sgverify.subject.binding import bind, make_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import TARGETS, Target
 from sgverify.targets.own.log_density import LogDensity
 from sgverify.verdict.notebooks import with_progress
@@ -110,7 +104,12 @@ def sample(
         _LOG.warning(line)
     if sampling.note:
         _LOG.info(sampling.note)
-    with stoppable(signal.SIGINT) if out is not None else nullcontext() as stop:
+    stopping: AbstractContextManager[Callable[[], bool] | None] = nullcontext()
+    if out is not None:
+        from sgverify.keeping.stopping import stoppable
+
+        stopping = stoppable(signal.SIGINT)
+    with stopping as stop:
         draws = sampling.draw(progress, out=out, resume=resume, workers=workers, stop=stop, say=_LOG.info)
     if draws.attrs["diverged"]:
         _LOG.warning(f"{draws.attrs['diverged']}: the draws end there; take a smaller schedule.step")
@@ -138,9 +137,7 @@ class Sampling:
     ) -> Sampling:
         """Bind a scheme to a configuration; raises `UserError` as `sample` does. `streamed` draws need not fit into memory."""
         target = given = None if target is None else target_of(target)
-        subject = make_subject(scheme, configuration)
-        refuse_stray_tables(subject)
-        refuse_unused(subject, "sample")
+        subject = bind(scheme, configuration, "sample")
         if subject.black_box:
             raise UserError(
                 f"scheme={subject.reference!r}: is torch code of your own, which `sgverify verify` runs step by step; expected "
@@ -148,10 +145,11 @@ class Sampling:
             )
         if target is not None:
             vars(subject)["target"] = target
-        if isinstance(subject.target, ModuleTarget) and "dtype" not in configuration.model_fields_set:
+        own_dtype = getattr(subject.target, "dtype", None)
+        if own_dtype is not None and "dtype" not in configuration.model_fields_set:
             # A torch module runs in its own dtype, usually float32.
             target = subject.target
-            configuration = load_configuration(configuration, dtype=target.dtype)
+            configuration = load_configuration(configuration, dtype=own_dtype)
             subject = make_subject(scheme, configuration)
             vars(subject)["target"] = target
         configuration = subject.configuration
@@ -238,9 +236,12 @@ class Sampling:
         if self.choice is None or self.choice.origin == "given":
             return ()
         target, T = subject.target, float(subject.configuration.temperature)
-        if not target.quadratic and GaussianClosure.why_not(subject) is not None:
-            return ()
         if target.data is None or subject.configuration.target.file is None:
+            return ()
+        from sgverify.advice.closure.gaussian_closure import GaussianClosure
+        from sgverify.advice.covariates import covariates_of
+
+        if not target.quadratic and GaussianClosure.why_not(subject) is not None:
             return ()
         try:
             covariance = (
@@ -288,6 +289,8 @@ class Sampling:
         total = self.source.steps
         told = None if progress is None else (lambda done: progress(done, total))
         if out is not None:
+            from sgverify.draws.stored.run import KeptRun
+
             kept = KeptRun(self.source, out, force=force, resume=resume, workers=workers, stop=stop, say=say)
             return kept.draw(told)
         if resume or workers > 1:
@@ -329,7 +332,7 @@ def row_of(subject: Subject) -> Row:
     kind = c.schedule.kind
     if kind in ("fixed", "cyclical", "annealed"):
         return schedule_steps.row_of(subject, c.steps)
-    alpha = c.schedule.alpha or 1 / (2 * subject.predicted_order + 1)
+    alpha = c.schedule.alpha or 1 / (2 * predicted_order(subject) + 1)
     if kind == "horizon":
         step = subject.scale * float(c.steps) ** -alpha
         if subject.affine:

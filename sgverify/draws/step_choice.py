@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sgverify.advice.step_bias import SMALL, StepBias, step_bias_below
-from sgverify.checks.subject.subject import Subject
+from sgverify.subject.subject import Subject
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import torch
 
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import Configuration
 from sgverify.errors import SgverifyError
 from sgverify.exact.readings.formula import formula
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
 from sgverify.targets.registry import is_own

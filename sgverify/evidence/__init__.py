@@ -5,61 +5,68 @@ that replays it, versions and platform, and `published` the schemas. Other docum
 `baseline` and the small ones of `documents`; `crash` records an unforeseen exception. `differences` compares two sets of answers.
 """
 
-from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_errata, write_errata
-from sgverify.evidence.model import (
-    METHODS,
-    OUTCOMES,
-    VERDICTS,
-    Evidence,
-    Found,
-    Method,
-    Outcome,
-    Point,
-    Predicted,
-    Verdict,
-    canonical,
-    evidence_id,
-    exit_code,
-    outcome_of,
-    whole_outcome,
-)
-from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.regression import (
-    DEFAULT_FILE,
-    RecordedFailure,
-    add_regression,
-    read_regressions,
-    reference_beside,
-    reference_from,
-)
-from sgverify.evidence.storage import (
-    SCHEMA_NAME,
-    Document,
-    decode,
-    decode_evidence,
-    documented,
-    encode,
-    encode_evidence,
-    find_evidence,
-    read_evidence,
-    schema,
-    validate,
-    write_evidence,
-)
-from sgverify.evidence.study import (
-    Cell,
-    Panel,
-    Series,
-    Studies,
-    Study,
-    Table,
-    decode_studies,
-    encode_studies,
-    read_studies,
-    studies_schema,
-    validate_studies,
-    write_studies,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_errata, write_errata
+    from sgverify.evidence.model import (
+        METHODS,
+        OUTCOMES,
+        VERDICTS,
+        Evidence,
+        Found,
+        Method,
+        Outcome,
+        Point,
+        Predicted,
+        Verdict,
+        canonical,
+        evidence_id,
+        exit_code,
+        outcome_of,
+        whole_outcome,
+    )
+    from sgverify.evidence.provenance import Provenance
+    from sgverify.evidence.regression import (
+        DEFAULT_FILE,
+        RecordedFailure,
+        add_regression,
+        read_regressions,
+        reference_beside,
+        reference_from,
+    )
+    from sgverify.evidence.storage import (
+        SCHEMA_NAME,
+        Document,
+        decode,
+        decode_evidence,
+        documented,
+        encode,
+        encode_evidence,
+        find_evidence,
+        read_evidence,
+        schema,
+        validate,
+        write_evidence,
+    )
+    from sgverify.evidence.study import (
+        Cell,
+        Panel,
+        Series,
+        Studies,
+        Study,
+        Table,
+        decode_studies,
+        encode_studies,
+        read_studies,
+        studies_schema,
+        validate_studies,
+        write_studies,
+    )
 
 __all__ = [
     "DEFAULT_FILE",
@@ -114,3 +121,5 @@ __all__ = [
     "write_evidence",
     "write_studies",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

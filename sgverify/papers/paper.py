@@ -9,7 +9,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from sgverify.claims.publication import Publication
+from sgverify.claims.claim import Publication
 from sgverify.errors import find_named
 from sgverify.plugins import Installed, Plugin, of_type
 

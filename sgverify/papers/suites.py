@@ -8,11 +8,11 @@ from functools import cached_property
 
 from sgverify.checks.applicable_claims import judge
 from sgverify.checks.rates.sampled.points import with_sampled_points
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import find_named
 from sgverify.evidence import Evidence
 from sgverify.papers.paper import papers
+from sgverify.subject.binding import make_subject
 
 EFFORTS = ("quick", "default", "full")
 

@@ -5,25 +5,32 @@ and `decision` (is a forbidden order part of the error?), `allocation` (how many
 never a verdict). Point values: `point_null`, `nulls`, `whiteness`.
 """
 
-from sgverify.rates.decision import Decision, decide_in_looks, decide_order, decide_terms
-from sgverify.rates.fit import Fit, fit_terms
-from sgverify.rates.length import decide_length_bias, decide_length_mse
-from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
-from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
-from sgverify.rates.regression import Regression, regress, regress_exact
-from sgverify.rates.sample import LevelShare, Sample, chance_of_any
-from sgverify.rates.trial import ErrorTerm, Ratio, fieller
-from sgverify.rates.verdict import (
-    Judgement,
-    Rate,
-    decreasing_bias,
-    decreasing_mse,
-    horizon_bias,
-    horizon_mse,
-    judge_length_rate,
-    judge_step_rate,
-    leading_power,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.rates.decision import Decision, decide_in_looks, decide_order, decide_terms
+    from sgverify.rates.fit import Fit, fit_terms
+    from sgverify.rates.length import decide_length_bias, decide_length_mse
+    from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
+    from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
+    from sgverify.rates.regression import Regression, regress, regress_exact
+    from sgverify.rates.sample import LevelShare, Sample, chance_of_any
+    from sgverify.rates.trial import ErrorTerm, Ratio, fieller
+    from sgverify.rates.verdict import (
+        Judgement,
+        Rate,
+        decreasing_bias,
+        decreasing_mse,
+        horizon_bias,
+        horizon_mse,
+        judge_length_rate,
+        judge_step_rate,
+        leading_power,
+    )
 
 __all__ = [
     "Decision",
@@ -61,3 +68,5 @@ __all__ = [
     "thresholds",
     "variance_null",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

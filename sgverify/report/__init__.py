@@ -6,15 +6,22 @@ own. Figures: `figures` chooses the data, `drawing` draws, `studies` has panels 
 lives inside a page.
 """
 
-from sgverify.report.drawing import draw
-from sgverify.report.errata import counted, explain_errata, explain_erratum
-from sgverify.report.figures import Curve, Figure, Guide, figures
-from sgverify.report.markdown import render_markdown
-from sgverify.report.matrix import Group, groups
-from sgverify.report.page import render_evidence, render_page
-from sgverify.report.text import counts, explain, summarise, tallied
-from sgverify.report.wording import fitted_text
-from sgverify.report.writing import prepare_folder, render_junit, write_report
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.report.drawing import draw
+    from sgverify.report.errata import counted, explain_errata, explain_erratum
+    from sgverify.report.figures import Curve, Figure, Guide
+    from sgverify.report.markdown import render_markdown
+    from sgverify.report.matrix import Group, groups
+    from sgverify.report.page import render_evidence, render_page
+    from sgverify.report.text import counts, explain, summarise, tallied
+    from sgverify.report.wording import fitted_text
+    from sgverify.report.writing import prepare_folder, render_junit, write_report
 
 __all__ = [
     "Curve",
@@ -27,7 +34,6 @@ __all__ = [
     "explain",
     "explain_errata",
     "explain_erratum",
-    "figures",
     "fitted_text",
     "groups",
     "prepare_folder",
@@ -39,3 +45,5 @@ __all__ = [
     "tallied",
     "write_report",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

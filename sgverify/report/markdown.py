@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from sgverify.claims import claims
-from sgverify.claims.publication import Publication
+from sgverify.claims.claim import Publication
 from sgverify.evidence import Document, Erratum, Evidence, Study
 from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, word

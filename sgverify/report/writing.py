@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from sgverify.claims.publication import Publication
+from sgverify.claims.claim import Publication
 from sgverify.errors import UserError
 from sgverify.evidence import (
     Document,

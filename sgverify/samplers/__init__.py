@@ -5,23 +5,31 @@
 prescribed draws, and `fused` runs steps in one C kernel. `importance` estimates averages of the target.
 """
 
-from sgverify.samplers.composites.annealing import AnnealingChoice
-from sgverify.samplers.gradients.estimators import GradientChoice
-from sgverify.samplers.run.averages import Averages, States, sample, sample_states
-from sgverify.samplers.run.leg import Divergence
-from sgverify.samplers.run.schedules import (
-    Annealed,
-    Cyclical,
-    Fixed,
-    Power,
-    Row,
-    annealed,
-    cyclical,
-    fixed,
-    horizon,
-    power,
-)
-from sgverify.samplers.run.settings import Settings, one_thread
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+from sgverify.samplers.own import functions as _functions  # noqa: F401 - teaches a log density to read tensors
+
+if TYPE_CHECKING:
+    from sgverify.samplers.composites.annealing import AnnealingChoice
+    from sgverify.samplers.gradients.estimators import GradientChoice
+    from sgverify.samplers.run.averages import Averages, States, sample, sample_states
+    from sgverify.samplers.run.leg import Divergence
+    from sgverify.samplers.run.schedules import (
+        Annealed,
+        Cyclical,
+        Fixed,
+        Power,
+        Row,
+        annealed,
+        cyclical,
+        fixed,
+        horizon,
+        power,
+    )
+    from sgverify.samplers.run.settings import Settings, one_thread
 
 __all__ = [
     "Annealed",
@@ -44,3 +52,5 @@ __all__ = [
     "sample",
     "sample_states",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -17,7 +17,7 @@ from sgverify.code_files import remember
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
 from sgverify.keeping.files import read_bytes
 from sgverify.plugins import Installed, Plugin, of_type, plugins
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import AdapterSettings
 from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS, PREFIXES, shipped_scheme
 from sgverify.schemes.composites import COMPOSITES, Composite
 from sgverify.schemes.scheme import Scheme
@@ -203,13 +203,13 @@ def load_step(reference: str, settings: AdapterSettings | None = None) -> Scheme
     asked: list[str] = []
 
     def adapted(found: Any, reference: str) -> Scheme | TorchStep | Composite:
-        from sgverify.schemes.adapting.finding import adapted as make
+        from sgverify.schemes.adapting import adapted as make
 
         asked.append(reference)
         return make(found, settings, reference)
 
     def takes(found: Any) -> bool:
-        from sgverify.schemes.adapting.finding import is_taken
+        from sgverify.schemes.adapting import is_taken
 
         return is_taken(found)
 

@@ -1,4 +1,4 @@
-"""Somebody else's torch code as a step: a plain function of tensors that draws its own noise from torch."""
+"""Somebody else's torch code as a step, a plain function of tensors that draws its own noise from torch, and its life cycle."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import where
 from sgverify.schemes.definition.declaration import Declaration, check_ingredients, check_state
 from sgverify.schemes.dynamics import Dynamics
-from sgverify.schemes.life_cycle import LifeCycle
 from sgverify.schemes.memory import Axes, Given, Memory, read_memory, shaped, size_at
 from sgverify.schemes.scheme import ClaimedOrders, Order
+
+
+@dataclass(frozen=True)
+class LifeCycle:
+    """What was tried around a step, each as a clause, and a sentence for each fault."""
+
+    tried: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -241,3 +248,6 @@ def _declaration(
     check_state(function, tuple(state), expected, dynamics.name, allowed, face="torch_step")
     check_ingredients(function, ingredients, allowed, "h")
     return Declaration(tuple(state), tuple(ingredients))
+
+
+__all__ = ["LifeCycle"]

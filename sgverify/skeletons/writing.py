@@ -157,7 +157,7 @@ def _taken(kind: str) -> set[str]:
 
         return {*SHIPPED, *prefixes}
     if kind == "adapter":
-        from sgverify.schemes.adapting.finding import shipped_adapters
+        from sgverify.schemes.adapting import shipped_adapters
 
         return {adapter.name for adapter in shipped_adapters()}
     return prefixes

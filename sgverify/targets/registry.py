@@ -9,32 +9,20 @@ import numpy as np
 
 from sgverify.errors import ConfigurationError, UnknownNameError, shown
 from sgverify.plugins import Catalogue, Plugin, of_type
-from sgverify.targets.catalogue.beta_bernoulli import BETA_BERNOULLI
-from sgverify.targets.catalogue.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
-from sgverify.targets.catalogue.double_well import DOUBLE_WELL
-from sgverify.targets.catalogue.expanded_simplex import EXPANDED_MEAN, EXPANDED_NATURAL
-from sgverify.targets.catalogue.gamma_poisson import GAMMA_POISSON
-from sgverify.targets.catalogue.gaussian import GAUSSIAN
-from sgverify.targets.catalogue.gaussian_mean import GAUSSIAN_MEAN
-from sgverify.targets.catalogue.linear_regression import LINEAR_REGRESSION
-from sgverify.targets.catalogue.logistic_regression import LOGISTIC_REGRESSION
-from sgverify.targets.catalogue.mixture import MIXTURE
-from sgverify.targets.catalogue.poisson_regression import POISSON_REGRESSION
-from sgverify.targets.catalogue.quartic import QUARTIC
-from sgverify.targets.catalogue.robust_regression import ROBUST_REGRESSION
-from sgverify.targets.catalogue.tied_means import TIED_MEANS
+from sgverify.targets.catalogue.conjugate import (
+    BETA_BERNOULLI,
+    DIRICHLET_MULTINOMIAL,
+    EXPANDED_MEAN,
+    EXPANDED_NATURAL,
+    GAMMA_POISSON,
+)
+from sgverify.targets.catalogue.quadratic import GAUSSIAN, GAUSSIAN_MEAN, LINEAR_REGRESSION
+from sgverify.targets.catalogue.regressions import LOGISTIC_REGRESSION, POISSON_REGRESSION, ROBUST_REGRESSION
+from sgverify.targets.catalogue.wells import DOUBLE_WELL, MIXTURE, QUARTIC, TIED_MEANS
 from sgverify.targets.constants import MOST_COORDINATES, is_list, read_whole
 from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
 from sgverify.targets.data_files import FILE_KEYS, read_file
-from sgverify.targets.kind import (
-    MATRIX,
-    POINTS,
-    POSITIVE_VECTOR,
-    SIMPLEX,
-    VECTOR,
-    DataLayout,
-    TargetKind,
-)
+from sgverify.targets.kind import MATRIX, POINTS, POSITIVE_VECTOR, SIMPLEX, VECTOR, DataLayout, TargetKind
 from sgverify.targets.multimodal import FUNCTIONS
 from sgverify.targets.own.log_density import DATA_KEYS, OWN_KEYS, LogDensity, load_own, read_averages
 from sgverify.targets.target import Target

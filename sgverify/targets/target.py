@@ -13,7 +13,6 @@ import numpy as np
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.targets.exact_potential import DataQuadratics, ExactPotential
 from sgverify.targets.form import Monomial, Quadratic, Rows, inverse, solved
-from sgverify.targets.line import SMALLEST, condense
 from sgverify.targets.points import gradient_at
 from sgverify.targets.potential import PairPotential, Potential
 from sgverify.targets.power_sums import PolynomialVectors
@@ -192,6 +191,8 @@ class Target:
     @cached_property
     def weighted(self) -> tuple[np.ndarray, np.ndarray | None]:
         """The data of sums over all of them, with multiplicities: every datum once, or the nodes of `condense`."""
+        from sgverify.targets.line import SMALLEST, condense
+
         assert self.data is not None
         if self.condensable and len(self.data) > SMALLEST:
             return condense(self.data)

@@ -15,10 +15,10 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.checks import Subject
 from sgverify.claims import Claim
 from sgverify.configuration import Configuration, settings_of
 from sgverify.evidence import Evidence
+from sgverify.subject.subject import Subject
 from sgverify.testing.profiles import examples
 from sgverify.testing.recording import record, remark, tally
 from sgverify.testing.references import references_of

@@ -12,11 +12,11 @@ from typing import Any
 
 from hypothesis import currently_in_test_context, note
 
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import Configuration
 from sgverify.errors import UserError
 from sgverify.schemes import NAMED, Scheme, TorchStep
 from sgverify.schemes.loading import load_step
+from sgverify.subject.binding import make_subject
 
 
 def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any]) -> str:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.registry import find_check
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import UserError
@@ -22,6 +21,7 @@ from sgverify.evidence import (
     reference_from,
 )
 from sgverify.named_code import changes, named_in, recorded_for, refuse_unasked
+from sgverify.subject.binding import make_subject
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,16 @@ from typing import Any, NoReturn
 
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.checks import Subject, make_subject
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.registry import find_check
-from sgverify.checks.unused_settings import refuse_unused
 from sgverify.checks.verify_and_rate import Source
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
+from sgverify.subject.binding import bind
+from sgverify.subject.subject import Subject
 from sgverify.testing.expected import ExpectedFailure
 from sgverify.testing.places import PLUGIN, Places, places_for
 from sgverify.testing.property import Property
@@ -48,8 +48,7 @@ class Suite:
         """The scheme under the suite's configuration, named as a command line can load it."""
         key = scheme if isinstance(scheme, str) else id(scheme)
         if key not in self.subjects:
-            subject = make_subject(scheme, load_configuration(self.configuration))
-            refuse_unused(subject, "verify")
+            subject = bind(scheme, load_configuration(self.configuration), "verify")
             # The subject keeps the scheme alive, so that its id means no other.
             self.subjects[key] = replace(subject, reference=reference_of(scheme, self.namespace))
         return self.subjects[key]

@@ -20,9 +20,9 @@ from typing import Any, Literal
 
 from hypothesis import currently_in_test_context, event, note
 
-from sgverify.checks import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.model import canonical_numbers
+from sgverify.subject.subject import Subject
 from sgverify.testing.recording import count_screened
 
 SCREEN = 2.33

@@ -18,6 +18,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Results", "rate", "verify"]
 
-__getattr__, __dir__ = lazily(
-    __name__, {"sgverify.verdict.answering": ("rate", "verify"), "sgverify.verdict.results": ("Results",)}
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -10,16 +10,16 @@ from typing import NamedTuple
 from sgverify.checks.applicable_claims import Progress, not_validated, settle, stable_questions
 from sgverify.checks.check import Matter
 from sgverify.checks.question import STATED, Question
+from sgverify.checks.readings import why_no_law
 from sgverify.checks.registry import CHECKS
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.unused_settings import refuse_unused
-from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.claims import claims
 from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
+from sgverify.subject.binding import bind
+from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 from sgverify.verdict.findings import place_in_lines
 
@@ -171,7 +171,7 @@ class Enquiry:
         other = self.minibatches
         if other is None or not other.black_box or self.not_validated:
             return
-        why = other.why_no_law
+        why = why_no_law(other)
         if why is not None:
             self._leave_out(None, UserError(why))
             self.minibatches = None
@@ -200,9 +200,7 @@ def enquire(
     checks are selected. A `brief` enquiry leaves out points that only illustrate. Raises `UserError` where scheme,
     configuration or names are wrong.
     """
-    subject = replace(make_subject(scheme, configuration), brief=brief)
-    refuse_stray_tables(subject)
-    refuse_unused(subject, "verify")
+    subject = replace(bind(scheme, configuration, "verify"), brief=brief)
     enquiry = Enquiry(subject, tuple(selected))
     if selected:
         enquiry.without_minibatches = "only the checks that were named were asked"
@@ -215,7 +213,7 @@ def enquire(
     else:
         gradient = {"kind": "iid", "batch": min(BATCH, subject.target.size)}
         both = load_configuration({**tree_of(configuration), "gradient": gradient})
-        enquiry.minibatches = replace(subject, configuration=both)
+        enquiry.minibatches = subject.with_gradient(both)
     return enquiry
 
 

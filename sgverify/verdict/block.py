@@ -8,10 +8,10 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.report.wording import exponent_text
+from sgverify.subject.subject import Subject
 from sgverify.verdict.findings import (
     WIDEST,
     clauses,

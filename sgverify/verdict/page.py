@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgverify.advice.work_precision import WorkPrecision, work_precision
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import claims
 from sgverify.errors import NotExpandableError, OutOfReachError, UserError
 from sgverify.evidence import Document, Evidence, Provenance
@@ -30,6 +29,7 @@ from sgverify.report.wording import exponent_text, gradient_text
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.torch_step import written
+from sgverify.subject.subject import Subject
 from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import (
     MATTERS,

@@ -9,18 +9,14 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, TypeVar, overload
 
-from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.checks.progress import raised_on
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UserError
-from sgverify.evidence import Evidence, Provenance, whole_outcome, write_evidence
+from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
-from sgverify.evidence.storage import StoredEdit, WholeAnswer
-from sgverify.keeping.files import write_atomically
 from sgverify.report.wording import method_text
+from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 from sgverify.verdict.asking import Enquiry
-from sgverify.verdict.block import ClosingBlock
 from sgverify.verdict.findings import (
     MATTERS,
     WIDEST,
@@ -33,14 +29,17 @@ from sgverify.verdict.findings import (
     place_in_lines,
     said,
 )
-from sgverify.verdict.lines import Lines, introduced
-from sgverify.verdict.untested import Untried, untested
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+    from sgverify.advice.diagnosis.model import Diagnosis
     from sgverify.advice.size import HowLarge
+    from sgverify.evidence import Provenance
+    from sgverify.evidence.storage import WholeAnswer
+    from sgverify.verdict.block import ClosingBlock
+    from sgverify.verdict.untested import Untried
 
 Answer = TypeVar("Answer")
 
@@ -136,6 +135,8 @@ class Results(Sequence[Evidence]):
     @property
     def _unsized(self) -> tuple[Untried, ...]:
         """The question how large the bias is, where no method answers it."""
+        from sgverify.verdict.untested import Untried
+
         if self.outcome == "fail" or self._sizes:
             return ()
         return (Untried("how large the bias is: no exact law, grid or Gaussian approximation reaches it"),)
@@ -143,6 +144,8 @@ class Results(Sequence[Evidence]):
     @cached_property
     def answer(self) -> WholeAnswer:
         """The same as plain data: outcome, cause and mend, how large the bias is, what was not tested."""
+        from sgverify.evidence.storage import StoredEdit, WholeAnswer
+
         found = self.diagnosis
         edit = None if found is None else found.edit
         return WholeAnswer(
@@ -157,6 +160,9 @@ class Results(Sequence[Evidence]):
     @cached_property
     def verdict(self) -> ClosingBlock:
         """The block that ends the answer of the command line."""
+        from sgverify.verdict.block import ClosingBlock
+        from sgverify.verdict.untested import untested
+
         scheme = self._evidence[0].scheme if self._evidence else "nothing"
         enquiry = self._enquiry
         if enquiry is None:
@@ -180,6 +186,8 @@ class Results(Sequence[Evidence]):
 
     def text(self, width: int = WIDEST, *, everything: bool = False) -> str:
         """What `sgverify verify` prints: the findings in three groups, and the block; with `everything` as by `--all`."""
+        from sgverify.verdict.lines import Lines, introduced
+
         enquiry = self._enquiry
         scheme = self.verdict.scheme
         lines = Lines(scheme, width, everything)
@@ -251,6 +259,8 @@ class Results(Sequence[Evidence]):
 
     def save(self, path: str | Path) -> None:
         """Write evidence and answer as JSON, in the form of `sgverify verify --json FILE`."""
+        from sgverify.evidence import Provenance, write_evidence
+
         provenance = Provenance.gather(command="sgverify.verify", seconds=self._seconds)
         write_evidence(path, self._evidence, provenance, self.answer)
 
@@ -264,6 +274,8 @@ class Results(Sequence[Evidence]):
 
         Raises `UserError` where the file cannot be written.
         """
+        from sgverify.evidence import Provenance
+        from sgverify.keeping.files import write_atomically
         from sgverify.verdict.page import render_answer
 
         made = provenance or Provenance.gather(command="sgverify.verify", seconds=self._seconds)
@@ -272,6 +284,7 @@ class Results(Sequence[Evidence]):
 
     def write_badge(self, path: str | Path) -> None:
         """Write the outcome as a badge, an SVG of text. Raises `UserError` where the file cannot be written."""
+        from sgverify.keeping.files import write_atomically
         from sgverify.verdict.page import badge_of
 
         write_atomically(path, badge_of(self.verdict))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sgverify.checks.readings import why_no_law
 from sgverify.checks.registry import CHECKS
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import claims
 from sgverify.evidence import Evidence
 from sgverify.report.answer import assumed
 from sgverify.schemes import TorchStep
+from sgverify.subject.subject import Subject
 from sgverify.verdict.asking import Enquiry
 
 
@@ -55,7 +56,7 @@ def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untrie
     yield from (Untried(what) for item in evidence for what in item.certificate.get("not_tried", ()))
     if isinstance(subject.scheme, TorchStep) and not subject.scheme.chains and not subject.scheme.conventions:
         yield Untried("many chains in one tensor", "torch_step(..., chains=True)")
-    if isinstance(subject.scheme, TorchStep) and subject.scheme.memory and subject.why_no_law is not None:
+    if isinstance(subject.scheme, TorchStep) and subject.scheme.memory and why_no_law(subject) is not None:
         yield Untried("the lag of its memory, which is taken at rest, as for h -> 0")
     if subject.target.quadratic:
         yield Untried("rates beyond Gaussians", "--set target.name=double-well")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from sgverify.advice.diagnosis.causes import named_cause
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_scheme
+from sgverify.subject.binding import make_subject
 from tests.mutants.planting import planted_scheme
 from tests.mutants.registry import find_mutant
 

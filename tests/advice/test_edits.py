@@ -11,13 +11,13 @@ import pytest
 from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.checks.applicable_claims import judge_pair
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.time_limit import OutOfTimeError, limited
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 FILE = Path(__file__).with_name("mistaken.py")
 ASKED = (("sgverify/stated-order", "local-order"), ("chen2015/theorem-4", "stationary-bias"))

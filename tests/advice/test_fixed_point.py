@@ -10,8 +10,8 @@ from sgverify.advice.closure.gaussian_closure import GaussianClosure
 from sgverify.advice.closure.gradient_calls import step_in_gradients
 from sgverify.advice.closure.gradient_fit import GradientEstimate, NoLawError
 from sgverify.advice.closure.mixing import Mixing
-from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
+from sgverify.subject.binding import make_subject
 
 
 def test_mixed_iterates_of_a_linear_map_end_where_it_stays() -> None:

@@ -14,11 +14,11 @@ from scipy import optimize
 
 import sgverify
 from sgverify.advice.closure.gaussian_closure import GaussianClosure
-from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers.invariant import InvariantLaw
+from sgverify.subject.binding import make_subject
 from tests.advice.collocation import invariant_moments
 
 

@@ -9,9 +9,9 @@ import pytest
 import sgverify
 from sgverify.advice.plans.candidates import estimators
 from sgverify.advice.size.laws import ExactLaws, GridLaws
-from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
+from sgverify.subject.binding import make_subject
 
 
 def subject_of(plan: Any, target: str) -> Any:

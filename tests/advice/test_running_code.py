@@ -6,9 +6,9 @@ import pytest
 
 from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.checks.applicable_claims import judge_pair
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import find_claim
 from sgverify.evidence import Evidence
+from sgverify.subject.subject import Subject
 from tests.mutants.planting import planted, right
 from tests.mutants.registry import find_mutant
 

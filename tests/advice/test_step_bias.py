@@ -11,9 +11,9 @@ import torch
 
 import sgverify
 from sgverify.advice.step_bias import SMALL, step_bias
-from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling
+from sgverify.subject.binding import make_subject
 from sgverify.targets import build_target
 
 IID = {"gradient.kind": "iid"}

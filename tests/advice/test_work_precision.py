@@ -6,10 +6,10 @@ import pytest
 
 from sgverify.advice.work_precision import ALIKE, CostCurve, WorkPrecision, work_precision
 from sgverify.checks.rates.engines import exact_answers
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
+from sgverify.subject.binding import make_subject
 
 
 def compared(scheme: str, **settings: object) -> WorkPrecision:

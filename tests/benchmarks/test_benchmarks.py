@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
+from sgverify.subject.binding import make_subject
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,8 +9,8 @@ import pytest
 import sgverify
 from sgverify.advice.size import how_large
 from sgverify.advice.step_bias import step_bias
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
+from sgverify.subject.binding import make_subject
 
 CHANGING: dict[str, dict[str, Any]] = {
     "annealing.cooling": {"annealing": {"cooling": 1.02, "epoch": 10}},

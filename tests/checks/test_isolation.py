@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sgverify import rate, verify
-from sgverify.checks.subject.torch import TorchSubject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.crash import RAISE
+from sgverify.subject.torch import TorchSubject
 from tests.mutants import torch_code
 
 

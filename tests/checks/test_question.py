@@ -8,7 +8,7 @@ from functools import cached_property
 import pytest
 
 import sgverify
-from sgverify.checks import Subject, facts, make_subject
+from sgverify.checks import facts
 from sgverify.checks.question import STATED, Question
 from sgverify.checks.rates.sampled import lengths
 from sgverify.checks.rates.sampled.lengths import NoRun
@@ -17,6 +17,8 @@ from sgverify.checks.registry import find_check
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 
 def test_facts_are_derived_once_a_pair_is_judged_once_and_a_configuration_validated_once(

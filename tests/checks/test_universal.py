@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from sgverify.checks import applicable_claims, make_subject, verify
+from sgverify.checks import applicable_claims, verify
 from sgverify.checks.applicable_claims import universal_defect
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
 from sgverify.strategies.schemes import kept_force
+from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import WEAK, heun_of_two_minibatches, nose, unreadable
 
 NOISY = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"kind": "iid", "batch": 2}}

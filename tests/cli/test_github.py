@@ -179,5 +179,5 @@ def test_the_line_is_that_of_the_definition(tmp_path: Path, monkeypatch: pytest.
         == github.SourcePlace()
         == github.SourcePlace.of("no.such.module:scheme")
     )
-    inside = github.SourcePlace.of("sgverify.schemes.catalogue.euler:sgld_euler")
+    inside = github.SourcePlace.of("sgverify.schemes.catalogue.plain:sgld_euler")
     assert inside.file is None and replace(inside, path=None) == github.SourcePlace()

@@ -12,8 +12,7 @@ from sgverify.checks import CHECKS
 from sgverify.claims import claims
 from sgverify.configuration import load_configuration
 from sgverify.configuration.keys import keys
-from sgverify.configuration.kinds import SCHEDULES
-from sgverify.configuration.model import Configuration, GradientTable, ScheduleTable
+from sgverify.configuration.model import SCHEDULES, Configuration, GradientTable, ScheduleTable
 from sgverify.gradients import ESTIMATORS
 from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS
 from sgverify.schemes.composites import COMPOSITES

@@ -78,7 +78,7 @@ def test_an_internal_error_has_a_traceback_and_says_how_to_report_it(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("somewhere deep")
 
-    monkeypatch.setattr("sgverify.checks.subject.subject.Subject.validate", broken)
+    monkeypatch.setattr("sgverify.subject.subject.Subject.validate", broken)
     answer = call("verify", "sghmc-aboba", "--checks", "local-order")
     assert (answer.code, answer.out) == (4, "")
     assert "Traceback (most recent call last)" in answer.err and "somewhere deep" in answer.err
@@ -155,7 +155,7 @@ def test_a_derivation_that_fails_takes_only_what_needs_it(
         raise ValueError("no series")
 
     monkeypatch.delenv("SGVERIFY_RAISE")
-    monkeypatch.setattr("sgverify.checks.subject.subject.prove_order", broken)
+    monkeypatch.setattr("sgverify.subject.subject.prove_order", broken)
     found = call(
         "verify", "mine.py:heun", "--checks", "local-order,stationary-bias,stationarity", "--json", "-"
     ).evidence

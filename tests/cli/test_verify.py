@@ -62,7 +62,7 @@ def test_an_unstated_order_is_only_measured(call: Call, tmp_path: Path) -> None:
 
 
 def test_a_module_attribute_is_a_scheme_too(call: Call) -> None:
-    reference = "sgverify.schemes.catalogue.euler:sgld_euler"
+    reference = "sgverify.schemes.catalogue.plain:sgld_euler"
     answer = call("verify", reference, "--checks", "local-order", "--json", "-")
     assert (answer.code, answer.evidence[0]["scheme"]) == (0, reference)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sgverify.configuration.keys import keys
-from sgverify.configuration.meanings import MEANINGS
+from sgverify.configuration.keys import MEANINGS, keys
 
 
 def test_every_key_has_a_meaning_and_no_meaning_is_left_of_a_key_that_went() -> None:

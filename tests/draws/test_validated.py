@@ -12,13 +12,13 @@ import torch
 
 import sgverify
 from sgverify.advice.step_bias import step_bias
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.draws import Sampling, validated
 from sgverify.draws.step_choice import choose_step
 from sgverify.errors import InstabilityError
 from sgverify.schemes import dot, langevin, scheme, sqrt
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 
 FACTOR = 2

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from sgverify import scheme, sqrt
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.answers import ExactAnswers, answers_for
 from sgverify.schemes import Scheme, exp, find_scheme, kinetic, langevin
+from sgverify.subject.subject import Subject
 from tests.enumeration import Outcome, enumerate_runs
 from tests.zoo.carriers import real
 from tests.zoo.regressions import draw, table

@@ -14,7 +14,8 @@ from flint import fmpq
 from sgverify import scheme, sqrt
 from sgverify.errors import ConfigurationError, InstabilityError, MomentsDivergeError, NotAffineError
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import ExactAnswers, MomentAnswers, QuadraticAnswers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, QuadraticAnswers, answers_for, unreached
+from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.minibatch.epochs import Epoch
 from sgverify.exact.numbers.ball import Certified, number
 from sgverify.exact.recursion.average import Average

@@ -80,20 +80,20 @@ FROM_ORIGIN = OriginGradient(
 ADDITIONS: Mapping[str, tuple[Insertion, ...]] = {
     "scheme": (
         Insertion(
-            "sgverify/schemes/catalogue/euler.py",
+            "sgverify/schemes/catalogue/plain.py",
             "- h * D * p + sqrt(2 * D * T * h) * noise()\n\n",
             SCHEME,
         ),
         Insertion(
-            "sgverify/schemes/catalogue/euler.py",
-            "\nSCHEMES = (",
+            "sgverify/schemes/catalogue/plain.py",
+            "\nEULER_SCHEMES = (",
             '\n    sgld_heun.named("sgld-heun", source="an example"),',
         ),
     ),
     "target": (
         Insertion(
             "sgverify/targets/registry.py",
-            "from sgverify.targets.catalogue.quartic import QUARTIC",
+            "from sgverify.targets.catalogue.wells import DOUBLE_WELL, MIXTURE, QUARTIC, TIED_MEANS",
             "\nfrom sgverify.targets.catalogue.sextic import SEXTIC",
         ),
         Insertion("sgverify/targets/registry.py", "    QUARTIC,", "\n    SEXTIC,"),
@@ -109,19 +109,19 @@ ADDITIONS: Mapping[str, tuple[Insertion, ...]] = {
     "planted bug": (Insertion("tests/mutants/catalogue/euler.py", "OF_EULER = (", PLANTED_BUG),),
     "gradient estimator": (
         Insertion(
-            "sgverify/gradients/kinds.py",
+            "sgverify/gradients.py",
             'cancelled="the change since the snapshot, and SVRG gradients",\n    energies_replaced=True,\n)',
             ESTIMATOR,
         ),
-        Insertion("sgverify/gradients/kinds.py", "        SVRG,", "\n        SVRG_OF_SUBSETS,"),
+        Insertion("sgverify/gradients.py", "        SVRG,", "\n        SVRG_OF_SUBSETS,"),
     ),
     "centre of control variates": (
         Insertion(
-            "sgverify/gradients/kinds.py",
+            "sgverify/gradients.py",
             'cancelled="the change since the centre, and its gradients",\n)',
             CENTRE,
         ),
-        Insertion("sgverify/gradients/kinds.py", "        CONTROL_VARIATE,", "\n        FROM_ORIGIN,"),
+        Insertion("sgverify/gradients.py", "        CONTROL_VARIATE,", "\n        FROM_ORIGIN,"),
     ),
     "paper": (),
 }

@@ -14,7 +14,6 @@ from typing import Any
 
 from sgverify.checks.applicable_claims import judge
 from sgverify.checks.question import Question
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import claims
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
@@ -25,6 +24,7 @@ from sgverify.papers.suites import find_suite
 from sgverify.schemes import find_scheme
 from sgverify.strategies.gradients import KINDS
 from sgverify.strategies.targets import NAMES
+from sgverify.subject.binding import make_subject
 from sgverify.targets import build_target
 
 REGRESSION = ("target.name=linear-regression", "target.size=5", "gradient.batch=2")

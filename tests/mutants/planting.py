@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.exact.readings.formula import define, formula
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
 from sgverify.schemes.scheme import make_scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.testing.planting import PlantError, edited, edited_source
 from tests.mutants.mutant import FORMULA, ORDER, WORD, Mutant
 

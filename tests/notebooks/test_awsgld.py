@@ -11,8 +11,7 @@ from sgverify.configuration import load_configuration
 from sgverify.evidence import read_studies
 from sgverify.papers.awsgld.experiments.exploration import explorers
 from sgverify.papers.awsgld.experiments.settings import EFFORTS, FIRST, GRIEWANK, MOST, ZETA_OF_CSGLD
-from sgverify.schemes.composites.adaptation import PartitionChoice, make_adaptation
-from sgverify.schemes.composites.presets import presets
+from sgverify.schemes.composites.adaptation import PartitionChoice, make_adaptation, presets
 from sgverify.schemes.composites.weighting import omega_of
 from sgverify.targets import build_target
 from tests.notebooks.executing import executed, texts

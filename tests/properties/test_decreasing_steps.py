@@ -9,11 +9,11 @@ import mpmath
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from sgverify.checks import Subject
 from sgverify.exact.answers import answers_for
 from sgverify.exact.chain.varying_steps import power_steps
 from sgverify.rates import decreasing_bias
 from sgverify.strategies import exponents, schedules
+from sgverify.subject.subject import Subject
 from sgverify.testing import examples, note_replay
 from tests.enumeration import enumerate_runs, longest
 from tests.zoo.pool import POOL, judged, subjects, with_sweep

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.checks import Subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.answers import QuadraticAnswers, answers_for
+from sgverify.subject.subject import Subject
 from sgverify.testing import examples, note_replay
 from tests.enumeration import enumerate_runs, longest
 from tests.properties.expansions import bias_coefficients, remainder

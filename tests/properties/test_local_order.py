@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.checks import Subject
 from sgverify.configuration import Configuration
 from sgverify.exact.series import local_order
 from sgverify.exact.series.letters import AlphabetProof
@@ -20,6 +19,7 @@ from sgverify.exact.splittings.lyndon import expand
 from sgverify.schemes import ALPHABETS, Scheme
 from sgverify.schemes.catalogue import chen, molecular
 from sgverify.strategies import alphabets, words
+from sgverify.subject.subject import Subject
 from sgverify.testing import examples, note_replay
 from tests.zoo.pool import EULER, judged, proof_of, subject_of
 

@@ -8,10 +8,10 @@ from typing import Any
 from flint import arb, fmpq, fmpq_mat
 from hypothesis import event, given, settings
 
-from sgverify.checks import Subject
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.claims import find_claim
 from sgverify.exact.answers import answers_for
+from sgverify.subject.subject import Subject
 from sgverify.targets.constants import read_precision
 from sgverify.testing import examples, note_replay
 from tests.properties.expansions import assert_expands, bias_coefficients, exact_coefficients, rational

@@ -9,7 +9,8 @@ import pytest
 
 from sgverify.claims import claims
 from sgverify.evidence import Document
-from sgverify.report import figures, groups, render_evidence, render_page
+from sgverify.report import groups, render_evidence, render_page
+from sgverify.report.figures import figures
 from sgverify.report.formulas import with_formulas
 from sgverify.report.page import EVIDENCE, INDEX
 from sgverify.report.page.story import pictures_of, story_of

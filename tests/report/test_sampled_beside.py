@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from sgverify.checks import make_subject, rate
+from sgverify.checks import rate
 from sgverify.checks.rates.sampled.points import with_sampled_points
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Document, Evidence, Found, Point, Predicted, Provenance
 from sgverify.report import write_report
 from sgverify.report.wording import sampled_beside_exact
+from sgverify.subject.binding import make_subject
 
 STEPS = (0.08, 0.04, 0.02, 0.01)
 

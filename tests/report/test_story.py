@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from sgverify.claims.publication import Publication
+from sgverify.claims.claim import Publication
 from sgverify.evidence import Erratum
 from sgverify.report.page.story import pictures_of, story_of
 

@@ -13,10 +13,8 @@ import pytest
 
 import sgverify
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
-from sgverify.schemes import TorchStep, langevin, torch_step
-from sgverify.schemes.adapting import Adapter, AdapterSettings, finding
-from sgverify.schemes.adapting.adapter import is_of
-from sgverify.schemes.adapting.parameters import parameter
+from sgverify.schemes import TorchStep, adapting, langevin, torch_step
+from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, parameter
 from sgverify.schemes.loading import load_step
 
 AT = {"h": 0.1, "T": 2.0, "D": 3.0, "dim": 2}
@@ -49,7 +47,7 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Adapter:
     module = ModuleType("an_adapter_of_tests")
     module.ADAPTER = made  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(finding, "SHIPPED", (*finding.SHIPPED, f"{module.__name__}:ADAPTER"))
+    monkeypatch.setattr(adapting, "SHIPPED", (*adapting.SHIPPED, f"{module.__name__}:ADAPTER"))
     return made
 
 

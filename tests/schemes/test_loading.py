@@ -26,7 +26,7 @@ def euler(theta, *, h, grad, noise, T):
 def test_three_kinds_of_reference(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(EULER.format(order=1))
     assert load_scheme(f"{tmp_path}/mine.py:euler").name == "euler"
-    assert load_scheme("sgverify.schemes.catalogue.euler:sgld_euler").order == 1
+    assert load_scheme("sgverify.schemes.catalogue.plain:sgld_euler").order == 1
     assert load_scheme("sghmc-aboba") is find_scheme("sghmc-aboba")
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from sgverify.checks.exchange.plan import ExchangePlan
 from sgverify.checks.rates.sampled.method import run_seed
-from sgverify.checks.subject.composite import CompositeSubject
 from sgverify.configuration.model import ExchangeTable
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, power
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.composites import ReplicaExchange
+from sgverify.subject.composite import CompositeSubject
 from tests.self_checks.exchange_transcript import BLOCK, PAUSE, ExchangeTranscript, transcript_of
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.minibatches import chains_needed, meeting

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit
+from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding
 
 STEPS, CHAINS = 4, 2

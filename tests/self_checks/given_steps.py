@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from sgverify.checks.code.injected_step import chosen_gradient, parameters
-from sgverify.checks.subject.subject import Subject
 from sgverify.samplers.gradients.estimators import Estimator, GradientChoice
 from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.samplers.reading.binding import bind_numbers
@@ -25,6 +24,7 @@ from sgverify.samplers.run.schedules import fixed
 from sgverify.samplers.run.settings import Settings, one_thread
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import in_order
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.metric import MetricText
 from tests.self_checks.run_transcript import Given

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import OutOfReachError
 from sgverify.gradients import (
     CentredGradient,
@@ -24,6 +23,7 @@ from sgverify.gradients import (
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.samplers.run.run import Ensemble
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.own.function import OwnPotential
 from tests.self_checks.enumeration import MOST_POSITIONS, Scripted, every_sequence, resolution_of

@@ -10,7 +10,6 @@ import numpy as np
 from flint import fmpq
 
 from sgverify.checks.rates.sampled.method import run_seed, share_of
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError, OutOfReachError
 from sgverify.exact.minibatch.law import (
     MinibatchNoise,
@@ -22,6 +21,7 @@ from sgverify.exact.numbers.cumulants import multi_indices
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.gradients import FULL
 from sgverify.rates import Judgement
+from sgverify.subject.subject import Subject
 from tests.self_checks.enumeration import estimates, minibatches_of
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.gradient_cases import (

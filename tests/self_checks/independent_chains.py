@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.rates.sampled.method import WIDEST, share_of
-from sgverify.checks.subject.subject import Subject
 from sgverify.rates import Judgement
 from sgverify.rates.whiteness import Extreme, between_chains, coincidence, common_part, crossed, repeated
 from sgverify.samplers import GradientChoice, Row
 from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
+from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.run_transcript import transcribe
 from tests.self_checks.transcripts import (

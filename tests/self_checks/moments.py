@@ -24,7 +24,6 @@ import numpy as np
 import torch
 
 from sgverify.checks.rates.sampled.method import run_seed, share_of
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import NotAffineError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
@@ -44,6 +43,7 @@ from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.binding import bind
 from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.schemes.definition.noise import NORMAL
+from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.run_transcript import transcribe
 from tests.self_checks.running_average_law import is_normal

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from tests.self_checks.adaptation import check_adaptation
 from tests.self_checks.averaging import check_averaging
 from tests.self_checks.exchange_run import check_exchange_run

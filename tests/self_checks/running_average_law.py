@@ -14,14 +14,14 @@ import flint
 import numpy as np
 
 from sgverify.checks.rates.engines import exact_answers
-from sgverify.checks.subject.schedule import cycles_of, steps_over_cycles
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
+from sgverify.subject.schedule import cycles_of, steps_over_cycles
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
-from sgverify.targets.scaled import with_scaled_likelihood
+from sgverify.targets.derived import with_scaled_likelihood
 from tests.self_checks.line_transient import LineTransient, Transient
 from tests.self_checks.plane_transient import PlaneTransient
 

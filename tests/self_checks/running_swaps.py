@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.subject.composite import CompositeSubject
 from sgverify.rates import Judgement
 from sgverify.schemes.composites import ReplicaExchange
+from sgverify.subject.composite import CompositeSubject
 from tests.self_checks.driven import CHAINS, Drive, chance_faults, drive, law_faults
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.weight_rules import energies_of

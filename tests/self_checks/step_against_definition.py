@@ -11,7 +11,6 @@ import numpy as np
 
 from sgverify.checks.code.injected_step import chosen_gradient, states_of
 from sgverify.checks.rates.sampled.method import run_seed
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_cubature
 from sgverify.exact.readings.long_double import (
@@ -24,6 +23,7 @@ from sgverify.exact.readings.long_double import (
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings
 from sgverify.schemes.definition.binding import parameters_of
+from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.given_steps import run_given
 from tests.self_checks.transcripts import SHRUNK

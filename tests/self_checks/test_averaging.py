@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgverify.checks import Subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.run import schedules
 from sgverify.schemes import find_scheme
+from sgverify.subject.subject import Subject
 from tests.mutants.planting import planted
 from tests.mutants.registry import mutants
 from tests.self_checks.averaging import AveragingRule, average, check_averaging

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.run import assembly
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
 from sgverify.strategies import configurations, exchanges
+from sgverify.subject.binding import make_subject
 from sgverify.testing import examples
 from tests.self_checks.exchange_run import check_exchange_run
 from tests.self_checks.minibatches import BITS, bits_of, chains_needed

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from sgverify import scheme, sqrt
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.gradients.minibatches import Reshuffle, WithoutReplacement
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import indices
 from sgverify.schemes import langevin
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import build_target
 from tests.mutants.planting import planted, right
 from tests.mutants.registry import find_mutant, mutants

@@ -9,13 +9,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.transfer.line.operator import centred
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from tests.self_checks.line_transient import LineTransient, Transient
 from tests.self_checks.plane_transient import PlaneTransient
 from tests.self_checks.running_average_law import estimates_of

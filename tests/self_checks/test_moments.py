@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from sgverify.checks import Subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.reading.motion import Motion
 from sgverify.schemes import find_scheme, scheme
 from sgverify.schemes.definition.mathematics import dot, sqrt
 from sgverify.schemes.dynamics import thermostat
+from sgverify.subject.subject import Subject
 from tests.mutants.planting import planted
 from tests.mutants.registry import find_mutant
 from tests.self_checks.finding import Finding

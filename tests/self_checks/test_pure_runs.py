@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers.gradients.estimators import SnapshotEstimator
+from sgverify.subject.binding import make_subject
 from tests.mutants.planting import planted, right
 from tests.mutants.registry import find_mutant
 from tests.self_checks.pure_runs import pauses, runs_apart

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
 from sgverify.strategies import configurations, exchanges
+from sgverify.subject.binding import make_subject
 from sgverify.testing import examples
 from tests.mutants.planting import planted
 from tests.mutants.registry import find_mutant

@@ -14,7 +14,6 @@ import pytest
 import torch
 from scipy import stats
 
-from sgverify.checks import Subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
@@ -28,6 +27,7 @@ from sgverify.schemes import find_scheme, scheme
 from sgverify.schemes.definition.mathematics import sqrt
 from sgverify.schemes.definition.noise import LAWS, NORMAL, THREE_POINT, TWO_POINT
 from sgverify.schemes.dynamics import dynamics, langevin
+from sgverify.subject.subject import Subject
 from tests.mutants.planting import planted
 from tests.mutants.registry import mutants
 from tests.self_checks.finding import Finding

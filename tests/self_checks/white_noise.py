@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.rates.sampled.method import share_of
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.rates import Judgement
 from sgverify.rates.whiteness import (
@@ -30,6 +29,7 @@ from sgverify.rates.whiteness import (
 from sgverify.samplers import GradientChoice, fixed
 from sgverify.samplers.randomness.noise import check_path
 from sgverify.schemes.definition.noise import NORMAL
+from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.run_transcript import first_mismatch, transcribe
 from tests.self_checks.transcripts import (

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from sgverify.checks import Subject
 from sgverify.configuration import Configuration, load_configuration, settings_of
 from sgverify.exact.series import local_order
 from sgverify.schemes import Scheme
@@ -20,6 +19,7 @@ from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations, gradients, schemes, targets, words
 from sgverify.strategies.schemes import DYNAMICS, REMEMBERING
 from sgverify.strategies.targets import NAMES
+from sgverify.subject.subject import Subject
 from sgverify.targets import build_target
 
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
-from sgverify.checks import Subject
 from sgverify.configuration import Configuration, TargetTable, load_configuration, settings_of
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.exact.series.letters import prove_alphabet
@@ -37,6 +36,7 @@ from sgverify.strategies import (
     words,
 )
 from sgverify.strategies.splittings import splitting, splitting_names
+from sgverify.subject.subject import Subject
 from sgverify.targets import build_target, parse_observable
 
 

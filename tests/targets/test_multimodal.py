@@ -23,8 +23,8 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.mathematics import cos as face_cos
 from sgverify.schemes.definition.mathematics import sin as face_sin
-from sgverify.targets import Target, build_target, parse_observable
-from sgverify.targets.multimodal import FUNCTIONS, catalogue
+from sgverify.targets import Target, build_target, multimodal, parse_observable
+from sgverify.targets.multimodal import FUNCTIONS
 
 NAMES = list(FUNCTIONS)
 LINE = [name for name in NAMES if not FUNCTIONS[name].dims]
@@ -230,7 +230,7 @@ def test_a_wrong_griewank_is_seen(wrong: str) -> None:
     value = (x**2).sum(1) / 4000 - (waves.sum(1) if wrong == "sum for product" else waves.prod(1)) + 1
     wanted = [float(printed("griewank", [mpf(float(v)) for v in row])) for row in x]
     assert np.abs(value - wanted).max() > 0.1
-    assert np.abs(catalogue.griewank(list(x.T)) - wanted).max() < 1e-12
+    assert np.abs(multimodal.griewank(list(x.T)) - wanted).max() < 1e-12
 
 
 def test_derivatives_of_sine_and_cosine_by_taylor_polynomials() -> None:

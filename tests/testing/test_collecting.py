@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from sgverify.checks import make_subject
 from sgverify.checks.applicable_claims import pairs_of, questions_of
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.schemes import find_scheme
 from sgverify.strategies import configurations
+from sgverify.subject.binding import make_subject
 from sgverify.testing.collecting import Collected
 from sgverify.testing.parametrize import labels_of
 from sgverify.testing.scheme_tests import Suite

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from sgverify.checks import Subject
 from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
@@ -22,6 +21,7 @@ from sgverify.errors import UserError
 from sgverify.evidence import read_evidence, read_regressions
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations
+from sgverify.subject.subject import Subject
 from sgverify.testing import (
     Violation,
     check_property,

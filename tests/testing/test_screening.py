@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from sgverify.checks import Subject
 from sgverify.configuration import Configuration, TargetTable, load_configuration
 from sgverify.errors import ConfigurationError, MomentsDivergeError, OutOfReachError
 from sgverify.exact.readings.formula import plant
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.schemes import NAMED, Scheme
 from sgverify.strategies import configurations
+from sgverify.subject.subject import Subject
 from sgverify.testing import Faulty, Unconfirmed, assert_sampled, note_replay, recording, screen_and_confirm
 from sgverify.testing.screening import CONFIRM, FACTOR, SCREEN, seed_of
 from tests.self_checks.running_average_law import law_of_average

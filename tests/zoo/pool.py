@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.checks import Subject
 from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
@@ -20,6 +19,7 @@ from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
 from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations
+from sgverify.subject.subject import Subject
 from sgverify.testing import note_replay
 
 EULER = ("sgld-euler", "sghmc-euler", "sghmc-euler-explicit")

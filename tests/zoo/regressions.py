@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from tests.zoo.schemes import heun, heun_of_two_minibatches
 
 

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.reading.carrier import Chains
-from sgverify.targets.catalogue.expanded_simplex import mean_prior_energy, natural_prior_energy
+from sgverify.targets.catalogue.conjugate import mean_prior_energy, natural_prior_energy
 
 
 @dataclass(frozen=True)

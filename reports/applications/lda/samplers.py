@@ -20,7 +20,7 @@ from reports.applications.lda.gibbs import Sweeps
 from reports.applications.lda.model import TopicModel
 from reports.applications.lda.parametrisations import ExpandedMean, ExpandedNatural, Parametrisation
 from sgverify.schemes import Scheme, find_scheme
-from sgverify.schemes.catalogue.expanded_mean import sgrld_expanded_mean
+from sgverify.schemes.catalogue.in_metric import sgrld_expanded_mean
 
 SPLITTING, EULER, EXPLICIT, LANGEVIN, RIEMANNIAN = "SGHMC-S", "SGHMC-E", "SGHMC-E (I.1)", "SGLD-E", "SGRLD"
 """The splitting ABOBA, Euler's steps as Algorithm 2 has them and as Appendix I.1 has them, SGLD, and SGLD in the metric of the

@@ -19,12 +19,12 @@ from reports.making.gallery.settings import PHI, TOLERANCE, gaussian
 from sgverify import rate
 from sgverify.advice.plans.candidates import gradients_per_step
 from sgverify.checks.rates.engines import exact_answers
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError, OutOfReachError, UserError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.chain.mse import long_run_variance, stationary_variance
 from sgverify.exact.numbers.ball import PrecisionLostError
+from sgverify.subject.subject import Subject
 
 SCALES = 10.0
 """Steps are sought up to this many of the target's time scales where the stability limit is beyond."""

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from reports.making.gallery.gaussian import Average
 from reports.making.gallery.settings import FULL, PHI, gaussian, well
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import predicted_order
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.ergodic import stationary_law
 from sgverify.exact.exchange.generator import Cells
@@ -23,6 +23,7 @@ from sgverify.exact.weights.masses import region_masses
 from sgverify.schemes.composites.adaptation import Partition
 from sgverify.schemes.composites.exchange_rules import log_swap_rate
 from sgverify.schemes.composites.weighting import log_importance, log_psi
+from sgverify.subject.subject import Subject
 
 BITS = 128
 WORDS = ("AB", "ABA", "ABAB", "ABABA")
@@ -63,7 +64,7 @@ def local_error() -> list[dict[str, Any]]:
         found.append(
             {
                 "scheme": scheme,
-                "order": subject.predicted_order,
+                "order": predicted_order(subject),
                 "steps": steps,
                 "local": [_rounded(_one_step(subject, h) - _flow(subject, h)) for h in steps],
                 "bias": [_rounded(average.at(h)[0]) for h in steps],
@@ -160,7 +161,7 @@ def bias_variance() -> dict[str, Any]:
         best.append(
             {
                 "scheme": scheme,
-                "order": one.subject.predicted_order,
+                "order": predicted_order(one.subject),
                 "lengths": list(LENGTHS),
                 "steps": [_rounded(_best(one, length)) for length in LENGTHS],
             }

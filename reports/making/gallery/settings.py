@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sgverify.advice.plans.candidates import frictions
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.schemes.catalogue import NAMED
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 DATA = [(2 * i - 101) / 50 for i in range(1, 101)]
 """A hundred data, evenly spaced and symmetric about 0: the posterior mean is 0, and E theta^2 the posterior variance."""

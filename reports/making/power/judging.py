@@ -11,10 +11,10 @@ from typing import Any
 from reports.making.power.kill_matrix import JudgedMutant, JudgedScheme, KillMatrix, Trial
 from sgverify.checks.applicable_claims import judge_pair, pairs_of
 from sgverify.checks.registry import CHECKS
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import find_claim
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import METHODS, Evidence
+from sgverify.subject.subject import Subject
 from sgverify.testing.planting import PlantError
 from tests.mutants.mutant import CONFIGURATION, Mutant
 from tests.mutants.planting import planted, right

@@ -28,7 +28,7 @@ from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.samplers.intercepted.black_box import BlackBoxError
 from sgverify.samplers.intercepted.dtypes import Narrow
 from sgverify.samplers.intercepted.interception import show_foreign
-from sgverify.schemes.adapting.parameters import Parameter
+from sgverify.schemes.adapting import Parameter
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.dynamics import Dynamics
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.optimizers.options import CONVENTIONS, Options, read_options
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting.adapter import Adapter, is_of
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
 from sgverify.schemes.memory import Memory

@@ -14,7 +14,7 @@ from sgverify.adapters.optimizers.options import read_options
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import AdapterSettings
 from sgverify.schemes.dynamics import kinetic, langevin
 from sgverify.schemes.torch_step import TorchStep
 

@@ -29,7 +29,7 @@ from sgverify.adapters.optimizers.step import (
 )
 from sgverify.errors import DefinitionError, UserError
 from sgverify.samplers.intercepted.real_calls import Steady
-from sgverify.schemes.adapting.parameters import FUNCTIONS, QUANTITIES
+from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
 from sgverify.schemes.memory import DIM, Axes
 from sgverify.schemes.numbers.arithmetic import Grammar
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgverify.errors import DefinitionError, find_named
-from sgverify.schemes.adapting.parameters import Parameter, parameter
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import AdapterSettings, Parameter, parameter
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
 
 NAMES: dict[str, tuple[str, ...]] = {

@@ -9,8 +9,7 @@ from typing import Any
 from sgverify.adapters.optimizers.options import CONVENTIONS, NAMES, uses
 from sgverify.adapters.training.reach import Reached, reached
 from sgverify.errors import DefinitionError, find_named
-from sgverify.schemes.adapting.adapter import Adapter
-from sgverify.schemes.adapting.settings import AdapterSettings
+from sgverify.schemes.adapting import Adapter, AdapterSettings
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import langevin
 from sgverify.schemes.scheme import ClaimedOrders

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sgverify.adapters.training.reach import Reached
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting.parameters import Parameter
+from sgverify.schemes.adapting import Parameter
 
 
 class TrainingStep:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sgverify.schemes.adapting.adapter import is_of
+from sgverify.schemes.adapting import is_of
 
 DEEPEST = 4
 """The depth to which functions that call one another are followed."""

@@ -24,8 +24,8 @@ from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.advice.closure.mixing import Mixing
 from sgverify.advice.closure.one_step import FitAt
 from sgverify.advice.closure.third_cumulants import target_covariance
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
+from sgverify.subject.subject import Subject
 
 LARGEST = 100
 """The largest number of coordinates of theta for the approximation."""

@@ -17,12 +17,12 @@ from typing import Any
 import flint
 import numpy as np
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar
 from sgverify.exact.affine.matrices import as_ball
 from sgverify.exact.numbers import ball
 from sgverify.schemes import exact
+from sgverify.subject.subject import Subject
 
 _BITS = 128
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError
 from sgverify.exact.numbers.quadrature import normal_cubature
+from sgverify.subject.subject import Subject
 
 if TYPE_CHECKING:
     from sgverify.samplers.gradients.differentiation import ArrayGradients

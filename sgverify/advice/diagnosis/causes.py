@@ -16,11 +16,11 @@ from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.advice.diagnosis.wrong_terms.second_order import made_of_whole_steps, wrong_second_order
 from sgverify.advice.diagnosis.wrong_terms.splitting import wrong_word
 from sgverify.advice.diagnosis.wrong_terms.unexpandable import without_series
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.series import LocalOrder, local_order
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.subject import Subject
 
 THROUGH = 4
 """The power of sqrt(h) through which moments are read: h^2, where noise that is multiplied by h has its variance."""

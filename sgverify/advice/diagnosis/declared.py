@@ -12,12 +12,12 @@ from pathlib import Path
 from sgverify.advice.diagnosis.model import Edit
 from sgverify.advice.diagnosis.source import own_lines
 from sgverify.advice.diagnosis.trial import passes
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme
 from sgverify.schemes.compositions import read_coefficients
 from sgverify.schemes.splittings import Word
+from sgverify.subject.subject import Subject
 
 
 @dataclass(frozen=True)

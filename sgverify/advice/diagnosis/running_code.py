@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sgverify.advice.diagnosis.model import Cause, CauseName
-from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence
+from sgverify.subject.subject import Subject
 
 CAUSES_SEEN: dict[str, CauseName] = {
     "independent-chains": "chains-coupled",

@@ -26,11 +26,11 @@ from sgverify.advice.diagnosis.trial import (
     proved,
     wrong_dimension,
 )
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.time_limit import OutOfTimeError, check_time, limited
 from sgverify.schemes import Scheme
+from sgverify.subject.subject import Subject
 
 FIRST_PART = 0.4
 """The processor time of one expansion of an edited step, in seconds: those of right steps take a quarter of it."""

@@ -8,7 +8,6 @@ from fractions import Fraction
 
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.question import STATED
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import find_claim
 from sgverify.errors import NotExpandableError, TooLargeError, UserError
 from sgverify.evidence import Evidence
@@ -16,6 +15,7 @@ from sgverify.exact.rings.time_limit import check_time
 from sgverify.exact.series.dimensions import Proved, prove_order
 from sgverify.exact.series.local_order import compare_through
 from sgverify.schemes import Scheme
+from sgverify.subject.subject import Subject
 
 SURE = ("proof", "exact", "quadrature")
 """The methods without samples."""

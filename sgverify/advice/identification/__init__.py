@@ -20,10 +20,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Identification", "identify"]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "sgverify.advice.identification.identifying": ("identify",),
-        "sgverify.advice.identification.model": ("Identification",),
-    },
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -16,9 +16,8 @@ from sgverify.exact.splittings.conjugacy import conjugacy
 from sgverify.exact.splittings.splitting import Splitting
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.schemes.catalogue import ALPHABETS, NAMED, SOURCES
-from sgverify.schemes.catalogue.momentum import PRINTED, momentum_form
-from sgverify.schemes.catalogue.noisy_gradient import noisy_gradient
-from sgverify.schemes.catalogue.preconditioned import DECAY, FLOOR, preconditioned
+from sgverify.schemes.catalogue.in_metric import DECAY, FLOOR, preconditioned
+from sgverify.schemes.catalogue.plain import PRINTED, momentum_form, noisy_gradient
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.memory import Axes
 

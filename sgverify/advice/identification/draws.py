@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from sgverify.advice.identification.model import OPEN, Identification
 from sgverify.checks.code.pure_step import noise_faults
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import SgverifyError
 from sgverify.schemes import TorchStep
 from sgverify.schemes.catalogue import NAMED
+from sgverify.subject.subject import Subject
 
 
 def none_draws() -> str:

@@ -40,8 +40,6 @@ from sgverify.advice.identification.observed import (
     observed_step,
 )
 from sgverify.advice.identification.recovered import recovered_numbers
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject, refuse_stray_tables
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, SgverifyError
@@ -49,6 +47,8 @@ from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import scheme_reference
+from sgverify.subject.binding import make_subject, refuse_stray_tables
+from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 
 STEP = 0.1

@@ -16,10 +16,4 @@ if TYPE_CHECKING:
 
 __all__ = ["Advice", "Plan", "TriedStep", "advise"]
 
-__getattr__, __dir__ = lazily(
-    __name__,
-    {
-        "sgverify.advice.plans.model": ("Advice", "Plan", "TriedStep"),
-        "sgverify.advice.plans.ranking": ("advise",),
-    },
-)
+__getattr__, __dir__ = lazily(__name__)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.gradients.kinds import CONTROL_VARIATE, FULL, IID, SVRG
+from sgverify.gradients import CONTROL_VARIATE, FULL, IID, SVRG
+from sgverify.subject.subject import Subject
 
 SCHEMES = ("sgld-euler", "sghmc-euler", "sghmc-aboba", "sghmc-baoab", "sghmc-ubu")
 """Overdamped Euler, and of the schemes with a momentum Euler and the usual splittings."""

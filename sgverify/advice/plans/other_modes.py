@@ -12,7 +12,7 @@ import numpy as np
 from scipy import optimize
 
 from sgverify.advice.closure.gaussian_closure import CLOSE, GaussianClosure
-from sgverify.checks.subject.subject import Subject
+from sgverify.subject.subject import Subject
 
 STARTS, REACH = 8, 6.0
 """The number of starts, and their distance from the mode in standard deviations along random directions."""

@@ -27,14 +27,14 @@ from sgverify.advice.plans.model import Advice, Plan, TriedStep
 from sgverify.advice.plans.other_modes import other_mode
 from sgverify.advice.size.laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import below
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.loading import settings_of
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence.provenance import Command
 from sgverify.schemes import Scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
 

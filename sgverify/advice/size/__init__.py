@@ -6,7 +6,14 @@ error.
 
 from __future__ import annotations
 
-from sgverify.advice.size.finding import how_large
-from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.advice.size.finding import how_large
+    from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep
 
 __all__ = ["HowLarge", "Level", "MonteCarlo", "PowerOfStep", "how_large"]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -15,8 +15,6 @@ from sgverify.advice.size.crossings import FACTOR, smallest_crossings
 from sgverify.advice.size.laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import (
     InstabilityError,
@@ -28,6 +26,8 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.chain.mse import long_run_variance, stationary_variance
 from sgverify.exact.numbers.ball import PrecisionLostError
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 ERRORS = (0.01, 0.05, 0.10)
 """The errors for which the largest step is sought, in standard deviations of the target."""

@@ -19,7 +19,6 @@ from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLa
 from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.advice.step_bias import exact_law_in_reach
 from sgverify.checks.rates.engines import ENGINES, transfer_answers
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, OutOfReachError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers.invariant import InvariantLaw
@@ -27,6 +26,7 @@ from sgverify.exact.chain.ergodic import stationary_law
 from sgverify.exact.chain.two_moments import Moments
 from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw, LeadingBias
 from sgverify.schemes import exact
+from sgverify.subject.subject import Subject
 from sgverify.targets import parse_observable
 
 BITS = 128

@@ -12,7 +12,6 @@ from typing import Any
 from flint import fmpq
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import Generator, read_generator
@@ -27,6 +26,7 @@ from sgverify.exact.closure.generator import (
 )
 from sgverify.exact.closure.moments import derivative
 from sgverify.rates import Judgement
+from sgverify.subject.subject import Subject
 from sgverify.targets.form import Form
 
 ORDER = 4

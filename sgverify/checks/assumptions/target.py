@@ -13,6 +13,7 @@ from fractions import Fraction
 from flint import arb, fmpq, fmpq_mat
 
 from sgverify.checks.question import Question
+from sgverify.checks.readings import predicted_order
 from sgverify.errors import OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.closure import read_generator
@@ -38,7 +39,7 @@ def check_step_conditions(question: Question) -> Evidence:
     if kind in ("fixed", "horizon"):
         why = f"{question.claim.id} speaks of steps that decrease, and schedule.kind={kind!r} keeps one step for a run"
         return question.unanswered(why, "not-applicable")
-    order = subject.predicted_order
+    order = predicted_order(subject)
     if kind == "cyclical":
         # By the power mean inequality, for every shape of a cycle.
         why = (

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.rates.sampled.method import run_seed
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UserError
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.interception import Recording, ReplayError, RowReplay
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 ALIKE = 1e-9
 """The relative tolerance between a row of a batch and its chain alone: a batch may take sums in another order."""

@@ -11,8 +11,6 @@ from torch import Tensor
 
 from sgverify.checks.code.injected_step import OTHERS, black_box, questions_of, states_of, taker
 from sgverify.checks.question import Question
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import limits
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBoxError
@@ -21,6 +19,8 @@ from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dty
 from sgverify.samplers.intercepted.purity import StepInput as Call
 from sgverify.samplers.intercepted.real_calls import copies, kept_noise
 from sgverify.schemes.torch_step import written
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import limits
 
 SHRINK = (1.0, 1e-2, 1e-4)
 """The step sizes, as shares of the configured one, at which the effect of a narrow constant is measured.

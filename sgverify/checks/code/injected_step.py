@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from sgverify.checks.rates.sampled.method import run_seed
-from sgverify.checks.subject.subject import Subject
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.samplers.intercepted.purity import StepInput
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.memory import axes_of, shape_at, size_at
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.subject import Subject
 
 MOST_MINIBATCHES = 16
 """The number of minibatches that are drawn in advance; a step that uses more gets the first ones again."""

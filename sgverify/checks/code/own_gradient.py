@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import DefinitionError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.own.functions import gradients_by_datum
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 
 STEPS = (2.0**-8, 2.0**-9, 2.0**-10)

@@ -9,8 +9,6 @@ from sgverify.checks.code.batches import Batches, judge_batches
 from sgverify.checks.code.injected_step import black_box, questions_of, states_of, taker
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import limits
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBoxError
@@ -24,8 +22,9 @@ from sgverify.samplers.intercepted.real_calls import (
     stale_noise,
 )
 from sgverify.samplers.intercepted.returned_state import loop_faults
-from sgverify.schemes.life_cycle import LifeCycle
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.schemes.torch_step import LifeCycle, TorchStep
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import limits
 
 QUESTIONS = 3
 """The number of inputs that the step is called with: two with different step sizes, and a third with the first one's."""

@@ -15,9 +15,6 @@ from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.code.pure_step import noise_faults
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed, share_of
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
@@ -38,6 +35,9 @@ from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.samplers.intercepted.interception import LiveDraws, Recording, Replay, ReplayError
 from sgverify.samplers.intercepted.real_calls import copies
 from sgverify.schemes.definition.noise import NORMAL
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import TorchSubject, limits
 
 STEPS, CHAINS = 40, 16
 """The steps of each chain, and the chains: in one tensor if the code takes many, else one chain after the other."""

@@ -10,12 +10,12 @@ import flint
 from flint import arb
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.composite import CompositeSubject
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.acceptance import swap_chance
 from sgverify.exact.numbers.ball import number
 from sgverify.rates import Judgement
 from sgverify.samplers.composites.exchange import ExchangeChoice
+from sgverify.subject.composite import CompositeSubject
 
 BITS = 128
 DIFFERENCES = (Fraction(1, 2), Fraction(2))

@@ -12,8 +12,6 @@ import flint
 from flint import arb, arb_mat
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.composite import Ladder
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import GradientTable
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import Model
@@ -32,6 +30,8 @@ from sgverify.gradients import IID, WITHOUT_REPLACEMENT
 from sgverify.rates import Judgement
 from sgverify.schemes import exact
 from sgverify.schemes.composites.exchange_rules import reduced_energy
+from sgverify.subject.composite import Ladder
+from sgverify.subject.subject import Subject
 
 BITS = 320
 VANISHING = 2**-80

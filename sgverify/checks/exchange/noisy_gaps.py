@@ -22,11 +22,11 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from sgverify.checks.facts import facts_of
-from sgverify.checks.subject.composite import Ladder
-from sgverify.checks.subject.subject import Subject
 from sgverify.exact.exchange.generator import Replicas
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+from sgverify.subject.composite import Ladder
+from sgverify.subject.subject import Subject
 
 DEVIATIONS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 """The tested standard deviations s of log S~."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.subject.composite import CompositeSubject
+from sgverify.subject.composite import CompositeSubject
 
 EPS = float(np.finfo(np.float64).eps)
 

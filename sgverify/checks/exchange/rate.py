@@ -11,8 +11,6 @@ from flint import Ordering, fmpq_mpoly_ctx
 
 from sgverify.checks.exchange.noisy_gaps import noisy_gaps
 from sgverify.checks.question import Question
-from sgverify.checks.subject.composite import Ladder
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.acceptance import mean_chance
@@ -20,6 +18,8 @@ from sgverify.exact.exchange.generator import Cells, Energy, Replicas, graded_ed
 from sgverify.exact.transfer.line.operator import Mass
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+from sgverify.subject.composite import Ladder
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 
 LEVEL = 18.0

@@ -28,7 +28,6 @@ from torch import Tensor
 from sgverify.checks.exchange.plan import ExchangePlan, rounding_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed, share_of
-from sgverify.checks.subject.composite import CompositeSubject, Ladder
 from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Point
@@ -40,6 +39,7 @@ from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
 from sgverify.samplers.run.leg import RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
+from sgverify.subject.composite import CompositeSubject, Ladder
 
 STAGE = "energy-variance"
 CHAINS = 128

@@ -16,12 +16,12 @@ from scipy.special import ndtr, ndtri
 from torch import Tensor
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.torch import TorchSubject
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import Interception
 from sgverify.samplers.intercepted.interception import Handed
+from sgverify.subject.torch import TorchSubject
 
 DIFFERENCES = (0.5, 1.0, 3.0, 8.0)
 """The tested values of (1/T - 1/T_other)(U - U_other), of both signs."""

@@ -24,13 +24,13 @@ from sgverify.checks.one_step.gaussian_setting import GaussianSetting, NoGaussia
 from sgverify.checks.one_step.step_rows import OverDraws, StepRows
 from sgverify.checks.one_step.torch_chain import NotReadError
 from sgverify.checks.settings.designs import Design
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import OutOfReachError
 from sgverify.exact.numbers.orthogonal import OrthonormalPolynomials
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.samplers.intercepted.equilibrated import NotAtRestError, equilibrated
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.subject import Subject
 
 MOST_COORDINATES = 3
 """The most coordinates of a state: bases and rules are products over them."""

@@ -19,8 +19,6 @@ from sgverify.checks.one_step.one_step_map import REACH, OneStepMap, read_one_st
 from sgverify.checks.one_step.step_rows import Expected, StepRows
 from sgverify.checks.settings.designs import configured_design
 from sgverify.checks.settings.memory_of_steps import with_memory_units
-from sgverify.checks.subject.caching import cached_by, cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError, InstabilityError, SgverifyError
 from sgverify.exact.affine.noise import LARGEST_TENSOR, GradientNoise
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, QuadraticForm
@@ -29,6 +27,8 @@ from sgverify.exact.numbers.entrywise import push
 from sgverify.exact.readings.leading_terms import powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.caching import cached_by, cached_per_subject
+from sgverify.subject.subject import Subject
 
 HALVINGS = 7
 """The number of step sizes h, h/2, h/4, ... at which a stationary quantity is computed."""

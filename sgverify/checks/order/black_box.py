@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 
 from sgverify.checks.order.quadrature import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
 from sgverify.checks.question import Question, whole
+from sgverify.checks.readings import measured_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, message
 from sgverify.checks.settings.other_settings import check_settings
 from sgverify.checks.settings.own_dynamics import OwnDynamics, find_own_dynamics
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.evidence import Evidence, Predicted
 from sgverify.rates import Judgement
 from sgverify.samplers.reading.binding import TENSORS
@@ -29,21 +28,15 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import bind
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import TorchSubject, limits
 
 
 @dataclass(frozen=True)
 class _Law(TorchSubject):
     """A torch step whose invariant law alone is examined, at the order that the step states for that law."""
 
-    @property
-    def predicted_order(self) -> int:
-        """The stated order of the invariant law."""
-        return cast(int, self.scheme.invariant_order)
-
-    @property
-    def held_to_flow(self) -> bool:
-        """False: the local order of one step is not claimed."""
-        return False
+    law_alone: ClassVar[bool] = True
 
 
 def black_box_invariance(question: Question) -> Evidence:
@@ -68,7 +61,7 @@ def black_box_invariance(question: Question) -> Evidence:
 def black_box_order(question: Question) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
     subject = cast(TorchSubject, question.subject)
-    measured = subject.measured
+    measured = measured_order(subject)
     if (isinstance(measured, str) or measured.order < 1 or not measured.resolved) and accepts_and_rejects(
         subject
     ):

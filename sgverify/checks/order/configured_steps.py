@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError
 from sgverify.exact.affine.expanded_step import ExpandedStep, SeriesDifference
 from sgverify.exact.affine.stability import eigenvalues_of
@@ -23,6 +21,8 @@ from sgverify.exact.readings.step_switches import switches
 from sgverify.exact.series import LocalOrder
 from sgverify.rates import Judgement
 from sgverify.schemes.definition.binding import parameters_of
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 USUAL = tuple(2.0**-k for k in range(-1, 7))
 """Step sizes from 2 to 1/64: the usual ones if curvature and friction are about 1."""

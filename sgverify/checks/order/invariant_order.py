@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.question import Question, whole
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import why_no_law
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.answers.invariant import InvariantLaw
@@ -14,6 +14,7 @@ from sgverify.exact.chain.two_moments import WASSERSTEIN
 from sgverify.exact.readings.formula import formula
 from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, invariant_order
 from sgverify.rates import Judgement
+from sgverify.subject.subject import Subject
 
 MOST_COORDINATES = 6
 """The most coordinates of a state for which the equation is also proved in the target's dimension."""
@@ -105,7 +106,7 @@ def _on_the_target(question: Question, why: str) -> Evidence:
     """Evidence from means and covariances of the invariant law on the configured Gaussian target."""
     subject = question.subject
     prediction = question.predict({"K": subject.scheme.invariant_order})
-    unknown = subject.why_no_law
+    unknown = why_no_law(subject)
     if unknown is not None:
         return question.unanswered(f"{why}; {unknown}")
     try:

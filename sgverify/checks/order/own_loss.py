@@ -13,7 +13,6 @@ from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.order.own_loss_call import RIGHT, CallOfDraws, moments
 from sgverify.checks.order.own_loss_cause import Terms, cause_of_drift, cause_of_noise, index_laws
 from sgverify.checks.question import Question
-from sgverify.checks.subject.torch import TorchSubject
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.leading_terms import powers_of_h
@@ -23,6 +22,7 @@ from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.binding import parameters_of
+from sgverify.subject.torch import TorchSubject
 
 STATES, MORE_STATES = 2, 3
 """The number of states from which the code is called, the larger one in one dimension: so that there are more numbers than the two

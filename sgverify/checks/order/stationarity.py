@@ -6,7 +6,6 @@ import ast
 from typing import Any
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
@@ -16,6 +15,7 @@ from sgverify.exact.stationarity import Curl, Residual, find_curl, stationarity_
 from sgverify.rates import Judgement
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
+from sgverify.subject.subject import Subject
 
 DIMENSIONS = (1, 2, 3)
 """The dimensions of the proof: a density that lacks its factor dim is invariant in dimension 1 only."""

@@ -12,13 +12,13 @@ from sgverify.checks.one_step.galerkin import MOST_COORDINATES, GalerkinChain, G
 from sgverify.checks.one_step.torch_chain import FEWEST, HALVINGS, NotReadError
 from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import TorchSubject, limits
 
 FEW_HALVINGS = 5
 """The step sizes in the most coordinates, where each costs the most."""

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.affine.marginal import marginal
 from sgverify.exact.answers import ExactAnswers, answers_for, unreached
-from sgverify.exact.closure import ClosureAnswers, close_moments
-from sgverify.exact.closure.moments import Monomial
 from sgverify.exact.numbers.ball import Certified, number
 from sgverify.exact.numbers.entrywise import coordinate_keys
-from sgverify.exact.transfer.line.answers import LineAnswers
-from sgverify.exact.transfer.plane.answers import PlaneAnswers
 from sgverify.exact.transfer.result import GridAnswers
 from sgverify.rates import Judgement
 from sgverify.schemes import exact
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
+
+if TYPE_CHECKING:
+    from sgverify.exact.closure import ClosureAnswers
+    from sgverify.exact.closure.moments import ClosedMoments, Monomial
 
 FAR_BELOW = (20, 21, 22)
 """Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
@@ -85,9 +85,24 @@ def judge_far_below(
     return Judgement("violates", False, reason), certificate
 
 
+# The engines are imported where one is asked: a question about Gaussians needs neither grids nor closed moments.
+
+
+def _on_the_line(*given: Any) -> GridAnswers:
+    from sgverify.exact.transfer.line.answers import LineAnswers
+
+    return LineAnswers(*given)
+
+
+def _in_the_plane(*given: Any) -> GridAnswers:
+    from sgverify.exact.transfer.plane.answers import PlaneAnswers
+
+    return PlaneAnswers(*given)
+
+
 ENGINES: dict[tuple[str, ...], Callable[..., GridAnswers]] = {
-    ("theta",): LineAnswers,
-    ("theta", "p"): PlaneAnswers,
+    ("theta",): _on_the_line,
+    ("theta", "p"): _in_the_plane,
 }
 """By the state of the dynamics."""
 
@@ -137,6 +152,8 @@ def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
 @cached_per_subject
 def closure_answers(subject: Subject) -> ClosureAnswers:
     """The answers from closed moments; raises `OutOfReachError` if the moments do not close."""
+    from sgverify.exact.closure import ClosureAnswers, close_moments
+
     gradient = subject.configuration.gradient
     if gradient.estimator.noisy or gradient.clip is not None:
         raise OutOfReachError("moments close for full, unclipped gradients alone")
@@ -147,7 +164,8 @@ def closure_answers(subject: Subject) -> ClosureAnswers:
 
 def closure_certificate(answers: ExactAnswers) -> dict[str, Any]:
     """The certificate's entry with the monomials whose moments close; empty for answers from other engines."""
-    return {"closed_moments": answers.closed.texts()} if isinstance(answers, ClosureAnswers) else {}
+    closed: ClosedMoments | None = getattr(answers, "closed", None)
+    return {} if closed is None else {"closed_moments": closed.texts()}
 
 
 class _Start:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from sgverify.checks.order.configured_steps import explained
-from sgverify.checks.order.noise_terms import noise_certificate
+from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import (
     answers_with_closure,
@@ -18,10 +18,7 @@ from sgverify.checks.rates.engines import (
     expansion_certificate,
     why_no_expansion,
 )
-from sgverify.checks.rates.transfer_rates import transferred_rate
-from sgverify.checks.subject.biased_gradient import mean_error, term_of_theorem_2, unbiased
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import mean_error, term_of_theorem_2, unbiased
 from sgverify.claims import Prediction
 from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence, Point
@@ -30,6 +27,8 @@ from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.chain.varying_steps import power_steps
 from sgverify.exact.numbers.ball import Certified
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 LENGTHS = [10**k for k in range(2, 11)]
 
@@ -140,6 +139,8 @@ def _what(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> st
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
     """Evidence if the moments do not close: the rate from transfer operators on grids, else from samples."""
+    from sgverify.checks.rates.transfer import transferred_rate
+
     try:
         what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
         return transferred_rate(question, what)

@@ -14,14 +14,14 @@ import numpy as np
 
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import exact_answers, why_no_expansion
-from sgverify.checks.subject.biased_gradient import gradient_error, mean_error, unit_change
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import gradient_error, mean_error, unit_change
 from sgverify.errors import NotExpandableError, OutOfReachError, UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.drift_change import limit_bias
 from sgverify.exact.answers import Coefficients
 from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
 from sgverify.rates import Judgement, Rate, leading_power
+from sgverify.subject.subject import Subject
 
 SEEN = 100
 """The limit is another law where averages differ by this many of their error estimates, and by 1e-6 of their size."""

@@ -9,10 +9,11 @@ from typing import Any
 
 from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.order.configured_steps import explained
-from sgverify.checks.order.noise_terms import noise_certificate
+from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import judge_far_below, why_no_expansion
 from sgverify.checks.rates.stationary_bias import shown_positions
+from sgverify.checks.readings import why_no_law
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import as_run
@@ -46,7 +47,7 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
     The verdict comes from the expansion of every entry of mean and covariance at h = 0; the points illustrate it.
     """
     subject = question.subject
-    why = subject.why_no_law
+    why = why_no_law(subject)
     if why:
         return question.unanswered(f"no exact law: {why}")
     law = InvariantLaw(subject.model)

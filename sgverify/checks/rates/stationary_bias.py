@@ -17,7 +17,7 @@ from typing import Any
 
 from sgverify.checks.float_rounding import with_zeros
 from sgverify.checks.order.configured_steps import explained
-from sgverify.checks.order.noise_terms import noise_certificate
+from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import (
     answers_with_closure,
@@ -26,19 +26,17 @@ from sgverify.checks.rates.engines import (
     judge_far_below,
     why_no_expansion,
 )
-from sgverify.checks.rates.gradient_bias import bias_of_memory
-from sgverify.checks.rates.orbits import escape_of
-from sgverify.checks.rates.transfer_bias import QUASI_STATIONARY, transferred_stationary_bias
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import escape_of
 from sgverify.claims import claim_for
 from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import as_run, fixed_step
 from sgverify.exact.affine.noise import GradientNoise, gradient_noise
-from sgverify.exact.answers import ExactAnswers, MomentAnswers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, answers_for, unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.posterior.polynomials import posterior_formula
 from sgverify.rates import Rate, judge_step_rate, leading_power
+from sgverify.subject.subject import Subject
 
 FEW = 8
 """Positions that are all shown; of more, the first one and those at the quarters."""
@@ -111,6 +109,8 @@ def _first_order_of_fresh(subject: Subject, answers: ExactAnswers) -> float | No
 
     For a gradient with a snapshot, b_1 is computed at an old snapshot.
     """
+    from sgverify.exact.answers.moments import MomentAnswers
+
     if subject.noise.refresh is not None:
         assert isinstance(answers, MomentAnswers)
         return answers.first_order_of_old_snapshots
@@ -151,6 +151,8 @@ def check_stationary_bias(question: Question) -> Evidence:
     evidence, escape = _answered(question), escape_of(subject)
     if escape is None:
         return evidence
+    from sgverify.checks.rates.transfer import QUASI_STATIONARY
+
     # The grids name the law that they find, and where it ends.
     named = evidence.certificate.get("law") == QUASI_STATIONARY
     law = "" if named else f"; the law is that before escape: {escape}"
@@ -213,6 +215,9 @@ def _beside(point: Point, found: Rate) -> str:
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
     """Evidence if the moments do not close: from the limit of a memory, transfer operators on grids, or else samples."""
+    from sgverify.checks.rates.gradient_bias import bias_of_memory
+    from sgverify.checks.rates.transfer import transferred_stationary_bias
+
     found = bias_of_memory(question)
     if found is not None:
         return found

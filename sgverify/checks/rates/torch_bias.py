@@ -15,13 +15,13 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
 from sgverify.checks.rates.halvings import Followed, StepValue
 from sgverify.checks.settings.step_at_setting import FAR, Tried, try_setting
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.evidence import Evidence, Found
 from sgverify.exact.numbers.quadrature import normal_cubature
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import TorchSubject, limits
 
 UNIT = 2.0**-53
 

@@ -16,13 +16,13 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
 from sgverify.checks.rates.invariant_law import BOUND_NAME, COVARIANCE_NAME, DISTANCE_NAME
 from sgverify.checks.rates.torch_bias import contracting, or_rounding, told_of_reading
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import TorchSubject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.chain.two_moments import COVARIANCE, WASSERSTEIN, Distance, Moments
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.rates import Judgement, Rate
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import TorchSubject
 
 MOST_PAIRED = 12
 """The most coordinates for which every pair is followed; of more coordinates neighbours are paired, and positions with momenta."""

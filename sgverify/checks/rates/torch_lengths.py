@@ -20,10 +20,7 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
 from sgverify.checks.rates.finite_time import BRIEF_LENGTHS, LENGTHS, schedule_text
 from sgverify.checks.rates.torch_bias import certificate_of, followed_bias, torch_bias
-from sgverify.checks.rates.transfer_rates import ASSUMED, rate_of_powers
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.subject.torch import TorchSubject, limits
+from sgverify.checks.rates.transfer import ASSUMED, rate_of_powers
 from sgverify.claims import claim_for
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.chain.chain import ChainProblem
@@ -39,6 +36,9 @@ from sgverify.rates import (
     horizon_mse,
     judge_length_rate,
 )
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
+from sgverify.subject.torch import TorchSubject, limits
 
 BITS = 160
 """The working precision: the errors of the reading, of 1e-15, are far above its rounding."""

@@ -13,10 +13,10 @@ from sgverify.checks.code.injected_step import states_of, taker
 from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.checks.settings.designs import configured_design
 from sgverify.checks.settings.law_defect import law_defect
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.torch import TorchSubject
 from sgverify.errors import SgverifyError
 from sgverify.rates import Judgement
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.torch import TorchSubject
 
 TRIES = 24
 """The number of draws at each step size."""

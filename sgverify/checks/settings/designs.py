@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.subject.subject import Subject
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.memory import Memory
+from sgverify.subject.subject import Subject
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from typing import cast
 from sgverify.checks.one_step.gaussian_setting import NoGaussianLawError
 from sgverify.checks.one_step.one_step_map import RARE, REACH
 from sgverify.checks.question import Question
+from sgverify.checks.readings import held_to_flow, predicted_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, judge_invariance
 from sgverify.checks.settings.designs import Design, configured_design, designs
 from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setting
-from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+from sgverify.subject.torch import TorchSubject, limits
 
 HOT = 2
 """The number of hotter settings that are tried."""
@@ -84,7 +85,7 @@ def check_settings(question: Question) -> Evidence:
 
 def _try(subject: TorchSubject, design: Design) -> Tried:
     setting = design.setting(subject.scheme.dynamics, subject.scheme.memory)
-    return try_setting(subject.scheme, setting, subject.predicted_order, flow=subject.held_to_flow)
+    return try_setting(subject.scheme, setting, predicted_order(subject), flow=held_to_flow(subject))
 
 
 def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
@@ -167,10 +168,10 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     share = max(max(t.steps) * t.setting.rate for t in tried)
     reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
     bent = [t for t in tried if not t.affine]
-    flow = f"one step to h^{subject.predicted_order + 1}, " if not bent and subject.held_to_flow else ""
+    flow = f"one step to h^{predicted_order(subject) + 1}, " if not bent and held_to_flow(subject) else ""
     text = (
-        f"{len(found)} settings: the law is right to h^{subject.predicted_order}; {flow}the stationary law in every coordinate and "
-        f"pair; tried on Gaussian targets at "
+        f"{len(found)} settings: the law is right to h^{predicted_order(subject)}; {flow}the stationary law in every coordinate "
+        f"and pair; tried on Gaussian targets at "
         f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {share:.3g} of the fastest "
         f"time), states out to {max(REACH):g} spreads "
         f"({', '.join(reach)}), draws out to {max(RARE):g}; nothing is said beyond"

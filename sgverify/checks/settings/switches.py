@@ -13,7 +13,6 @@ from torch import Tensor
 
 from sgverify.checks.one_step.step_rows import ALIKE, many_at_once
 from sgverify.checks.question import Question
-from sgverify.checks.subject.torch import TorchSubject, limits
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
@@ -22,6 +21,7 @@ from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.samplers.intercepted.interception import total
 from sgverify.schemes.memory import axes_of
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.torch import TorchSubject, limits
 
 PER_OCTAVE = 8
 """The number of values of each number from one power of 2 to the next."""

@@ -16,7 +16,6 @@ import flint
 from flint import arb
 
 from sgverify.checks.question import Question
-from sgverify.checks.subject.subject import Subject
 from sgverify.checks.weights.line_terms import LineTerms, certified, with_terms
 from sgverify.checks.weights.weighted_sampler import WeightedSampler, text
 from sgverify.evidence import Evidence
@@ -25,6 +24,7 @@ from sgverify.exact.weights.fixed_point import BITS, cumulated_weights, random_f
 from sgverify.exact.weights.piecewise import PlaneEnergies, one_jump
 from sgverify.rates import Judgement
 from sgverify.schemes.composites import weighting
+from sgverify.subject.subject import Subject
 
 REGIONS = (8, 32, 128)
 JUMPS = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))

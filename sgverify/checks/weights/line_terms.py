@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.checks.weights.weighted_sampler import WeightedSampler
 from sgverify.configuration import load_configuration
 from sgverify.errors import SgverifyError
@@ -26,6 +24,8 @@ from sgverify.exact.weights.line_chain import LineChain
 from sgverify.exact.weights.line_weights import AfterSteps, Rest, RunningWeights, rest
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.adaptation import Adaptation, Partition
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target
 
 BINS = 6

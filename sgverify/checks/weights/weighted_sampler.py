@@ -9,11 +9,11 @@ from typing import Any
 
 from flint import arb
 
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.exact.weights.fixed_point import Contour, cumulated_weights, visited_weights
 from sgverify.exact.weights.masses import RegionMasses, region_masses
 from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, make_adaptation
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 
 @dataclass(frozen=True)

@@ -177,10 +177,10 @@ _SHARDS: dict[tuple[Path, int, range], Shard] = {}
 
 
 def _begun(chains: ShardCall) -> Shard:
-    from sgverify.checks.verify_and_rate import make_subject
     from sgverify.draws.inference_data import make_inference_data
     from sgverify.draws.stored.source import definition_of, potential_of
     from sgverify.samplers.run.settings import Settings
+    from sgverify.subject.binding import make_subject
 
     subject = make_subject(chains.reference, chains.configuration)
     settings = Settings.of(chains.configuration, chains=len(chains.chains), first_chain=chains.chains.start)

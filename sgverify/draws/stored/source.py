@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError, InstabilityError, SgverifyError
 from sgverify.keeping.identity import differing, flat, run_identity
 from sgverify.samplers.gradients.differentiation import Potential
@@ -26,6 +25,7 @@ from sgverify.samplers.run.schedules import Row
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import load_step
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 
 

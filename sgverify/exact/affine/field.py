@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from flint import arb, fmpq
@@ -16,32 +16,42 @@ from flint import arb, fmpq
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.ball import enclosed
 from sgverify.exact.rings.polynomials import evaluate
-from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
-from sgverify.exact.rings.ring import Ring
 from sgverify.schemes import Surd, exact, exp, expm1, sqrt
 from sgverify.schemes.definition.arithmetic import Arithmetic
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import Rounded, literal
 from sgverify.schemes.numbers.surd import Irrational
 
+if TYPE_CHECKING:
+    from sgverify.exact.rings.power_series import TruncatedSeries
+    from sgverify.exact.rings.ring import Ring
+
 
 def number_ring(cap: int) -> Ring:
     """The ring Q(sqrt 2, sqrt 3, ...) with series cut at s^cap."""
+    from sgverify.exact.rings.ring import Ring
+
     return Ring(1, {}, (), depth=0, draws=0, minibatches=1, cap=cap)
 
 
 def constant(ring: Ring, value: Any) -> TruncatedSeries:
     """A number as a series."""
+    from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+
     return TruncatedSeries(ring, {0: ring.constant(value)}, EXACT)
 
 
 def step_size(ring: Ring) -> TruncatedSeries:
     """h = s^2."""
+    from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+
     return TruncatedSeries(ring, {2: ring.one}, EXACT)
 
 
 def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
     """The coefficient of s^power of a scalar, rational where it is, else a ball."""
+    from sgverify.exact.rings.power_series import TruncatedSeries
+
     if not isinstance(value, TruncatedSeries):
         return 0 if power else rational(exact(value))
     found = ring.reduce(value.coefficient(power))

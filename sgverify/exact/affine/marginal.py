@@ -17,7 +17,7 @@ from sgverify.exact.affine.noise import gradient_noise
 from sgverify.exact.chain.chain import components
 from sgverify.exact.numbers import ball
 from sgverify.targets import Observable, Target
-from sgverify.targets.marginal import MarginalTarget
+from sgverify.targets.derived import MarginalTarget
 
 
 def marginal(model: Model, table: GradientTable) -> Model:

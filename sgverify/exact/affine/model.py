@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flint
 import numpy as np
@@ -25,7 +25,6 @@ from sgverify.exact.affine.matrices import as_ball, longest, powers_of, stacked
 from sgverify.exact.affine.noise import Drawn, GradientNoise, added, drawn_tensor
 from sgverify.exact.chain.block_recursion import contracted
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, ProblemAt, QuadraticForm
-from sgverify.exact.chain.varying_steps import StepArrays, VaryingProblem
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.numbers.entrywise import push
@@ -33,6 +32,9 @@ from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import Scheme, exact
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.targets import Observable, Target
+
+if TYPE_CHECKING:
+    from sgverify.exact.chain.varying_steps import StepArrays, VaryingProblem
 
 StepSize = Callable[[], arb]
 """A step size as a function of flint's working precision."""
@@ -233,6 +235,8 @@ def varying_problem(model: Model) -> VaryingProblem:
 
     The minibatch noises of a step, independent of one another, are stacked into one vector g.
     """
+    from sgverify.exact.chain.varying_steps import VaryingProblem
+
     c, b, a = model.observable.quadratic_form()
     n = model.size
     linear, quadratic = np.zeros(n), np.zeros((n, n))
@@ -285,6 +289,8 @@ def _summed(
     model: Model, read: AffineStep, powers: Sequence[Array], count: int, term: Callable[[Any], Any]
 ) -> StepArrays:
     """Map, shift and covariance at every step size, with `term` applied to every number that they are summed from."""
+    from sgverify.exact.chain.varying_steps import StepArrays
+
     dim, n = model.target.dim, model.size
     mean = term(np.array([float(v) for v in model.target.mean]))
     names = list(model.scheme.state)

@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.configuration import GradientTable
 from sgverify.errors import ConfigurationError
-from sgverify.exact.minibatch.block_moments import Component, block_moments, independent_components
-from sgverify.exact.minibatch.hessians import MinibatchLaw
-from sgverify.exact.minibatch.law import block_covariances, with_replacement, without_replacement
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.cumulants import MultiIndex, multi_indices
 from sgverify.exact.numbers.entrywise import push
@@ -34,6 +31,9 @@ from sgverify.gradients import (
 from sgverify.schemes import NoiseLaw, exact
 from sgverify.targets import Target
 
+if TYPE_CHECKING:
+    from sgverify.exact.minibatch.block_moments import Component
+    from sgverify.exact.minibatch.hessians import MinibatchLaw
 Drawn = Sequence[tuple[NoiseLaw, arb_mat]]
 """The draws of a step: the law of each, and its block B, n x d."""
 
@@ -179,6 +179,8 @@ def _additive(estimator: AdditiveNoise, table: GradientTable, target: Target) ->
 @noise_of.register
 def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Target) -> GradientNoise:
     """Sums over minibatches: cumulants where all data have one Hessian, else the law of the minibatch."""
+    from sgverify.exact.minibatch.law import block_covariances, with_replacement, without_replacement
+
     name, sweeps = estimator.name, estimator.sweeps
     assert target.size is not None
     all_data = not estimator.replaced and table.batch == target.size
@@ -187,7 +189,7 @@ def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Tar
     if not target.common_curvature:
         if all_data:
             return GradientNoise(name)
-        law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced)
+        law = _law_of_minibatches(target, table.batch, replaced=estimator.replaced)
         blocks = target.size // table.batch
         return GradientNoise(name, law.noise_at(target.mean), sweeps=sweeps, blocks=blocks, minibatch=law)
     vectors = target.data_vectors().last(target.dim)
@@ -195,6 +197,8 @@ def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Tar
         within, across = block_covariances(vectors, table.batch)
         components: Sequence[Component] = ()
         if target.dim == 1:
+            from sgverify.exact.minibatch.block_moments import block_moments, independent_components
+
             components = independent_components(block_moments(vectors, table.batch))
         return GradientNoise(
             name,
@@ -217,6 +221,13 @@ def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Tar
     return GradientNoise(name, noise.covariance, noise.third, noise.fourth)
 
 
+def _law_of_minibatches(target: Target, batch: int, *, replaced: bool) -> MinibatchLaw:
+    # Imported here: most targets have one Hessian for all data.
+    from sgverify.exact.minibatch.hessians import MinibatchLaw
+
+    return MinibatchLaw.of(target, batch, replaced=replaced)
+
+
 @noise_of.register
 def _with_snapshot(estimator: SnapshotGradient, table: GradientTable, target: Target) -> GradientNoise:
     """N/n sum_B (grad_i(theta) - grad_i(s)) + the full gradient at s: exact where all data have one Hessian."""
@@ -224,7 +235,7 @@ def _with_snapshot(estimator: SnapshotGradient, table: GradientTable, target: Ta
     refresh = estimator.interval(target.size, table)
     if not target.quadratic or target.common_curvature:
         return GradientNoise(estimator.name, refresh=refresh)
-    law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced)
+    law = _law_of_minibatches(target, table.batch, replaced=estimator.replaced)
     return GradientNoise(estimator.name, minibatch=law, refresh=refresh)
 
 
@@ -235,7 +246,9 @@ def _from_centre(estimator: CentredGradient, table: GradientTable, target: Targe
         return GradientNoise(estimator.name, known=False)
     if target.common_curvature:
         return GradientNoise(estimator.name)
-    law = MinibatchLaw.of(target, table.batch, replaced=estimator.replaced).centred(estimator.centre(target))
+    law = _law_of_minibatches(target, table.batch, replaced=estimator.replaced).centred(
+        estimator.centre(target)
+    )
     return GradientNoise(estimator.name, law.noise_at(target.mean), minibatch=law)
 
 

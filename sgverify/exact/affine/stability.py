@@ -27,6 +27,9 @@ RATIO = 1.04
 DECADES = 27
 """The decades below the grid in which a first contracting step is sought."""
 
+SECOND, FOURTH = 2, 4
+"""The degrees of moments that the law of a chain, and that mean square errors need."""
+
 NEAR = 1e-7
 """A spectral radius in float64 this close to 1 is not decisive: a double root is accurate to half the digits."""
 

@@ -8,10 +8,9 @@ from functools import cached_property
 import flint
 from flint import arb
 
-from sgverify.exact.affine.model import Model, StepSize
+from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Coefficients
-from sgverify.exact.chain.chain import components
 from sgverify.exact.chain.expansion import EXPANSION_BITS
 from sgverify.exact.modes.expansion import IrrationalStepError, ModeExpansion, common_noise
 from sgverify.exact.modes.normal_modes import NormalModes, Turned
@@ -19,25 +18,12 @@ from sgverify.exact.modes.stationary import stationary_average
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError, refine
 
-SMALLEST = 8
-"""Coupled coordinates of theta from which the eigenvectors pay, by measurement: with momentum the values of a sweep and the
-expansion take 0.04 s at 8 coordinates, and 0.9 s by the chain as a whole; at 4 both take 0.03 to 0.05 s."""
-
 
 @dataclass(frozen=True)
 class ModeAnswers(QuadraticAnswers):
     """The answers of `QuadraticAnswers`: the stationary bias mode by mode, its expansion by functions of the precision."""
 
     _turned: dict[int, Turned] = field(default_factory=dict, repr=False, compare=False)
-
-    @classmethod
-    def suits(cls, model: Model) -> bool:
-        """Whether the precision couples so many coordinates that its eigenvectors pay."""
-        dim = model.target.dim
-        if dim < SMALLEST or model.noise.exchangeable or model.noise.multiplicative:
-            return False
-        rows = ball.matrix(model.target.precision)
-        return max(map(len, components(dim, [rows]))) >= SMALLEST
 
     def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
         """See `Answers`."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import flint
 from flint import fmpq, fmpq_mat
@@ -14,7 +14,6 @@ from flint import fmpq, fmpq_mat
 from sgverify.exact.affine.carrier import start_ingredients
 from sgverify.exact.affine.model import UNCOUPLED, Model, StepSize, varying_problem
 from sgverify.exact.affine.noise import LARGEST_TENSOR, normal_through
-from sgverify.exact.affine.step_series import StepSeries, two_scale_series
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, to_float
 from sgverify.exact.chain.block_recursion import Array
 from sgverify.exact.chain.chain import QuadraticForm
@@ -28,17 +27,14 @@ from sgverify.exact.chain.expansion import (
     expand_bias,
     expand_decay,
 )
-from sgverify.exact.chain.mse import mean_square_error
 from sgverify.exact.chain.two_moments import Moments
-from sgverify.exact.chain.two_scales import TwoScaleSeries
-from sgverify.exact.chain.varying_steps import (
-    VaryingProblem,
-    varying_bias,
-    varying_error,
-    varying_mean_square_error,
-)
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.rings.polynomials import to_fmpq
+
+if TYPE_CHECKING:
+    from sgverify.exact.affine.step_series import StepSeries
+    from sgverify.exact.chain.two_scales import TwoScaleSeries
+    from sgverify.exact.chain.varying_steps import VaryingProblem
 
 LARGEST_MEAN_SQUARE = 10
 """Coordinates to which the mean square error is computed where noise is not Gaussian: its cumulants have n^4 entries."""
@@ -113,18 +109,26 @@ class QuadraticAnswers(ExactAnswers):
 
     def mean_square_error(self, step: StepSize, length: int) -> Certified:
         """See `Answers`."""
+        from sgverify.exact.chain.mse import mean_square_error
+
         return mean_square_error(self.model.problem_at(step), length)
 
     def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
         """See `Answers`."""
+        from sgverify.exact.chain.varying_steps import varying_bias
+
         return varying_bias(self._varying, steps, weights=weights)
 
     def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Certified:
         """See `Answers`."""
+        from sgverify.exact.chain.varying_steps import varying_mean_square_error
+
         return varying_mean_square_error(self._varying, steps, weights=weights)
 
     def weighted_error(self, quantity: str, steps: Array) -> float:
         """The same bias, or with the quantity "mse" the mean square error, without a bound on its rounding."""
+        from sgverify.exact.chain.varying_steps import varying_error
+
         return varying_error(self._varying, steps, square=quantity == "mse")
 
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
@@ -140,6 +144,8 @@ class QuadraticAnswers(ExactAnswers):
 
     @cached_property
     def _step_series(self) -> StepSeries:
+        from sgverify.exact.affine.step_series import StepSeries
+
         return StepSeries(self.model, ORDERS)
 
     @cached_property
@@ -149,6 +155,8 @@ class QuadraticAnswers(ExactAnswers):
     @cached_property
     def series(self) -> AffineSeries | TwoScaleSeries:
         """M(h), c(h), Q(h) expanded at h = 0; on two scales with a memory, which moves by O(1) in a step."""
+        from sgverify.exact.affine.step_series import two_scale_series
+
         with flint.ctx.workprec(EXPANSION_BITS):
             return (
                 two_scale_series(self._step_series) if self.model.scheme.memory else self._step_series.affine
@@ -169,6 +177,8 @@ class QuadraticAnswers(ExactAnswers):
     @cached_property
     def transient(self) -> Coefficients:
         """See `Answers`."""
+        from sgverify.exact.chain.two_scales import TwoScaleSeries
+
         with flint.ctx.workprec(EXPANSION_BITS):
             # The start of a memory may depend on h: the series on two scales contains its start.
             alone = isinstance(self.series, TwoScaleSeries)

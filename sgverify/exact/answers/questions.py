@@ -8,17 +8,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Generic, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from flint import arb, fmpq
 
 from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.chain.block_recursion import Array
-from sgverify.exact.chain.expansion import Expansion
-from sgverify.exact.chain.two_moments import Moments
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
+
+if TYPE_CHECKING:
+    from sgverify.exact.chain.expansion import Expansion
+    from sgverify.exact.chain.two_moments import Moments
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,16 @@
 `generator` is L on polynomials, with the Poisson equation of an affine dynamics.
 """
 
-from sgverify.exact.closure.answers import ClosureAnswers
-from sgverify.exact.closure.generator import Generator, read_generator
-from sgverify.exact.closure.moments import ClosedMoments, close_moments
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.exact.closure.answers import ClosureAnswers
+    from sgverify.exact.closure.generator import Generator, read_generator
+    from sgverify.exact.closure.moments import ClosedMoments, close_moments
 
 __all__ = [
     "ClosedMoments",
@@ -15,3 +22,5 @@ __all__ = [
     "close_moments",
     "read_generator",
 ]
+
+__getattr__, __dir__ = lazily(__name__)

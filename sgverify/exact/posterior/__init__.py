@@ -5,6 +5,15 @@ posteriors, `enclosure` bounds averages on the line by ball arithmetic, by integ
 `tails`; `reference` says which of them a target has.
 """
 
-from sgverify.exact.posterior.enclosure import NoEnclosureError, enclosed_average, enclosed_moments
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.exact.posterior.enclosure import NoEnclosureError, enclosed_average, enclosed_moments
 
 __all__ = ["NoEnclosureError", "enclosed_average", "enclosed_moments"]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -21,9 +21,6 @@ from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.recursion.hessians import FreshHessians
 from sgverify.exact.recursion.period import RunningSum
 
-SECOND, FOURTH = 2, 4
-"""The degrees of moments that the law of a chain, and that mean square errors need."""
-
 RATIO = 1.1
 """Neighbouring step sizes of the grid."""
 

@@ -24,15 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.splittings.free_algebra import logarithm, product_of_exponentials
 from sgverify.exact.splittings.lyndon import expand, from_lyndon_words, lyndon_coefficients
 from sgverify.exact.splittings.order_conditions import defect_of, vanishes
-from sgverify.exact.splittings.printed_decimals import WithinRounding, enclosures
 from sgverify.exact.splittings.splitting import MOST_LETTERS, Splitting, read_degree, read_splitting
 from sgverify.schemes.numbers.text import Number
+
+if TYPE_CHECKING:
+    from sgverify.exact.splittings.printed_decimals import WithinRounding
 
 MODIFIED_DEGREE = 5
 
@@ -238,6 +240,8 @@ def _prove(splitting: Splitting, last: int) -> BCHResult:
 
 
 def _refute(splitting: Splitting, last: int) -> BCHResult:
+    from sgverify.exact.splittings.printed_decimals import WithinRounding, enclosures
+
     word, coefficients = splitting.word, splitting.coefficients
     found = enclosures(splitting, last)
     within = WithinRounding.of(found)

@@ -3,6 +3,15 @@
 `line` is for overdamped schemes, `plane` for kinetic ones on one-dimensional targets; `result` defines the answers of both.
 """
 
-from sgverify.exact.transfer.result import BiasTerm, Escape, GridBias, LeadingBias
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.exact.transfer.result import BiasTerm, Escape, GridBias, LeadingBias
 
 __all__ = ["BiasTerm", "Escape", "GridBias", "LeadingBias"]
+
+__getattr__, __dir__ = lazily(__name__)

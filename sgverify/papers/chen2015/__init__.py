@@ -3,7 +3,7 @@
 `cards` (its claims), `suite`, `errata`, `figures`.
 """
 
-from sgverify.claims.publication import Publication
+from sgverify.claims.claim import Publication
 from sgverify.papers.paper import Paper
 
 PAPER = Paper(

@@ -4,7 +4,16 @@ In an order for reading: `tokens` (the signs), `reading` (a tree of sympy, parse
 tree), `prose` (formulas within sentences, and the printed formula of a scheme, line by line).
 """
 
-from sgverify.report.formulas.prose import equations, formula, in_a_line, with_formulas
-from sgverify.report.formulas.reading import NoFormula, parse
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.report.formulas.prose import equations, formula, in_a_line, with_formulas
+    from sgverify.report.formulas.reading import NoFormula, parse
 
 __all__ = ["NoFormula", "equations", "formula", "in_a_line", "parse", "with_formulas"]
+
+__getattr__, __dir__ = lazily(__name__)

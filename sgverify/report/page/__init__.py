@@ -4,7 +4,16 @@ In an order for reading: `environment` (templates, filters and colours that all 
 `pages` (what stands below it, both pages, rendered, and figures as files for Markdown).
 """
 
-from sgverify.report.page.environment import DARK_COLOURS, anchor, environment
-from sgverify.report.page.pages import EVIDENCE, INDEX, render_evidence, render_page
+from __future__ import annotations
 
-__all__ = ["DARK_COLOURS", "EVIDENCE", "INDEX", "anchor", "environment", "render_evidence", "render_page"]
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.report.page.environment import DARK_COLOURS, anchor
+    from sgverify.report.page.pages import EVIDENCE, INDEX, render_evidence, render_page
+
+__all__ = ["DARK_COLOURS", "EVIDENCE", "INDEX", "anchor", "render_evidence", "render_page"]
+
+__getattr__, __dir__ = lazily(__name__)

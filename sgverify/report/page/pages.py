@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sgverify.claims import claims
-from sgverify.claims.publication import Publication
+from sgverify.claims.claim import Publication
 from sgverify.evidence import OUTCOMES, Document, Erratum, Evidence, Study
 from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.drawing import draw

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sgverify.claims import claims
-from sgverify.claims.publication import Publication
+from sgverify.claims.claim import Publication
 from sgverify.evidence import Erratum, Evidence
 from sgverify.evidence.erratum import SEVERITIES
 from sgverify.gradients import ESTIMATORS

@@ -30,7 +30,7 @@ from sgverify.samplers.run.leg import by_coordinate
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes.composites import exchange_rules
-from sgverify.schemes.composites.exchange import ReplicaExchange
+from sgverify.schemes.composites.composite import ReplicaExchange
 from sgverify.schemes.definition.abstract_value import SCALAR
 
 _FINEST = 2**31 - 1

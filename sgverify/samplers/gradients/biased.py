@@ -14,7 +14,7 @@ from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.mathematics import dot
 from sgverify.schemes.numbers.surd import exact
-from sgverify.targets.scaled import check_likelihood, with_scaled_likelihood
+from sgverify.targets.derived import check_likelihood, with_scaled_likelihood
 
 # Scaled potentials by factor: each is linearised once, not once for each run of a sweep.
 _SCALED: WeakKeyDictionary[Potential, dict[float, Potential]] = WeakKeyDictionary()

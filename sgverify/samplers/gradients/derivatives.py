@@ -13,7 +13,6 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError
-from sgverify.samplers.own import functions as _functions  # noqa: F401 - teaches a user's log density to read tensors
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.mathematics import dot

@@ -7,7 +7,16 @@ from gradients.
 About the code: `real_calls` (what it draws), `purity`, `kept_state` and `returned_state` (what it keeps), `dtypes`.
 """
 
-from sgverify.samplers.intercepted.black_box import BlackBox, BlackBoxError
-from sgverify.samplers.intercepted.interception import Interception, UnreadableDrawError
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgverify.exports import lazily
+
+if TYPE_CHECKING:
+    from sgverify.samplers.intercepted.black_box import BlackBox, BlackBoxError
+    from sgverify.samplers.intercepted.interception import Interception, UnreadableDrawError
 
 __all__ = ["BlackBox", "BlackBoxError", "Interception", "UnreadableDrawError"]
+
+__getattr__, __dir__ = lazily(__name__)

@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting.adapter import is_of
+from sgverify.schemes.adapting import is_of
 from sgverify.targets.own.log_density import LogDensity, log_density
 from sgverify.user_code import own_code
 

@@ -1,25 +1,13 @@
 """The schemes that ship with sgverify, one file per family, found by name.
 
-Langevin and underdamped: `euler`, `chen`, `molecular`, `ubu`, `momentum`, `noisy_gradient`. Others: `thermostat`,
-`riemannian`, `riemannian_splitting`, `preconditioned`, `expanded_mean`.
+Langevin steps that are one function: `plain`. Splittings: `chen`, `molecular`, `ubu`, `thermostat`. Schemes of dynamics
+in a metric: `in_metric`.
 """
 
 from __future__ import annotations
 
 from sgverify.errors import DefinitionError, UnknownNameError
-from sgverify.schemes.catalogue import (
-    chen,
-    euler,
-    expanded_mean,
-    molecular,
-    momentum,
-    noisy_gradient,
-    preconditioned,
-    riemannian,
-    riemannian_splitting,
-    thermostat,
-    ubu,
-)
+from sgverify.schemes.catalogue import chen, in_metric, molecular, plain, thermostat, ubu
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.splittings import Alphabet
 
@@ -31,37 +19,37 @@ ALPHABETS: dict[str, Alphabet] = {
 }
 
 IN_METRIC: dict[str, Alphabet] = {
-    "sgrhmc-chen": riemannian_splitting.ALPHABET,
-    "sgrhmc-simplex": riemannian_splitting.SIMPLEX,
+    "sgrhmc-chen": in_metric.ALPHABET,
+    "sgrhmc-simplex": in_metric.SIMPLEX,
 }
 """The alphabets of dynamics in a metric."""
 
 NAMED: dict[str, Scheme] = {
     item.name: item
     for item in (
-        *euler.SCHEMES,
-        *momentum.SCHEMES,
+        *plain.EULER_SCHEMES,
+        *plain.MOMENTUM_SCHEMES,
         *chen.SCHEMES,
         *molecular.SCHEMES,
         *ubu.SCHEMES,
-        *noisy_gradient.SCHEMES,
+        *plain.NOISY_GRADIENT_SCHEMES,
         *thermostat.SCHEMES,
-        *riemannian.SCHEMES,
-        *riemannian_splitting.SCHEMES,
-        *preconditioned.SCHEMES,
+        *in_metric.RIEMANNIAN_SCHEMES,
+        *in_metric.RIEMANNIAN_SPLITTING_SCHEMES,
+        *in_metric.PRECONDITIONED_SCHEMES,
     )
 }
 
 ON_POSITIVE: dict[str, Scheme] = {
-    item.name: item for item in (*expanded_mean.SCHEMES, *riemannian_splitting.SIMPLEX_SCHEMES)
+    item.name: item for item in (*in_metric.EXPANDED_MEAN_SCHEMES, *in_metric.SIMPLEX_SCHEMES)
 }
 """The schemes of dynamics on theta > 0, apart from those that run on every target; their default target is `expanded-mean`."""
 
 PATTERNS: dict[str, tuple[str, str]] = {
-    f"{noisy_gradient.PREFIX}-R": ("NOGIN for gradient noise of variance R T.", noisy_gradient.SOURCE),
-    f"{preconditioned.PREFIX}-DECAY-FLOOR": (
+    f"{plain.PREFIX}-R": ("NOGIN for gradient noise of variance R T.", plain.NOISY_GRADIENT_SOURCE),
+    f"{in_metric.PREFIX}-DECAY-FLOOR": (
         "Preconditioned SGLD without Gamma, of any decay and floor.",
-        preconditioned.SOURCE,
+        in_metric.PRECONDITIONED_SOURCE,
     ),
     **{
         f"{prefix}-WORD": (
@@ -73,9 +61,7 @@ PATTERNS: dict[str, tuple[str, str]] = {
 }
 """Names with a part that is filled in, each with its summary and source."""
 
-PREFIXES = tuple(
-    f"{prefix}-" for prefix in (noisy_gradient.PREFIX, preconditioned.PREFIX, *ALPHABETS, *IN_METRIC)
-)
+PREFIXES = tuple(f"{prefix}-" for prefix in (plain.PREFIX, in_metric.PREFIX, *ALPHABETS, *IN_METRIC))
 """What these names begin with."""
 
 
@@ -87,10 +73,10 @@ def shipped_scheme(name: str) -> Scheme:
     found = NAMED.get(name) or ON_POSITIVE.get(name)
     if found is not None:
         return found
-    if name.startswith(noisy_gradient.PREFIX + "-"):
-        return noisy_gradient.read_noisy_gradient(name[len(noisy_gradient.PREFIX) + 1 :])
-    if name.startswith(preconditioned.PREFIX + "-"):
-        return preconditioned.read_preconditioned(name[len(preconditioned.PREFIX) + 1 :])
+    if name.startswith(plain.PREFIX + "-"):
+        return plain.read_noisy_gradient(name[len(plain.PREFIX) + 1 :])
+    if name.startswith(in_metric.PREFIX + "-"):
+        return in_metric.read_preconditioned(name[len(in_metric.PREFIX) + 1 :])
     for prefix, alphabet in (ALPHABETS | IN_METRIC).items():
         if name.startswith(prefix + "-"):
             text = name[len(prefix) + 1 :].upper()
@@ -114,6 +100,6 @@ SOURCES = {
     "sghmc-md": molecular.SOURCE,
     "sghmc-ubu": ubu.SOURCE,
     "sgnht-chen": thermostat.SOURCE,
-    "sgrhmc-chen": riemannian_splitting.SOURCE,
-    "sgrhmc-simplex": riemannian_splitting.SOURCE,
+    "sgrhmc-chen": in_metric.RIEMANNIAN_SPLITTING_SOURCE,
+    "sgrhmc-simplex": in_metric.RIEMANNIAN_SPLITTING_SOURCE,
 }

@@ -1,16 +1,18 @@
-"""The settings of adaptively weighted runs: regions of energy, exponents, and step sizes omega_k of the weights."""
+"""The settings of adaptively weighted runs: regions of energy, exponents, step sizes omega_k of weights, and printed presets."""
 
 from __future__ import annotations
 
 import math
+import tomllib
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib import resources
 from itertools import pairwise
 from typing import Any
 
-from sgverify.errors import ConfigurationError
-from sgverify.schemes.composites.presets import presets
+from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.schemes.composites.weighting import (
     adapted,
     importance,
@@ -23,6 +25,31 @@ from sgverify.schemes.composites.weighting import (
     visited,
 )
 from sgverify.schemes.definition.mathematics import log
+
+# Settings of adaptively weighted runs by name: what papers print, read from `papers/<paper>/presets.toml`.
+
+
+@cache
+def presets() -> Mapping[str, Mapping[str, Any]]:
+    """The presets by name, each a table with keys of [partition]; papers by name, and within a paper as its file has them.
+
+    Raises `DefinitionError` where two papers have a preset of one name.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for paper in sorted(resources.files("sgverify").joinpath("papers").iterdir(), key=lambda room: room.name):
+        file = paper.joinpath("presets.toml")
+        if not file.is_file():
+            continue
+        read = tomllib.loads(file.read_text(encoding="utf-8"))
+        if twice := sorted(read.keys() & found.keys()):
+            raise DefinitionError(
+                f"papers/{paper.name}/presets.toml: another paper has a preset {twice[0]!r}."
+            )
+        found.update(read)
+    return found
+
+
+# The settings of adaptively weighted runs: regions of energy, exponents, and step sizes omega_k of the weights.
 
 
 @dataclass(frozen=True)

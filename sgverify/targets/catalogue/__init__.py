@@ -1,6 +1,5 @@
-"""The targets that ship with sgverify, one potential a file.
+"""The targets that ship with sgverify, a file for each family of potentials.
 
-Gaussian: `gaussian`, `gaussian_mean`, `linear_regression`. Conjugate: `beta_bernoulli`, `gamma_poisson`,
-`dirichlet_multinomial`, `expanded_simplex`. Other regressions: `logistic_regression`, `poisson_regression`,
-`robust_regression`. Others: `double_well`, `quartic`, `mixture`, `tied_means`.
+`quadratic` (Gaussian laws), `conjugate` (counts and outcomes), `regressions`, `wells` (potentials of one
+well or several, and mixtures).
 """

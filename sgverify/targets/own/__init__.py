@@ -1,1 +1,1 @@
-"""A user's own posterior: `log_density`, its `function` and its `data`."""
+"""A user's own posterior: `log_density`, and the `function` of it with its data."""

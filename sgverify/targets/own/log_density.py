@@ -15,8 +15,14 @@ from sgverify.targets.constants import is_list, read_number, read_whole
 from sgverify.targets.data_files import FILE_KEYS
 from sgverify.targets.kind import TargetKind
 from sgverify.targets.observable import parse_observable
-from sgverify.targets.own.data import constants_of, count_arguments, read_arrays, read_configured
-from sgverify.targets.own.function import OwnFunction, OwnPotential
+from sgverify.targets.own.function import (
+    OwnFunction,
+    OwnPotential,
+    constants_of,
+    count_arguments,
+    read_arrays,
+    read_configured,
+)
 from sgverify.targets.target import Target
 
 OWN_KEYS = ("name", "dim", "averages")

@@ -22,12 +22,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.checks import Subject
 from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.exact.chain.expansion import AffineSeries
 from sgverify.exact.numbers import ball
 from sgverify.schemes import Scheme
 from sgverify.strategies import configurations, schemes
+from sgverify.subject.subject import Subject
 
 BITS = 256
 Monomial = tuple[int, ...]

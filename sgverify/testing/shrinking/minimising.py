@@ -10,7 +10,6 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from sgverify.checks import Subject, make_subject
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import Claim, find_claim
@@ -18,6 +17,8 @@ from sgverify.configuration import Configuration, load_configuration, tree_of
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme, TorchStep
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.testing.shrinking.simpler import (
     Tree,
     halves,

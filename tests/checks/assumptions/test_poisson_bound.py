@@ -10,7 +10,7 @@ import pytest
 from flint import fmpq
 
 from sgverify import dynamics, scheme, sqrt
-from sgverify.checks import make_subject, verify
+from sgverify.checks import verify
 from sgverify.checks.applicable_claims import pairs_of
 from sgverify.claims import claims
 from sgverify.configuration import load_configuration
@@ -18,6 +18,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import read_generator
 from sgverify.exact.closure.generator import derivatives, lyapunov_of, rational_form, solve_poisson
+from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import frictionless
 
 BARE = {"target": {"name": "gaussian", "precision": 3.0, "mean": 0.5}}

@@ -11,9 +11,9 @@ import torch
 
 from sgverify import torch_step, verify
 from sgverify.checks.code.injected_step import states_of, taker
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.schemes import kinetic, langevin, thermostat
+from sgverify.subject.binding import make_subject
 
 COUNTED = [0]
 RANDOM = np.random.default_rng(1)

@@ -13,7 +13,7 @@ from flint import arb
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgverify.checks import make_subject, verify
+from sgverify.checks import verify
 from sgverify.checks.exchange.balance import check_swap_balance, imbalances
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
@@ -23,6 +23,7 @@ from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
 from sgverify.schemes.composites.exchange_rules import log_swap_rate
 from sgverify.strategies import configurations, exchanges
+from sgverify.subject.binding import make_subject
 from sgverify.targets import Target, build_target
 from sgverify.testing import examples
 from tests.samplers.conftest import build

@@ -6,9 +6,9 @@ import pytest
 
 from sgverify.checks.exchange import noisy_gaps as module
 from sgverify.checks.exchange.rate import ReplicaPair
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.rates import Judgement
+from sgverify.subject.binding import make_subject
 from sgverify.testing.planting import edited_source
 
 VARIANCE, CHANCE = "(deviation / inverse_gap(cold, warm)) ** 2", "return mean_chance(log_rate, deviation**2)"

@@ -12,12 +12,12 @@ import pytest
 from sgverify import verify
 from sgverify.checks.exchange import sampled_variance
 from sgverify.checks.exchange.sampled_variance import LocalExponent, _exponent, _Run
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.samplers.composites import exchange, swap_energies
 from sgverify.samplers.composites.swap_energies import SwapEnergies
 from sgverify.schemes.composites import exchange_rules
+from sgverify.subject.binding import make_subject
 
 LOGISTIC = {
     "target": {"name": "logistic-regression", "dim": 2, "size": 30},

@@ -7,11 +7,11 @@ import pytest
 from sgverify import exp, scheme, sqrt, verify
 from sgverify.checks import rate
 from sgverify.checks.order.configured_steps import departures, steps_of_runs
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import dot, find_scheme, kinetic, langevin
 from sgverify.schemes.scheme import make_scheme
+from sgverify.subject.binding import make_subject
 
 FLAT = plant(find_scheme("sgld-euler"), "h*grad(theta)", "h*(1 + 20*exp(-1/h))*grad(theta)")
 CLIPPED = plant(find_scheme("sgld-euler"), "h*grad(theta)", "(h + 0.2 - sqrt((h - 0.2)**2))/2*grad(theta)")

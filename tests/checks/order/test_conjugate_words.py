@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from sgverify.checks import rate, verify
-from sgverify.checks.order.symmetric_splittings import classes_of, conjugate
+from sgverify.checks.order.splittings import classes_of, conjugate
 from sgverify.evidence import Evidence
 from sgverify.schemes import Scheme
 from sgverify.schemes.catalogue import chen, molecular

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify.checks import Subject
 from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.order.black_box import as_torch_step, as_torch_subject, measurable
 from sgverify.checks.order.quadrature import measure_order
@@ -15,6 +14,7 @@ from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.series import local_order
 from sgverify.schemes import Scheme, find_scheme
+from sgverify.subject.subject import Subject
 from tests.mutants.correct import aboba_in_memory, sgld_three_point
 
 SGNHT = find_scheme("sgnht-euler")

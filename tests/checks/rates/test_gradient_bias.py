@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgverify.checks import make_subject, rate, verify
+from sgverify.checks import rate, verify
 from sgverify.checks.facts import facts_of
-from sgverify.checks.subject.biased_gradient import as_theorem_2_allows, mean_error
+from sgverify.checks.readings import as_theorem_2_allows, mean_error
 from sgverify.claims import Prediction
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError, InstabilityError
@@ -19,6 +19,7 @@ from sgverify.rates import Judgement
 from sgverify.report.wording import found_text, predicted_text
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue.chen import ALPHABET
+from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import WEAK, frictionless, nose, uphill
 
 DATA = [0.1, 0.5, 1.0, 0.25]

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from sgverify.checks import verify
-from sgverify.checks.rates.orbits import AFFINE, escape_of, orbits_of, told_of_orbits
-from sgverify.checks.verify_and_rate import make_subject
+from sgverify.checks.readings import AFFINE, escape_of, orbits_of, told_of_orbits
 from sgverify.configuration import load_configuration
 from sgverify.schemes import langevin, scheme, sqrt
 from sgverify.schemes.torch_step import torch_step
+from sgverify.subject.binding import make_subject
 
 
 @scheme(langevin, order=1)

@@ -6,13 +6,14 @@ from fractions import Fraction
 
 import pytest
 
-from sgverify.checks import judge, make_subject, rate, verify
+from sgverify.checks import judge, rate, verify
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
 from sgverify.exact.answers import answers_for
 from sgverify.exact.readings.formula import plant
 from sgverify.schemes import find_scheme
+from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import WEAK, forgot, frictionless, multiplicative, nose, uphill
 
 # A small stiffness and few points keep the runs short; the exponents come from the expansion anyway.

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from sgverify import rate, torch_step, verify
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
 from sgverify.schemes import find_scheme, kinetic, langevin
+from sgverify.subject.binding import make_subject
 from tests.mutants.torch_code import sgnht
 from tests.zoo.torch_code import as_torch
 

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from sgverify import rate, torch_step, verify
-from sgverify.checks.verify_and_rate import make_subject
+from sgverify.checks.readings import noise_enters_as_drift
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme, kinetic, langevin, scheme, sqrt
+from sgverify.subject.binding import make_subject
 from tests.zoo.torch_code import as_torch
 
 DATA = {"data": [[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [0.5, -2.0]], "prior_mean": [1.0, -0.5]}
@@ -136,7 +137,7 @@ def test_noise_of_gradients_that_enters_at_another_power_of_h_is_seen_and_not_ex
             torch_step(langevin)(step) if step is heated else as_torch(find_scheme("sgld-euler")),
             load_configuration(None, **data),
         )
-        assert subject.noise_enters_as_drift is enters
+        assert noise_enters_as_drift(subject) is enters
 
 
 def test_a_second_order_step_under_minibatches_is_held_to_the_corrected_claim():

@@ -8,12 +8,12 @@ import pytest
 
 from sgverify import scheme, sqrt, verify
 from sgverify.checks.question import Question
-from sgverify.checks.rates.transfer_rates import rate_of_powers, transferred_rate
-from sgverify.checks.verify_and_rate import make_subject
+from sgverify.checks.rates.transfer import rate_of_powers, transferred_rate
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError
 from sgverify.schemes import langevin
+from sgverify.subject.binding import make_subject
 
 ASKED = ["bias", "mse", "consistency"]
 

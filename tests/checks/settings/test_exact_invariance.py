@@ -7,10 +7,10 @@ import torch
 
 from sgverify import verify
 from sgverify.checks.settings.accept_reject import accepts_and_rejects
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.schemes import langevin
 from sgverify.schemes.torch_step import torch_step
+from sgverify.subject.binding import make_subject
 
 
 def mala(sign, *, frozen=False):

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgverify.checks.applicable_claims import judge_pair, pairs_of
-from sgverify.checks.subject.composite import CompositeSubject
 from sgverify.checks.weights import line_terms
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import load_configuration
@@ -25,6 +24,7 @@ from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import adaptation, weighting
 from sgverify.schemes.composites.weighting import AdaptivelyWeighted
 from sgverify.schemes.definition.mathematics import log
+from sgverify.subject.composite import CompositeSubject
 
 
 def subject(*given: str, contour: bool = False) -> CompositeSubject:
@@ -167,7 +167,7 @@ def test_noise_of_the_size_of_its_root_is_not_of_the_order_of_its_variance(
 
 
 def test_the_claims_speak_of_no_plain_scheme() -> None:
-    from sgverify.checks import make_subject
+    from sgverify.subject.binding import make_subject
 
     plain = make_subject("sgld-euler", load_configuration(None, ()))
     assert not {quantity for _, quantity in pairs_of(plain)} & set(OF_WEIGHTS)

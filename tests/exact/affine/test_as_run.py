@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from sgverify.checks import make_subject, rate
+from sgverify.checks import rate
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import as_run, fixed_step
 from sgverify.exact.answers import answers_for
+from sgverify.subject.binding import make_subject
 
 STEPS = [0.3, 0.1, 0.07, 0.013, 0.00391]
 SMALL: dict[str, Any] = {"target": {"name": "gaussian"}, "sweep": {"steps": STEPS}}

@@ -10,15 +10,15 @@ import pytest
 from flint import arb, fmpq, fmpq_mat
 
 from sgverify import scheme, sqrt
-from sgverify.checks import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.drift_change import DriftChange, limit_bias
 from sgverify.exact.affine.model import Model
 from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import kinetic, langevin
+from sgverify.subject.binding import make_subject
 from sgverify.targets import build_target
-from sgverify.targets.scaled import with_scaled_likelihood
+from sgverify.targets.derived import with_scaled_likelihood
 from tests.zoo.schemes import forgot
 
 WIDE = {

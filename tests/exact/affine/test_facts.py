@@ -9,13 +9,13 @@ import pytest
 from flint import arb, fmpq
 
 from sgverify import scheme, sqrt
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import Configuration
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.chain.ergodic import stationary_bias
 from sgverify.schemes import NAMED, langevin
+from sgverify.subject.binding import make_subject
 from tests.exact.series_chains import expand
 from tests.zoo.affine_models import gaussian, model_of
 from tests.zoo.schemes import heun, heun_of_two_minibatches

@@ -13,13 +13,14 @@ import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify import scheme, sqrt
-from sgverify.checks import Subject, make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers.invariant import JOINT, InvariantLaw
 from sgverify.exact.chain.lyapunov import floats
 from sgverify.exact.chain.two_moments import COVARIANCE, WASSERSTEIN
 from sgverify.schemes import langevin
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 PRECISION = [[2.0, 1.0], [1.0, 3.0]]
 PLANE = {

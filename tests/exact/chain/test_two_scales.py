@@ -7,12 +7,12 @@ from fractions import Fraction
 import pytest
 
 from sgverify import scheme, sqrt
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.schemes import kinetic, langevin
+from sgverify.subject.subject import Subject
 from tests.zoo.schemes import adams, kept_increment, leimkuhler_matthews
 
 DRAW = {"z": lambda theta, *, noise: noise()}

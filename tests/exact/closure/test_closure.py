@@ -16,12 +16,12 @@ from flint import fmpq
 import sgverify
 from sgverify import scheme, sqrt
 from sgverify.checks.rates.engines import answers_with_closure, closure_answers, exact_answers
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import MomentsDivergeError, OutOfReachError
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.closure import ClosureAnswers, close_moments, moments
 from sgverify.schemes import Scheme, dot, exp, find_scheme, kinetic, langevin
+from sgverify.subject.subject import Subject
 from sgverify.targets import build_target, parse_observable
 
 

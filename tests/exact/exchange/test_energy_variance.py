@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat
 
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.exchange.energy_variance import (
     CONTROL,
@@ -23,6 +22,7 @@ from sgverify.exact.exchange.energy_variance import (
 )
 from sgverify.exact.numbers.ball import column
 from sgverify.schemes.composites.exchange_rules import reduced_energy
+from sgverify.subject.binding import make_subject
 
 DATA = [-1.0, 1.0, 4.0]
 SETTINGS = {

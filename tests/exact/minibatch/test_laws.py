@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from flint import arb, fmpq
 
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.carrier import read_affine
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import MomentAnswers, QuadraticAnswers, answers_for
+from sgverify.exact.answers import QuadraticAnswers, answers_for
+from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.minibatch.hessians import MinibatchLaw, read_hessian_products
+from sgverify.subject.binding import make_subject
 from tests.zoo.regressions import draw, find, regression, subject
 
 GIVEN = {"h": Fraction(1, 3), "T": Fraction(1), "D": Fraction(2)}

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import sgverify
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
+from sgverify.subject.subject import Subject
 from tests.zoo.regressions import draw, subject, table
 
 STEP = 0.125

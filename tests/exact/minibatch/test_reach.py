@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from sgverify import scheme
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.answers import answers_for, unreached
 from sgverify.schemes import langevin, sqrt
+from sgverify.subject.binding import make_subject
 from tests.zoo.regressions import draw, subject
 
 

@@ -9,7 +9,8 @@ import pytest
 import sgverify
 from sgverify.errors import UserError
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import MomentAnswers, answers_for, unreached
+from sgverify.exact.answers import answers_for, unreached
+from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.recursion import snapshots
 from tests.zoo.regressions import draw, subject
 

@@ -12,7 +12,8 @@ from flint import arb
 from benchmarks.dimensions import dense_target
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import ModeAnswers, QuadraticAnswers, answers_for
+from sgverify.exact.answers import QuadraticAnswers, answers_for
+from sgverify.exact.answers.modes import ModeAnswers
 from sgverify.exact.modes.expansion import common_noise
 from sgverify.exact.modes.normal_modes import NormalModes, Turned
 from sgverify.exact.modes.stationary import stationary_average

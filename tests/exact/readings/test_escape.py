@@ -10,14 +10,14 @@ import pytest
 from sgverify.checks import verify
 from sgverify.checks.applicable_claims import judge_pair, run_check
 from sgverify.checks.question import Question
-from sgverify.checks.rates.orbits import escape_of
-from sgverify.checks.verify_and_rate import make_subject
+from sgverify.checks.readings import escape_of
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.escape import Orbits, Origin, _ReverseGradient, followed_orbits
 from sgverify.exact.readings.long_double import LongDoubleGradient
 from sgverify.schemes import dot, langevin, scheme, sqrt, thermostat
+from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import nose
 
 

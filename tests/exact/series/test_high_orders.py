@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 
 from sgverify import Alphabet, dynamics, scheme, sqrt
-from sgverify.checks import Subject
 from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
@@ -18,6 +17,7 @@ from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import NAMED
 from sgverify.schemes.catalogue.chen import drift
 from sgverify.schemes.catalogue.molecular import kick
+from sgverify.subject.subject import Subject
 
 
 @dynamics(theta="vector", p="vector")

@@ -15,7 +15,7 @@ from sgverify.exact.series import local_order
 from sgverify.exact.series.operators import generator_of
 from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import dynamics, riemannian_kinetic, riemannian_langevin, scheme, sqrt
-from sgverify.schemes.catalogue.riemannian import sgrhmc_euler, sgrld_euler
+from sgverify.schemes.catalogue.in_metric import sgrhmc_euler, sgrld_euler
 
 EULERS = (sgrld_euler, sgrhmc_euler)
 POINT = {

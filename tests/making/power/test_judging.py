@@ -12,9 +12,9 @@ from reports.making.power.kill_matrix import JudgedMutant, Trial
 from sgverify.checks.check import Check
 from sgverify.checks.question import Question
 from sgverify.checks.registry import CHECKS
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UnknownNameError
 from sgverify.evidence import Evidence
+from sgverify.subject.subject import Subject
 from tests.making.power import always
 from tests.mutants import registry
 from tests.mutants.mutant import Mutant

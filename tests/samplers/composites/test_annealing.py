@@ -10,8 +10,6 @@ import pytest
 import torch
 
 import sgverify
-from sgverify.checks.subject.schedule import row_of
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import TargetTable, load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import AnnealingChoice, Settings, annealed, fixed, one_thread, sample_states
@@ -21,6 +19,8 @@ from sgverify.samplers.run.leg import Position
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
+from sgverify.subject.binding import make_subject
+from sgverify.subject.schedule import row_of
 from sgverify.targets import build_target
 
 DATA = build_target(TargetTable(size=20))

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import torch
 
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.fused import drawing as drawing_module
@@ -20,6 +19,7 @@ from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import indices, normals
 from sgverify.samplers.run.assembly import Assembly
+from sgverify.subject.binding import make_subject
 from tests.self_checks.independent_chains import check_independent_chains
 from tests.self_checks.white_noise import check_white_noise
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.exact.affine.model import fixed_step
@@ -19,6 +18,7 @@ from sgverify.samplers.gradients.estimators import GradientChoice, SnapshotEstim
 from sgverify.samplers.gradients.kinds import make_estimator
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.schemes.loading import load_scheme
+from sgverify.subject.binding import make_subject
 from sgverify.targets import Target
 
 DATA = [[0.5, 1.0], [-1.5, 0.25], [2.0, 1.5], [0.25, -1.0], [1.0, 2.0], [-0.5, 0.75]]

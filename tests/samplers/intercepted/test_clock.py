@@ -13,11 +13,11 @@ import torch
 from sgverify import torch_step
 from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.samplers.intercepted.purity import clock_fault
 from sgverify.schemes import langevin
+from sgverify.subject.binding import make_subject
 
 STARTED = time.perf_counter()
 ONE = torch.ones(2)

@@ -10,13 +10,13 @@ import torch
 from sgverify import torch_step, verify
 from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.samplers.intercepted import BlackBox, BlackBoxError
 from sgverify.samplers.intercepted.black_box import CodeError, KeptShapeError
 from sgverify.schemes import langevin
+from sgverify.subject.binding import make_subject
 
 SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 3}}
 

@@ -13,11 +13,11 @@ import sgverify
 from sgverify import torch_step
 from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.samplers.intercepted.real_calls import first_call
 from sgverify.schemes import langevin
+from sgverify.subject.binding import make_subject
 
 SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 2}}
 ANCHOR: list[torch.Tensor] = []

@@ -97,8 +97,8 @@ def test_the_posterior_is_kept_with_the_correction_and_lost_without_it():
 
 
 def test_the_default_step_of_a_riemannian_scheme_falls_with_its_metric():
-    from sgverify.checks import make_subject
     from sgverify.configuration import load_configuration
+    from sgverify.subject.binding import make_subject
 
     def step(text):
         return make_subject("sgrld-euler", load_configuration(metric=text)).step

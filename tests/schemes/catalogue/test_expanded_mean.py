@@ -14,7 +14,7 @@ from sgverify import scheme, verify
 from sgverify.exact.readings.formula import plant
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes import Scheme, dynamics, sqrt
-from sgverify.schemes.catalogue.expanded_mean import sgrld_expanded_mean
+from sgverify.schemes.catalogue.in_metric import sgrld_expanded_mean
 from sgverify.schemes.definition.mathematics import magnitude
 from sgverify.schemes.dynamics import expanded_mean
 from tests.self_checks.registry import self_check

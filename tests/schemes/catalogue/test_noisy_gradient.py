@@ -10,7 +10,7 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.exact.series import local_order
 from sgverify.schemes import find_scheme
-from sgverify.schemes.catalogue.noisy_gradient import noisy_gradient
+from sgverify.schemes.catalogue.plain import noisy_gradient
 from tests.self_checks.registry import self_check
 from tests.zoo.affine_models import gaussian, model_of
 

@@ -17,7 +17,7 @@ from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
 from sgverify.exact.series.local_order import local_order
 from sgverify.samplers import Settings, fixed, sample_states
 from sgverify.schemes import Scheme, dynamics, find_scheme
-from sgverify.schemes.catalogue.riemannian_splitting import (
+from sgverify.schemes.catalogue.in_metric import (
     ALPHABET,
     SIMPLEX,
     drift,

@@ -10,8 +10,7 @@ import pytest
 from sgverify.configuration import load_configuration
 from sgverify.configuration.model import PartitionTable
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, make_adaptation
-from sgverify.schemes.composites.presets import presets
+from sgverify.schemes.composites.adaptation import Adaptation, PartitionChoice, make_adaptation, presets
 from sgverify.targets import build_target
 
 
@@ -100,7 +99,7 @@ def test_two_papers_never_share_the_name_of_a_preset(monkeypatch, tmp_path) -> N
     for paper in ("one", "two"):
         (tmp_path / "papers" / paper).mkdir(parents=True)
         (tmp_path / "papers" / paper / "presets.toml").write_text("[steep]\nzeta = 2.0\n")
-    monkeypatch.setattr("sgverify.schemes.composites.presets.resources.files", lambda _: tmp_path)
+    monkeypatch.setattr("sgverify.schemes.composites.adaptation.resources.files", lambda _: tmp_path)
     with pytest.raises(
         DefinitionError, match=r"papers/two/presets\.toml: another paper has a preset 'steep'"
     ):

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from sgverify.checks import verify
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import DefinitionError
 from sgverify.exact.affine.model import fixed_step
@@ -28,6 +27,7 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.schemes import dynamics, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.definition.evaluations import evaluations
 from sgverify.schemes.splittings import Alphabet
+from sgverify.subject.binding import make_subject
 from sgverify.targets import build_target
 from tests.mutants.correct import taylor_step
 from tests.zoo.regressions import draw, subject

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from sgverify.checks import verify
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.formula import formula, plant
 from sgverify.schemes import constants, dynamics, exp, linear, scheme, sqrt
+from sgverify.subject.binding import make_subject
 
 SKEW = ((0, 1), (-1, 0))
 FRICTION = (1, 2, Fraction(7, 2))

@@ -17,7 +17,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.exact.posterior.polynomials import posterior_average, posterior_formula
 from sgverify.schemes import dot
 from sgverify.targets import Target, build_target, parse_observable
-from sgverify.targets.catalogue.linear_regression import draw
+from sgverify.targets.catalogue.quadratic import draw
 
 ROWS = [[1.0, 2.0, 0.5], [0.5, -1.0, 2.0], [2.0, 0.25, -1.5], [-0.75, 1.5, 3.0]]
 WRITTEN: dict[str, Any] = {

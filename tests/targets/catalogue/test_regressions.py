@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sgverify.checks import verify
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
+from sgverify.subject.binding import make_subject
 from sgverify.targets import Target, build_target
 from sgverify.targets.landscape import hessian
 from tests.self_checks.registry import self_check

@@ -13,12 +13,12 @@ import torch
 from pydantic import ValidationError
 
 import sgverify
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import TargetTable, load_configuration, settings_of
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
 from sgverify.exact.posterior.reference import Reference, reference_average
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.schemes import find_scheme
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target, parse_observable
 
 TEXT = """

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 import sgverify
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.draws.sampling import Sampling
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
@@ -22,6 +21,7 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.run.averages import sample_states
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target
 from sgverify.targets.own.log_density import LogDensity, load_own
 from tests.samplers.conftest import gradient_of

@@ -11,7 +11,6 @@ import pytest
 import torch
 from hypothesis import example, given, settings
 
-from sgverify.checks import Subject, make_subject
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration, settings_of, tree_of
@@ -21,6 +20,8 @@ from sgverify.exact.readings.formula import plant
 from sgverify.schemes import Scheme, find_scheme, langevin, torch_step
 from sgverify.schemes.catalogue import chen
 from sgverify.strategies import configurations
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from sgverify.testing import minimise
 from sgverify.testing.shrinking.minimising import Minimal, ask, descend, subject_under, violation
 from sgverify.testing.shrinking.simpler import paths, value_at, without

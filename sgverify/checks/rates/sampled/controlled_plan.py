@@ -30,14 +30,15 @@ from sgverify.checks.rates.sampled.plan import (
     with_budget,
 )
 from sgverify.checks.rates.sampled.reference import truth_of
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration
 from sgverify.errors import InstabilityError
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.rates.allocation import contrasts_of
 from sgverify.rates.decision import MARGIN
 from sgverify.samplers import Fixed, Row
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 HALVINGS, DOUBLINGS = 16, 3
 """The most halvings of the default step until the control's bias is moderate, and the most doublings while it is far below that."""
@@ -168,11 +169,11 @@ def _refuse_undecidable(subject: Subject, control: GaussianControl, plan: SweepP
     found = _measured(subject, control, step, length)
     # As large as the pilot leaves room for: what is refused is out of reach at the largest bias that there may be.
     size = max(abs(plan.pilot.bias), abs(found.bias) + 2 * found.error)
-    level = share_of(subject).rate / (2 * subject.predicted_order)
+    level = share_of(subject).rate / (2 * predicted_order(subject))
     error = MARGIN * size / NormalDist().inv_cdf(1 - level)
     # Coupled points share their noise, which cancels in differences: the level of the error at the largest step is left.
     spread = 1.0
-    contrasts = contrasts_of(plan.steps, subject.predicted_order)
+    contrasts = contrasts_of(plan.steps, predicted_order(subject))
     if not plan.coupled and len(plan.steps) >= contrasts[0].columns.shape[1]:
         spread = max(1.0, *(contrast.variance(np.eye(len(plan.steps))) for contrast in contrasts))
     chains = math.ceil(spread * found.variance * time / plan.time / error**2)

@@ -12,13 +12,13 @@ from sgverify.checks.rates.engines import exact_answers, transfer_answers
 from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
 from sgverify.checks.rates.sampled.plan import NoSweep
 from sgverify.checks.rates.sampled.sweep import looks_at
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError, SgverifyError
 from sgverify.rates import Decision, Fit, Sample, fit_terms
 from sgverify.rates.trial import LACK_OF_FIT
 from sgverify.schemes.catalogue import NAMED
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 STAGE = "control"
 

@@ -10,7 +10,7 @@ from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
 from sgverify.checks.rates.sampled.gaussian_control import gaussian_control
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.plan import NoSweep
-from sgverify.checks.subject.subject import Subject
+from sgverify.subject.subject import Subject
 
 FORGOTTEN = 5
 """The number of relaxation times tau that the shortest length must cover. From then on the start contributes tau/(L h) times

@@ -23,14 +23,14 @@ from sgverify.checks.rates.engines import exact_answers
 from sgverify.checks.rates.sampled.method import SampledAverages
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.reference import draws_of
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError, SgverifyError
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.chain.varying_steps import power_steps
 from sgverify.exact.numbers.ball import Certified
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 LARGEST, LARGEST_DATA = 10, 20_000
 """The most coordinates of theta and the most data for a control: its exact laws take milliseconds, its noise a second."""

@@ -11,10 +11,10 @@ from sgverify.checks.rates.sampled.forgetting import FEWEST, NoRun, check_forgot
 from sgverify.checks.rates.sampled.gaussian_control import GaussianControl, gaussian_control
 from sgverify.checks.rates.sampled.method import cost_text, most_steps, work_of_step
 from sgverify.checks.rates.sampled.plan import CONTROLLED_CHAINS, CONTROLLED_WORK, NoSweep, first_step
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import Configuration
 from sgverify.errors import SgverifyError
 from sgverify.samplers import Row, horizon, power
+from sgverify.subject.subject import Subject
 
 SHORTEST, POINTS = 100, 8
 """The first sampled length if `sweep.lengths` is open and chains forget their start within it, and the number of doubling

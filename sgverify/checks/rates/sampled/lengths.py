@@ -31,11 +31,11 @@ from sgverify.checks.rates.sampled.method import (
 )
 from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
 from sgverify.checks.rates.sampled.timed_variance import timed_variance
-from sgverify.checks.subject.biased_gradient import as_theorem_2_allows
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import as_theorem_2_allows
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, Sample, decide_length_bias, decide_length_mse
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 
 def sampled_consistency(question: Question) -> Evidence:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.progress import tell
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import UserError
 from sgverify.evidence.model import canonical_numbers
 from sgverify.rates import Decision
 from sgverify.rates.sample import CALL, LevelShare
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
 from sgverify.schemes.definition.evaluations import evaluations
+from sgverify.subject.subject import Subject
 from sgverify.targets.own.function import OwnPotential
 
 DISAGREEMENT = 1e-3

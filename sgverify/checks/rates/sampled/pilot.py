@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.rates.sampled.method import DISAGREEMENT, run_chains, run_seed
-from sgverify.checks.subject.subject import Subject
 from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import Divergence, Fixed, Row
+from sgverify.subject.subject import Subject
 
 CHAINS = 256
 """The chains from each of the two starts, one on either side of the target."""

@@ -13,11 +13,12 @@ from sgverify.checks.rates.sampled.gaussian_control import GaussianControl
 from sgverify.checks.rates.sampled.method import cost_text, most_steps, work_of_step
 from sgverify.checks.rates.sampled.pilot import CHAINS, LENGTHS, Pilot, run_pilot
 from sgverify.checks.rates.sampled.reference import truth_of
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
+from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration
 from sgverify.rates.allocation import allocate, contrasts_of, extra_of_the_first
 from sgverify.samplers import Divergence, Fixed, Row
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 MOST = 16
 """The most extra chains at the largest step alone, per chain of a coupled sweep. Noise that is common to all steps cancels in
@@ -37,7 +38,7 @@ def shares_of(subject: Subject, steps: Sequence[float]) -> tuple[float, ...]:
     of n times the length. The factors are therefore the optimal allocation of chains with variances 1 and costs 1/h. Empty
     if there are too few steps for a fit.
     """
-    contrasts = contrasts_of(steps, subject.predicted_order)
+    contrasts = contrasts_of(steps, predicted_order(subject))
     if len(steps) < contrasts[0].columns.shape[1]:
         return ()
     costs = [1 / step for step in steps]
@@ -52,7 +53,7 @@ def extra_chains(subject: Subject, steps: Sequence[float], errors: np.ndarray) -
     of their means, so that this choice does not bias the verdict.
     """
     kept = [int(i) for i in np.flatnonzero(np.isfinite(errors).all(axis=1))]
-    contrasts = contrasts_of([steps[i] for i in kept], subject.predicted_order) if len(kept) else []
+    contrasts = contrasts_of([steps[i] for i in kept], predicted_order(subject)) if len(kept) else []
     if not contrasts or kept[0] != 0 or len(kept) < contrasts[0].columns.shape[1]:
         return 0
     costs = [1 / steps[i] for i in kept]

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from sgverify.checks.rates.sampled.method import check_complete
-from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import Averages, Settings, fixed, horizon, sample
+from sgverify.subject.subject import Subject
 
 LONGEST = 4_000
 """The longest sampled chain, in steps."""

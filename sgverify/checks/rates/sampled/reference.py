@@ -11,12 +11,12 @@ from weakref import WeakKeyDictionary
 from scipy import stats
 
 from sgverify.checks.rates.sampled.method import share_of
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.errors import ConfigurationError
 from sgverify.exact.posterior.reference import Reference, reference_average
 from sgverify.rates import Decision
 from sgverify.schemes import exact
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.observable import Exponents
 

@@ -18,9 +18,9 @@ from sgverify.checks.rates.sampled.method import (
 from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, shifted
 from sgverify.checks.rates.sampled.reference import reference_of, with_resolution
 from sgverify.checks.rates.sampled.sweep import Sweep, looks_at
-from sgverify.checks.subject.subject import Subject
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, decide_order
+from sgverify.subject.subject import Subject
 
 STAGE = "stationary-bias"
 

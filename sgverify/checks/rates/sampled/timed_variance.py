@@ -9,10 +9,10 @@ from statistics import NormalDist
 from sgverify.checks.rates.sampled.length_plan import LengthRun
 from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains, run_seed
 from sgverify.checks.rates.sampled.reference import truth_of
-from sgverify.checks.subject.caching import cached_per_subject
-from sgverify.checks.subject.subject import Subject
 from sgverify.rates import Decision
 from sgverify.rates.length import variance_leads
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 
 def timed_variance(

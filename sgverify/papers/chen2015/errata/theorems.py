@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any
 
 from sgverify.checks.applicable_claims import judge_pair
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.claims import Claim, claims
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.papers.formula import Examination, Formula, formula, row_of
 from sgverify.schemes import kinetic
+from sgverify.subject.binding import make_subject
 
 SCHEME = "sghmc-aboba"
 MINIBATCHES = {"gradient": {"kind": "iid"}}

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sgverify.checks.rates.engines import exact_answers
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
@@ -16,6 +15,7 @@ from sgverify.papers.chen2015.figures import settings
 from sgverify.papers.chen2015.figures.equal_cost_search import LIMIT, Best, Runner
 from sgverify.papers.chen2015.suite import SCHEMES
 from sgverify.rates import leading_power
+from sgverify.subject.binding import make_subject
 
 FRICTION = max(settings.FRICTIONS)
 """Of the printed ones, that nearest to the target's own rate sqrt(N + 1), where momentum helps most."""

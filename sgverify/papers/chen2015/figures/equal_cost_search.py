@@ -10,11 +10,11 @@ from typing import Literal
 
 import numpy as np
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.mse import autocorrelation_time, mean_square_errors
 from sgverify.exact.numbers.ball import Certified
 from sgverify.schemes.definition.evaluations import evaluations
+from sgverify.subject.subject import Subject
 
 TOP = 1e-3
 """Steps are searched up to (1 - TOP) of the stability limit."""

@@ -9,8 +9,6 @@ from functools import cache, cached_property
 import numpy as np
 from flint import arb, arb_mat
 
-from sgverify.checks.subject.subject import Subject
-from sgverify.checks.verify_and_rate import make_subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.model import Model, fixed_step, horizon_step
@@ -20,6 +18,8 @@ from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
 from sgverify.papers.chen2015.figures import settings
 from sgverify.samplers import Averages, Row, Settings, sample
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 BEYOND = 1e3
 """An error of theta^2 beyond this has diverged: the start's is about 1."""

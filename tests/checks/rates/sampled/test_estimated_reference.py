@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.checks import make_subject, rate
+from sgverify.checks import rate
 from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
 from sgverify.rates import Decision
 from sgverify.schemes import Scheme, find_scheme
+from sgverify.subject.binding import make_subject
 
 BENT = """
 import sgverify

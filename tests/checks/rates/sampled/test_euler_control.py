@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks import make_subject, rate
+from sgverify.checks import rate
 from sgverify.checks.rates.sampled import euler_control as controls
 from sgverify.checks.rates.sampled import plan as plans
 from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
 from sgverify.checks.rates.sampled.stationary import _settle
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
 from sgverify.rates import decide_length_bias
 from sgverify.schemes import Scheme, find_scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 STEPS = [0.5 / 2**k for k in range(5)]
 QUICK = {"target": {"name": "gaussian"}, "sweep": {"steps": STEPS}, "chains": 1024, "steps": 200}

@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgverify.checks import make_subject, rate
+from sgverify.checks import rate
 from sgverify.checks.rates.sampled import controlled_plan, gaussian_control, lengths, sweep
 from sgverify.checks.rates.sampled.controlled_plan import moderate_step, plan_sweep
 from sgverify.checks.rates.sampled.gaussian_control import GaussianControl
 from sgverify.checks.rates.sampled.method import run_chains
 from sgverify.checks.rates.sampled.plan import MODERATE, NoSweep, SweepPlan
 from sgverify.checks.rates.sampled.sweep import looks_at
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.exact.readings.formula import plant
 from sgverify.samplers import Fixed, Row
 from sgverify.schemes import find_scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 LOGISTIC = {"name": "logistic-regression", "dim": 2, "size": 100, "data_seed": 3}
 BENT = """

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgverify.checks import make_subject
 from sgverify.checks.rates.sampled import euler_control as controls
 from sgverify.checks.rates.sampled import forgetting as sampled_forgetting
 from sgverify.checks.rates.sampled import length_plan, stationary
@@ -17,6 +16,7 @@ from sgverify.checks.rates.sampled import sweep as sweeps
 from sgverify.checks.rates.sampled.method import SampledAverages, share_of
 from sgverify.configuration import load_configuration
 from sgverify.rates import Decision, Sample
+from sgverify.subject.binding import make_subject
 
 GAUSSIAN = {"target": {"name": "gaussian"}}
 FAILS = {"terms": {"a constant": {"fits": False, "interval": []}}}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgverify.checks import make_subject
 from sgverify.checks.rates.sampled import plan as plans
 from sgverify.checks.rates.sampled.plan import LEAST, MOST, extra_chains, shares_of
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.rates.allocation import contrasts_of
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 
 STEPS = [2.0**-k for k in range(5)]
 

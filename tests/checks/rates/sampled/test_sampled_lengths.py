@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgverify.checks import judge, make_subject, rate, verify
+from sgverify.checks import judge, rate, verify
 from sgverify.checks.progress import Interrupted, listening
 from sgverify.checks.rates.sampled import length_plan, method
 from sgverify.checks.rates.sampled.lengths import _unless_it_vanishes
@@ -19,6 +19,7 @@ from sgverify.exact.answers import answers_for
 from sgverify.rates import Decision
 from sgverify.samplers import Fixed, Row
 from sgverify.schemes import Scheme, find_scheme
+from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import WEAK, nose
 
 SHORT = {

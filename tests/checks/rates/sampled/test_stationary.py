@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from sgverify.checks import make_subject, rate
+from sgverify.checks import rate
 from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled import plan as plans
@@ -17,7 +17,6 @@ from sgverify.checks.rates.sampled import sweep as sweeps
 from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.stationary import STAGE, _decide, sampled_stationary_bias
-from sgverify.checks.subject.subject import Subject
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
@@ -26,6 +25,8 @@ from sgverify.exact.answers import answers_for
 from sgverify.exact.readings.formula import plant
 from sgverify.rates import Sample
 from sgverify.schemes import Scheme, find_scheme
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
 from tests.zoo.schemes import WEAK, nose
 
 GAUSSIAN = {"target": {"name": "gaussian"}, "temperature": 1.5, "start": 1.0}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sgverify import log_density
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
@@ -20,6 +19,7 @@ from sgverify.exact.transfer.plane.grid import Axis
 from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
 from sgverify.exact.transfer.plane.law import plane_escapes
 from sgverify.schemes import Alphabet, Scheme, dynamics, exp, find_scheme, kinetic, scheme, sqrt
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target, parse_observable
 from tests.exact.transfer.plane_chains import stationary_average
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgverify.checks.subject.subject import Subject
 from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError
 from sgverify.exact.answers import answers_for
@@ -18,6 +17,7 @@ from sgverify.exact.transfer.plane.poisson import PoissonPlane
 from sgverify.schemes import Alphabet, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.chen import drift
 from sgverify.schemes.catalogue.chen import friction as damped
+from sgverify.subject.subject import Subject
 from sgverify.targets import build_target, parse_observable
 from tests.zoo.schemes import RUBBED
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgverify.checks import make_subject
 from sgverify.checks.rates.engines import exact_answers
 from sgverify.configuration import load_configuration
 from sgverify.errors import UnknownNameError
@@ -17,6 +16,7 @@ from sgverify.papers.chen2015.figures.equal_cost import EFFORTS, GRADIENTS, equa
 from sgverify.papers.chen2015.figures.equal_cost_search import INSIDE, LIMIT, SMALLEST, Runner, smallest
 from sgverify.papers.studies import build_study
 from sgverify.schemes import Scheme
+from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import heun
 
 BARE = {"target": {"name": "gaussian", "precision": 4.0}, "start": 1.5}

@@ -1,0 +1,354 @@
+"""Biases and rates in the length from transfer operators on grids."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.local_order import noise_certificate
+from sgverify.checks.question import Question
+from sgverify.checks.rates.engines import transfer_answers
+from sgverify.claims import claim_for
+from sgverify.errors import ConfigurationError, InstabilityError, OutOfReachError
+from sgverify.evidence import Evidence, Point
+from sgverify.exact.transfer import GridBias, LeadingBias
+from sgverify.exact.transfer.result import GridAnswers
+from sgverify.rates import (
+    Judgement,
+    Rate,
+    decreasing_bias,
+    decreasing_mse,
+    horizon_mse,
+    judge_length_rate,
+    judge_step_rate,
+)
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
+
+# The stationary bias beyond Gaussians: a Poisson equation predicts it at h = 0, grids compute it at each h.
+
+
+ERRORS = (
+    "estimates, and no enclosures: changes under refinement of grid and quadrature, under widening of the domain, and rounding; "
+    "all converge geometrically"
+)
+
+QUASI_STATIONARY = "quasi-stationary"
+"""The law of a chain until it escapes."""
+
+FEWEST, MOST = 3, 6
+"""Points of an extrapolation; the smallest steps are taken."""
+
+FURTHER = 4
+"""Halvings below the sweep at most."""
+
+SETTLED = 1e-7
+"""An extrapolation that moves by less is left alone."""
+
+NEAR, MANY = 1e-6, 10.0
+"""Grids and prediction agree within 1e-6, or 10 times by what the extrapolation still changes."""
+
+
+def transferred_stationary_bias(question: Question) -> Evidence:
+    """d(rho_h, rho) = O(h^K) from transfer operators: the verdict from the terms at h = 0, the points illustrate it.
+
+    Raises `OutOfReachError` where no engine of grids reaches the subject.
+    """
+    subject = question.subject
+    answers = transfer_answers(subject)
+    leading = answers.expansion
+    biases = answers.stationary_biases(subject.sweep_steps)
+    _refuse_chosen_escapes(subject, biases)
+    escaping = [bias for bias in biases if bias.escape is not None]
+    prediction = question.prediction
+    what = f"the {QUASI_STATIONARY if escaping else 'stationary'} bias of {subject.observable}"
+    agreement = _agreement(answers, leading, biases)
+    certificate = _certificate(subject, leading, biases, agreement)
+    if agreement and not agreement["agree"]:
+        reason = (
+            f"expansion and grids disagree; {what} has two values: {leading.constant:.10g} h^{leading.order} by its expansion at "
+            f"h = 0, and {agreement['extrapolated']:.10g} h^{leading.order} by grids"
+        )
+        judgement, found = Judgement("inconclusive", False, reason), None
+    else:
+        judgement, found = _judged(leading, prediction.exponent, what)
+        if not agreement and leading.leading is not None:
+            why = next(
+                (bias.note for bias in biases if bias.value is None and bias.note), "no grid has a value"
+            )
+            reason = f"{judgement.reason}; no grid confirms the prediction: {why}"
+            judgement = replace(judgement, reason=reason)
+    if judgement.verdict == "conforms" and not any(bias.value is not None for bias in biases):
+        # No grid finds an invariant law at the requested steps, and the limit h -> 0 does not answer for those steps.
+        why = next((bias.note for bias in biases if bias.note), "no grid has a value")
+        reason = f"nothing is known at the configured steps; {judgement.reason}, and of these steps: {why}"
+        judgement = Judgement("inconclusive", False, reason)
+    judgement = explained(subject, judgement, [])
+    if escaping:
+        judgement = _before_escape(question, judgement, escaping[0])
+    evidence = question.answered(
+        judgement,
+        found=found,
+        points=[_point(bias) for bias in biases],
+        certificate=certificate,
+    )
+    if not (leading.untold if found is not None else judgement.verdict == "conforms"):
+        return evidence
+    # Lower coefficients are 0 within their errors, which is no proof: the exponent is bounded below by `proved_order`.
+    return replace(evidence, found=replace(evidence.found, low=leading.proved_order))
+
+
+def _refuse_chosen_escapes(subject: Subject, biases: list[GridBias]) -> None:
+    """Raise `InstabilityError` if chains escape, before a law has settled, at a step size that the user chose."""
+    configuration = subject.configuration
+    key = "sweep.steps" if configuration.sweep.steps else "schedule.step"
+    if not configuration.sweep.steps and configuration.schedule.step is None:
+        return
+    for bias in biases:
+        if bias.value is None and bias.escape is not None:
+            raise InstabilityError(
+                f"{key}: h={bias.step:.6g} is too large for this scheme on this target: {bias.note}; expected steps at which "
+                "the chain reaches a (quasi-)stationary law; take smaller ones"
+            )
+
+
+def _before_escape(question: Question, judgement: Judgement, bias: GridBias) -> Judgement:
+    """The judgement on a quasi-stationary law, with the escape at `bias.step` as its condition.
+
+    A claim about ergodic chains does not conform by the law of a transient one: it is inconclusive.
+    """
+    assert bias.escape is not None
+    edges = " or ".join(f"{edge:.3g}" for edge in bias.escape.edges if math.isfinite(edge))
+    leak = f" ({bias.escape.leak:.1g} of the mass per step)" if bias.escape.leak else ""
+    law = f"the law is that before escape: at h={bias.step:.3g} a state beyond {edges} goes to infinity{leak}"
+    if judgement.verdict == "conforms" and not question.claim.escaping:
+        assumed = f"but {question.claim.id} assumes an ergodic chain"
+        reason = f"the chain escapes, and is not ergodic; {judgement.reason}, {assumed}; {law}"
+        return Judgement("inconclusive", False, reason)
+    return replace(judgement, reason=f"{judgement.reason}; {law}")
+
+
+def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judgement, Rate | None]:
+    """The verdict and the rate from the terms of the bias at h = 0.
+
+    The verdict is inconclusive if a term below the predicted power is neither proved to be 0 nor shown to be nonzero.
+    """
+    term = leading.leading
+    untold = [item for item in leading.untold if item.order < predicted]
+    if untold and (term is None or term.order >= predicted):
+        doubtful = untold[0]
+        return Judgement(
+            "inconclusive",
+            False,
+            f"the coefficient of h^{doubtful.order} is not told from 0; {what} has {doubtful.value:.3g} +- "
+            f"{doubtful.error_bound:.1g}, which is not proved to be 0",
+        ), None
+    if term is None and leading.proved_order < predicted:
+        return Judgement(
+            "inconclusive",
+            False,
+            f"order h^{leading.proved_order} at least, required h^{predicted}; of {what} not all coefficients up to that power "
+            "were computed",
+        ), None
+    if term is None:
+        last = leading.terms[-1].order
+        return Judgement(
+            "conforms",
+            False,
+            f"order h^{leading.proved_order} at least, as predicted; of {what} no coefficient up to h^{last} is told from 0",
+        ), None
+    rate = Rate(term.order, term.value)
+    judgement = judge_step_rate(rate, predicted, what)
+    if leading.untold:
+        passed = ", ".join(f"of h^{item.order} (error {item.error_bound:.1g})" for item in leading.untold)
+        judgement = replace(
+            judgement, reason=f"{judgement.reason}; not told from 0: its coefficient {passed}"
+        )
+    return judgement, rate
+
+
+def _point(bias: GridBias) -> Point:
+    if bias.value is None:
+        return Point(step=bias.step, diverged=True, note=bias.note)
+    return Point(step=bias.step, value=bias.value, error_bound=bias.error_bound, note=bias.note or None)
+
+
+def _agreement(answers: GridAnswers, leading: LeadingBias, biases: list[GridBias]) -> dict[str, Any]:
+    """The bias/h^q of the grids, extrapolated to h = 0 by the polynomial through the points, beside the predicted constant.
+
+    Steps are halved further while the extrapolation still moves by more than the rounding of the grids.
+    """
+    term = leading.leading
+    known = sorted((bias for bias in biases if bias.value is not None), key=lambda bias: bias.step)
+    if term is None or not known:
+        return {}
+    order = float(term.order)
+    for further in range(FURTHER + 1):
+        scaled = [(bias.step, bias.value / bias.step**order) for bias in known if bias.value is not None]
+        noise = max(bias.error_bound / bias.step**order for bias in known[:FEWEST])
+        if len(known) >= FEWEST:
+            value, before = _at_zero(scaled[:MOST]), _at_zero(scaled[: min(MOST, len(scaled)) - 1])
+            change = abs(value - before)
+            if change <= max(SETTLED * abs(term.value), noise) or further == FURTHER:
+                break
+        known = [answers.stationary_bias(known[0].step / 2), *known]
+        if known[0].value is None:
+            return {}
+    distance = abs(value - term.value)
+    allowed = MANY * (change + noise) + NEAR * abs(term.value) + term.error_bound
+    return {
+        "predicted": term.value,
+        "extrapolated": value,
+        "relative_difference": distance / abs(term.value),
+        "last_change_of_the_extrapolation": change,
+        "from_steps": [step for step, _ in scaled[:MOST]],
+        "agree": bool(distance <= allowed),
+    }
+
+
+def _at_zero(points: list[tuple[float, float]]) -> float:
+    """The value at 0 of the polynomial through the points (Neville)."""
+    steps, values = [h for h, _ in points], [value for _, value in points]
+    for level in range(1, len(points)):
+        values = [
+            (steps[i] * values[i + 1] - steps[i + level] * values[i]) / (steps[i] - steps[i + level])
+            for i in range(len(values) - 1)
+        ]
+    return values[0]
+
+
+def _certificate(
+    subject: Subject, leading: LeadingBias, biases: list[GridBias], agreement: dict[str, Any]
+) -> dict[str, Any]:
+    escapes = {f"h={bias.step:.6g}": bias.escape for bias in biases if bias.escape is not None}
+    certificate: dict[str, Any] = {
+        "stationary_bias": {
+            f"h^{term.order}": "0" if term.proved_zero else f"{term.value:.16g} +- {term.error_bound:.1g}"
+            for term in leading.terms
+        },
+        "zeros_are": "proved for every smooth potential, in the dimension of the grid",
+        "law": QUASI_STATIONARY if escapes else "stationary",
+        "prediction": dict(leading.facts),
+        "agreement_with_the_grids": agreement,
+        "grids": {f"h={bias.step:.6g}": dict(bias.grid) for bias in biases if bias.grid},
+        "error_bounds_are": ERRORS,
+    }
+    if escapes:
+        certificate["escape"] = {
+            step: {"edges": list(escape.edges), "leak_per_step": escape.leak}
+            for step, escape in escapes.items()
+        }
+    try:
+        average = subject.reference_average
+        certificate["posterior_average"] = {
+            "value": float(average),
+            "error_bound": average.error_bound,
+            "method": average.method,
+        }
+    except ConfigurationError:
+        # The grids have an average under the target of their own; without another one the entry is left out.
+        pass
+    certificate.update(noise_certificate(subject))
+    return certificate
+
+
+# The rates in L beyond Gaussians that follow from the stationary bias, which transfer operators give, and 1/(L h).
+#
+# With pi_h(phi) - pi(phi) = b_q h^q + ... and transients that sum to O(1/h), the average over L steps has the bias
+# O(h^q + 1/(L h)) and the mean square error O(h^(2q) + 1/(L h)); along a schedule the slower of the two is the rate. The
+# term 1/(L h) is assumed and not computed: Theorem 2 derives it from bounded solutions of the Poisson equation, that is,
+# for a chain that forgets its start within a time of the diffusion. The grids only show one stationary law at every step.
+
+
+STATIONARY = "stationary-bias"
+
+ASSUMED = (
+    "from the power of h in the stationary bias; transients are assumed to sum to O(1/h), as the claim assumes of its Poisson "
+    "equation"
+)
+
+
+def transferred_rate(question: Question, what: str) -> Evidence:
+    """The rate of bias, mean square error or the slower of both along a schedule.
+
+    Raises `OutOfReachError` if no grid settles the stationary bias.
+    """
+    subject = question.subject
+    schedule, alpha = question.schedule.kind, question.alpha
+    stationary = _stationary(subject)
+    power = stationary.found.exponent
+    if power is not None and Fraction(power).denominator != 1:
+        raise OutOfReachError(f"the stationary bias has the power h^({power})")
+    bias = [] if power is None else [*([0.0] * int(power)), 1.0]
+    found = rate_of_powers(bias, question.quantity, schedule, alpha, subject.scale)
+    prediction = question.prediction
+    predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
+    judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
+    return question.answered(
+        replace(judgement, reason=f"{judgement.reason}; {ASSUMED}"),
+        found=found,
+        certificate={
+            "stationary_bias": stationary.certificate["stationary_bias"],
+            "agreement_with_the_grids": stationary.certificate["agreement_with_the_grids"],
+            "error_bounds_are": stationary.certificate["error_bounds_are"],
+            "rests_on": ASSUMED,
+            "schedule": {"kind": schedule, "alpha": alpha, "scale": subject.scale},
+            "logarithm": {"found": found.logarithm, "predicted": prediction.logarithm},
+        },
+    )
+
+
+@cached_per_subject
+def _transferred(subject: Subject) -> Evidence:
+    return transferred_stationary_bias(Question(subject, claim_for(STATIONARY, "fixed"), STATIONARY))
+
+
+def _stationary(subject: Subject) -> Evidence:
+    """The evidence about the stationary bias, from the grids and the prediction at h = 0."""
+    try:
+        found = _transferred(subject)
+    except (OutOfReachError, InstabilityError) as error:
+        raise OutOfReachError(str(error)) from None
+    if found.verdict == "inconclusive":
+        raise OutOfReachError(found.reason)
+    if found.certificate["law"] != "stationary":
+        raise OutOfReachError("the chain escapes, and its law is quasi-stationary")
+    if found.found.exponent is not None and not found.certificate["agreement_with_the_grids"]:
+        raise OutOfReachError("no grid confirms the predicted stationary bias")
+    return found
+
+
+def rate_of_powers(
+    bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, scale: float
+) -> Rate:
+    """The rate in L from the powers of h in the stationary bias, `bias`, with transients that sum to O(1/h)."""
+    if schedule == "fixed":
+        if not bias:
+            raise OutOfReachError("a fixed step needs the bias itself, and only its expansion is known")
+        return Rate(Fraction(0))
+    if schedule == "power":
+        square, mean = decreasing_mse(bias, None, alpha), decreasing_bias(bias, alpha)
+    else:
+        square, mean = horizon_mse(bias, None, scale, alpha), _horizon_bias(bias, alpha)
+    if quantity == "bias":
+        return mean
+    return square if quantity == "mse" else max(square, mean, key=lambda rate: rate.exponent or 0)
+
+
+def _horizon_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
+    """The slower of h^q and 1/(L h) at h = C L^-alpha.
+
+    The rate is only a bound if 1/(L h) is at least as slow, since the constant of that term is unknown.
+    """
+    power = len(bias) - 1
+    transient = -(1 - alpha)
+    if bias and -alpha * power > transient:
+        return Rate(-alpha * power)
+    return Rate(transient, at_most=True)
+
+
+__all__ = ["ASSUMED", "rate_of_powers", "transferred_rate"]
