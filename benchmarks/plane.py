@@ -9,9 +9,8 @@ import numpy as np
 
 from benchmarks.measuring import Row, Setting, close, compare, measure
 from sgverify.configuration import load_configuration
-from sgverify.exact.transfer.plane.answers import PlaneAnswers
-from sgverify.exact.transfer.plane.grid import Axis, PlaneGrid
-from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
+from sgverify.exact.transfer.plane.bias import PlaneAnswers
+from sgverify.exact.transfer.plane.interpreter import Axis, PlaneGrid, PlaneInterpreter
 from sgverify.exact.transfer.plane.law import difference_of_law
 from sgverify.exact.transfer.plane.operator import PlaneOperator
 from sgverify.schemes import find_scheme

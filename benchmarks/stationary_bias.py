@@ -11,7 +11,7 @@ import numpy as np
 import sgverify
 from benchmarks.measuring import Row, Setting, compare, measure
 from sgverify.configuration import load_configuration
-from sgverify.exact.transfer.line.answers import LineAnswers
+from sgverify.exact.transfer.line.bias import LineAnswers
 from sgverify.subject.binding import make_subject
 
 SCHEME = "sgld-euler"

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.schemes import NoiseLaw, exact
-from sgverify.schemes.definition.noise import NORMAL, Noise
+from sgverify.schemes.definition.mathematics import NORMAL, Noise
 from sgverify.subject.subject import Subject
 from sgverify.targets.constants import read_precision
 from tests.zoo.carriers import EPS, Extended, Real, real

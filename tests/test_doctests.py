@@ -38,5 +38,5 @@ def test_the_examples_of(module: str) -> None:
 
 
 def test_there_are_modules_to_read() -> None:
-    assert "sgverify.schemes.numbers.surd" in MODULES
-    assert doctest.testmod(importlib.import_module("sgverify.schemes.numbers.surd")).attempted > 0
+    assert "sgverify.schemes.numbers.algebraic" in MODULES
+    assert doctest.testmod(importlib.import_module("sgverify.schemes.numbers.algebraic")).attempted > 0

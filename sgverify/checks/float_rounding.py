@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sgverify.checks.question import Question
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.readings.interval_floats import intervals_of, intervals_of_dynamics
+from sgverify.exact.readings.step_switches import intervals_of, intervals_of_dynamics
 from sgverify.schemes.numbers.rounded import rounding_of
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject

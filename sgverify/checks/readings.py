@@ -24,7 +24,7 @@ from sgverify.targets.derived import with_scaled_likelihood
 if TYPE_CHECKING:
     from sgverify.checks.order.quadrature import MeasuredOrder
     from sgverify.claims import Prediction
-    from sgverify.exact.affine.drift_change import DriftChange
+    from sgverify.exact.affine.expanded_step import DriftChange
     from sgverify.exact.readings.escape import Move, Orbits, Origin
     from sgverify.rates import Judgement
 
@@ -166,7 +166,7 @@ def unbiased(subject: Subject) -> bool:
         return True
     if not subject.target.quadratic:
         return False
-    from sgverify.exact.affine.drift_change import DriftChange
+    from sgverify.exact.affine.expanded_step import DriftChange
 
     return DriftChange.between(subject.target, subject.effective_target).vanishes
 
@@ -178,7 +178,7 @@ def gradient_error(subject: Subject) -> Fraction:
 
 def unit_change(subject: Subject) -> DriftChange:
     """sum_i grad likelihood(x_i) as an affine function of theta: the change of the gradient at delta = 1."""
-    from sgverify.exact.affine.drift_change import DriftChange
+    from sgverify.exact.affine.expanded_step import DriftChange
 
     return DriftChange.between(subject.target, with_scaled_likelihood(subject.target, Fraction(2)))
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.numbers.arithmetic import Grammar
+from sgverify.schemes.numbers.text import Grammar
 
 # The little arithmetic that cards are written in: exact, and never run as code.
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
+from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 
 # An odd multiplier spreads the words of a stretch over the 64 bits that are compared first.
 _ODD = np.uint64(0x9E3779B97F4A7C15)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from sgverify.exports import lazily
 from sgverify.schemes.catalogue import ALPHABETS, NAMED
-from sgverify.schemes.definition.mathematics import dot, exp, expm1, sqrt
-from sgverify.schemes.definition.noise import LAWS, NoiseLaw
+from sgverify.schemes.definition.mathematics import LAWS, NoiseLaw, dot, exp, expm1, sqrt
 from sgverify.schemes.dynamics import (
     Density,
     Dynamics,
@@ -26,8 +25,8 @@ from sgverify.schemes.dynamics import (
 )
 from sgverify.schemes.loading import find_scheme
 from sgverify.schemes.memory import Memory
+from sgverify.schemes.numbers.algebraic import Algebraic, exact
 from sgverify.schemes.numbers.constants import constants, linear
-from sgverify.schemes.numbers.surd import Surd, exact
 from sgverify.schemes.numbers.text import read_number
 from sgverify.schemes.scheme import Scheme, scheme
 from sgverify.schemes.splittings import Alphabet, Letter, Word
@@ -40,6 +39,7 @@ __all__ = [
     "ALPHABETS",
     "LAWS",
     "NAMED",
+    "Algebraic",
     "Alphabet",
     "Density",
     "Dynamics",
@@ -47,7 +47,6 @@ __all__ = [
     "Memory",
     "NoiseLaw",
     "Scheme",
-    "Surd",
     "TorchStep",
     "Word",
     "complete_recipe",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from sgverify.errors import ConfigurationError, DefinitionError, PluginWarning, find_named
 from sgverify.plugins import Installed, Plugin, of_type, plugins
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
-from sgverify.schemes.numbers.arithmetic import Grammar
+from sgverify.schemes.numbers.text import Grammar
 from sgverify.schemes.scheme import Order
 from sgverify.user_code import own_code
 

@@ -15,9 +15,8 @@ from numbers import Rational
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.numbers.algebraic import Algebraic, algebraic, radical
+from sgverify.schemes.numbers.algebraic import Algebraic, exact, radical
 from sgverify.schemes.numbers.rounded import Rounded
-from sgverify.schemes.numbers.surd import Surd
 from sgverify.schemes.numbers.text import Number, read_number, split_numbers
 
 MOST_FLOWS = 150
@@ -62,8 +61,8 @@ def read_coefficient(value: Any, *, rounded: bool = False) -> Number:
     if isinstance(value, Algebraic | Rounded):
         return value
     try:
-        if isinstance(value, float | Surd):
-            return algebraic(value)
+        if isinstance(value, float):
+            return exact(value)
         if isinstance(value, str):
             return read_number(value, rounded=rounded)
         reason = "it is neither a number nor a text"

@@ -15,7 +15,7 @@ from sgverify.schemes.definition.declaration import (
     check_state,
     read_signature,
 )
-from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.constants import cut_to
 

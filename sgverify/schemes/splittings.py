@@ -22,7 +22,7 @@ from sgverify.schemes.definition.declaration import (
     read_signature,
 )
 from sgverify.schemes.definition.gradient import FullGradientIngredient
-from sgverify.schemes.definition.noise import Noise
+from sgverify.schemes.definition.mathematics import Noise
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import FEW, Rounded, literal

@@ -35,7 +35,7 @@ from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric
 
 if TYPE_CHECKING:
-    from sgverify.exact.recursion.stability import MomentStability
+    from sgverify.exact.recursion.average import MomentStability
 
 SEARCHED_HALVINGS = 40
 """The most halvings of a step in the search for one that contracts."""

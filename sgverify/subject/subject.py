@@ -27,7 +27,7 @@ from sgverify.targets.metric import CoordinateMetric, MatrixMetric, parse_metric
 
 if TYPE_CHECKING:
     from sgverify.exact.posterior.reference import Reference
-    from sgverify.exact.recursion.stability import MomentStability
+    from sgverify.exact.recursion.average import MomentStability
     from sgverify.exact.series import LocalOrder
     from sgverify.exact.series.dimensions import Proved
     from sgverify.exact.series.letters import AlphabetProof
@@ -231,9 +231,9 @@ class Subject:
         if noise.minibatch is None:
             return None
         # Imported here: few questions ask of minibatches with Hessians of their own.
+        from sgverify.exact.recursion.average import MomentStability
         from sgverify.exact.recursion.hessians import FreshHessians
         from sgverify.exact.recursion.snapshots import Snapshots
-        from sgverify.exact.recursion.stability import MomentStability
 
         kind = FreshHessians if noise.refresh is None else Snapshots
         found = MomentStability(kind(self.model), not noise.exchangeable)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.errors import ConfigurationError, shown
-from sgverify.schemes.numbers.surd import exact
+from sgverify.schemes.numbers.algebraic import exact
 from sgverify.targets.form import certainly_positive_definite, leading_minors
 from sgverify.targets.potential import Matrix, Vector
 

@@ -16,7 +16,7 @@ import numpy as np
 from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.numbers.surd import exact
+from sgverify.schemes.numbers.algebraic import exact
 from sgverify.targets.potential import Matrix, Vector, constant
 
 Monomial = tuple[int, ...]

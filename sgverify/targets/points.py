@@ -16,13 +16,13 @@ from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.mathematics import cos, dot, exp, log, sin, softplus, sqrt
 from sgverify.schemes.definition.reverse_mode import Tracked, assembled, gradient_of, kind_of, logistic
-from sgverify.schemes.numbers.surd import Surd
+from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.targets.potential import Matrix, PairPotential, Potential, Vector, constant, coordinate
 
 MOST_ENTRIES = 2**20
 """The most entries (points x data x coordinates) of one piece: 8 MiB for each array of it."""
 
-_EXACT = (int, float, Fraction, Surd)
+_EXACT = (int, float, Fraction, Algebraic)
 
 
 class Points:

@@ -15,7 +15,7 @@ import numpy as np
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.mathematics import cos, dot, exp, log, sin, softplus, sqrt
 from sgverify.schemes.definition.reverse_mode import Tracked, TrackedMatrix, tracked_coordinate
-from sgverify.schemes.numbers.surd import exact
+from sgverify.schemes.numbers.algebraic import exact
 
 
 class Vector:

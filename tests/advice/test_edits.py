@@ -15,7 +15,7 @@ from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
-from sgverify.exact.rings.time_limit import OutOfTimeError, limited
+from sgverify.exact.rings.polynomials import OutOfTimeError, limited
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 

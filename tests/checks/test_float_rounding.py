@@ -7,7 +7,7 @@ import math
 import pytest
 
 from sgverify import verify
-from sgverify.exact.readings.interval_floats import intervals_of
+from sgverify.exact.readings.step_switches import intervals_of
 from sgverify.schemes import Alphabet, Scheme, dot, dynamics, exp, kinetic, sqrt
 from sgverify.schemes.catalogue.chen import drift
 from sgverify.schemes.catalogue.molecular import kick

@@ -18,10 +18,10 @@ from sgverify.exact.answers import ExactAnswers, QuadraticAnswers, answers_for, 
 from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.minibatch.epochs import Epoch
 from sgverify.exact.numbers.ball import Certified, number
+from sgverify.exact.recursion.additive import PermutationBlocks
 from sgverify.exact.recursion.average import Average
-from sgverify.exact.recursion.blocks import PermutationBlocks
 from sgverify.schemes import NoiseLaw, langevin
-from sgverify.schemes.definition import noise
+from sgverify.schemes.definition import mathematics as noise
 from tests.enumeration import Outcome, enumerate_runs
 from tests.exact.engine_table import (
     BOUNDED,

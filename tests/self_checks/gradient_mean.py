@@ -17,7 +17,7 @@ from sgverify.exact.minibatch.law import (
     with_replacement,
     without_replacement,
 )
-from sgverify.exact.numbers.cumulants import multi_indices
+from sgverify.exact.numbers.matrix_series import multi_indices
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.gradients import FULL
 from sgverify.rates import Judgement

@@ -17,7 +17,7 @@ from sgverify.checks.rates.sampled.method import WIDEST, share_of
 from sgverify.rates import Judgement
 from sgverify.rates.whiteness import Extreme, between_chains, coincidence, common_part, crossed, repeated
 from sgverify.samplers import GradientChoice, Row
-from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
+from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.run_transcript import transcribe

@@ -42,7 +42,7 @@ from sgverify.samplers.reading.binding import TENSORS
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.binding import bind
 from sgverify.schemes.definition.gradient import FullGradientIngredient
-from sgverify.schemes.definition.noise import NORMAL
+from sgverify.schemes.definition.mathematics import NORMAL
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.run_transcript import transcribe

@@ -18,8 +18,7 @@ from sgverify.errors import ConfigurationError, DefinitionError, OutOfReachError
 from sgverify.exact.numbers.jets import derivatives_of
 from sgverify.exact.numbers.quadrature import normal_quadrature
 from sgverify.exact.transfer.line.operator import centred
-from sgverify.exact.transfer.plane.grid import Axis, PlaneGrid, support
-from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
+from sgverify.exact.transfer.plane.interpreter import Axis, PlaneGrid, PlaneInterpreter, support
 from sgverify.exact.transfer.plane.operator import Drift, Factor, Momentum, factors_of
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target

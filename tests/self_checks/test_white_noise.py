@@ -24,8 +24,7 @@ from sgverify.samplers.randomness import noise as noise_of_rows
 from sgverify.samplers.randomness.philox import LANES, Stream
 from sgverify.samplers.reading.motion import Motion
 from sgverify.schemes import find_scheme, scheme
-from sgverify.schemes.definition.mathematics import sqrt
-from sgverify.schemes.definition.noise import LAWS, NORMAL, THREE_POINT, TWO_POINT
+from sgverify.schemes.definition.mathematics import LAWS, NORMAL, THREE_POINT, TWO_POINT, sqrt
 from sgverify.schemes.dynamics import dynamics, langevin
 from sgverify.subject.subject import Subject
 from tests.mutants.planting import planted

@@ -11,7 +11,7 @@ import numpy as np
 from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.rates.whiteness import bounded_by_normal
 from sgverify.samplers import Fixed, Power, Row, Settings
-from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
+from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from tests.self_checks.run_transcript import Transcript, transcribe

@@ -28,7 +28,7 @@ from sgverify.rates.whiteness import (
 )
 from sgverify.samplers import GradientChoice, fixed
 from sgverify.samplers.randomness.noise import check_path
-from sgverify.schemes.definition.noise import NORMAL
+from sgverify.schemes.definition.mathematics import NORMAL
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.run_transcript import first_mismatch, transcribe

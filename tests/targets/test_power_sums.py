@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from sgverify.exact.minibatch import law
-from sgverify.exact.minibatch.block_moments import block_moments
 from sgverify.exact.minibatch.law import with_replacement, without_replacement
+from sgverify.exact.minibatch.transition import block_moments
 from sgverify.targets import build_target, power_sums
 from sgverify.targets.power_sums import PolynomialVectors, PowerSums
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.schemes import Surd, exact, exp, expm1, sqrt
+from sgverify.schemes import Algebraic, exact, exp, expm1, sqrt
 
 Real = np.longdouble
 EPS = float(np.finfo(Real).eps)
@@ -71,8 +71,10 @@ def _(value: Extended) -> Extended:
 def real(value: Any) -> Any:
     """An exact number as a long double; a float is the decimal it prints as."""
     number = exact(value)
-    if isinstance(number, Surd):
-        return sum((real(r) * np.sqrt(Real(q)) for q, r in number.terms.items()), Real(0))
+    if isinstance(number, Algebraic):
+        roots = number.radicands()
+        assert roots is not None
+        return sum((real(r) * np.sqrt(Real(q)) for q, r in roots.items()), Real(0))
     return Real(number.numerator) / Real(number.denominator)
 
 

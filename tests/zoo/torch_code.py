@@ -9,7 +9,7 @@ from sgverify import torch_step
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.schemes import Scheme, TorchStep
-from sgverify.schemes.definition.noise import Noise
+from sgverify.schemes.definition.mathematics import Noise
 
 
 def as_torch(scheme: Scheme) -> TorchStep:

@@ -31,7 +31,7 @@ from sgverify.errors import DefinitionError, UserError
 from sgverify.samplers.intercepted.real_calls import Steady
 from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
 from sgverify.schemes.memory import DIM, Axes
-from sgverify.schemes.numbers.arithmetic import Grammar
+from sgverify.schemes.numbers.text import Grammar
 
 STEPS = 4
 """The number of steps in which what changes is looked for."""

@@ -13,7 +13,7 @@ from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures
 from sgverify.advice.diagnosis.wrong_terms.unexpandable import is_kept_for_ever
 from sgverify.evidence import Evidence
-from sgverify.exact.rings.time_limit import OutOfTimeError, limited
+from sgverify.exact.rings.polynomials import OutOfTimeError, limited
 from sgverify.exact.series import LocalOrder
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code

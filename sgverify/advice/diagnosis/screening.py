@@ -31,7 +31,7 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import Carrier, bind
 from sgverify.schemes.definition.gradient import FullGradientIngredient
-from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw
 
 SETTINGS = (
     (Fraction(1), {"T": Fraction(73, 97), "D": Fraction(131, 103)}),

@@ -28,7 +28,7 @@ from sgverify.advice.diagnosis.trial import (
 )
 from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.evidence import Evidence
-from sgverify.exact.rings.time_limit import OutOfTimeError, check_time, limited
+from sgverify.exact.rings.polynomials import OutOfTimeError, check_time, limited
 from sgverify.schemes import Scheme
 from sgverify.subject.subject import Subject
 

@@ -11,7 +11,7 @@ from sgverify.checks.question import STATED
 from sgverify.claims import find_claim
 from sgverify.errors import NotExpandableError, TooLargeError, UserError
 from sgverify.evidence import Evidence
-from sgverify.exact.rings.time_limit import check_time
+from sgverify.exact.rings.polynomials import check_time
 from sgverify.exact.series.dimensions import Proved, prove_order
 from sgverify.exact.series.local_order import compare_through
 from sgverify.schemes import Scheme

@@ -22,8 +22,7 @@ from sgverify.checks.rates.engines import ENGINES, transfer_answers
 from sgverify.errors import InstabilityError, OutOfReachError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers.invariant import InvariantLaw
-from sgverify.exact.chain.ergodic import stationary_law
-from sgverify.exact.chain.two_moments import Moments
+from sgverify.exact.chain.ergodic import Moments, stationary_law
 from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw, LeadingBias
 from sgverify.schemes import exact
 from sgverify.subject.subject import Subject

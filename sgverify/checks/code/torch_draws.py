@@ -34,7 +34,7 @@ from sgverify.rates.whiteness import (
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.samplers.intercepted.interception import LiveDraws, Recording, Replay, ReplayError
 from sgverify.samplers.intercepted.real_calls import copies
-from sgverify.schemes.definition.noise import NORMAL
+from sgverify.schemes.definition.mathematics import NORMAL
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.subject.torch import TorchSubject, limits

@@ -16,7 +16,7 @@ from sgverify.configuration import GradientTable
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.noise import gradient_noise
-from sgverify.exact.exchange.energy_variance import (
+from sgverify.exact.exchange.acceptance import (
     CONTROL,
     FULL,
     HERE,

@@ -31,7 +31,7 @@ from sgverify.checks.rates.sampled.method import run_seed, share_of
 from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.exchange.energy_variance import ages
+from sgverify.exact.exchange.acceptance import ages
 from sgverify.rates import Judgement
 from sgverify.samplers import Row, Settings, one_thread
 from sgverify.samplers.composites.exchange import Exchange

@@ -15,8 +15,7 @@ from flint import arb
 
 from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
-from sgverify.exact.exchange.acceptance import swap_chance, unbalanced_terms
-from sgverify.exact.exchange.control_variates import least_variance
+from sgverify.exact.exchange.acceptance import least_variance, swap_chance, unbalanced_terms
 from sgverify.exact.numbers.ball import number
 from sgverify.rates import Judgement
 

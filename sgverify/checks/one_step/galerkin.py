@@ -25,7 +25,7 @@ from sgverify.checks.one_step.step_rows import OverDraws, StepRows
 from sgverify.checks.one_step.torch_chain import NotReadError
 from sgverify.checks.settings.designs import Design
 from sgverify.errors import OutOfReachError
-from sgverify.exact.numbers.orthogonal import OrthonormalPolynomials
+from sgverify.exact.numbers.quadrature import OrthonormalPolynomials
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.samplers.intercepted.equilibrated import NotAtRestError, equilibrated
 from sgverify.samplers.reading.carrier import Chains

@@ -10,7 +10,7 @@ from sgverify.checks.readings import why_no_law
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.answers.invariant import InvariantLaw
-from sgverify.exact.chain.two_moments import WASSERSTEIN
+from sgverify.exact.chain.ergodic import WASSERSTEIN
 from sgverify.exact.readings.formula import formula
 from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, invariant_order
 from sgverify.rates import Judgement

@@ -89,13 +89,13 @@ def judge_far_below(
 
 
 def _on_the_line(*given: Any) -> GridAnswers:
-    from sgverify.exact.transfer.line.answers import LineAnswers
+    from sgverify.exact.transfer.line.bias import LineAnswers
 
     return LineAnswers(*given)
 
 
 def _in_the_plane(*given: Any) -> GridAnswers:
-    from sgverify.exact.transfer.plane.answers import PlaneAnswers
+    from sgverify.exact.transfer.plane.bias import PlaneAnswers
 
     return PlaneAnswers(*given)
 

@@ -17,7 +17,7 @@ from sgverify.checks.rates.engines import exact_answers, why_no_expansion
 from sgverify.checks.readings import gradient_error, mean_error, unit_change
 from sgverify.errors import NotExpandableError, OutOfReachError, UserError
 from sgverify.evidence import Evidence
-from sgverify.exact.affine.drift_change import limit_bias
+from sgverify.exact.affine.expanded_step import limit_bias
 from sgverify.exact.answers import Coefficients
 from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
 from sgverify.rates import Judgement, Rate, leading_power

@@ -18,7 +18,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import as_run
 from sgverify.exact.answers.invariant import InvariantLaw
-from sgverify.exact.chain.two_moments import COVARIANCE, WASSERSTEIN, Distance
+from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN, Distance
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
 from sgverify.rates import Rate, judge_step_rate
 

@@ -17,7 +17,7 @@ from sgverify.checks.rates.halvings import Followed, StepValue
 from sgverify.checks.rates.invariant_law import BOUND_NAME, COVARIANCE_NAME, DISTANCE_NAME
 from sgverify.checks.rates.torch_bias import contracting, or_rounding, told_of_reading
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.chain.two_moments import COVARIANCE, WASSERSTEIN, Distance, Moments
+from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN, Distance, Moments
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.rates import Judgement, Rate
 from sgverify.subject.caching import cached_per_subject

@@ -13,8 +13,8 @@ from sgverify.checks.weights.weighted_sampler import WeightedSampler
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.exact.weights.fixed_point import cumulated_weights
+from sgverify.exact.weights.line_weights import TwoRegions
 from sgverify.exact.weights.piecewise import PlaneEnergies
-from sgverify.exact.weights.two_regions import TwoRegions
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.weighting import omega_of
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal
 
 from sgverify.errors import DefinitionError, NotAffineError
 from sgverify.exact.affine.field import Scalar
-from sgverify.schemes import Scheme, Surd, dot, exp, expm1, sqrt
+from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.definition.binding import Carrier, State, bind
 from sgverify.schemes.definition.declaration import read_signature
 from sgverify.schemes.definition.gradient import GradientIngredient
-from sgverify.schemes.definition.mathematics import first_entry
-from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw, first_entry
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import literal
 
@@ -293,6 +291,6 @@ def _check_ingredients(scheme: Scheme) -> None:
         )
 
 
-def _plain(value: Any) -> int | Fraction | Surd | Any:
+def _plain(value: Any) -> Any:
     """A scalar without its wrapper."""
     return value.value if isinstance(value, Scalar) else value

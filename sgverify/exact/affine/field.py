@@ -16,11 +16,10 @@ from flint import arb, fmpq
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.ball import enclosed
 from sgverify.exact.rings.polynomials import evaluate
-from sgverify.schemes import Surd, exact, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import Arithmetic
-from sgverify.schemes.numbers.algebraic import Algebraic
-from sgverify.schemes.numbers.rounded import Rounded, literal
-from sgverify.schemes.numbers.surd import Irrational
+from sgverify.schemes import exact, exp, expm1, sqrt
+from sgverify.schemes.definition.binding import Arithmetic
+from sgverify.schemes.numbers.algebraic import Irrational
+from sgverify.schemes.numbers.rounded import literal
 
 if TYPE_CHECKING:
     from sgverify.exact.rings.power_series import TruncatedSeries
@@ -64,12 +63,8 @@ def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
 
 def rational(value: Any) -> fmpq | arb:
     """A number as flint's rational, or as a ball where it contains roots."""
-    if isinstance(value, Algebraic | Rounded):
+    if isinstance(value, Irrational):
         return enclosed(value)
-    if isinstance(value, Surd):
-        return sum(
-            (arb(fmpq(r.numerator, r.denominator)) * arb(q).sqrt() for q, r in value.terms.items()), arb(0)
-        )
     return fmpq(value.numerator, value.denominator)
 
 
@@ -138,10 +133,8 @@ def _(value: Scalar) -> Scalar:
 
 
 def _ball(number: Any) -> arb:
-    if isinstance(number, Algebraic | Rounded):
+    if isinstance(number, Irrational):
         return enclosed(number)
-    if isinstance(number, Surd):
-        return sum((_ball(r) * arb(q).sqrt() for q, r in number.terms.items()), arb(0))
     return arb(number.numerator) / number.denominator
 
 

@@ -12,7 +12,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial
 from sgverify.exact.affine.field import BALLS
-from sgverify.exact.rings.rational_functions import FunctionMatrix, RationalFunction
+from sgverify.exact.rings.polynomials import FunctionMatrix, RationalFunction
 from sgverify.schemes import exact
 
 

@@ -18,8 +18,8 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from sgverify.configuration import GradientTable
 from sgverify.errors import ConfigurationError
 from sgverify.exact.numbers import ball
-from sgverify.exact.numbers.cumulants import MultiIndex, multi_indices
 from sgverify.exact.numbers.entrywise import push
+from sgverify.exact.numbers.matrix_series import MultiIndex, multi_indices
 from sgverify.gradients import (
     AdditiveNoise,
     CentredGradient,
@@ -32,8 +32,8 @@ from sgverify.schemes import NoiseLaw, exact
 from sgverify.targets import Target
 
 if TYPE_CHECKING:
-    from sgverify.exact.minibatch.block_moments import Component
     from sgverify.exact.minibatch.hessians import MinibatchLaw
+    from sgverify.exact.minibatch.transition import Component
 Drawn = Sequence[tuple[NoiseLaw, arb_mat]]
 """The draws of a step: the law of each, and its block B, n x d."""
 
@@ -197,7 +197,7 @@ def _minibatches(estimator: MinibatchGradient, table: GradientTable, target: Tar
         within, across = block_covariances(vectors, table.batch)
         components: Sequence[Component] = ()
         if target.dim == 1:
-            from sgverify.exact.minibatch.block_moments import block_moments, independent_components
+            from sgverify.exact.minibatch.transition import block_moments, independent_components
 
             components = independent_components(block_moments(vectors, table.batch))
         return GradientNoise(

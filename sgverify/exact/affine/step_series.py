@@ -33,8 +33,7 @@ from sgverify.exact.affine.matrices import product as moved
 from sgverify.exact.affine.model import Model
 from sgverify.exact.chain.expansion import AffineSeries
 from sgverify.exact.chain.two_scales import TwoScaleSeries
-from sgverify.exact.numbers.cumulants import MultiIndex, multi_indices
-from sgverify.exact.numbers.matrix_series import MatrixSeries
+from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices
 from sgverify.exact.rings.polynomials import to_fmpq, to_fraction
 from sgverify.exact.rings.power_series import TruncatedSeries
 from sgverify.exact.rings.ring import Ring

@@ -15,13 +15,13 @@ from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Question, checked_position
 from sgverify.exact.chain.chain import ChainProblem, QuadraticForm
+from sgverify.exact.chain.ergodic import Moments
 from sgverify.exact.chain.expansion import EXPANSION_BITS, AffineSeries, SteadyExpansion
-from sgverify.exact.chain.two_moments import Moments
 from sgverify.exact.minibatch.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.numbers.matrix_series import MatrixSeries
+from sgverify.exact.recursion.additive import PermutationBlocks
 from sgverify.exact.recursion.average import Average
-from sgverify.exact.recursion.blocks import PermutationBlocks
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from flint import arb, fmpq, fmpq_mat
 
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.answers import ExactAnswers, answers_for, unreached
+from sgverify.exact.chain.ergodic import Distance, Moments
 from sgverify.exact.chain.expansion import EXPANSION_BITS
-from sgverify.exact.chain.two_moments import Distance, Moments
 from sgverify.exact.numbers.ball import Certified, refine
 from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.targets import Observable

@@ -13,8 +13,7 @@ from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Coefficients
 from sgverify.exact.chain.expansion import EXPANSION_BITS
 from sgverify.exact.modes.expansion import IrrationalStepError, ModeExpansion, common_noise
-from sgverify.exact.modes.normal_modes import NormalModes, Turned
-from sgverify.exact.modes.stationary import stationary_average
+from sgverify.exact.modes.normal_modes import NormalModes, Turned, stationary_average
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError, refine
 

@@ -13,12 +13,11 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, checked_position, to_float
+from sgverify.exact.chain.ergodic import Moments
 from sgverify.exact.chain.expansion import EXPANSION_BITS, Expansion, steady_means
-from sgverify.exact.chain.two_moments import Moments
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified, refine
-from sgverify.exact.numbers.cumulants import multi_indices, unit
-from sgverify.exact.numbers.matrix_series import MatrixSeries
+from sgverify.exact.numbers.matrix_series import MatrixSeries, multi_indices, unit
 from sgverify.exact.recursion.additive import telescopes
 from sgverify.exact.recursion.average import Average, Expandable
 from sgverify.exact.recursion.period import (

@@ -17,7 +17,7 @@ from sgverify.exact.affine.noise import LARGEST_TENSOR, normal_through
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, to_float
 from sgverify.exact.chain.block_recursion import Array
 from sgverify.exact.chain.chain import QuadraticForm
-from sgverify.exact.chain.ergodic import ergodic_bias, stationary_bias, stationary_law
+from sgverify.exact.chain.ergodic import Moments, ergodic_bias, stationary_bias, stationary_law
 from sgverify.exact.chain.expansion import (
     EXPANSION_BITS,
     ORDERS,
@@ -27,7 +27,6 @@ from sgverify.exact.chain.expansion import (
     expand_bias,
     expand_decay,
 )
-from sgverify.exact.chain.two_moments import Moments
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.rings.polynomials import to_fmpq
 

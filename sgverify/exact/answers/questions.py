@@ -19,8 +19,8 @@ from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
 
 if TYPE_CHECKING:
+    from sgverify.exact.chain.ergodic import Moments
     from sgverify.exact.chain.expansion import Expansion
-    from sgverify.exact.chain.two_moments import Moments
 
 
 @dataclass(frozen=True)

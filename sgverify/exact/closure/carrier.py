@@ -19,10 +19,10 @@ from sgverify.exact.rings.polynomials import (
     to_fmpq,
     to_fraction,
 )
-from sgverify.schemes import Surd, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import LiftedArithmetic
+from sgverify.schemes import exp, expm1, sqrt
+from sgverify.schemes.definition.binding import LiftedArithmetic
+from sgverify.schemes.numbers.algebraic import Algebraic, sqrt_of_rational
 from sgverify.schemes.numbers.rounded import Rounded, literal
-from sgverify.schemes.numbers.surd import sqrt_of_rational
 
 SLOTS = 12
 
@@ -52,10 +52,11 @@ class MomentRing:
             return self.context.constant(to_fmpq(found))
         if isinstance(found, Rounded):
             return self._slot(f"{found!r}", lambda given: enclosed(found))
-        if not isinstance(found, Surd):
+        roots = found.radicands() if isinstance(found, Algebraic) else None
+        if roots is None:
             raise OutOfReachError(f"a {type(value).__name__} is not read in moments")
         total = self.context.constant(0)
-        for radical, factor in found.terms.items():
+        for radical, factor in roots.items():
             root = self.context.constant(1) if radical == 1 else self._root(self.context.constant(radical))
             total = total + root * self.context.constant(to_fmpq(factor))
         return total

@@ -27,7 +27,7 @@ from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fmpq
 from sgverify.schemes import Scheme, dot
 from sgverify.schemes.definition.binding import Carrier, bind
 from sgverify.schemes.definition.gradient import FullGradientIngredient
-from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.targets import Observable, Target
 from sgverify.targets.form import Form, read_form
 

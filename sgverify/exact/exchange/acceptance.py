@@ -5,6 +5,23 @@ restated: log S is affine in the energies, so that its values give its mean and 
 
 The energy of a minibatch B of n of N data is L(B | theta) = (N/n) sum_{i in B} l(x_i | theta). Enumerations run over all N^n
 sequences of indices, or over all subsets, in exact numbers.
+
+Minibatch energies with a control variate, over all minibatches of three data, in exact numbers.
+
+    L~(c) = L(B | theta) + c (L(B | control) - sum_i L(x_i | control)),
+
+and the coefficient c* = -Cov(L(B | theta), L(B | control))/Var L(B | control) that leaves the least variance,
+Var L~(c*) = (1 - rho^2) Var L(B | theta), rho the correlation of the two energies; Deng et al. 2021, equation (3) and below.
+
+The variance of variance-reduced energies along the exact law of a chain whose data share one Hessian.
+
+There the energy of a minibatch at theta, less its mean over minibatches, is q + g . (theta - mu) with (q, g) independent of
+theta: g is the noise of the gradient estimate, of covariance V. Energies at two places of the chain are therefore combinations
+of q, g . theta and g . control; the rule that combines energies is evaluated on the coefficients, and gives
+
+    Var L~ = (share of q)^2 Var q + ... + tr(V E[v v^T]),    v = a (theta_k - mu) + b (theta_control - mu),
+
+with E[v v^T] from the exact first two moments of the chain. With c = -1 the share of q is 0 and v = theta_k - theta_control.
 """
 
 from __future__ import annotations
@@ -17,11 +34,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 from scipy.special import log_ndtr, ndtr
 
-from sgverify.exact.numbers.ball import number
+from sgverify.exact.chain.chain import AffineChain
+from sgverify.exact.numbers.ball import identity, number
 from sgverify.schemes.composites import exchange_rules
+from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
 
 
 @dataclass(frozen=True)
@@ -164,3 +183,167 @@ def _terms(sign: Fraction, F: Fraction, rule: Rule) -> list[tuple[Linear, Linear
         ((zero, zero), (of_u, of_variance)),
         ((of_u, of_variance + noise / 2), (-of_u, -of_variance - noise)),
     ]
+
+
+DATA = Quadratics(tuple(map(Fraction, (-1, 1, 4))), (Fraction(1), Fraction(2), Fraction(1, 2)))
+"""Three data whose energies differ in place and in curvature."""
+
+PLACES = tuple(Fraction(k, 2) for k in range(-3, 4))
+"""The places at which theta and the control are put, all pairs of them."""
+
+BATCH = 2
+
+
+@dataclass(frozen=True)
+class LeastVariance:
+    """The pairs of places at which c* does not give the least variance, and the computed numbers."""
+
+    defects: tuple[str, ...]
+    certificate: dict[str, Any]
+
+
+def minibatch_energies(theta: Fraction) -> list[Fraction]:
+    """L(B | theta) for every minibatch B of `BATCH` of the data."""
+    return estimates(DATA.energies(theta), BATCH)
+
+
+def reduced_energies(
+    here: Sequence[Fraction], there: Sequence[Fraction], control: Fraction, c: Fraction = Fraction(-1)
+) -> list[Fraction]:
+    """L~(c) for every minibatch, from the minibatch energies at theta (`here`) and at the control (`there`)."""
+    total = sum(DATA.energies(control), Fraction(0))
+    return [reduced_energy(a, b, total, coefficient=c) for a, b in zip(here, there, strict=True)]
+
+
+def least_variance() -> LeastVariance:
+    """Hold Var L~(c*) against (1 - rho^2) Var L(B | theta) and against Var L~(c* - 1) and Var L~(c* + 1).
+
+    Var L~ is a parabola in c, so that the least of three equally spaced values about c* is at c*.
+    """
+    defects = []
+    for here in PLACES:
+        for there in PLACES:
+            at_here, at_there = minibatch_energies(here), minibatch_energies(there)
+            spread, cross = covariance_of(at_there, at_there), covariance_of(at_here, at_there)
+            if not spread:
+                continue
+            best = best_coefficient(cross, spread)
+            left, *others = (
+                covariance_of(*[reduced_energies(at_here, at_there, there, c)] * 2)
+                for c in (best, best - 1, best + 1)
+            )
+            if left != covariance_of(at_here, at_here) - cross**2 / spread or min(others) <= left:
+                defects.append(f"theta = {here}, control {there}")
+    return LeastVariance(
+        tuple(defects),
+        {
+            "pairs (theta, control)": len(PLACES) ** 2,
+            "data": str(DATA),
+            "why": "Var L~ is quadratic in c",
+        },
+    )
+
+
+@dataclass(frozen=True)
+class EnergyShare:
+    """The coefficients of an energy at q, at g . (theta - mu) and at g . (control - mu)."""
+
+    constant: Any
+    here: Any
+    control: Any
+
+    def __add__(self, other: EnergyShare) -> EnergyShare:
+        return EnergyShare(
+            self.constant + other.constant, self.here + other.here, self.control + other.control
+        )
+
+    def __neg__(self) -> EnergyShare:
+        return self * -1
+
+    def __sub__(self, other: EnergyShare) -> EnergyShare:
+        return self + -other
+
+    def __mul__(self, factor: Any) -> EnergyShare:
+        return EnergyShare(self.constant * factor, self.here * factor, self.control * factor)
+
+    __rmul__ = __mul__
+
+
+HERE, CONTROL, FULL = EnergyShare(1, 1, 0), EnergyShare(1, 0, 1), EnergyShare(0, 0, 0)
+"""The noise of a minibatch at theta, of the same minibatch at the control, and of all data, which is zero."""
+
+MEANS = EnergyShare(0, 1, 0), EnergyShare(0, 0, 1), EnergyShare(0, 0, 1)
+"""The mean energies over minibatches of the three, in full energies at theta and at the control."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """j steps of an affine chain at once: X_(k+j) = map X_k + shift + noise of this covariance."""
+
+    map: arb_mat
+    shift: arb_mat
+    covariance: arb_mat
+
+    @staticmethod
+    def one(chain: AffineChain) -> Steps:
+        """A single step."""
+        return Steps(chain.map, chain.shift, chain.covariance)
+
+    @staticmethod
+    def none(size: int) -> Steps:
+        """No step."""
+        return Steps(identity(size), arb_mat(size, 1), arb_mat(size, size))
+
+    def then(self, later: Steps) -> Steps:
+        """These steps, and the later ones after them."""
+        return Steps(
+            later.map * self.map,
+            later.map * self.shift + later.shift,
+            later.map * self.covariance * later.map.transpose() + later.covariance,
+        )
+
+    def times(self, count: int) -> Steps:
+        """`count` repetitions, by doubling."""
+        found, power = Steps.none(self.map.nrows()), self
+        while count:
+            if count % 2:
+                found = found.then(power)
+            power, count = power.then(power), count // 2
+        return found
+
+
+def reduced_variance(
+    chain: AffineChain, noise: arb_mat, centre: arb_mat, combined: EnergyShare, *, refreshed: int, age: int
+) -> arb:
+    """E Var(L~ | the states) at the step refreshed + age, the control being the state after `refreshed` steps.
+
+    `noise` is V, d x d; `centre` is mu, d x 1; theta are the first d coordinates. Raises ValueError where the combined energy
+    contains q, whose variance is not given.
+    """
+    if combined.constant != 0:
+        raise ValueError(f"the combined energy keeps {combined.constant} of the constant part of the noise")
+    one = Steps.one(chain)
+    before, between = one.times(refreshed), one.times(age)
+    size, dim = chain.size, noise.nrows()
+    start = chain.start_covariance if chain.start_covariance is not None else arb_mat(size, size)
+    control_mean = before.map * chain.start_mean + before.shift
+    control_spread = before.map * start * before.map.transpose() + before.covariance
+    # v = (a M + b) X + a s + a noise, less (a + b) mu.
+    a, b = combined.here, combined.control
+    onto = between.map * a + identity(size) * b
+    mean = onto * control_mean + between.shift * a
+    spread = onto * control_spread * onto.transpose() + between.covariance * (a * a)
+    first = _head(mean, dim, 1) - centre * (a + b)
+    second = _head(spread, dim, dim) + first * first.transpose()
+    found: arb = (noise * second).trace()
+    return found
+
+
+def ages(period: int) -> Sequence[int]:
+    """1, 2, 4, ... below the period, and period - 1: the steps since the control was refreshed."""
+    powers = [2**k for k in range((period - 1).bit_length()) if 2**k < period]
+    return sorted({*powers, max(1, period - 1)})
+
+
+def _head(values: arb_mat, rows: int, columns: int) -> arb_mat:
+    return arb_mat([[values[i, j] for j in range(columns)] for i in range(rows)])

@@ -29,7 +29,7 @@ from flint import Ordering, fmpq, fmpq_mat, fmpz_mpoly, fmpz_mpoly_ctx
 
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
 from sgverify.exact.minibatch.law import Vectors, combined, means, with_replacement, without_replacement
-from sgverify.exact.numbers.cumulants import MultiIndex, moments_from_cumulants
+from sgverify.exact.numbers.matrix_series import MultiIndex, moments_from_cumulants
 from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import NoiseLaw, Scheme
 from sgverify.targets import Target

@@ -32,7 +32,7 @@ from flint import fmpq, fmpq_mat, fmpq_poly
 
 from sgverify.configuration import GradientTable
 from sgverify.errors import ConfigurationError
-from sgverify.exact.numbers.cumulants import (
+from sgverify.exact.numbers.matrix_series import (
     MultiIndex,
     cumulants_from_moments,
     moments_from_cumulants,

@@ -1,4 +1,6 @@
-"""The stationary bias at h = 0 on a dense precision, in fractions: its coefficients are functions of the precision.
+"""Rational functions of a matrix: r(P) X for one matrix P of fractions and few columns X.
+
+The stationary bias at h = 0 on a dense precision, in fractions: its coefficients are functions of the precision.
 
 Where the gradient has no noise, or noise of the covariance c 1, all blocks of M(h), c(h) and Q(h) are polynomials in P
 and commute. The equations of `chain.expansion` are then those of one mode over the field of rational functions: solved
@@ -10,7 +12,8 @@ P with few right-hand sides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -23,9 +26,53 @@ from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.chain.chain import QuadraticForm
 from sgverify.exact.chain.expansion import ORDERS, AffineSeries, Expansion, SteadyExpansion
 from sgverify.exact.chain.lyapunov import require_decay
-from sgverify.exact.modes.functions import AtMatrix
-from sgverify.exact.rings.polynomials import to_fmpq
-from sgverify.exact.rings.rational_functions import FunctionMatrix
+from sgverify.exact.rings.polynomials import FunctionMatrix, RationalFunction, to_fmpq
+
+__all__ = ["AtMatrix", "IrrationalStepError", "ModeExpansion", "common_noise"]
+
+
+MOST_EXACT = 5_000
+"""Columns times coordinates up to which equations are solved in fractions; more are solved in balls."""
+
+
+@dataclass(frozen=True)
+class AtMatrix:
+    """The values r(P) x of rational functions at one matrix P of fractions, for columns x; equations are solved once."""
+
+    matrix: fmpq_mat
+    _solved: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Fraction]]) -> AtMatrix:
+        """For a matrix of exact numbers."""
+        return cls(fmpq_mat([[fmpq(x.numerator, x.denominator) for x in row] for row in rows]))
+
+    def applied(self, function: RationalFunction, columns: fmpq_mat) -> Any:
+        """r(P) X for X of shape (d, m): in fractions, or in balls at the working precision where they would be too many."""
+        if function == 0:
+            return columns * 0
+        value: Any = self._divided(function.below, columns)
+        matrix: Any = self.matrix if isinstance(value, fmpq_mat) else arb_mat(self.matrix)
+        total = value * 0
+        for c in reversed(function.above.coeffs()):
+            total = matrix * total + value * c
+        return total
+
+    def _divided(self, below: fmpq_poly, columns: fmpq_mat) -> Any:
+        if below.degree() == 0:
+            return columns
+        key = str(below), str(columns)
+        if key not in self._solved:
+            n = self.matrix.nrows()
+            exact = n * columns.ncols() <= MOST_EXACT
+            matrix: Any = self.matrix if exact else arb_mat(self.matrix)
+            total = matrix * 0
+            for c in reversed(below.coeffs()):
+                total = total * matrix
+                for i in range(n):
+                    total[i, i] = total[i, i] + c
+            self._solved[key] = total.solve(columns if exact else arb_mat(columns))
+        return self._solved[key]
 
 
 def common_noise(model: Model) -> fmpq | None:
@@ -121,6 +168,3 @@ class ModeExpansion:
         first = self._series.map[0]
         for value in eigenvalues_of(self.model.target.precision):
             require_decay(arb_mat([[entry.at(arb(value)) for entry in row] for row in first.tolist()]))
-
-
-__all__ = ["IrrationalStepError", "ModeExpansion", "common_noise"]

@@ -13,7 +13,7 @@ from flint import arb_mat
 
 from sgverify.exact.numbers.ball import reshaped
 from sgverify.schemes import dot, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import Arithmetic
+from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.definition.mathematics import first_entry, log
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 

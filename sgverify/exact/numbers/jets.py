@@ -11,7 +11,7 @@ import numpy as np
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.entrywise import EntrywiseVector as Entries
-from sgverify.schemes.definition.arithmetic import Arithmetic
+from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.definition.mathematics import (
     cos,
     dot,

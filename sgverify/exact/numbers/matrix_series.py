@@ -1,14 +1,22 @@
 """Truncated power series in h whose coefficients are matrices, and recursions over matrices or series of matrices alike.
 
 Lyapunov equations of a step M(h) = I + h M_1 + ... that tends to the identity, as power series in h.
+
+Joint moments and cumulants by multi-index, over any exact or ball arithmetic.
+
+A multi-index (a_1, ..., a_d) names E x_1^a_1 ... x_d^a_d, or the joint cumulant of that many copies of each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+from flint import arb
 
 from sgverify.exact.chain.lyapunov import ContinuousLyapunov, Matrix, transposed
 
@@ -130,4 +138,90 @@ def lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matri
             for i in range(1, total):
                 right = right + maps[i - 1] * known * backs[total - i - 1]
         found.append(equation.solve(right * -1))
+    return found
+
+
+MultiIndex = tuple[int, ...]
+
+
+def multi_indices(dim: int, lowest: int, highest: int) -> list[MultiIndex]:
+    """Every multi-index of `dim` entries with a sum from `lowest` to `highest`, by sum."""
+    return [
+        tuple(slots.count(i) for i in range(dim))
+        for order in range(lowest, highest + 1)
+        for slots in itertools.combinations_with_replacement(range(dim), order)
+    ]
+
+
+def unit(size: int, *places: int) -> MultiIndex:
+    """The multi-index of the product of the variables at these places."""
+    return tuple(places.count(k) for k in range(size))
+
+
+def product(left: Mapping[MultiIndex, Any], right: Mapping[MultiIndex, Any]) -> dict[MultiIndex, Any]:
+    """The product of two polynomials, given by their coefficients."""
+    total: dict[MultiIndex, Any] = {}
+    for (a, x), (b, y) in itertools.product(left.items(), right.items()):
+        key = tuple(i + j for i, j in zip(a, b, strict=True))
+        total[key] = total[key] + x * y if key in total else x * y
+    return total
+
+
+def gaussian_moments(mean: Any, spread: Any | None, degree: int) -> list[Any]:
+    """E x^a of degree 0 to `degree` in balls, for N(mean, spread), a point where the covariance is None."""
+    n = mean.nrows()
+    cumulants = {unit(n, i): mean[i, 0] for i in range(n)}
+    if spread is not None:
+        cumulants |= {unit(n, i, j): spread[i, j] for i in range(n) for j in range(i, n)}
+    return list(moments_from_cumulants(cumulants, n, degree, one=arb(1)).values())
+
+
+def moments_from_cumulants(
+    cumulants: Mapping[MultiIndex, Any], dim: int, order: int, *, one: Any
+) -> dict[MultiIndex, Any]:
+    """Joint moments to `order`: m_{a + e_i} = sum_{b <= a} binom(a, b) kappa_{b + e_i} m_{a - b}, m_0 =
+    `one`.
+
+    A cumulant that is missing is zero.
+    """
+    moments = {(0,) * dim: one}
+    for index in multi_indices(dim, 1, order):
+        lead, rest = _peeled(index)
+        moments[index] = sum(
+            (
+                count * cumulants[below] * moments[above]
+                for count, below, above in _pairs(lead, rest)
+                if below in cumulants
+            ),
+            0 * one,
+        )
+    return moments
+
+
+def cumulants_from_moments(moments: Mapping[MultiIndex, Any], dim: int, order: int) -> dict[MultiIndex, Any]:
+    """Joint cumulants of orders 1 to `order`, the same recursion solved for its last term."""
+    cumulants: dict[MultiIndex, Any] = {}
+    for index in multi_indices(dim, 1, order):
+        lead, rest = _peeled(index)
+        value = moments[index]
+        for count, below, above in _pairs(lead, rest):
+            if below != index:
+                value = value - count * cumulants[below] * moments[above]
+        cumulants[index] = value
+    return cumulants
+
+
+def _peeled(index: MultiIndex) -> tuple[int, MultiIndex]:
+    """The first variable i of a multi-index, and the multi-index less e_i."""
+    lead = next(i for i, power in enumerate(index) if power)
+    return lead, (*index[:lead], index[lead] - 1, *index[lead + 1 :])
+
+
+def _pairs(lead: int, rest: MultiIndex) -> list[tuple[int, MultiIndex, MultiIndex]]:
+    """All (binom(rest, b), b + e_lead, rest - b) with b <= rest."""
+    found = []
+    for below in itertools.product(*(range(power + 1) for power in rest)):
+        count = math.prod(math.comb(r, b) for r, b in zip(rest, below, strict=True))
+        with_lead = (*below[:lead], below[lead] + 1, *below[lead + 1 :])
+        found.append((count, with_lead, tuple(r - b for r, b in zip(rest, below, strict=True))))
     return found

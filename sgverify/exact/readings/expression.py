@@ -7,10 +7,9 @@ from itertools import count
 from typing import Any
 
 from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, sqrt
-from sgverify.schemes.numbers.algebraic import Algebraic
+from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import Rounded
-from sgverify.schemes.numbers.surd import Irrational, Surd
 
 SUM, PRODUCT, NEGATIVE, POWER, ATOM = range(1, 6)
 _SERIAL = count()
@@ -128,8 +127,8 @@ def number_text(value: Any) -> tuple[str, int]:
     >>> number_text(Fraction(-1, 2))
     ('-1/2', 2)
     """
-    if isinstance(value, Surd):
-        terms = [_root_text(q, r) for q, r in sorted(value.terms.items())]
+    if isinstance(value, Algebraic) and (roots := value.radicands()):
+        terms = [_root_text(q, r) for q, r in sorted(roots.items())]
         if len(terms) == 1:
             return terms[0], PRODUCT
         signed = [f"- {term[1:]}" if term.startswith("-") else f"+ {term}" for term in terms[1:]]

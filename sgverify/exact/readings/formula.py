@@ -16,8 +16,7 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.readings.expression import Expression, call, name, text
 from sgverify.schemes.definition.abstract_value import METRIC
 from sgverify.schemes.definition.binding import Carrier, bind
-from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, sqrt
-from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw, dot, exp, expm1, first_entry, sqrt
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.constants import constants, linear
 from sgverify.schemes.numbers.text import read_number

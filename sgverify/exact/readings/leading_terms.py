@@ -26,7 +26,7 @@ from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
 from sgverify.schemes.definition.gradient import FullGradientIngredient
-from sgverify.schemes.definition.noise import NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.numbers.constants import counted
 
 
@@ -88,8 +88,11 @@ ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
 """The sizes of states and draws, in spreads."""
 
-TINY = 1e-8
-"""The share of h at which leading terms are computed, to a relative 1e-6 in floats and to 1e-8 times a constant in h."""
+TINY = (1e-8, 9e-9, 8e-9, 7e-9)
+"""The share of h at which leading terms are computed, to a relative 1e-6 in floats and to 1e-8 times a constant in h.
+
+The first of them at which they are numbers: a difference under a root may round to one below 0.
+"""
 
 TINIEST = 2.0**-400
 """The share of h for the computation in balls of `BITS` bits, at one state: it shows a constant of up to 1e20 beside h."""
@@ -195,7 +198,11 @@ def _departures(
     """(share, part, variable) of each variable's drift and noise."""
     run = _Run(scheme, setting, dim, FLOATS)
     at_h = list(_rates(run, step, SIZES))
-    for part, here, there in _paired(at_h, _rates(run, step * TINY, SIZES)):
+    for share in TINY:
+        leading = list(_rates(run, step * share, SIZES))
+        if all(np.isfinite(there).any(axis=1).all() for _, there in leading):
+            break
+    for part, here, there in _paired(at_h, leading):
         yield from _apart(scheme, part, here, there)
     with ctx.workprec(BITS):
         run = _Run(scheme, setting, dim, BALLS)

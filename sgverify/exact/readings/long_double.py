@@ -11,11 +11,11 @@ import numpy as np
 from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.jets import Jet
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.schemes import Scheme, Surd, dot, exact, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import Arithmetic
-from sgverify.schemes.definition.binding import Carrier, bind, in_order
+from sgverify.schemes import Scheme, dot, exact, exp, expm1, sqrt
+from sgverify.schemes.definition.binding import Arithmetic, Carrier, bind, in_order
 from sgverify.schemes.definition.gradient import GradientIngredient
 from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric
@@ -301,8 +301,9 @@ def _gradient(value: Any) -> np.ndarray:
 
 def _number(value: Any) -> Any:
     number = exact(value)
-    if isinstance(number, Surd):
-        return sum((_number(r) * np.sqrt(EXTENDED(q)) for q, r in number.terms.items()), EXTENDED(0))
+    roots = number.radicands() if isinstance(number, Algebraic) else None
+    if roots is not None:
+        return sum((_number(r) * np.sqrt(EXTENDED(q)) for q, r in roots.items()), EXTENDED(0))
     if isinstance(number, Fraction):
         return EXTENDED(number.numerator) / EXTENDED(number.denominator)
     return EXTENDED(float(number))

@@ -3,6 +3,11 @@
 min(h, a) is computed by sqrt((h - a)^2), which is a - h below a and h - a beyond. A power series at h = 0 shows the switch only
 where it contains the whole argument. So a definition is run on arrays of step sizes: functions of h, parameters and numbers
 have values there, every other value absorbs its operands, and the arguments of roots with values are recorded.
+
+The floats of a definition that are read as intervals, because they stand for no simple number.
+
+A definition is run on absorbing values for state, ingredients and draws; every other operand is a number that the definition
+itself contains.
 """
 
 from __future__ import annotations
@@ -13,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import Arithmetic
-from sgverify.schemes.definition.binding import Carrier, bind
+from sgverify.schemes import Dynamics, Scheme, dot, exp, expm1, sqrt
+from sgverify.schemes.definition.binding import Arithmetic, Carrier, State, bind
 from sgverify.schemes.definition.mathematics import first_entry
 from sgverify.schemes.numbers.constants import constants_like, linear_image
+from sgverify.schemes.numbers.rounded import intervals_met, literal
 
 GRID = np.geomspace(1e-7, 4.0, 1601)
 """The step sizes of the search, neighbours 1 % apart: nearer switches cannot be distinguished by any run."""
@@ -168,4 +173,29 @@ def _(vector: Absorbing, rows: tuple[Any, ...]) -> Absorbing:
     return vector
 
 
-__all__ = ["Absorbing", "switches"]
+def intervals_of(scheme: Scheme, dim: int) -> tuple[float, ...]:
+    """The intervals in a step, in the start of its memory and in its dynamics, without signs, each once."""
+    bound = bind(scheme, Carrier(), dict.fromkeys(scheme.parameters, _ANY), dim=dim, metric=_ANY)
+    state: State = (_ANY,) * len(scheme.dynamics.state)
+    with intervals_met() as met:
+        for run in (bound.start, bound.step):
+            state = run(state, h=_ANY, grad=_ANY, draw=lambda law: _ANY)
+    return tuple(dict.fromkeys([*met, *intervals_of_dynamics(scheme.dynamics, dim)]))
+
+
+def intervals_of_dynamics(dynamics: Dynamics, dim: int) -> tuple[float, ...]:
+    """The intervals in drift and diffusion of a dynamics."""
+    with intervals_met() as met:
+        bound = bind(dynamics, Carrier(), dict.fromkeys(dynamics.parameters, _ANY), dim=dim, metric=_ANY)
+        bound.coefficients((_ANY,) * len(dynamics.state), grad=_ANY)
+    return tuple(met)
+
+
+class _Any(Absorbing):
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
+        if isinstance(other, float):
+            literal(other)
+        return self
+
+
+_ANY = _Any()

@@ -28,8 +28,7 @@ from sgverify.exact.affine.matrices import alike
 from sgverify.exact.chain.expansion import steady_means
 from sgverify.exact.chain.lyapunov import Contraction
 from sgverify.exact.numbers.ball import identity
-from sgverify.exact.numbers.cumulants import MultiIndex, multi_indices, product
-from sgverify.exact.numbers.matrix_series import MatrixSeries
+from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices, product
 
 
 class Period(Protocol):

@@ -19,8 +19,7 @@ from sgverify.exact.affine.model import StepSize
 from sgverify.exact.chain.expansion import ORDERS, steady_means
 from sgverify.exact.minibatch.hessians import HessianProductStep, MinibatchLaw, bent, symbol
 from sgverify.exact.minibatch.transition import MOST_MOMENTS, is_reached
-from sgverify.exact.numbers.cumulants import MultiIndex, multi_indices, product, unit
-from sgverify.exact.numbers.matrix_series import MatrixSeries
+from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices, product, unit
 from sgverify.exact.recursion.hessians import HIGHEST_DEGREE, FreshHessians
 from sgverify.exact.recursion.period import RepeatedPeriod, RunningSum
 from sgverify.schemes import Scheme

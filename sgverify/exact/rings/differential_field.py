@@ -30,9 +30,10 @@ from sgverify.exact.rings.polynomials import (
     to_fmpq,
 )
 from sgverify.exact.rings.ring import Index, multi_indices
-from sgverify.schemes import Surd, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import LiftedArithmetic
+from sgverify.schemes import exp, expm1, sqrt
+from sgverify.schemes.definition.binding import LiftedArithmetic
 from sgverify.schemes.definition.mathematics import log
+from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import Rounded, literal
 
 DEPTH = 3
@@ -93,9 +94,10 @@ class Field:
     def constant(self, value: Any) -> Element:
         """An exact number."""
         number = literal(value)
-        if isinstance(number, Surd):
+        roots = number.radicands() if isinstance(number, Algebraic) else None
+        if roots is not None:
             total = self.constant(0)
-            for radical, factor in number.terms.items():
+            for radical, factor in roots.items():
                 root = self.slot("sqrt", self.constant(radical)) if radical != 1 else self.constant(1)
                 total = total + root * factor
             return total
@@ -274,7 +276,7 @@ class Element(LiftedArithmetic):
         """A number as an element."""
         if isinstance(value, Element):
             return value
-        if isinstance(value, int | float | Fraction | Surd | Rounded) and not isinstance(value, bool):
+        if isinstance(value, int | float | Fraction | Algebraic | Rounded) and not isinstance(value, bool):
             return self.field.constant(value)
         return None
 

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import flint
+from flint import arb
+
 from sgverify.errors import NotExpandableError
+from sgverify.exact.numbers import ball
 from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fraction
-from sgverify.exact.rings.roots import Interval, SimpleRoot
-from sgverify.schemes.numbers.algebraic import Root
+from sgverify.schemes.numbers.rounded import Rounded
 
 if TYPE_CHECKING:
     from sgverify.exact.rings.ring import Ring
@@ -31,77 +33,53 @@ Point = Callable[[int], Any]
 """The numbers of a ring's generators by position, fractions or intervals."""
 
 
-def root_interval(value: Fraction) -> Any:
-    """An interval around the square root of a number that is not negative."""
-    return _context().sqrt(_interval(value))
+def root_interval(value: Fraction) -> arb:
+    """A ball around the square root of a number that is not negative."""
+    with flint.ctx.workprec(BITS):
+        return ball.number(value).sqrt()
 
 
-def value_at(value: Polynomial, ring: Ring, point: Point) -> Any:
-    """An interval around `value` where the generator at position k is the number point(k); opaque ones follow from their arguments.
+def value_at(value: Polynomial, ring: Ring, point: Point) -> arb:
+    """A ball around `value` where the generator at position k is the number point(k); opaque ones follow from their arguments.
 
     Raises `NotRealError` where a root is not real at the point.
     """
-    known = {k: _generator(k, ring, point) for k, degree in enumerate(value.degrees()) if degree > 0}
-    return evaluate(value.to_dict(), known.__getitem__, lambda c: _interval(to_fraction(c)))
+    with flint.ctx.workprec(BITS):
+        known = {k: _generator(k, ring, point) for k, degree in enumerate(value.degrees()) if degree > 0}
+        return evaluate(value.to_dict(), known.__getitem__, arb)
 
 
-def number_at(value: Polynomial, ring: Ring) -> Any:
-    """An interval around a polynomial in numbers alone."""
+def number_at(value: Polynomial, ring: Ring) -> arb:
+    """A ball around a polynomial in numbers alone."""
     return value_at(value, ring, _nowhere)
 
 
 def sign_of(value: Polynomial, ring: Ring, point: Point | None = None) -> int:
     """1 or -1 where the sign of a value at a point is certain, else 0; without a point, `value` is a number."""
     found = value_at(value, ring, point or _nowhere)
-    return 1 if found.a > 0 else -1 if found.b < 0 else 0
+    return 1 if found > 0 else -1 if found < 0 else 0
 
 
 def _nowhere(position: int) -> Fraction:
     raise NotExpandableError("a number is asked of what is none")
 
 
-def _generator(position: int, ring: Ring, point: Point) -> Any:
+def _generator(position: int, ring: Ring, point: Point) -> arb:
     what = ring.opaque.get(position)
     if what is None:
-        return _interval(point(position))
+        return ball.number(point(position))
     if what.number is not None:
-        return _root_of_number(what.number)
+        return ball.enclosed(what.number)
     inside = value_at(what.argument, ring, point)
     if what.kind == "exp":
-        return _context().exp(inside)
+        return inside.exp()
     if what.kind == "reciprocal":
-        if inside.a <= 0 <= inside.b:
+        if inside.contains(0):
             raise NotRealError(f"{what.text}, which may be no number here")
         return 1 / inside
-    if inside.b < 0:
+    if inside < 0:
         raise NotRealError(f"{what.text}, which is not real here")
-    return _context().sqrt(_context().mpf([max(inside.a, 0), inside.b]))
-
-
-def _root_of_number(root: SimpleRoot | Interval) -> Any:
-    if isinstance(root, Interval):
-        return _context().mpf([_interval(root.number.low).a, _interval(root.number.high).b])
-    if isinstance(root.base, Root):
-        low, high = root.base.enclosure(BITS)
-        return _context().mpf([_interval(low).a, _interval(high).b])
-    base = _interval(Fraction(root.base))
-    return _context().sqrt(base) if root.index == 2 else base ** (1 / _interval(Fraction(root.index)))
-
-
-def _interval(number: Any) -> Any:
-    if not isinstance(number, Fraction):
-        return number
-    return _context().mpf(number.numerator) / number.denominator
-
-
-@cache
-def _context() -> Any:
-    # mpmath comes with sympy; it loads where a definition has opaque elements only.
-    from mpmath.ctx_iv import MPIntervalContext
-
-    context = MPIntervalContext()
-    context.prec = BITS
-    return context
+    return inside.sqrt() if inside > 0 else arb(inside.upper()).sqrt().union(arb(0))
 
 
 APART = 1e-6
@@ -136,7 +114,7 @@ def _numbers(ring: Ring) -> dict[int, float]:
     """The opaque elements that are numbers, roots and reciprocals of such ones too, by their positions."""
     for k in ring.opaque:
         if k not in ring.floats and ring.is_number(ring.generator_at(k)):
-            ring.floats[k] = float(number_at(ring.generator_at(k), ring).mid)
+            ring.floats[k] = float(number_at(ring.generator_at(k), ring).mid())
     return ring.floats
 
 
@@ -159,12 +137,13 @@ def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
     if not _has_interval(own, ring):
         return False
     found = number_at(own, ring)
-    if not found.a <= 0 <= found.b:
+    if not found.contains(0):
         return False
+    width = 2 * float(found.rad())
     # Series with number coefficients have high powers and large coefficients, and are summed in balls later.
-    if found.delta.b > LOST and ring.coordinates:
+    if width > LOST and ring.coordinates:
         raise NotExpandableError(
-            f"{ring.text(own, 4)}, floats that cancel: their rounding leaves {float(found.delta.b):.1g} of it, so that it is not "
+            f"{ring.text(own, 4)}, floats that cancel: their rounding leaves {width:.1g} of it, so that it is not "
             "told from 0"
         )
     return True
@@ -173,8 +152,7 @@ def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
 def _has_interval(value: Polynomial, ring: Ring) -> bool:
     degrees = value.degrees()
     return any(
-        isinstance(what.number, Interval)
-        or (what.argument is not None and _has_interval(what.argument, ring))
+        isinstance(what.number, Rounded) or (what.argument is not None and _has_interval(what.argument, ring))
         for k, what in ring.opaque.items()
         if degrees[k]
     )

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, factors, to_fraction
+from sgverify.exact.rings.polynomials import Polynomial, check_time, coefficients_in, factors, to_fraction
 from sgverify.exact.rings.ring import SLOTS, Ring
 from sgverify.exact.rings.roots import LIMIT, UNSEEN, WHERE, is_positive, manifest_sign, reciprocal
-from sgverify.exact.rings.time_limit import check_time
 from sgverify.schemes import dot, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import LiftedArithmetic
+from sgverify.schemes.definition.binding import LiftedArithmetic
+from sgverify.schemes.numbers.algebraic import Irrational
 from sgverify.schemes.numbers.rounded import literal
-from sgverify.schemes.numbers.surd import Irrational
 
 Scalars = int | float | Fraction | Irrational
 

@@ -25,20 +25,17 @@ from sgverify.exact.rings.polynomials import (
 )
 from sgverify.exact.rings.roots import (
     Condition,
-    Interval,
+    CoprimeBases,
     Opaque,
     SimpleRoot,
     UnknownSignError,
     manifest_sign,
-    monomials_of,
     simple_roots,
     square_root,
     without_quotients,
 )
-from sgverify.schemes import Surd
-from sgverify.schemes.numbers.algebraic import Algebraic
+from sgverify.schemes.numbers.algebraic import Algebraic, sqrt_of_rational
 from sgverify.schemes.numbers.rounded import Rounded, literal
-from sgverify.schemes.numbers.surd import sqrt_of_rational
 
 Index = tuple[int, ...]
 SLOTS = 16
@@ -134,6 +131,7 @@ class Ring:
             int, list[Polynomial]
         ] = {}  # position: [c_0, ..., c_(n-1)] with g^n = sum c_i g^i
         self._roots: dict[Any, SimpleRoot] = {}
+        self._bases = CoprimeBases()
         self.opaque: dict[int, Opaque] = {}
         self.reciprocals: dict[int, Polynomial] = {}  # position: what the element there is 1 over
         self.counts = False
@@ -192,15 +190,16 @@ class Ring:
             return self.context.constant(to_fmpq(number))
         if isinstance(number, Rounded):
             return self._interval(number)
-        assert isinstance(number, Surd | Algebraic)
+        assert isinstance(number, Algebraic)
         total = self.zero
-        for monomial, factor in monomials_of(number):
+        for monomial, factor in number.terms.items():
             term = self.context.constant(to_fmpq(factor))
-            for base, exponent in monomial:
-                whole, roots = simple_roots(base, exponent)
-                term = term * self.constant(whole)
-                for root, power in roots:
-                    term = term * self._root(root) ** power
+            for generator, exponent in monomial:
+                for base, multiple in self._bases.product(generator).items():
+                    whole, roots = simple_roots(base, multiple * exponent)
+                    term = term * self.constant(whole)
+                    for root, power in roots:
+                        term = term * self._root(root) ** power
             total = total + term
         return self.reduce(total)
 
@@ -209,14 +208,14 @@ class Ring:
         if float(number) < 0:
             return -self._interval(-number)
         self.rounded = True
-        what = Opaque("number", str(float(number)), number=Interval(number))
+        what = Opaque("number", str(float(number)), number=number)
         return self.slot(("interval", number.middle), what)
 
     def _root(self, root: SimpleRoot) -> Polynomial:
         known = self._roots.setdefault(root.key, root)
         if known != root:
             raise NotExpandableError(f"{root.text} beside {known.text}, of which one is a power of the other")
-        found = self.slot(root.key, Opaque("number", root.text, number=root))
+        found = self.slot(root.key, Opaque("number", root.text, number=root.number))
         at = self._at["slot", self._slots[root.key]]
         if at not in self._relations:
             self._relations[at] = [self.constant(c) for c in root.relation]
@@ -260,7 +259,7 @@ class Ring:
         """The exact number that an opaque element stands for. Raises where it is none."""
         what = self.opaque.get(position)
         if what is not None and what.number is not None:
-            return what.number.number
+            return what.number
         raise NotExpandableError(f"the value of {self.label(position)[0]}")
 
     def sqrt(self, value: Polynomial) -> Polynomial:

@@ -21,17 +21,16 @@ sum_i c_i r^i = r^m sum_i c_i q^(m - i).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, factors, to_fraction
-from sgverify.schemes import Surd
-from sgverify.schemes.numbers.algebraic import Algebraic, Generator, Monomial, Root, radical
-from sgverify.schemes.numbers.rounded import Rounded
-from sgverify.schemes.numbers.surd import prime_powers
+from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
+from sgverify.schemes.numbers.roots import LARGEST_FACTOR, Generator, Root, coprime
+from sgverify.schemes.numbers.roots import factors as factors_of
 
 if TYPE_CHECKING:
     from sgverify.exact.rings.ring import Ring
@@ -61,14 +60,7 @@ class Opaque:
     kind: str
     text: str
     argument: Any = None
-    number: SimpleRoot | Interval | None = None
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A float that stands for no simple number: a symbol without relations, with a known interval."""
-
-    number: Rounded
+    number: Irrational | None = None
 
 
 @dataclass(frozen=True)
@@ -103,21 +95,11 @@ class SimpleRoot:
         return f"sqrt({self.base})" if self.index == 2 else f"{self.base}^(1/{self.index})"
 
     @property
-    def number(self) -> Any:
+    def number(self) -> Algebraic:
         """The exact number."""
         if isinstance(self.base, Root):
             return Algebraic({((self.base, Fraction(1)),): Fraction(1)})
-        return radical(Fraction(self.base), Fraction(1, self.index))
-
-
-def monomials_of(number: Surd | Algebraic) -> Iterator[tuple[Monomial, Fraction]]:
-    """The terms of an irrational number; of a square root of q one factor for each prime of q."""
-    if isinstance(number, Algebraic):
-        yield from number.terms.items()
-        return
-    half = Fraction(1, 2)
-    for radicand, factor in number.terms.items():
-        yield tuple((prime, half) for prime in prime_factors(radicand)), factor
+        return Algebraic({((self.base, Fraction(1, self.index)),): Fraction(1)})
 
 
 def simple_roots(base: Generator, exponent: Fraction) -> tuple[Fraction, list[tuple[SimpleRoot, int]]]:
@@ -128,7 +110,7 @@ def simple_roots(base: Generator, exponent: Fraction) -> tuple[Fraction, list[tu
     if isinstance(base, Root):
         return Fraction(1), [(SimpleRoot(base, 0, len(base.powers)), int(exponent))]
     parts = []
-    for prime, power in prime_powers(exponent.denominator):
+    for prime, power in factors_of(exponent.denominator):
         index = prime**power
         part = exponent.numerator * pow(exponent.denominator // index, -1, index) % index
         exponent -= Fraction(part, index)
@@ -136,16 +118,31 @@ def simple_roots(base: Generator, exponent: Fraction) -> tuple[Fraction, list[tu
     return Fraction(base) ** int(exponent), parts
 
 
-def prime_factors(n: int) -> list[int]:
-    """The primes of a square-free n (a large unfactored part counts as one)."""
-    factors, p = [], 2
-    while p * p <= n and p < 100_000:
-        if n % p == 0:
-            factors.append(p)
-            n //= p
-        else:
-            p += 1
-    return [*factors, n] if n > 1 else factors
+class CoprimeBases:
+    """The bases of a ring's roots of numbers: free of one another, though they were not factored."""
+
+    def __init__(self) -> None:
+        # Coprime numbers, each as the product of bases that stand under a root; most are one themselves.
+        self._pieces: dict[int, dict[Generator, int]] = {}
+
+    def product(self, base: Generator) -> Mapping[Generator, int]:
+        """{g: k} with base = prod_g g^k; where it shares a factor with earlier bases, these are among them."""
+        if isinstance(base, Root) or base <= LARGEST_FACTOR:
+            return {base: 1}
+        split = coprime(frozenset({*self._pieces, base}))
+        for piece, parts in split.items():
+            # What is known stays as it is: of its parts all but one are new bases, and the last one is a quotient.
+            last = next((part for part, power in parts if power == 1), None)
+            if piece in self._pieces and last is not None:
+                known = self._pieces.pop(piece)
+                others = {part: power for part, power in parts if part != last}
+                self._pieces |= {part: {part: 1} for part in others}
+                self._pieces[last] = known | {part: -power for part, power in others.items()}
+        total: dict[Generator, int] = {}
+        for part, power in split.get(base, ((base, 1),)):
+            for generator, k in self._pieces.setdefault(part, {part: 1}).items():
+                total[generator] = total.get(generator, 0) + k * power
+        return total
 
 
 class UnknownSignError(NotExpandableError):

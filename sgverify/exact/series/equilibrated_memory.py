@@ -31,12 +31,15 @@ from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.operators import (
     compose_symbols,
+    expect,
     exponential_symbols,
+    exponentials,
+    exponents_of,
     generator_of,
+    increments_of,
     ring_of,
     symbol_of,
 )
-from sgverify.exact.series.transition import expect, exponentials, exponents_of, increments_of
 from sgverify.schemes import NoiseLaw, Scheme
 
 FORGETS = Fraction(999, 1000)

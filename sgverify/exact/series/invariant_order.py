@@ -19,7 +19,7 @@ from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fraction
 from sgverify.exact.rings.ring import Ring, TooShallowError
 from sgverify.exact.rings.roots import WHERE
 from sgverify.exact.series.averaging import merge_minibatches
-from sgverify.exact.series.branches import Signs, on_every_branch, told_from_zero
+from sgverify.exact.series.carrier import Signs, on_every_branch, told_from_zero
 from sgverify.exact.series.equilibrated_memory import EquilibratedStep
 from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import (
@@ -30,8 +30,8 @@ from sgverify.exact.series.operators import (
     operator_of,
     operator_text,
     ring_of,
+    transition_of,
 )
-from sgverify.exact.series.transition import transition_of
 from sgverify.schemes import Dynamics, Scheme
 from sgverify.schemes.dynamics import default_density
 from sgverify.schemes.numbers.algebraic import Algebraic, basis_of, coordinates

@@ -32,8 +32,9 @@ from sgverify.exact.series.operators import (
     operator_text,
     ring_of,
     symbol_of,
+    transition_of,
+    transition_of_flow,
 )
-from sgverify.exact.series.transition import transition_of, transition_of_flow
 from sgverify.exact.splittings.bch import BCHResult, bch
 from sgverify.exact.splittings.lyndon import standard_bracketing
 from sgverify.schemes import Alphabet, Scheme

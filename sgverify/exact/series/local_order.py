@@ -12,10 +12,11 @@ from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Ring, TooShallowError
 from sgverify.exact.rings.roots import UnknownSignError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
-from sgverify.exact.series.branches import EmptyBranchError, Signs, is_empty, on_every_branch, told_from_zero
+from sgverify.exact.series.carrier import EmptyBranchError, Signs, is_empty, on_every_branch, told_from_zero
 from sgverify.exact.series.equilibrated_memory import EquilibratedStep
 from sgverify.exact.series.operators import (
     Operator,
+    Transition,
     exponential_symbols,
     generator_of,
     operator_of,
@@ -23,9 +24,9 @@ from sgverify.exact.series.operators import (
     ring_of,
     symbol_of,
     takes_roots_of_gradients,
+    transition_of,
 )
 from sgverify.exact.series.orders import Defect, LocalOrder
-from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.schemes import Dynamics, Scheme
 
 HIGHEST_ORDER = 4

@@ -27,10 +27,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.splittings.free_algebra import logarithm, product_of_exponentials
 from sgverify.exact.splittings.lyndon import expand, from_lyndon_words, lyndon_coefficients
 from sgverify.exact.splittings.order_conditions import defect_of, vanishes
-from sgverify.exact.splittings.splitting import MOST_LETTERS, Splitting, read_degree, read_splitting
+from sgverify.exact.splittings.splitting import (
+    MOST_LETTERS,
+    Splitting,
+    logarithm,
+    product_of_exponentials,
+    read_degree,
+    read_splitting,
+)
 from sgverify.schemes.numbers.text import Number
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.numbers.jets import Jet, derivatives_of
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.exact.transfer.line.motion import ON_ARRAYS
-from sgverify.exact.transfer.line.operator import Mass
+from sgverify.exact.transfer.line.operator import ON_ARRAYS, Mass
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites import weighting
 from sgverify.schemes.composites.adaptation import Adaptation

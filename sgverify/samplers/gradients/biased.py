@@ -13,7 +13,7 @@ from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.mathematics import dot
-from sgverify.schemes.numbers.surd import exact
+from sgverify.schemes.numbers.algebraic import exact
 from sgverify.targets.derived import check_likelihood, with_scaled_likelihood
 
 # Scaled potentials by factor: each is linearised once, not once for each run of a sweep.

@@ -18,7 +18,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers.randomness.philox import Stream, native_seed
 from sgverify.samplers.randomness.variates import Variates
 from sgverify.samplers.run.schedules import Fixed, Row
-from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
+from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.schemes.scheme import Scheme
 
 COUPLINGS = (False, True, "brownian")

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sgverify.samplers.randomness.philox import LANES, ROWS, Stream
 from sgverify.samplers.reading.arithmetic import root
-from sgverify.schemes.definition.noise import NORMAL, NoiseLaw
+from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 
 # Words handled at once, so that the working set of a few tensors stays in a core's cache.
 _CACHED = 1 << 16

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.mathematics import exp, expm1, log, sqrt
-from sgverify.schemes.numbers.surd import Irrational
+from sgverify.schemes.numbers.algebraic import Irrational
 
 EXACT = (int, float, Fraction, Irrational)
 

@@ -24,7 +24,7 @@ from sgverify.schemes.definition.abstract_value import (
     Refused,
     is_exact,
 )
-from sgverify.schemes.definition.noise import Noise, NoiseLaw
+from sgverify.schemes.definition.mathematics import Noise, NoiseLaw
 from sgverify.schemes.numbers.constants import counted
 
 MOST_CALLS = 200

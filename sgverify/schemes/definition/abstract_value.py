@@ -14,7 +14,6 @@ from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import Rounded
-from sgverify.schemes.numbers.surd import Surd
 
 NUMBER, SCALAR, VECTOR, MATRIX = "number", "scalar", "vector", "matrix"
 RANK = {NUMBER: 0, SCALAR: 1, VECTOR: 2, MATRIX: 3}
@@ -242,4 +241,4 @@ def _check_vector(name: str, value: Abstract) -> None:
 
 def is_exact(value: object) -> bool:
     """Whether `value` is an exact Python number; a subclass, such as numpy's scalars, is not."""
-    return type(value) in (int, float, Fraction, Surd, Algebraic, Rounded)
+    return type(value) in (int, float, Fraction, Algebraic, Rounded)

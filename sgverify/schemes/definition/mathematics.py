@@ -1,18 +1,22 @@
 """The mathematical functions that definitions may call; each is dispatched on the type of its argument.
 
 A carrier registers its own types, e.g. `exp.register(TruncatedSeries)`; nothing here knows tensors or power series.
+
+The laws of noise that a definition can ask for, each declared once by its atoms or its edge.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import singledispatch
+from functools import cache, singledispatch
 from typing import Any
 
-from sgverify.errors import DefinitionError
+from sgverify.errors import DefinitionError, UnknownNameError
+from sgverify.schemes.numbers.algebraic import Algebraic, Irrational, sqrt_of_rational
 from sgverify.schemes.numbers.rounded import literal
-from sgverify.schemes.numbers.surd import Irrational, sqrt_of_rational
 
 
 @singledispatch
@@ -29,7 +33,7 @@ def expm1(value: Any) -> Any:
 
 @singledispatch
 def sqrt(value: Any) -> Any:
-    """The non-negative square root; exact for exact numbers (`sqrt(2)` is a `Surd`)."""
+    """The non-negative square root; exact for exact numbers (`sqrt(2)` is an `Algebraic`)."""
     raise _foreign("sqrt", value)
 
 
@@ -155,3 +159,157 @@ def _(value: Any) -> float | int:
 @first_entry.register
 def _(draw: float) -> float:
     return draw
+
+
+Atoms = tuple[tuple[int | Fraction | Algebraic, Fraction], ...]
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """The law of one coordinate of a draw; coordinates and draws are independent, with mean 0 and variance 1.
+
+    `atoms` are pairs (value, probability) with exact values and rational probabilities; empty for the standard
+    normal law and, where there is an `edge`, for the uniform law from -edge to edge. Everything else (moments,
+    cumulants, the rule by which it is sampled) is derived from them.
+    Raises `DefinitionError` where the probabilities do not sum to 1, or mean and variance are not 0 and 1.
+    """
+
+    name: str
+    atoms: Atoms = ()
+    edge: int | Fraction | Algebraic | None = None
+
+    def __post_init__(self) -> None:
+        wrong = [
+            f"E z^{k} = {self.moment(k)}" for k, is_ in ((0, 1), (1, 0), (2, 1)) if self.moment(k) != is_
+        ]
+        if wrong:
+            raise DefinitionError(
+                f"noise law {self.name!r}: {', '.join(wrong)}; expected probabilities that sum to 1, mean 0 and "
+                "variance 1, so that sqrt(2*T*h) in front of a draw means what it says"
+            )
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def normal(self) -> bool:
+        """Whether this is the standard normal law."""
+        return not self.atoms and self.edge is None
+
+    @property
+    def largest(self) -> float:
+        """The supremum of |z| over all draws z; infinite for the normal law."""
+        if self.normal:
+            return math.inf
+        return (
+            float(self.edge) if self.edge is not None else max(abs(float(value)) for value, _ in self.atoms)
+        )
+
+    def moment(self, power: int) -> Fraction:
+        """E z^power of even powers: (power - 1)!! for a normal draw, edge^power/(power + 1) for a uniform one; and of a
+        discrete one sum_i w_i x_i^power.
+        """
+        return _moment(self.atoms, self.edge, power)
+
+    def cumulant(self, order: int) -> Fraction:
+        """kappa_order = m_order - sum_{k < order} binom(order - 1, k - 1) kappa_k m_(order - k)."""
+        return _cumulant(self.atoms, self.edge, order)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether -z has the law of z, so that odd moments vanish."""
+        return sorted((float(x), w) for x, w in self.atoms) == sorted((-float(x), w) for x, w in self.atoms)
+
+    @property
+    def table(self) -> tuple[int | Fraction | Algebraic, ...]:
+        """The values, each repeated in proportion to its probability: an entry drawn uniformly has the law.
+
+        >>> THREE_POINT.table
+        (-1*sqrt(3), 0, 0, 0, 0, 1*sqrt(3))
+        """
+        size = math.lcm(*(weight.denominator for _, weight in self.atoms))
+        return tuple(value for value, weight in self.atoms for _ in range(int(weight * size)))
+
+
+class Noise:
+    """The ingredient `noise`: `noise()` is a standard normal draw, `noise.three_point()` one of that law.
+
+    `noise.scalar()` and `noise.scalar.three_point()` are one number for all coordinates. A carrier hands over one
+    function of the law that is asked for; every law of `LAWS` is a method by its name.
+    """
+
+    __slots__ = ("_draw",)
+
+    def __init__(self, draw: Callable[[NoiseLaw], Any]) -> None:
+        self._draw = draw
+
+    def __call__(self) -> Any:
+        """A standard normal draw."""
+        return self._draw(NORMAL)
+
+    @property
+    def scalar(self) -> Noise:
+        """Draws of one number each, for a scalar of the state or for all coordinates alike: `noise.scalar()`."""
+        return Noise(lambda law: first_entry(self._draw(law)))
+
+    def __getattr__(self, name: str) -> Callable[[], Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        law = LAWS.get(name)
+        if law is None or law.normal:
+            raise UnknownNameError(
+                "noise law",
+                name,
+                [law.name for law in LAWS.values() if not law.normal],
+                "noise() is a normal draw.",
+            )
+        return lambda: self._draw(law)
+
+
+def _discrete(name: str, *atoms: tuple[int | Fraction | Algebraic, Fraction]) -> NoiseLaw:
+    return NoiseLaw(name, atoms)
+
+
+@cache
+def _cumulant(atoms: Atoms, edge: int | Fraction | Algebraic | None, order: int) -> Fraction:
+    total = _moment(atoms, edge, order)
+    for k in range(1, order):
+        total -= math.comb(order - 1, k - 1) * _cumulant(atoms, edge, k) * _moment(atoms, edge, order - k)
+    return total
+
+
+@cache
+def _moment(atoms: Atoms, edge: int | Fraction | Algebraic | None, power: int) -> Fraction:
+    total: Any
+    if edge is not None:
+        total = Fraction(0) if power % 2 else edge**power * Fraction(1, power + 1)
+    elif not atoms:
+        return Fraction(0 if power % 2 else math.prod(range(1, power, 2)))
+    else:
+        total = sum((weight * value**power for value, weight in atoms), Fraction(0))
+    if not isinstance(total, Fraction):
+        raise DefinitionError(f"a noise law with E z^{power} = {total}: expected rational moments")
+    return total
+
+
+_ROOT3 = sqrt_of_rational(3)
+
+NORMAL = NoiseLaw("normal")
+"""N(0, 1)."""
+
+THREE_POINT = _discrete(
+    "three_point", (-_ROOT3, Fraction(1, 6)), (0, Fraction(2, 3)), (_ROOT3, Fraction(1, 6))
+)
+"""+-sqrt(3) with probability 1/6 each, else 0: enough for weak order 2 (Milstein and Tretyakov 2004, section 2.1)."""
+
+TWO_POINT = _discrete("two_point", (-1, Fraction(1, 2)), (1, Fraction(1, 2)))
+"""+-1 with probability 1/2 each: enough for weak order 1 (Milstein and Tretyakov 2004, section 2.1)."""
+
+UNIFORM = NoiseLaw("uniform", edge=_ROOT3)
+"""Uniform from -sqrt(3) to sqrt(3): a number that is uniform from 0 to 1 is (1 + noise.uniform()/sqrt(3))/2."""
+
+LAWS: dict[str, NoiseLaw] = {law.name: law for law in (NORMAL, THREE_POINT, TWO_POINT, UNIFORM)}
+"""Every law that a definition can ask for; a new one is one entry."""

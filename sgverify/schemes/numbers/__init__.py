@@ -1,6 +1,6 @@
 """Exact numbers in definitions.
 
-`surd` (square roots) and `algebraic` (other radicals and real roots), `rounded` (what a float or a printed decimal stands
-for), `constants` (vectors and matrices), `text` (numbers as people write them),
-`arithmetic` (expressions in named quantities).
+`roots` (what stands under a root), `algebraic` (radicals, real roots and their sums), `rounded` (what a float or a printed decimal
+stands for), `constants` (vectors and matrices), `text` (numbers as people write them, and
+expressions in named quantities).
 """

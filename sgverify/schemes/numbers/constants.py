@@ -16,7 +16,6 @@ from typing import Any
 from sgverify.errors import DefinitionError
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import literal
-from sgverify.schemes.numbers.surd import Surd
 
 Numbers = tuple[Any, ...]
 Rows = tuple[Numbers, ...]
@@ -118,7 +117,7 @@ def _numbers(name: str, given: Any) -> Numbers:
     return tuple(literal(number) if isinstance(number, (int, float)) else number for number in given)
 
 
-_EXACT = (Fraction, Surd, Algebraic)
+_EXACT = (Fraction, Algebraic)
 
 
 def _foreign(name: str, value: Any) -> DefinitionError:

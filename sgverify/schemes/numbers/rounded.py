@@ -19,8 +19,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sgverify.schemes.numbers.algebraic import Algebraic
-from sgverify.schemes.numbers.surd import Irrational, Surd, exact, is_rounded, sqrt_of_rational
+from sgverify.schemes.numbers.algebraic import Algebraic, Irrational, exact, is_rounded, sqrt_of_rational
 
 BITS = 256  # how sharply an irrational number is enclosed where it meets an interval
 
@@ -54,20 +53,20 @@ class Rounded(Irrational):
         return Rounded(-self.high, -self.low)
 
     def __add__(self, other: Any) -> Any:
-        ends = _ends(other)
+        ends = ends_of(other)
         return NotImplemented if ends is None else Rounded(self.low + ends[0], self.high + ends[1])
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
-        ends = _ends(other)
+        ends = ends_of(other)
         return NotImplemented if ends is None else Rounded(self.low - ends[1], self.high - ends[0])
 
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
     def __mul__(self, other: Any) -> Any:
-        ends = _ends(other)
+        ends = ends_of(other)
         if ends is None:
             return NotImplemented
         if not any(ends):
@@ -79,7 +78,7 @@ class Rounded(Irrational):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        ends = _ends(other)
+        ends = ends_of(other)
         return NotImplemented if ends is None else self * _reciprocal(*ends)
 
     def __rtruediv__(self, other: Any) -> Any:
@@ -109,10 +108,11 @@ class Rounded(Irrational):
         return f"Rounded({self.low}, {self.high})"
 
 
-def _ends(value: object) -> tuple[Fraction, Fraction] | None:
+def ends_of(value: object) -> Any:
+    """Rationals around an exact number, (low, high); None for anything else."""
     if isinstance(value, Rounded):
         return value.low, value.high
-    if isinstance(value, Algebraic | Surd):
+    if isinstance(value, Algebraic):
         return value.enclosure(BITS)
     if isinstance(value, int | Fraction):
         return Fraction(value), Fraction(value)
@@ -172,7 +172,7 @@ def literal(value: Any) -> Fraction | Irrational:
 
     >>> import math
     >>> literal(0.1 + 0.2), literal(1 - 0.9), literal(math.sqrt(2)), str(literal(math.cos(0.3)))
-    (Fraction(3, 10), Fraction(1, 10), 1*sqrt(2), '0.955336489126 +/- 8.5e-16')
+    (Fraction(3, 10), Fraction(1, 10), 2^(1/2), '0.955336489126 +/- 8.5e-16')
     >>> literal(1 - 0.9999), literal(1 - 0.9 - 0.1)
     (Fraction(1, 10000), Fraction(0, 1))
     """
@@ -203,14 +203,14 @@ def rounding_of(value: float, cancelled: int = SURELY) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _simple(value: float) -> Fraction | Surd | None:
+def _simple(value: float) -> Fraction | Algebraic | None:
     # Nothing but roundings of numbers about 1 is left, where all of them cancels.
     if abs(value) < 2.0**-52 and abs(value) % 2.0**-55 == 0:
         return Fraction(0)
     return next((number for number in _candidates(value) if _near(float(number), value)), None)
 
 
-def _candidates(value: float) -> Iterator[Fraction | Surd]:
+def _candidates(value: float) -> Iterator[Fraction | Algebraic]:
     most = _largest_denominator(value, rounding_of(value, CANCELLED))
     if most:
         yield Fraction(value).limit_denominator(most)

@@ -14,12 +14,11 @@ from typing import Any
 import flint
 from flint import arb, fmpq
 
-from sgverify.schemes import Surd, dot, exact, exp, expm1, sqrt
-from sgverify.schemes.definition.arithmetic import Arithmetic
+from sgverify.schemes import dot, exact, exp, expm1, sqrt
+from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.definition.mathematics import first_entry
-from sgverify.schemes.numbers.algebraic import Algebraic
+from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
-from sgverify.schemes.numbers.surd import Irrational
 
 DOUBLE = 2.0**-53
 """Unit roundoff of float64."""
@@ -142,8 +141,6 @@ class Numbers(Arithmetic):
 def as_ball(value: Exact) -> arb:
     """The ball of an exact number; a float is the decimal it prints as."""
     number = exact(value)
-    if isinstance(number, Surd):
-        return sum((_ratio(r) * arb(q).sqrt() for q, r in number.terms.items()), arb(0))
     if isinstance(number, Algebraic):
         low, high = number.enclosure(int(flint.ctx.prec) + 8)
         return _ratio(low).union(_ratio(high))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from sgverify import rate, torch_step
-from sgverify.exact.numbers.orthogonal import OrthonormalPolynomials
+from sgverify.exact.numbers.quadrature import OrthonormalPolynomials
 from sgverify.schemes import find_scheme, langevin
 from tests.zoo.torch_code import as_torch
 

@@ -13,7 +13,7 @@ from sgverify.checks.question import Question
 from sgverify.errors import InstabilityError
 from sgverify.evidence import Evidence
 from sgverify.exact.transfer import BiasTerm, LeadingBias
-from sgverify.exact.transfer.line.answers import LineAnswers
+from sgverify.exact.transfer.line.bias import LineAnswers
 from sgverify.exact.transfer.result import Escape, GridBias
 from sgverify.report.wording import found_text, vanishes
 from sgverify.schemes import Scheme

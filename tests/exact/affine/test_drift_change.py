@@ -12,7 +12,7 @@ from flint import arb, fmpq, fmpq_mat
 from sgverify import scheme, sqrt
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError
-from sgverify.exact.affine.drift_change import DriftChange, limit_bias
+from sgverify.exact.affine.expanded_step import DriftChange, limit_bias
 from sgverify.exact.affine.model import Model
 from sgverify.exact.rings.polynomials import to_fmpq
 from sgverify.schemes import kinetic, langevin

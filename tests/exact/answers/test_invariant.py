@@ -16,8 +16,8 @@ from sgverify import scheme, sqrt
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers.invariant import JOINT, InvariantLaw
+from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN
 from sgverify.exact.chain.lyapunov import floats
-from sgverify.exact.chain.two_moments import COVARIANCE, WASSERSTEIN
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject

@@ -12,7 +12,7 @@ import pytest
 import scipy.linalg
 from flint import fmpq, fmpq_mat
 
-from sgverify.exact.chain.two_moments import (
+from sgverify.exact.chain.ergodic import (
     Moments,
     covariance_error,
     leading_covariance_error,

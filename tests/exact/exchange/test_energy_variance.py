@@ -10,7 +10,7 @@ import pytest
 from flint import arb, arb_mat
 
 from sgverify.configuration import load_configuration
-from sgverify.exact.exchange.energy_variance import (
+from sgverify.exact.exchange.acceptance import (
     CONTROL,
     FULL,
     HERE,

@@ -10,7 +10,7 @@ import pytest
 from flint import fmpq
 
 from sgverify.errors import ConfigurationError
-from sgverify.exact.minibatch.block_moments import block_moments, independent_components, partitions
+from sgverify.exact.minibatch.transition import block_moments, independent_components, partitions
 
 DATA = [Fraction(1), Fraction(-3), Fraction(2), Fraction(7), Fraction(0), Fraction(5, 2)]
 

@@ -19,7 +19,7 @@ from sgverify.exact.minibatch.law import (
     with_replacement,
     without_replacement,
 )
-from sgverify.exact.numbers.cumulants import moments_from_cumulants, multi_indices
+from sgverify.exact.numbers.matrix_series import moments_from_cumulants, multi_indices
 
 SCALARS = [Fraction(1, 3), Fraction(-2), Fraction(7, 2), Fraction(1), Fraction(10)]
 PAIRS = [

@@ -13,8 +13,8 @@ from sgverify.errors import InstabilityError, MomentsDivergeError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.affine.stability import FOURTH, SECOND
 from sgverify.exact.answers import answers_for
+from sgverify.exact.recursion.average import MomentStability
 from sgverify.exact.recursion.hessians import FreshHessians
-from sgverify.exact.recursion.stability import MomentStability
 from sgverify.schemes import Scheme
 from tests.self_checks.registry import self_check
 from tests.zoo.regressions import FRICTION, TEMPERATURE, draw, find, regression, subject, table

@@ -15,8 +15,7 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import QuadraticAnswers, answers_for
 from sgverify.exact.answers.modes import ModeAnswers
 from sgverify.exact.modes.expansion import common_noise
-from sgverify.exact.modes.normal_modes import NormalModes, Turned
-from sgverify.exact.modes.stationary import stationary_average
+from sgverify.exact.modes.normal_modes import NormalModes, Turned, stationary_average
 from sgverify.exact.numbers.ball import PrecisionLostError, number
 from tests.zoo.affine_models import model_of
 

@@ -6,7 +6,7 @@ import itertools
 import math
 from fractions import Fraction
 
-from sgverify.exact.numbers.cumulants import cumulants_from_moments, moments_from_cumulants, multi_indices
+from sgverify.exact.numbers.matrix_series import cumulants_from_moments, moments_from_cumulants, multi_indices
 
 
 def test_multi_indices_count_monomials() -> None:

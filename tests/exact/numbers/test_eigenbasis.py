@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.exact.numbers.ball import frobenius, identity, matrix
-from sgverify.exact.numbers.eigenbasis import Eigenbasis
+from sgverify.exact.numbers.ball import Eigenbasis, frobenius, identity, matrix
 
 
 def turned(eigenvalues: Sequence[Fraction]) -> list[list[Fraction]]:

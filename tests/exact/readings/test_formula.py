@@ -14,7 +14,7 @@ from sgverify import dot, exp, expm1, scheme, sqrt
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.expression import Expression, name, text
 from sgverify.exact.readings.formula import define, formula, plant
-from sgverify.schemes import NAMED, Scheme, Surd, find_scheme, langevin, thermostat
+from sgverify.schemes import NAMED, Algebraic, Scheme, find_scheme, langevin, thermostat
 from sgverify.schemes.scheme import make_scheme
 
 FRACTIONS = st.fractions(-3, 3, max_denominator=8)
@@ -138,10 +138,10 @@ def one_step(found: Scheme, state: tuple[Any, ...], noises: list[Any], **ingredi
 @pytest.fixture(autouse=True, scope="module")
 def _dot_of_numbers() -> Any:
     """In one dimension a scalar product is a product; registered for these tests alone."""
-    for kind in (Fraction, float, Surd):
+    for kind in (Fraction, float, Algebraic):
         dot.register(kind, lambda left, right: left * right)
     yield
-    for kind in (Fraction, float, Surd):
+    for kind in (Fraction, float, Algebraic):
         dot.register(kind, dot.dispatch(object))
 
 

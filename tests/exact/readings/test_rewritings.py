@@ -30,13 +30,12 @@ from sgverify.exact.rings.differential_field import Element, Field
 from sgverify.exact.rings.evaluation import sign_of, value_at
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series.branches import on_every_branch
+from sgverify.exact.series.carrier import on_every_branch
 from sgverify.exact.transfer.plane.interpreter import Noisy
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.abstract_value import SCALAR
 from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
-from sgverify.schemes.numbers.algebraic import Algebraic
-from sgverify.schemes.numbers.surd import Surd, sqrt_of_rational
+from sgverify.schemes.numbers.algebraic import Algebraic, sqrt_of_rational
 from sgverify.testing.profiles import examples
 from tests.exact.random_expressions import (
     STATES,
@@ -78,7 +77,7 @@ def ball_of(value: Any) -> arb:
     """A number of any kind as a ball."""
     if isinstance(value, arb):
         return value
-    if isinstance(value, Surd | Algebraic | float | np.floating):
+    if isinstance(value, Algebraic | float | np.floating):
         return arb(float(value))
     return ball(Fraction(value))
 

@@ -13,7 +13,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from sgverify.exact.chain.ergodic import ergodic_bias
 from sgverify.exact.chain.mse import mean_square_error
 from sgverify.exact.numbers.ball import Certified, column, matrix, number, refine
-from sgverify.exact.numbers.cumulants import cumulants_from_moments, gaussian_moments, multi_indices
+from sgverify.exact.numbers.matrix_series import cumulants_from_moments, gaussian_moments, multi_indices
 from sgverify.exact.recursion.additive import lifted, lifted_series
 from sgverify.exact.recursion.period import Powers, RepeatedPeriod, RunningSum, stationary_series
 from tests.exact.affine_chains import PlainChain, Polynomial, random_chain

@@ -9,8 +9,7 @@ import pytest
 from sgverify.errors import NotExpandableError
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import SLOTS, Ring, multi_indices
-from sgverify.exact.rings.roots import prime_factors
-from sgverify.schemes import Surd, exp, expm1, sqrt
+from sgverify.schemes import exp, expm1, sqrt
 
 CAP = 12
 
@@ -137,7 +136,7 @@ def test_roots_of_parameters_and_opaque_roots(ring: Ring) -> None:
 
 
 def test_surds_split_into_roots_of_primes(ring: Ring) -> None:
-    six, two, three = (ring.constant(Surd({n: Fraction(1)})) for n in (6, 2, 3))
+    six, two, three = (ring.constant(sqrt(n)) for n in (6, 2, 3))
     assert ring.reduce(six - two * three) == 0
     assert ring.reduce(six * six) == 6
     assert ring.text(two) == "sqrt(2)"
@@ -166,5 +165,13 @@ def test_floats_are_the_decimals_that_they_print_as(ring: Ring) -> None:
 def test_small_helpers() -> None:
     assert multi_indices(2, 2) == [(2, 0), (1, 1), (0, 2)]
     assert [len(multi_indices(3, n)) for n in range(5)] == [1, 3, 6, 10, 15]
-    assert prime_factors(30) == [2, 3, 5]
-    assert prime_factors(1) == []
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 0, 1)])
+def test_roots_of_long_decimals_have_their_relations_in_a_ring(order: tuple[int, ...]) -> None:
+    D, T = Fraction("2.3949436547772383"), Fraction("1.8027847239676371")
+    ring = Ring(1, {}, (), depth=0, draws=0, minibatches=1, cap=CAP)
+    numbers = (2 * D * T, D, T)
+    roots = {k: ring.constant(sqrt(numbers[k])) for k in order}
+    assert all(ring.reduce(roots[k] ** 2) == ring.constant(numbers[k]) for k in order)
+    assert ring.reduce(roots[0] - ring.constant(sqrt(2)) * roots[1] * roots[2]) == ring.zero

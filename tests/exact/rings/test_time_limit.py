@@ -6,8 +6,8 @@ import pytest
 
 from sgverify import scheme, sqrt
 from sgverify.errors import NotExpandableError, TooLargeError
-from sgverify.exact.rings import time_limit
-from sgverify.exact.rings.time_limit import MOST_PRODUCTS, OutOfTimeError, check_time, limited
+from sgverify.exact.rings import polynomials as time_limit
+from sgverify.exact.rings.polynomials import MOST_PRODUCTS, OutOfTimeError, check_time, limited
 from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import langevin
 

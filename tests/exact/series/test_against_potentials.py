@@ -18,9 +18,10 @@ import pytest
 from sympy import QQ, ring
 
 from sgverify.exact.rings import ring as series_ring
-from sgverify.exact.series import LocalOrder, carrier, local_order, transition
+from sgverify.exact.series import LocalOrder, carrier, local_order
+from sgverify.exact.series import operators as transition
 from sgverify.schemes import find_scheme
-from sgverify.schemes.definition.noise import LAWS
+from sgverify.schemes.definition.mathematics import LAWS
 
 # 2 D T is a square, so that the amplitude sqrt(2 D T h) is rational in s.
 D, T = QQ(3, 2), QQ(3, 4)

@@ -11,8 +11,8 @@ import pytest
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series import local_order
 from sgverify.exact.series.letters import prove_alphabet
-from sgverify.exact.series.transition import transition_of
-from sgverify.schemes import LAWS, Alphabet, NoiseLaw, Scheme, Surd, kinetic, langevin, scheme, sqrt
+from sgverify.exact.series.operators import transition_of
+from sgverify.schemes import LAWS, Alphabet, NoiseLaw, Scheme, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.catalogue.chen import drift, friction
 from tests.zoo.carriers import InS
 from tests.zoo.schemes import bounded_heun
@@ -74,7 +74,7 @@ def test_expectations_are_those_over_every_outcome(found: Scheme) -> None:
 
 def test_the_comparison_catches_wrong_probabilities() -> None:
     quarter = Fraction(1, 4)
-    root = Surd({3: Fraction(1)})
+    root = sqrt(3)
     wrong = object.__new__(NoiseLaw)
     for name, value in (
         ("name", "wrong"),

@@ -16,8 +16,7 @@ from sgverify.exact.splittings.conjugacy import (
     effective_order,
     split,
 )
-from sgverify.exact.splittings.free_algebra import product_of_exponentials
-from sgverify.exact.splittings.splitting import Splitting, read_splitting
+from sgverify.exact.splittings.splitting import Splitting, product_of_exponentials, read_splitting
 
 HALF = Fraction(1, 2)
 PALINDROMES = ("ABOBA", "AOBOA", "BAOAB", "BOAOB", "OABAO", "OBABO")

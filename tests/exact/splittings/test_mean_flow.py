@@ -12,8 +12,7 @@ import sympy
 
 from sgverify.checks import verify
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series.operators import compose, difference
-from sgverify.exact.series.transition import transition_of
+from sgverify.exact.series.operators import compose, difference, transition_of
 from sgverify.exact.splittings import mean_flow
 from sgverify.exact.splittings.mean_flow import (
     corrected,

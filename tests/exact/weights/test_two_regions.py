@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgverify.exact.weights.fixed_point import cumulated_weights
-from sgverify.exact.weights.two_regions import TwoRegions
+from sgverify.exact.weights.line_weights import TwoRegions
 
 
 def chain(lower: float, zeta: float) -> TwoRegions:

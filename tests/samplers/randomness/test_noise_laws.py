@@ -15,7 +15,7 @@ from sgverify.samplers.randomness.noise import Mixed, Native
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.schemes import langevin, scheme, sqrt
-from sgverify.schemes.definition.noise import NORMAL, THREE_POINT, TWO_POINT
+from sgverify.schemes.definition.mathematics import NORMAL, THREE_POINT, TWO_POINT
 from sgverify.targets import Target
 from tests.self_checks.registry import self_check
 

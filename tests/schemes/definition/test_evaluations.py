@@ -7,7 +7,7 @@ import pytest
 
 from sgverify import scheme, sqrt
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin
-from sgverify.schemes.definition.evaluations import evaluations
+from sgverify.schemes.definition.limits import evaluations
 
 
 @scheme(langevin)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.mathematics import dot, exp, expm1, sqrt
-from sgverify.schemes.numbers.surd import Surd, sqrt_of_rational
+from sgverify.schemes.numbers.algebraic import Algebraic, sqrt_of_rational
 
 
 class Recorder:
@@ -69,7 +69,7 @@ def test_square_roots_are_exact_where_numbers_are() -> None:
     assert sqrt(2) == sqrt_of_rational(2)
     assert sqrt(Fraction(1, 4)) == Fraction(1, 2)
     assert sqrt(0.25) == Fraction(1, 2)
-    assert isinstance(sqrt(0.5), Surd)
+    assert isinstance(sqrt(0.5), Algebraic)
     assert sqrt(sqrt(4)) == sqrt(2)
     nested = sqrt(1 + sqrt(2))
     assert type(nested) is float

@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.numbers.cumulants import cumulants_from_moments
-from sgverify.schemes import LAWS, NoiseLaw, Surd, langevin, scheme, sqrt
-from sgverify.schemes.definition.noise import NORMAL, THREE_POINT, TWO_POINT, UNIFORM, Noise
+from sgverify.exact.numbers.matrix_series import cumulants_from_moments
+from sgverify.schemes import LAWS, NoiseLaw, langevin, scheme, sqrt
+from sgverify.schemes.definition.mathematics import NORMAL, THREE_POINT, TWO_POINT, UNIFORM, Noise
 
 
 @scheme(langevin)
@@ -40,7 +40,7 @@ def test_an_evenly_drawn_place_of_the_table_has_the_law(law: NoiseLaw) -> None:
 
 
 def test_a_law_that_is_not_standardised_is_refused() -> None:
-    root = Surd({3: Fraction(1)})
+    root = sqrt(3)
     quarter = Fraction(1, 4)
     # The planted bug of the three-point law: probability 1/4 in place of 1/6.
     with pytest.raises(DefinitionError, match=r"E z\^2 = 3/2"):

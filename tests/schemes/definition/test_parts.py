@@ -19,13 +19,13 @@ from sgverify.exact.numbers.jets import derivatives_of
 from sgverify.exact.readings.formula import formula, plant
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleGradient, step_in_long_double
 from sgverify.exact.series.local_order import compare_through, local_order
-from sgverify.exact.transfer.line.motion import StepMap
+from sgverify.exact.transfer.line.operator import StepMap
 from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
 from sgverify.samplers.gradients import differentiation
 from sgverify.samplers.gradients.biased import Clipped
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.schemes import dynamics, kinetic, langevin, scheme, sqrt
-from sgverify.schemes.definition.evaluations import evaluations
+from sgverify.schemes.definition.limits import evaluations
 from sgverify.schemes.splittings import Alphabet
 from sgverify.subject.binding import make_subject
 from sgverify.targets import build_target

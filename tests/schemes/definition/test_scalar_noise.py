@@ -14,7 +14,7 @@ from sgverify.exact.readings.formula import formula, plant
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import Variates
 from sgverify.schemes import dot, dynamics, langevin, scheme, sqrt
-from sgverify.schemes.definition.noise import NORMAL, UNIFORM, NoiseLaw
+from sgverify.schemes.definition.mathematics import NORMAL, UNIFORM, NoiseLaw
 from sgverify.schemes.dynamics import kinetic
 
 

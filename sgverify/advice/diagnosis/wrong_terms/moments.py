@@ -14,7 +14,7 @@ from functools import cached_property
 from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Index, Ring
 from sgverify.exact.series.averaging import merge_minibatches
-from sgverify.exact.series.branches import Signs, is_empty, on_every_branch
+from sgverify.exact.series.carrier import Signs, is_empty, on_every_branch
 from sgverify.exact.series.equilibrated_memory import EquilibratedStep
 from sgverify.exact.series.local_order import expand_step
 from sgverify.exact.series.operators import (

@@ -17,7 +17,7 @@ from sgverify.evidence.model import canonical_numbers
 from sgverify.rates import Decision
 from sgverify.rates.sample import CALL, LevelShare
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
-from sgverify.schemes.definition.evaluations import evaluations
+from sgverify.schemes.definition.limits import evaluations
 from sgverify.subject.subject import Subject
 from sgverify.targets.own.function import OwnPotential
 

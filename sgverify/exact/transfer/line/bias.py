@@ -1,9 +1,13 @@
-"""The bias of the invariant law at one step size: transition operators on grids that are refined and widened."""
+"""The bias of the invariant law at one step size: transition operators on grids that are refined and widened.
+
+Overdamped schemes on the line: their bias at a step size, on grids, and in powers of h.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
@@ -12,16 +16,17 @@ from numpy.linalg import LinAlgError
 from sgverify.errors import ConfigurationError, OutOfReachError
 from sgverify.exact.numbers.jets import derivatives_of, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED, MOST_GAUSSIAN
-from sgverify.exact.transfer.line.motion import StepMap
+from sgverify.exact.transfer.line.leading import OperatorPrediction
 from sgverify.exact.transfer.line.operator import (
     STENCIL,
     Mass,
     Stationary,
+    StepMap,
     collocate,
     escape_edges,
     stationary,
 )
-from sgverify.exact.transfer.result import Escape, GridBias, GridLaw
+from sgverify.exact.transfer.result import Escape, GridAnswers, GridBias, GridLaw, LeadingBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
@@ -246,3 +251,33 @@ def _note(escape: Escape | None) -> str:
 
 def _lost(step: float, escape: Escape, how: str) -> GridBias:
     return GridBias(step, None, 0.0, f"{escape.text}; it leaves {how}, so there is no law to compare", escape)
+
+
+class LineAnswers(GridAnswers):
+    """The bias of `observable` under a scheme with full gradients on a target of the line, against exp(-U/T).
+
+    Raises `OutOfReachError` where scheme, target or test function are beyond the grids of one dimension.
+    """
+
+    def __init__(
+        self,
+        scheme: Scheme,
+        target: Target,
+        observable: Observable,
+        temperature: Fraction,
+        friction: Fraction,
+    ) -> None:
+        parameters = {"T": float(temperature), "D": float(friction)}
+        self._grids = LineGrids.of(scheme, target, observable, parameters)
+        if observable.degree == 0:
+            raise OutOfReachError("the test function is constant")
+        self._prediction = OperatorPrediction(scheme, target, observable, parameters)
+
+    def stationary_bias(self, step: float, position: int | None = None) -> GridBias:
+        """pi_h(phi) - pi(phi) at step size h."""
+        return self._grids.bias(step)
+
+    @cached_property
+    def expansion(self) -> LeadingBias:
+        """The expansion of pi_h(phi) - pi(phi) at h = 0, up to its first coefficient that is told from 0."""
+        return self._prediction.leading()

@@ -19,20 +19,22 @@ from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.rings.evaluation import root_interval, sign_of
 from sgverify.exact.rings.polynomials import Polynomial, to_fraction
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.rings.roots import Interval, UnknownSignError
+from sgverify.exact.rings.roots import UnknownSignError
 from sgverify.exact.series.averaging import merge_minibatches
-from sgverify.exact.series.branches import Signs, on_every_branch
+from sgverify.exact.series.carrier import Signs, on_every_branch
 from sgverify.exact.series.operators import (
     Operator,
+    Transition,
     derivative,
     difference,
     exponential,
     is_smooth,
     operator_text,
     ring_of,
+    transition_of,
 )
-from sgverify.exact.series.transition import Transition, transition_of
 from sgverify.schemes import Scheme, exp, sqrt
+from sgverify.schemes.numbers.rounded import Rounded
 
 
 @dataclass(frozen=True)
@@ -266,8 +268,8 @@ def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], derivativ
             inside = value_of(what.argument, ring, parameters, derivatives)
             function = exp if what.kind == "exp" else sqrt
             return function(inside if isinstance(inside, Jet) else Jet(np.array([inside], dtype=EXTENDED)))
-        if what is not None and isinstance(what.number, Interval):
-            return EXTENDED(float(what.number.number))
+        if what is not None and isinstance(what.number, Rounded):
+            return EXTENDED(float(what.number))
         return _number(ring.square_of_slot(position)) ** EXTENDED(0.5)
     except NotExpandableError:
         raise OutOfReachError(f"{ring.label(position)[0]} in the expansion stands for no number") from None

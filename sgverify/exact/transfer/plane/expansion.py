@@ -19,13 +19,12 @@ import numpy as np
 from sgverify.errors import NotExpandableError, OutOfReachError
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, evaluate, to_fraction
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.rings.roots import Interval
 from sgverify.exact.series.averaging import merge_minibatches
-from sgverify.exact.series.operators import Operator, difference, exponential, ring_of
-from sgverify.exact.series.transition import transition_of
+from sgverify.exact.series.operators import Operator, difference, exponential, ring_of, transition_of
 from sgverify.exact.transfer.plane.poisson import PoissonPlane
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import parameters_of
+from sgverify.schemes.numbers.rounded import Rounded
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -214,8 +213,8 @@ def _constant(position: int, ring: Ring, known: Mapping[str, float]) -> float:
         if position == ring.position("root", name):
             return math.sqrt(known[name])
     what = ring.opaque.get(position)
-    if what is not None and isinstance(what.number, Interval):
-        return float(what.number.number)
+    if what is not None and isinstance(what.number, Rounded):
+        return float(what.number)
     try:
         return math.sqrt(ring.square_of_slot(position))
     except NotExpandableError:

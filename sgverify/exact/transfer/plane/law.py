@@ -16,8 +16,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from sgverify.errors import OutOfReachError
-from sgverify.exact.transfer.plane.grid import PlaneGrid
-from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
+from sgverify.exact.transfer.plane.interpreter import PlaneGrid, PlaneInterpreter
 from sgverify.exact.transfer.result import Escape
 
 _RELATIVE = 1e-10

@@ -15,7 +15,7 @@ from sgverify.exact.transfer.plane.expansion import (
     PlaneExpansion,
     limiting_dynamics,
 )
-from sgverify.exact.transfer.plane.grid import spectral_count, support
+from sgverify.exact.transfer.plane.interpreter import spectral_count, support
 from sgverify.exact.transfer.plane.poisson import PoissonPlane
 from sgverify.exact.transfer.result import BiasTerm, LeadingBias
 from sgverify.targets import Observable, Target

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgverify.errors import OutOfReachError
-from sgverify.exact.transfer.plane.grid import Axis, PlaneGrid
-from sgverify.exact.transfer.plane.interpreter import Images, Move
+from sgverify.exact.transfer.plane.interpreter import Axis, Images, Move, PlaneGrid
 
 Carry = Callable[[np.ndarray], np.ndarray]
 """One factor of a step: masses to masses, shape (theta, p)."""

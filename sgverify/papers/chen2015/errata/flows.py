@@ -6,7 +6,6 @@ from collections import defaultdict
 from fractions import Fraction
 
 from sgverify.exact.splittings.bch import bch_series
-from sgverify.exact.splittings.free_algebra import product_of_exponentials
 from sgverify.exact.splittings.mean_flow import (
     Commutators,
     compare,
@@ -20,6 +19,7 @@ from sgverify.exact.splittings.mean_flow import (
     text_of,
     third_order_of_halves,
 )
+from sgverify.exact.splittings.splitting import product_of_exponentials
 from sgverify.papers.chen2015.errata.products import words_of
 from sgverify.papers.formula import Examination, formula
 from sgverify.schemes import kinetic

@@ -12,8 +12,14 @@ from __future__ import annotations
 from sgverify.checks.order.stationarity import printed_density
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.letters import prove_alphabet
-from sgverify.exact.series.operators import Operator, difference, generator_of, operator_text, ring_of
-from sgverify.exact.series.transition import transition_of_flow
+from sgverify.exact.series.operators import (
+    Operator,
+    difference,
+    generator_of,
+    operator_text,
+    ring_of,
+    transition_of_flow,
+)
 from sgverify.exact.stationarity import Residual, stationarity_residual
 from sgverify.papers.chen2015.errata.definitions import (
     friction_with_a_step,

@@ -12,11 +12,18 @@ from fractions import Fraction
 from math import factorial
 
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series.operators import Operator, compose, difference, identity, operator_text, ring_of
-from sgverify.exact.series.transition import transition_of_flow
+from sgverify.exact.series.operators import (
+    Operator,
+    compose,
+    difference,
+    identity,
+    operator_text,
+    ring_of,
+    transition_of_flow,
+)
 from sgverify.exact.splittings.bch import bch, bch_series
-from sgverify.exact.splittings.free_algebra import product_of_exponentials
 from sgverify.exact.splittings.lyndon import lyndon_coefficients
+from sgverify.exact.splittings.splitting import product_of_exponentials
 from sgverify.papers.formula import Examination, formula
 from sgverify.schemes.catalogue import chen
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sgverify.checks.verify_and_rate import rate
 from sgverify.exact.series import local_order
-from sgverify.exact.series.operators import difference, operator_text, ring_of
-from sgverify.exact.series.transition import transition_of
+from sgverify.exact.series.operators import difference, operator_text, ring_of, transition_of
 from sgverify.papers.chen2015.errata.definitions import drift_then_kick
 from sgverify.papers.formula import Examination, formula
 from sgverify.schemes import Scheme, find_scheme

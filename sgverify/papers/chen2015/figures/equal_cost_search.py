@@ -13,7 +13,7 @@ import numpy as np
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.mse import autocorrelation_time, mean_square_errors
 from sgverify.exact.numbers.ball import Certified
-from sgverify.schemes.definition.evaluations import evaluations
+from sgverify.schemes.definition.limits import evaluations
 from sgverify.subject.subject import Subject
 
 TOP = 1e-3

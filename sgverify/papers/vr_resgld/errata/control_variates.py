@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from sgverify.exact.exchange.acceptance import covariance_of, estimates, mean_of, minibatches
-from sgverify.exact.exchange.control_variates import (
+from sgverify.exact.exchange.acceptance import (
     BATCH,
     DATA,
     PLACES,
+    covariance_of,
+    estimates,
     least_variance,
+    mean_of,
     minibatch_energies,
+    minibatches,
     reduced_energies,
 )
 from sgverify.papers.formula import Examination, formula

@@ -13,7 +13,7 @@ from mpmath import mpf
 
 from sgverify.errors import OutOfReachError
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
-from sgverify.exact.transfer.line.answers import LineAnswers
+from sgverify.exact.transfer.line.bias import LineAnswers
 from sgverify.exact.transfer.line.operator import GridOperator, collocate, stationary
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.targets import TARGETS, Target, build_target, parse_observable

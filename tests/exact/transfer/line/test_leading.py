@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.exact.transfer.line.answers import LineAnswers
+from sgverify.exact.transfer.line.bias import LineAnswers
 from sgverify.exact.transfer.line.defects import expand_defects
-from sgverify.exact.transfer.line.motion import StepMap
+from sgverify.exact.transfer.line.operator import StepMap
 from sgverify.schemes import Scheme, dot, find_scheme, langevin, sqrt
 from sgverify.schemes.scheme import make_scheme
 from tests.exact.transfer.line.test_bias import answers, build

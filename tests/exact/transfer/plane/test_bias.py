@@ -14,9 +14,8 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.transfer import GridBias
 from sgverify.exact.transfer.plane import operator
-from sgverify.exact.transfer.plane.answers import PlaneAnswers
-from sgverify.exact.transfer.plane.grid import Axis
-from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
+from sgverify.exact.transfer.plane.bias import PlaneAnswers
+from sgverify.exact.transfer.plane.interpreter import Axis, PlaneInterpreter
 from sgverify.exact.transfer.plane.law import plane_escapes
 from sgverify.schemes import Alphabet, Scheme, dynamics, exp, find_scheme, kinetic, scheme, sqrt
 from sgverify.subject.subject import Subject

@@ -11,8 +11,8 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import OutOfReachError
 from sgverify.exact.answers import answers_for
 from sgverify.exact.transfer.plane import poisson
-from sgverify.exact.transfer.plane.answers import PlaneAnswers
-from sgverify.exact.transfer.plane.grid import support
+from sgverify.exact.transfer.plane.bias import PlaneAnswers
+from sgverify.exact.transfer.plane.interpreter import support
 from sgverify.exact.transfer.plane.poisson import PoissonPlane
 from sgverify.schemes import Alphabet, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.chen import drift

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from sgverify.schemes.numbers.surd import Surd, exact, sqrt_of_rational
+from sgverify.schemes.numbers.algebraic import Algebraic, exact, sqrt_of_rational
+from sgverify.schemes.numbers.roots import coprime, factors
 
 RATIONALS = st.fractions(min_value=-20, max_value=20, max_denominator=12)
 RADICANDS = st.sampled_from([1, 2, 3, 5, 6, 7, 10, 12, 30, 42, 77])
@@ -26,7 +27,8 @@ def numbers() -> st.SearchStrategy[Any]:
 def high(value: Any) -> mpmath.mpf:
     """The value in 200 digits."""
     with mpmath.workdps(200):
-        terms = value.terms if isinstance(value, Surd) else {1: Fraction(value)}
+        terms = value.radicands() if isinstance(value, Algebraic) else {1: Fraction(value)}
+        assert terms is not None
         return mpmath.fsum(mpmath.sqrt(q) * r.numerator / r.denominator for q, r in terms.items())
 
 
@@ -68,7 +70,7 @@ def test_division_undoes_multiplication(a: Any, b: Any) -> None:
 @given(numbers())
 def test_a_rational_result_is_a_fraction_and_equal_numbers_hash_alike(a: Any) -> None:
     assert isinstance(a - a, Fraction)
-    assert isinstance(a, Fraction) or any(q != 1 for q in a.terms)
+    assert isinstance(a, Fraction) or any(a.terms)
     assert hash(a) == hash(a + 1 - 1)
     assert a**3 == a * a * a
 
@@ -108,7 +110,7 @@ def test_roots_are_reduced() -> None:
     assert sqrt_of_rational(2 * 10007**2) == 10007 * sqrt_of_rational(2)
     assert sqrt_of_rational(6 * 100_003**2) == 100_003 * sqrt_of_rational(6)
     assert sqrt_of_rational(0) == 0
-    assert repr(sqrt_of_rational(Fraction(1, 2))) == "1/2*sqrt(2)"
+    assert repr(sqrt_of_rational(Fraction(1, 2))) == "1/2*2^(1/2)"
 
 
 def test_a_float_is_the_decimal_it_prints_as() -> None:
@@ -137,3 +139,29 @@ def test_a_short_decimal_is_what_it_says() -> None:
     assert exact(0.333) == Fraction(333, 1000)
     assert exact(0.333333333333) == Fraction(333333333333, 10**12)
     assert exact(1e-300) == Fraction(1, 10**300)
+
+
+FRICTION, TEMPERATURE = Fraction("2.3949436547772383"), Fraction("1.8027847239676371")
+
+
+def test_long_decimals_under_a_root_are_exact_though_nothing_factors_them() -> None:
+    D, T = FRICTION, TEMPERATURE
+    both = sqrt_of_rational(2 * D * T)
+    assert both == sqrt_of_rational(2) * sqrt_of_rational(D) * sqrt_of_rational(T)
+    assert sqrt_of_rational(D * D * T) - D * sqrt_of_rational(T) == 0
+    assert hash(sqrt_of_rational(D * D * T)) == hash(D * sqrt_of_rational(T))
+    assert both * both == 2 * D * T and isinstance(both * both, Fraction)
+    assert both * sqrt_of_rational(2 * T) == 2 * T * sqrt_of_rational(D)
+    total = both + sqrt_of_rational(T) + sqrt_of_rational(2)
+    assert 1 / total * total == 1
+
+
+def test_bases_are_made_coprime_where_they_meet() -> None:
+    p, q = 23949436547772383, 18027847239676371
+    assert factors(8 * p * p) == ((2, 3), (p, 2))
+    split = coprime(frozenset({p * q, q}))
+    for number, parts in split.items():
+        assert math.prod(base**power for base, power in parts) == number
+    bases = {base for parts in split.values() for base, _ in parts}
+    assert all(math.gcd(a, b) == 1 for a in bases for b in bases if a != b)
+    assert coprime(frozenset({2, 3, 5})) == {}
