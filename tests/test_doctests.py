@@ -16,9 +16,8 @@ FILES = [path.relative_to(HOME).with_suffix("") for path in sorted(HOME.rglob("*
 MODULES = [
     ".".join(["sgverify", *(part for part in path.parts if part != "__init__")])
     for path in FILES
-    if path.name != "__main__"
+    if path.name != "__main__" and ">>>" in (HOME / path).with_suffix(".py").read_text(encoding="utf-8")
 ]
-
 
 OF_LIBRARIES = ("sgverify.adapters.jax_draws.",)
 """Modules that import a library of an extra: the draws of JAX."""

@@ -193,6 +193,33 @@ def test_a_planted_circle_is_found() -> None:
     assert cycles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == ["a", "b", "c"]
 
 
+# A definition and its splitting, a target and where its mass lies, a ring and the roots in it name one another as types.
+BY_TYPE = [
+    ("sgverify.exact.rings.evaluation", "sgverify.exact.rings.ring"),
+    ("sgverify.exact.rings.ring", "sgverify.exact.rings.roots"),
+    ("sgverify.schemes.scheme", "sgverify.schemes.splittings"),
+    ("sgverify.targets.landscape", "sgverify.targets.target"),
+]
+
+
+def circles(edges: dict[str, set[str]]) -> list[tuple[str, str]]:
+    """The pairs of modules that import one another."""
+    return sorted((a, b) for a in edges for b in edges[a] if a < b and a in edges.get(b, ()))
+
+
+def test_no_two_files_import_one_another_beyond_types() -> None:
+    edges: dict[str, set[str]] = {module: set() for module in modules()}
+    for module, names in modules().items():
+        for _, name in names:
+            found = name if name in edges else name.rpartition(".")[0]
+            edges[module] |= {found} & edges.keys() - {module}
+    assert circles(edges) == BY_TYPE
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({"a": {"b"}, "b": {"a", "c"}, "c": set()}) == [("a", "b")]
+
+
 @cache
 def modules() -> Mapping[str, list[tuple[int, str]]]:
     """What each module imports."""

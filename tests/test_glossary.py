@@ -84,9 +84,10 @@ def sentences(source: str) -> Iterator[str]:
 
 def test_no_sentence_of_a_finding_holds_a_retired_word() -> None:
     retired = re.compile(r"\b(warmth|felt|(?:un)?settled|rungs?)\b")
+    spoken_of = re.compile(r"warmth|felt|settled|rung")
     rooms = tuple(f"sgverify/{room}/" for room in SPOKEN)
     spoken = {
-        file: [text for text in sentences(source) if retired.search(text)]
+        file: [text for text in sentences(source) if retired.search(text)] if spoken_of.search(source) else []
         for file, source in SOURCES.items()
         if file.startswith(rooms)
     }

@@ -126,6 +126,7 @@ def test_every_name_of_a_room_that_loads_lazily_can_be_had() -> None:
         assert {path.stem for path in folder.iterdir()} & lazy_names(room.__name__).keys() == set()
 
 
+@pytest.mark.power  # 3.2 s
 def test_the_samplers_teach_a_log_density_to_read_arrays() -> None:
     """In a new process: another test of this one may have loaded what registers the arrays."""
     program = (

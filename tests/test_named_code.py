@@ -207,6 +207,7 @@ def test_a_baseline_is_compared_and_runs_nothing(folder: Path) -> None:
     assert not (folder / "ran").exists()
 
 
+@pytest.mark.power  # 0.5 s
 def test_evidence_has_the_hash_of_the_code_and_of_what_it_imports(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -40,6 +40,8 @@ def strings(source: str) -> Iterator[tuple[int, str]]:
 
 def named(source: str, names: frozenset[str]) -> list[str]:
     """The names that stand in strings of the program, as the whole or as a word of it."""
+    if not any(re.split("[/-]", name)[0] in source for name in names):
+        return []
     found = []
     for line, text in strings(source):
         words = re.findall(r"[\w/-]+", text)
@@ -49,7 +51,9 @@ def named(source: str, names: frozenset[str]) -> list[str]:
 
 def imported(source: str, module: str, is_package: bool = False) -> list[str]:
     """The imports from the papers' room; commands may ask all papers, by the modules that stand beside their folders."""
-    found = []
+    found: list[str] = []
+    if "papers" not in source:
+        return found
     for line, name in imports(source, module, is_package):
         package, room, *place = name.split(".")[:3] if "." in name else (name, "")
         if (package, room) != ("sgverify", "papers"):

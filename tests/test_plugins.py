@@ -325,6 +325,7 @@ def test_cards_that_are_malformed_or_under_a_name_that_is_taken_are_left_out(pat
     ]
 
 
+@pytest.mark.power  # 0.9 s
 def test_nothing_of_theirs_is_imported_before_it_is_asked_for(tmp_path: Path) -> None:
     """Neither by the import of sgverify, nor by help, nor by what is asked of something else."""
     install(tmp_path, "their-package", ENTRIES, FILES)

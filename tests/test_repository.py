@@ -146,3 +146,7 @@ def test_continuous_integration_runs_the_readmes_test_command() -> None:
     command = next(line.strip() for line in script.splitlines() if line.strip().startswith("python3 -m venv"))
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").replace("\\\n", " ").split())
     assert command in readme
+
+
+def test_cases_that_are_named_are_there(lost_cases: list[str]) -> None:
+    assert lost_cases == []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.test_floors import PACKAGE, modules
+from tests.test_floors import PACKAGE
 
 FOLDERS = sorted(path.parent for path in PACKAGE.rglob("__init__.py"))
 MOST_FILES = 18
@@ -44,30 +44,3 @@ def test_a_file_that_nobody_names_is_found(tmp_path: Path) -> None:
     (tmp_path / "first.py").touch()
     (tmp_path / "second.py").touch()
     assert unnamed(tmp_path) == ["second"]
-
-
-# A definition and its splitting, a target and where its mass lies, a ring and the roots in it name one another as types.
-BY_TYPE = [
-    ("sgverify.exact.rings.evaluation", "sgverify.exact.rings.ring"),
-    ("sgverify.exact.rings.ring", "sgverify.exact.rings.roots"),
-    ("sgverify.schemes.scheme", "sgverify.schemes.splittings"),
-    ("sgverify.targets.landscape", "sgverify.targets.target"),
-]
-
-
-def circles(edges: dict[str, set[str]]) -> list[tuple[str, str]]:
-    """The pairs of modules that import one another."""
-    return sorted((a, b) for a in edges for b in edges[a] if a < b and a in edges.get(b, ()))
-
-
-def test_no_two_files_import_one_another_beyond_types() -> None:
-    edges: dict[str, set[str]] = {module: set() for module in modules()}
-    for module, names in modules().items():
-        for _, name in names:
-            found = name if name in edges else name.rpartition(".")[0]
-            edges[module] |= {found} & edges.keys() - {module}
-    assert circles(edges) == BY_TYPE
-
-
-def test_a_circle_is_found() -> None:
-    assert circles({"a": {"b"}, "b": {"a", "c"}, "c": set()}) == [("a", "b")]

@@ -27,11 +27,24 @@ Outcomes = dict[str, str]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the tests behind `power`, all or those that pytest's `arguments` choose, and write what came of them."""
     chosen = sys.argv[1:] if arguments is None else arguments
-    with tempfile.TemporaryDirectory() as folder:
-        written = Path(folder) / "junit.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-m", "power", f"--junitxml={written}", *chosen]
-        subprocess.run(command, cwd=ROOT, check=False)
-        found = read(written.read_text(encoding="utf-8"))
+    found: Outcomes = {}
+    # The tests of the package, and those of what lies beside it.
+    for step in ([], ["--beside"]):
+        with tempfile.TemporaryDirectory() as folder:
+            written = Path(folder) / "junit.xml"
+            command = [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-m",
+                "power",
+                f"--junitxml={written}",
+                *step,
+                *chosen,
+            ]
+            subprocess.run(command, cwd=ROOT, check=False)
+            found |= read(written.read_text(encoding="utf-8"))
     write({**stored(FOLDER), **found})
 
 
@@ -70,9 +83,9 @@ def write(outcomes: Mapping[str, str]) -> None:
 def render(folder: Path) -> None:
     """Write the page of the outcomes that are stored in a folder of reports."""
     rows: Outcomes = json.loads((folder / "power" / "slow_tests.json").read_text(encoding="utf-8"))
-    files: dict[str, Counter[str]] = {}
+    tests: dict[str, Counter[str]] = {}
     for name, outcome in rows.items():
-        files.setdefault(name.partition("::")[0], Counter())[outcome] += 1
+        tests.setdefault(name.partition("[")[0], Counter())[outcome] += 1
     total = Counter(rows.values())
     lines = [
         "# Tests behind the marker `power`",
@@ -81,13 +94,15 @@ def render(folder: Path) -> None:
         "",
         f"{len(rows)} tests: {', '.join(f'{number} {outcome}' for outcome, number in sorted(total.items()))}.",
         "",
-        "| file | passed | failed | skipped |",
+        "| file | test | cases | last result |",
         "|---|---|---|---|",
     ]
-    lines += [
-        f"| {place} | {found['passed'] or ''} | {found['failed'] or ''} | {found['skipped'] or ''} |"
-        for place, found in files.items()
-    ]
+    for name, found in tests.items():
+        file, _, test = name.partition("::")
+        outcomes = ", ".join(
+            outcome if len(found) == 1 else f"{number} {outcome}" for outcome, number in found.items()
+        )
+        lines.append(f"| {file} | {test} | {found.total()} | {outcomes} |")
     failed = [name for name, outcome in rows.items() if outcome == "failed"]
     if failed:
         lines += ["", "Failed:", "", *(f"- `{name}`" for name in failed)]

@@ -89,6 +89,7 @@ def test_a_group_of_two_parameters_of_one_shape_is_tried(found, verdict):
     assert try_setting(step, setting, 1, flow=True).verdict == verdict
 
 
+@pytest.mark.power  # 1.2 s
 def test_what_is_done_at_every_kth_step_is_a_schedule():
     assert ("later steps of its schedule, for the counter step is held at 1", "") in step_of(
         zoo.NoiseEveryOtherStep
@@ -128,6 +129,7 @@ def test_the_momentum_is_found_and_told():
     assert "p = -h*momentum_buffer" in told.conventions and told.memory == ()
 
 
+@pytest.mark.power  # 1.0 s
 def test_what_is_not_mapped_is_named():
     options, axes, more = step_of(zoo.SGLD).untried
     assert more == ("a third parameter of a group, and a third group", "")
@@ -141,6 +143,7 @@ def test_what_is_not_mapped_is_named():
     assert "no option is T" in step_of(zoo.WithoutTemperature).conventions
 
 
+@pytest.mark.power  # 0.7 s
 def test_what_is_kept_is_found_with_its_shape():
     assert [item.name for item in step_of(zoo.SGHMC).memory] == ["momentum_buffer"]
     adam = step_of(zoo.AdamWithNoise)
@@ -278,6 +281,7 @@ def test_the_settings_by_which_a_memory_is_a_momentum_are_found(found, maps):
     assert told() == (maps and {"adapter.dynamics": "kinetic", **maps})
 
 
+@pytest.mark.power  # 1.2 s
 def test_an_optimizer_whose_memory_is_a_momentum_is_told_the_command_that_judges_it():
     (answer,) = verify(zoo.SGHMC, checks=["local-order"])
     assert answer.outcome == "undecided"

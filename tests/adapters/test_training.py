@@ -54,6 +54,7 @@ def test_a_wrong_factor_is_named(found, cause):
     assert item.outcome == "fail" and re.search(cause, item.reason), item.reason
 
 
+@pytest.mark.power  # 1.2 s
 def test_a_temperature_that_the_code_takes_is_tried_at_another_value():
     right, wrong = judged(zoo.tempered), judged(zoo.temperature_squared)
     assert right.outcome == "pass" and right.reason.endswith("and so at T = 4")
@@ -83,6 +84,7 @@ def test_the_minibatches_of_a_loader_are_outcomes():
     assert torch.allclose(moved - theta, -1e-6 * every, rtol=1e-4)
 
 
+@pytest.mark.power  # 0.7 s
 def test_without_a_density_the_answer_is_never_pass():
     found = verify(zoo.right, target={"dim": 2})
     assert found.outcome == "undecided"

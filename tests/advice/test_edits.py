@@ -44,6 +44,13 @@ def line_of(text: str) -> int:
     return next(k for k, line in enumerate(FILE.read_text().splitlines(), 1) if text in line)
 
 
+@pytest.mark.by_default(
+    "climbing-return theta + factor-theta + factor*h*grad(theta)-theta - factor*h*grad(theta)",
+    "by_h-h*sqrt(2*T)*noise()-h*sqrt(2*T)-sqrt(2*h*T)",
+    "summed-dot(p, p)-dot(p, p)-dot(p, p)/dim",
+    "halved-kick = sqrt(T*h)-sqrt(T*h)-sqrt(2*T*h)",
+    "wrong-def weak_kick-sqrt(D*T*t)-sqrt(2*D*T*t)",
+)
 @pytest.mark.parametrize(
     ("attribute", "line", "was", "now"),
     [
@@ -118,6 +125,7 @@ def test_a_step_that_is_right_for_one_friction_alone_has_a_cause_and_no_edit() -
     assert found is not None and found.cause.name == "friction-wrong" and found.edit is None
 
 
+@pytest.mark.power  # 0.8 s
 def test_two_edits_that_are_right_together_alone_are_found() -> None:
     found = diagnosed("unmoved")
     assert found is not None and found.edit is not None

@@ -182,6 +182,12 @@ def steps_by_hand(scheme: str, h: float, friction: float, grad: Callable[..., An
     return {"sgld-euler": euler, "sghmc-baoab": baoab, "sghmc-md-ABOBA": aboba}[scheme]
 
 
+@pytest.mark.by_default(
+    "sgld-euler-full-steps0",
+    "sgld-euler-control-variate-steps1",
+    "sghmc-baoab-full-steps2",
+    "sghmc-md-ABOBA-iid-steps6",
+)
 @pytest.mark.parametrize(
     ("scheme", "kind", "steps"),
     [

@@ -49,6 +49,7 @@ def test_every_scheme_of_the_catalogue_is_identified(name: str) -> None:
 SLOWER = [pytest.param(name, marks=pytest.mark.power) for name in ("sghmc-ubu", "psgld-0.999-0.1")]
 
 
+@pytest.mark.by_default("sgnht-euler")
 @pytest.mark.parametrize("name", ["sghmc-baoab", "sgnht-euler", *SLOWER])
 def test_torch_code_in_another_convention_is_identified(name: str) -> None:
     spelling = Spelling(
@@ -59,6 +60,7 @@ def test_torch_code_in_another_convention_is_identified(name: str) -> None:
     assert "h is a learning rate: the step size is sqrt(h)" in found.convention
 
 
+@pytest.mark.power  # 0.6 s
 def test_a_thermostat_that_moves_little_in_a_step_is_recovered() -> None:
     """xi is 10 and moves by 1e-5 in a step: its temperature is recovered to 1e-7 alone at the other settings."""
     random = Random("sgnht-euler")
@@ -155,6 +157,7 @@ def test_what_lies_beyond_the_compared_numbers_is_said_to_be_untested() -> None:
     assert not identify(step, temperature=0.2).identified
 
 
+@pytest.mark.by_default("SGHMC-sghmc-euler")
 @pytest.mark.parametrize(
     ("made", "scheme"), [(SGHMC, "sghmc-euler"), (Preconditioned, "psgld-0.99-1.0"), (DriftAlone, None)]
 )
@@ -163,6 +166,7 @@ def test_the_buffer_of_an_optimizer_is_a_variable_of_a_scheme(made: type, scheme
     assert (found.scheme, found.identified) == (scheme, scheme is not None), found
 
 
+@pytest.mark.power  # 0.7 s
 def test_conjugate_chains_are_named_as_such() -> None:
     found = identify("sghmc-md-aoab")
     assert (found.scheme, found.outcome) == ("sghmc-baoab", "identified")
@@ -203,6 +207,7 @@ def test_descent_with_momentum_is_the_scheme_without_noise() -> None:
     assert found.identified and found.scheme == "sghmc-euler" and numbers(found)["T"] == 0
 
 
+@pytest.mark.power  # 0.9 s
 def test_a_fixed_friction_and_temperature_are_recovered() -> None:
     found = identify(spelled("sghmc-baoab", Spelling("fixed"), declared=(), D=1.3, T=0.7))
     assert found.identified
@@ -210,6 +215,7 @@ def test_a_fixed_friction_and_temperature_are_recovered() -> None:
     assert (got["D"], got["T"]) == (pytest.approx(1.3, rel=1e-10), pytest.approx(0.7, rel=1e-10))
 
 
+@pytest.mark.power  # 0.9 s
 def test_a_factor_of_the_gradient_is_named_by_the_data() -> None:
     step = spelled("sgld-euler", Spelling("N/n", gradient=50.0))
     named = identify(step, target={"size": 500}, gradient={"batch": 10})
@@ -252,6 +258,7 @@ def test_a_noise_too_weak_by_the_size_of_a_minibatch_is_no_factor_of_the_gradien
     assert not any("gradient is multiplied" in line for line in found.convention)
 
 
+@pytest.mark.power  # 0.6 s
 def test_torch_code_that_seeds_its_generator_is_no_scheme() -> None:
     @torch_step(langevin)
     def seeded(theta, *, h, grad, T):

@@ -23,6 +23,7 @@ def subject_of(plan: Any, target: str) -> Any:
     return make_subject(plan.scheme, load_configuration(tables))
 
 
+@pytest.mark.power  # 1.9 s
 @pytest.mark.parametrize("scheme", ["sghmc-ubu", "sghmc-baoab"])
 def test_the_bias_on_a_line_is_what_a_grid_finds(scheme: str) -> None:
     (plan,) = sgverify.advise("logistic-regression", [scheme], gradient__kind="full").plans
@@ -75,6 +76,7 @@ def test_what_is_configured_is_kept() -> None:
     assert plan.friction == 3.0
 
 
+@pytest.mark.power  # 1.3 s
 def test_the_text_fits_a_hundred_columns_but_for_the_command() -> None:
     advice = sgverify.advise("logistic-regression")
     lines = [line for line in str(advice).splitlines() if not line.startswith("  sgverify ")]

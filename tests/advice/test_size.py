@@ -176,6 +176,7 @@ def test_calls_on_one_minibatch_share_their_noise_in_many_coordinates(dim: int) 
     np.testing.assert_allclose(shares[0], shares[1], rtol=0.05)
 
 
+@pytest.mark.power  # 2.2 s
 def test_a_line_beyond_gaussians_is_told_by_grids() -> None:
     answer = found("sgld-euler", **{"target.name": "double-well", "schedule.step": 0.01})
     assert answer.method == "grid" and answer.monte_carlo is not None and answer.power is not None

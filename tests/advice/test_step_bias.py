@@ -112,6 +112,7 @@ def test_a_step_that_is_not_given_is_the_proposed_one(caplog: pytest.LogCaptureF
     np.testing.assert_array_equal(again.posterior.theta, draws.posterior.theta)
 
 
+@pytest.mark.power  # 0.9 s
 def test_a_step_is_proposed_where_the_chain_has_no_law_at_the_default() -> None:
     """BAOAB resonates with the minibatches of a logistic regression at its default step; smaller ones contract."""
     given = load_configuration(

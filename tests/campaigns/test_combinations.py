@@ -85,6 +85,7 @@ dims = [1, 2]
 """
 
 
+@pytest.mark.power  # 1.0 s
 def test_a_sample_is_drawn_the_same_again_and_a_longer_one_begins_with_it(tmp_path: Path) -> None:
     found = asked(tmp_path, SAMPLE)
     assert len(found) == 5 and found == asked(tmp_path, SAMPLE)

@@ -40,6 +40,7 @@ def baoab(off: float) -> Scheme:
     return Alphabet("in two draws", kinetic, B=kick, A=drift, O=bath).word("BAOAB", order=2)
 
 
+@pytest.mark.power  # 0.7 s
 def test_a_right_definition_conforms_and_says_up_to_what() -> None:
     found = [e for e in verify(baoab(0.0), checks=EXACT) if e.verdict != "not-applicable"]
     assert {e.verdict for e in found} == {"conforms"} and len(found) >= 6

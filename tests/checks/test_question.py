@@ -21,6 +21,7 @@ from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 
 
+@pytest.mark.power  # 2.0 s
 def test_facts_are_derived_once_a_pair_is_judged_once_and_a_configuration_validated_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

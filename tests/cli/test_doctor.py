@@ -27,6 +27,7 @@ def one_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     planted(monkeypatch, BUG)
 
 
+@pytest.mark.power  # 0.9 s
 def test_an_installation_in_order_is_said_to_be_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)

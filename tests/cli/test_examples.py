@@ -80,6 +80,9 @@ def test_no_example_is_broken_in_a_narrow_terminal(name: str, call: Call) -> Non
     assert [line for _, line in examples(name) if line not in joined] == []
 
 
+@pytest.mark.by_default(
+    "schema", "new", "bch", "verify", "list", "diff", "errata", "rate", "replay", "sample"
+)
 @pytest.mark.parametrize("commands", runs())
 def test_examples_run_one_after_the_other(commands: list[str], call: Call, tmp_path: Path) -> None:
     for line in commands:

@@ -61,6 +61,7 @@ def test_a_pass_has_no_annotation_and_text_is_the_default(call: Call) -> None:
     assert call(*asked, "--format", "github").out == call(*asked, "--format", "text").out == plain.out
 
 
+@pytest.mark.power  # 0.9 s
 def test_files_are_named_from_the_root_of_the_repository(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +109,7 @@ def test_known_violations_are_notices_and_new_ones_errors(call: Call) -> None:
     assert [level for level, _, _ in gone] == ["notice"] and "no longer occur" in gone[0][1]["title"]
 
 
+@pytest.mark.power  # 1.0 s
 def test_a_new_violation_beside_known_ones_has_no_cause_that_may_be_theirs(call: Call) -> None:
     call(
         "verify", "mine.py:wrong", "--checks", "stationary-bias", "--quiet", "--write-baseline", "known.json"

@@ -177,6 +177,7 @@ setting = [{"scheme": "mine.py:aboba", "settings": {"frction": 1}}]
 '''
 
 
+@pytest.mark.power  # 0.6 s
 def test_a_suite_of_ones_own_has_the_papers_page_and_a_title_of_its_own(call: Call, tmp_path: Path) -> None:
     (tmp_path / "suites.py").write_text(SUITES)
     answer = call("report", "--suite", "suites.py:plain", "--out", "mine")

@@ -124,6 +124,7 @@ def test_worse_and_gone_violations_are_named(call: Call, known: Path) -> None:
     assert rows(known) == []
 
 
+@pytest.mark.power  # 1.2 s
 def test_what_is_undecided_is_not_made_green(
     call: Call, known: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,6 +155,7 @@ def _ended_for(place: str, ended: Callable[[object], None]) -> Callable[[str], o
     return lambda asked: ended if asked == place else load(asked)
 
 
+@pytest.mark.power  # 0.5 s
 def test_json_stays_alone_on_stdout(call: Call, known: Path) -> None:
     answer = call(*WRONG, "--baseline", FILE, "--json", "-")
     assert answer.code == 0 and len(answer.evidence) == 2

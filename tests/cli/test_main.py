@@ -35,9 +35,9 @@ def test_a_process_exits_with_the_code_keeps_its_streams_apart_and_gives_the_bit
     assert (good.returncode, good.stderr) == (0, "")
     # Another process: this one, whose strings hash otherwise and which has judged much before.
     assert canonical(json.loads(good.stdout)) == canonical(call(*words).document)
-    wrong_call = run(tmp_path, "verify", "mine.py:huen")
-    assert (wrong_call.returncode, wrong_call.stdout) == (2, "")
-    assert "did you mean 'heun'" in wrong_call.stderr
+    wrong_call = call("verify", "mine.py:huen")
+    assert (wrong_call.code, wrong_call.out) == (2, "")
+    assert "did you mean 'heun'" in wrong_call.err
 
 
 def test_version_and_help(call: Call) -> None:
@@ -97,6 +97,11 @@ def broken_check(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     monkeypatch.setattr("sgverify.checks.order.stationarity.check_stationarity", broken)
 
 
+@pytest.mark.by_default(
+    "error0-ZeroDivisionError: somewhere deep",
+    "error2-memory ran out, nothing was answered; MemoryError",
+    "error5-SystemExit: 0",
+)
 @pytest.mark.parametrize(
     ("error", "says"),
     [
@@ -127,6 +132,7 @@ def test_an_exception_in_one_check_is_one_inconclusive_answer(
     }
 
 
+@pytest.mark.power  # 1.0 s
 def test_an_exception_leaves_the_same_bits_again_and_what_violates_outranks_it(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,7 @@ def test_bytes_that_are_no_array_are_refused_without_advice_to_unpickle(call: Ca
     assert "allow_pickle" not in answer.err
 
 
+@pytest.mark.power  # 0.5 s
 def test_the_line_that_is_printed_reads_the_file(call: Call) -> None:
     for name in ("draws.nc", "draws.zarr"):
         answer = call("sample", "sgld-euler", *FEW, "--out", name)
@@ -84,6 +85,7 @@ def test_the_line_that_is_printed_reads_the_file(call: Call) -> None:
         assert np.isfinite(theta.values).all()
 
 
+@pytest.mark.power  # 0.7 s
 def test_what_is_wrong_with_a_call_is_said_before_torch_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys; from sgverify.cli import main\n"

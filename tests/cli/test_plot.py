@@ -12,6 +12,7 @@ from tests.cli.conftest import Call
 WRONG = ("verify", "mine.py:wrong", "--set", "temperature=3", "--set", "start=1.5")
 
 
+@pytest.mark.power  # 0.8 s
 def test_what_violates_is_drawn_before_the_rest(call: Call, tmp_path: Path) -> None:
     answer = call(
         *WRONG, "--checks", "stationary-bias,sgverify/stated-order", "--plot", "a.svg", "--json", "e.json"
@@ -41,6 +42,7 @@ def test_a_picture_that_cannot_be_written_is_refused_before_the_work(call: Call,
     assert answer.code == 2 and "--plot" in answer.err and not answer.out
 
 
+@pytest.mark.power  # 2.3 s
 def test_the_simplest_configuration_is_a_command(call: Call) -> None:
     answer = call(*WRONG, "--checks", "stationary-bias", "--minimise")
     (line,) = [line for line in answer.out.splitlines() if line.startswith("minimal (")]

@@ -173,6 +173,7 @@ SAMPLED = (
 )
 
 
+@pytest.mark.by_default("mine.py:wrong-violates")
 @pytest.mark.parametrize(
     ("scheme", "verdict"), [("mine.py:wrong", "violates"), ("mine.py:aboba", "inconclusive")]
 )
@@ -189,6 +190,7 @@ def test_a_rate_from_samples(call: Call, scheme: str, verdict: str) -> None:
     assert {**again, "seconds": 0} == {**item, "seconds": 0}
 
 
+@pytest.mark.power  # 0.6 s
 def test_stored_samples_replay(call: Call, tmp_path: Path) -> None:
     words = ("rate", "mine.py:wrong", "--quantity", "stationary-bias", *SAMPLED, "--set", "steps=50")
     assert call(*words, "--json", "kept.json").code == 1

@@ -14,6 +14,7 @@ from tests.cli.conftest import Call
 SHORT = ("--set", "steps=100", "--set", "chains=64", "--set", "seed=7", "--set", "sweep.lengths=[100,1000]")
 
 
+@pytest.mark.by_default("words2", "words3")
 @pytest.mark.parametrize(
     "words",
     [
@@ -47,6 +48,7 @@ def test_a_file_comes_out_the_same(call: Call, tmp_path: Path, words: tuple[str,
     assert notes == [f"{item['id']}: the same" for item in stored["evidence"]]
 
 
+@pytest.mark.power  # 1.7 s
 def test_one_piece_by_its_id(call: Call, tmp_path: Path) -> None:
     call("verify", "mine.py:wrong", *SHORT, "--json", "e.json")
     stored = json.loads((tmp_path / "e.json").read_text())["evidence"]
@@ -116,6 +118,7 @@ def test_points_that_only_illustrate_are_not_compared(call: Call, tmp_path: Path
     assert answer.code == 1
 
 
+@pytest.mark.power  # 1.5 s
 def test_every_replay_command_gives_its_evidence(call: Call, tmp_path: Path) -> None:
     options = (
         "--set",

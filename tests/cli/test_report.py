@@ -83,12 +83,14 @@ def test_the_default_folder_is_one_that_git_does_not_track(
     assert any(line.strip("/") == "sgverify-report" for line in ignored)
 
 
+@pytest.mark.power  # 1.0 s
 def test_strict_exits_like_verify(call: Call, small: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert call("report", "--strict").code == 1
     monkeypatch.setattr("sgverify.papers.suites.suites", lambda: {"chen2015": lambda effort: list(GOOD)})
     assert call("report", "--strict").code == 0
 
 
+@pytest.mark.power  # 2.1 s
 def test_quick_and_full(call: Call, tmp_path: Path, small: list[str]) -> None:
     for options in ((), ("--quick",), ("--full",), ("--suite", "chen2015")):
         assert call("report", *options).code == 0
@@ -116,6 +118,7 @@ def test_what_is_done_is_written_after_an_interrupt(
     assert {item["scheme"] for item in document["evidence"]} == {"sghmc-aboba"}
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_report_can_be_replayed(call: Call, small: list[str]) -> None:
     call("report")
     answer = call("replay", "sgverify-report/report.json", "--run-code")

@@ -53,6 +53,7 @@ def told(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return document, made
 
 
+@pytest.mark.power  # 2.6 s
 def test_a_report_from_the_store_is_the_one_that_was_computed(call: Call, tmp_path: Path) -> None:
     (tmp_path / "suite.py").write_text(SUITE)
     asked = ("report", "--suite", "suite.py:suite", "--store", "kept.sqlite", "--out")
@@ -120,6 +121,7 @@ def test_data_that_the_settings_of_a_case_name_are_part_of_its_question(
     assert [Path(file).name for file in key_of("case", question).content["files"]] == ["data.csv"]
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_full_disk_is_one_message_and_the_report_is_written(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ SHORT = ("--set", "steps=300", "--set", "chains=64", "--set", "sweep.lengths=[10
 QUICK = ("--checks", "local-order,stationary-bias")
 
 
+@pytest.mark.by_default("heun-0", "wrong-1")
 @pytest.mark.parametrize(("scheme", "code"), [("heun", 0), ("aboba", 0), ("wrong", 1)])
 def test_the_example_file_of_the_contract(call: Call, scheme: str, code: int) -> None:
     answer = call("verify", f"mine.py:{scheme}", *SHORT, "--json", "-")
@@ -80,6 +81,7 @@ def test_the_result_is_on_stdout_and_nothing_else_is(call: Call) -> None:
     assert lines[4] == "" and lines[5].startswith("PASS  mine.py:aboba: order 2 proved; bias of theta**2 ~ ")
 
 
+@pytest.mark.by_default("80")
 @pytest.mark.parametrize("columns", [80, 100, 200])
 def test_lines_are_as_wide_as_the_terminal_and_no_wider_than_100(
     call: Call, monkeypatch: pytest.MonkeyPatch, columns: int
@@ -135,6 +137,7 @@ def test_explain_shows_statement_formula_and_replay_and_no_json(call: Call) -> N
     assert "theta1 = theta + h/2*p\n" in long.out and '{"' not in long.out and '": ' not in long.out
 
 
+@pytest.mark.power  # 0.7 s
 def test_explain_ends_with_what_fails(call: Call) -> None:
     asked = ("--checks", "local-order,stationary-bias,stationarity")
     heads = [
@@ -254,6 +257,7 @@ def test_a_refuted_printed_claim_does_not_count(call: Call) -> None:
     assert (printed["predicted"]["exponent"], printed["found"]["exponent"]) == (2, 1)
 
 
+@pytest.mark.power  # 2.6 s
 def test_an_unsettled_scheme_exits_with_three(call: Call, tmp_path: Path) -> None:
     (tmp_path / "waves.py").write_text(
         "from sgverify import scheme, sqrt\nfrom sgverify.schemes import langevin\n@scheme(langevin, order=1)\n"
@@ -305,6 +309,7 @@ def test_no_colour_off_a_terminal_nor_against_no_color(call: Call, monkeypatch: 
     assert call("verify", "mine.py:aboba", *QUICK).out == plain
 
 
+@pytest.mark.power  # 8.3 s
 def test_a_second_process_changes_neither_lines_nor_evidence(call: Call, tmp_path: Path) -> None:
     runs = {
         workers: call(
@@ -318,6 +323,7 @@ def test_a_second_process_changes_neither_lines_nor_evidence(call: Call, tmp_pat
     assert one == two
 
 
+@pytest.mark.power  # 3.8 s
 def test_questions_are_answered_here_where_another_process_ends(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -224,6 +224,7 @@ def configurations() -> st.SearchStrategy[Configuration]:
     return tree.map(load_configuration)
 
 
+@pytest.mark.power  # 1.5 s
 @given(configurations())
 def test_settings_rebuild_the_configuration(configuration: Configuration) -> None:
     settings = settings_of(configuration)

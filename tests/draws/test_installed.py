@@ -26,6 +26,7 @@ def run(program: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.power  # 3.5 s
 def test_the_main_job_needs_none_of_them(tmp_path: Path) -> None:
     calls = [
         ["verify", "sgld-euler", "--checks", "local-order,weighted-average", "--json", "verify.json"],

@@ -198,6 +198,7 @@ posterior = sgverify.module_target(net, torch.nn.CrossEntropyLoss(), data=(x, y)
 """
 
 
+@pytest.mark.power  # 0.7 s
 def test_the_parameters_of_a_module_keep_their_names_and_shapes(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MODULE)
     name = f"{tmp_path / 'mine.py'}:posterior"
@@ -232,6 +233,7 @@ def test_the_parameters_of_a_module_keep_their_names_and_shapes(tmp_path: Path) 
         draw(target={"name": name, "dim": 3})
 
 
+@pytest.mark.by_default("csgld", "resgld", "avr-resghmc", "csghmc")
 @pytest.mark.parametrize("name", sorted(COMPOSITES))
 def test_every_composite_draws_and_says_what_it_did(name: str) -> None:
     table = {"name": "gaussian-mean", "size": 20}

@@ -223,6 +223,7 @@ def test_the_latest_subjects_are_kept(asked: list[Subject], monkeypatch: pytest.
     assert np.isfinite([subject.step for subject in asked]).all()
 
 
+@pytest.mark.power  # 0.7 s
 def test_draws_of_a_module_are_those_of_its_loss_as_it_is_now(asked: list[Subject]) -> None:
     torch.manual_seed(0)
     x, y = torch.randn(400, 2), torch.zeros(400, dtype=torch.long)

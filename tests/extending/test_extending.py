@@ -124,7 +124,19 @@ def test_the_tests_that_there_are_run_over_what_is_added(tree: Path) -> None:
         "mutants/test_planting.py",
     )
     answer = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n0", "-rp", "-p", "no:cacheprovider", "-k", " or ".join(names)]
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n0",
+            "-rp",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "power or not power",
+            "-k",
+            " or ".join(names),
+        ]
         + [f"tests/{place}" for place in places],
         cwd=tree,
         env={**os.environ, "PYTHONPATH": str(tree)},

@@ -52,6 +52,7 @@ def test_the_cases_of_a_seed_are_the_same_ones() -> None:
     assert cases_of(3, 60) == cases_of(3, 60) != cases_of(4, 60)
 
 
+@pytest.mark.power  # 1.0 s
 def test_every_key_every_command_and_every_option_is_drawn() -> None:
     drawn = [case for _, case in cases_of(0, SOME)]
     assert {case.command for case in drawn} >= set(cli.commands)

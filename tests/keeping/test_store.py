@@ -214,6 +214,7 @@ VALUES = {
 }
 
 
+@pytest.mark.by_default("0", "2", "3", "4")
 @pytest.mark.parametrize("seed", range(12))
 def test_random_damage_never_gives_a_wrong_value_and_is_mended_by_keeping(seed: int, place: Path) -> None:
     with Store(place) as store:
@@ -292,6 +293,7 @@ def test_a_place_that_cannot_be_a_file_is_one_message(name: str, tmp_path: Path)
 def test_where_the_store_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Store.open("off") is None and Store.open() is None
     monkeypatch.delenv("SGVERIFY_STORE")
+    monkeypatch.setenv("SGVERIFY_CACHE", "off")
     assert Store.open() is None
     monkeypatch.setenv("SGVERIFY_CACHE", str(tmp_path / "cache"))
     store = Store.open()

@@ -13,6 +13,7 @@ from reports.making.power.page import render_kill_matrix
 from tests.kept import kept
 from tests.mutants.mutant import Mutant
 from tests.mutants.registry import mutants
+from tests.mutants.test_planting import assert_leaves_nothing_behind
 from tests.mutants.trials import judged_whole, trial_of
 
 FOLDER = Path(__file__).resolve().parents[2] / "reports" / "power"
@@ -43,6 +44,7 @@ def is_dear(name: str) -> bool:
     ],
 )
 def test_every_planted_bug_is_killed_and_the_correct_scheme_passes(mutant: Mutant) -> None:
+    assert_leaves_nothing_behind(mutant)
     stored = {item.name: item for item in committed().mutants}
     cheapest = stored[mutant.name].cheapest if mutant.name in stored else None
     # What one check sees of a step that keeps something from call to call depends on the calls before: it is judged whole.
@@ -56,6 +58,13 @@ def test_every_planted_bug_is_killed_and_the_correct_scheme_passes(mutant: Mutan
     assert trial["alarm"] is None
     assert trial["kill"], trial["reason"]
     assert trial["method"] == cheapest.method
+
+
+@pytest.mark.parametrize(
+    "mutant", [m for name, m in mutants().items() if is_dear(name)], ids=lambda m: m.name
+)
+def test_what_is_dear_to_kill_can_be_planted(mutant: Mutant) -> None:
+    assert_leaves_nothing_behind(mutant)
 
 
 def test_the_committed_matrix_has_no_survivor_and_no_alarm() -> None:

@@ -16,8 +16,8 @@ from tests.mutants.planting import planted, right
 from tests.mutants.registry import find_mutant, mutants
 
 
-@pytest.mark.parametrize("mutant", mutants().values(), ids=lambda mutant: mutant.name)
-def test_every_mutant_can_be_planted_and_leaves_nothing_behind(mutant: Mutant) -> None:
+def assert_leaves_nothing_behind(mutant: Mutant) -> None:
+    """Plant a mutant and take it out."""
     assert mutant.reason and mutant.source
     correct = right(mutant)
     if mutant.in_definition:
@@ -34,6 +34,12 @@ def test_every_mutant_can_be_planted_and_leaves_nothing_behind(mutant: Mutant) -
             with pytest.raises(DefinitionError, match="edited already"):
                 source_text(mutant.place)
         assert source_text(mutant.place) == before
+
+
+@pytest.mark.power  # `test_kills` asks it of each mutant
+@pytest.mark.parametrize("mutant", mutants().values(), ids=lambda mutant: mutant.name)
+def test_every_mutant_can_be_planted_and_leaves_nothing_behind(mutant: Mutant) -> None:
+    assert_leaves_nothing_behind(mutant)
 
 
 def test_an_edit_that_does_not_occur_once_is_refused() -> None:

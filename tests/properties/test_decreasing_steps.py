@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def decreasing(references: tuple[str, ...] = POOL, **options: Any) -> st.SearchS
     )
 
 
+@pytest.mark.power  # 0.8 s
 @settings(max_examples=examples(22))
 @given(
     subjects(dims=DIMS, sizes=(3, 4), kinds=("full", "additive", "iid", "without-replacement")).filter(
@@ -69,6 +71,7 @@ def test_the_corrected_theorem_5_and_remark_7_hold(subject: Subject, quantity: s
             assert evidence.verdict == "conforms", evidence.reason
 
 
+@pytest.mark.power  # 1.1 s
 @settings(max_examples=examples(12))
 @given(decreasing())
 def test_every_decreasing_schedule_is_consistent(subject: Subject) -> None:

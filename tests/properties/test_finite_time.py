@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import flint
+import pytest
 from flint import arb, fmpq
 from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,7 @@ def test_bias_and_mean_square_error_are_those_of_all_paths(subject: Subject, ste
 
 
 # Most subjects have longer epochs than can be enumerated: that is known, and not slow.
+@pytest.mark.power  # 1.5 s
 @settings(
     max_examples=examples(20), suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
 )
@@ -69,6 +71,7 @@ def test_errors_under_reshuffling_are_those_of_all_permutations(subject: Subject
         assert abs(square.value - due.mean_square) <= square.error_bound + due.mean_square_error
 
 
+@pytest.mark.power  # 1.2 s
 @settings(max_examples=examples(20))
 @given(short_runs(), st.sampled_from([0.5, 0.9, 1.25]), st.integers(1, 3))
 def test_errors_under_a_scaled_likelihood_are_those_of_all_paths(
@@ -93,6 +96,7 @@ def test_errors_under_a_scaled_likelihood_are_those_of_all_paths(
         assert abs(square.value - due.mean_square) <= square.error_bound + due.mean_square_error
 
 
+@pytest.mark.power  # 0.7 s
 @settings(max_examples=examples(20))
 @given(short_runs(kinds=("full", "iid", "additive"), degree=4, lowest=3), st.integers(1, 3))
 def test_bias_to_degree_four_is_that_of_all_paths(subject: Subject, steps: int) -> None:
@@ -104,6 +108,7 @@ def test_bias_to_degree_four_is_that_of_all_paths(subject: Subject, steps: int) 
     assert abs(bias.value - due.bias) <= bias.error_bound + due.bias_error
 
 
+@pytest.mark.power  # 1.2 s
 @settings(max_examples=examples(22))
 @given(subjects(dims=DIMS), st.sampled_from([Fraction(1, 2), Fraction(1, 3)]))
 def test_bias_at_a_horizon_follows_its_law(subject: Subject, alpha: Fraction) -> None:
@@ -127,6 +132,7 @@ def test_bias_at_a_horizon_follows_its_law(subject: Subject, alpha: Fraction) ->
     assert left[1].abs_lower() <= 2 * fall * left[0].abs_upper(), left
 
 
+@pytest.mark.power  # 1.0 s
 @settings(max_examples=examples(22))
 @given(subjects(dims=[1], kinds=FRESH))
 def test_the_variance_of_a_long_average_follows_its_law(subject: Subject) -> None:

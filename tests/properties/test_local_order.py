@@ -48,6 +48,7 @@ def leading_operator(scheme: Scheme, proof: AlphabetProof) -> tuple[int, Operato
     return result.order, difference(total, {}, proof.ring)
 
 
+@pytest.mark.power  # 0.6 s
 @settings(max_examples=examples(35))
 @given(generated_words())
 def test_the_power_series_and_bch_leave_the_same_leading_operator(scheme: Scheme) -> None:
@@ -92,6 +93,7 @@ def holds_lemma_8(subject: Subject) -> None:
     assert evidence.sharp == (subject.order.order == 2)
 
 
+@pytest.mark.power  # 2.3 s
 @settings(max_examples=examples(10))
 @given(
     st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(
@@ -102,12 +104,14 @@ def test_lemma_8_conforms_for_palindromes_of_both_alphabets(scheme: Scheme) -> N
     holds_lemma_8(subject_of(scheme.reference, Configuration(), dim=1))
 
 
+@pytest.mark.by_default("sghmc-ubu")
 @pytest.mark.parametrize("prefix", ALPHABETS)
 def test_lemma_8_conforms_for_the_shortest_palindromes_in_two_dimensions(prefix: str) -> None:
     for order in permutations(ALPHABETS[prefix].letters):
         holds_lemma_8(subject_of(f"{prefix}-{''.join((*order, *order[-2::-1])).lower()}", Configuration()))
 
 
+@pytest.mark.power  # 1.7 s
 @settings(max_examples=examples(35))
 @given(
     st.sampled_from([chen.ALPHABET, molecular.ALPHABET]).flatmap(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from flint import arb, fmpq, fmpq_mat
 from hypothesis import event, given, settings
 
@@ -29,6 +30,7 @@ def limit_of(subject: Subject) -> float:
     return 2 * subject.step_sizes.default
 
 
+@pytest.mark.power  # 1.7 s
 @settings(max_examples=examples(14))
 @given(subjects(dims=DIMS, kinds=["full"]))
 def test_theorem_4_conforms_with_full_gradients(subject: Subject) -> None:
@@ -47,6 +49,7 @@ def test_exact_values_follow_the_expansion(subject: Subject) -> None:
     )
 
 
+@pytest.mark.power  # 0.7 s
 @settings(max_examples=examples(20))
 @given(subjects([r for r in POOL if "+noise" not in r], dims=[1], degree=4, lowest=3))
 def test_exact_values_follow_the_expansion_to_degree_four(subject: Subject) -> None:
@@ -58,6 +61,7 @@ def test_exact_values_follow_the_expansion_to_degree_four(subject: Subject) -> N
     )
 
 
+@pytest.mark.power  # 3.8 s
 @settings(max_examples=examples(16))
 @given(subjects(SYMMETRIC, dims=DIMS, kinds=FRESH, lowest=2))
 def test_fresh_gradient_noise_refutes_theorem_4_where_the_test_function_sees_it(subject: Subject) -> None:
@@ -84,6 +88,7 @@ def test_the_corrected_theorem_4_holds(subject: Subject) -> None:
     assert evidence.verdict == "conforms", evidence.reason
 
 
+@pytest.mark.power  # 1.1 s
 @settings(max_examples=examples(12))
 @given(subjects((*FIRST, "sgld-euler", "sghmc-euler"), dims=DIMS[:-1]))
 def test_first_order_schemes_keep_theorem_4(subject: Subject) -> None:

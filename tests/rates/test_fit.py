@@ -52,6 +52,7 @@ def test_tiny_errors_do_not_spoil_the_whitening() -> None:
     np.testing.assert_allclose(fit.estimates, [0.1, 2.0, -1.0], rtol=1e-8)
 
 
+@pytest.mark.power  # 1.4 s
 @pytest.mark.parametrize("coupled", [False, True])
 def test_few_chains_are_allowed_for(coupled: bool) -> None:
     """t-quantiles err as often as they say at twelve chains, where normal ones err three times too often."""

@@ -47,6 +47,7 @@ def test_looks_grow(looks: list[int]) -> None:
         decide_in_looks(draw, looks, lambda sample, level: Decision("conforms", ""), level=0.01)
 
 
+@pytest.mark.power  # 2.5 s
 def test_false_verdicts_over_looks_stay_below_the_level() -> None:
     """A share that lies on the margin: every verdict is false on one side; looks without correction err twice as often."""
     rng = np.random.default_rng(11)

@@ -41,6 +41,7 @@ def verdict(values: Draw, seed: int, chains: int, most: float | None, quadratic:
     return decide_point_null(draw, first=chains, level=LEVEL, margins=1.0).verdict
 
 
+@pytest.mark.by_default("square-8-12.0-True", "fourth_power-128-6558.0-False")
 @pytest.mark.parametrize(
     ("values", "chains", "most", "quadratic"),
     [
@@ -74,6 +75,7 @@ def test_normal_theory_does_raise_them() -> None:
     assert np.mean([alarm(seed) for seed in range(20)]) > 0.5
 
 
+@pytest.mark.by_default("64-outlier", "200-square")
 @pytest.mark.parametrize("values", [square, fourth_power, outlier])
 @pytest.mark.parametrize("n", [64, 200])
 def test_bounds_are_bounds_at_every_chance(values: Draw, n: int) -> None:

@@ -4,6 +4,8 @@ import dataclasses
 import re
 from xml.etree import ElementTree
 
+import pytest
+
 from sgverify.report import counts, groups, render_markdown
 from sgverify.report.wording import compared_text
 
@@ -51,6 +53,7 @@ def test_no_finding_is_told_twice_and_none_is_left_out(document):
     assert len(lines) < len(document.evidence)
 
 
+@pytest.mark.power  # 1.4 s
 def test_figures_are_links_to_files_where_they_belong(written):
     text = (written / "report.md").read_text()
     linked = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text)

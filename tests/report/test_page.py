@@ -167,6 +167,7 @@ def test_every_outcome_has_a_tone_a_sign_and_a_meaning(text):
         assert f".{name} {{ --tone" in text and meaning in text
 
 
+@pytest.mark.power  # 2.2 s
 def test_the_same_document_gives_the_same_bytes(document, text):
     assert render_page(document) == text
     later = dataclasses.replace(document.provenance, seconds=77.0)
@@ -205,6 +206,7 @@ def test_unknown_claims_and_checks_are_shown_too(document):
     assert Page(text).problems == [] and "own/claim" in text
 
 
+@pytest.mark.power  # 1.9 s
 def test_a_full_report_renders_in_ten_seconds(document):
     """Twice the evidence and figures of the paper's suite; measured at 2.5 s on one core."""
     many = tuple(

@@ -25,6 +25,7 @@ def test_a_report_is_five_files_with_figures_and_the_json_is_the_document(writte
     assert read_evidence(written / "report.json") == document
 
 
+@pytest.mark.power  # 1.1 s
 def test_a_report_may_be_written_over_an_old_one(written, tmp_path, document):
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     write_report(document, tmp_path)
@@ -35,6 +36,7 @@ def test_a_report_may_be_written_over_an_old_one(written, tmp_path, document):
     assert before == after
 
 
+@pytest.mark.power  # 0.7 s
 def test_what_was_computed_is_kept_when_the_page_cannot_be_drawn(tmp_path, document, monkeypatch):
     def broken(*_):
         raise RuntimeError("no fonts")

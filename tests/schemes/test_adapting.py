@@ -57,6 +57,7 @@ def test_an_object_is_judged_as_it_is() -> None:
     assert sgverify.verify(Strange(1.0), checks=["local-order"], adapter={"order": 1}).outcome == "fail"
 
 
+@pytest.mark.power  # 0.6 s
 @pytest.mark.usefixtures("adapter")
 def test_an_object_of_a_file_is_judged_under_its_conventions(tmp_path: Path) -> None:
     file = tmp_path / "theirs.py"

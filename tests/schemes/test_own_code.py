@@ -158,6 +158,7 @@ def test_a_file_that_leaves(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.power  # 2.7 s
 def test_the_exit_code_and_stdout_are_the_commands(tmp_path: Path) -> None:
     late = "import atexit, os; atexit.register(os._exit, 7); atexit.register(print, 'bye')\n"
     (tmp_path / "mine.py").write_text(f"print('hello')\n{late}{EULER}")

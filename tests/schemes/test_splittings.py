@@ -63,6 +63,7 @@ def test_default_shares_are_equal_and_sum_to_one(text: str) -> None:
     assert word.palindromic == (text == text[::-1])
 
 
+@pytest.mark.power  # 0.8 s
 @given(
     words_with_shares(), SMALL, SMALL, POSITIVE, POSITIVE, POSITIVE, st.lists(SMALL, min_size=7, max_size=7)
 )

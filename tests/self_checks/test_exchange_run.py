@@ -23,6 +23,7 @@ from tests.self_checks.registry import self_check
 EXCHANGES = [name for name, item in COMPOSITES.items() if isinstance(item, ReplicaExchange)]
 
 
+@pytest.mark.power  # 0.7 s
 @settings(max_examples=examples(8), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_no_alarm_on_a_correct_run_under_any_configuration(data: st.DataObject) -> None:

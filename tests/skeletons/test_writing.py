@@ -24,6 +24,7 @@ SLOW = ("scheme", "adapter")
 """The kinds whose tests take seconds: torch steps, and every claim on a stationary bias."""
 
 
+@pytest.mark.by_default("check")
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=[pytest.mark.power] * (kind in SLOW)) for kind in SKELETONS]
 )

@@ -101,6 +101,7 @@ def test_biased_gradients_are_biased(drawn: Any) -> None:
     assert (gradient.scale != 1) != (gradient.clip is not None)
 
 
+@pytest.mark.power  # 0.8 s
 def test_what_hides_bugs_is_rare() -> None:
     """statistics.md: T != 1, dim >= 2, asymmetric data and a strong prior, or whole classes of bugs are invisible."""
     seen: Counter[str] = Counter()

@@ -93,6 +93,7 @@ def test_that_fails(configuration):
 """
 
 
+@pytest.mark.power  # 3.3 s
 def test_a_users_properties_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "test_mine.py").write_text(USED)
     result = run_inside(tmp_path, capsys, "-q")

@@ -88,6 +88,7 @@ def test_a_bug_of_decreasing_steps_ends_in_the_simple_exponent() -> None:
     assert found.alpha == 0.5
 
 
+@pytest.mark.power  # 0.7 s
 def test_a_bug_of_burn_in_or_of_float32_keeps_all_else_at_the_minimum() -> None:
     bare = targets(dims=[1], data=False)
     every = configurations(target=bare, kinds=["full"], averaging=True, dtypes=["float64", "float32"])

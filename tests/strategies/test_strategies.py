@@ -123,6 +123,7 @@ def test_targets_are_built_and_their_data_are_asymmetric(table: Any) -> None:
         assert max(np.diag(target.precision_float64())) > 0
 
 
+@pytest.mark.power  # 0.8 s
 @settings(max_examples=40)
 @given(targets(data=True).flatmap(lambda table: st.tuples(st.just(table), gradients(target=table))))
 def test_gradients_fit_their_targets(drawn: Any) -> None:

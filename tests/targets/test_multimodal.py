@@ -133,6 +133,18 @@ def test_autograd_is_mpmaths_derivative(name: str) -> None:
             assert slopes[k] == pytest.approx(wanted + walls, rel=1e-9, abs=1e-8)
 
 
+@pytest.mark.by_default(
+    "griewank",
+    "himmelblau",
+    "rastrigin",
+    "ackley",
+    "rosenbrock",
+    "michalewicz",
+    "goldstein-price",
+    "branin",
+    "easom",
+    "drop-wave",
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_in_the_box_is_below_the_minimum(name: str) -> None:
     """A grid finds the basin that a short descent takes to the bottom: neither is lower, and the bottom is reached."""

@@ -102,6 +102,7 @@ def test_the_state_keeps_what_a_polynomial_can_name() -> None:
     assert parse_observable("theta", 1, ("theta",)).terms == {(1,): 1}
 
 
+@pytest.mark.power  # 0.5 s
 @given(observables(highest=2), st.lists(st.fractions(-3, 3, max_denominator=8), min_size=6, max_size=6))
 def test_the_quadratic_form_is_the_polynomial(observable: Observable, numbers: list[Fraction]) -> None:
     point = numbers[: observable.dim * len(observable.state)]

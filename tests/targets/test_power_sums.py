@@ -32,6 +32,7 @@ def added(data: np.ndarray, monomial: tuple[int, ...]) -> Fraction:
     return sum((a ** monomial[0] * b ** monomial[1] for a, b in rows), Fraction(0))
 
 
+@pytest.mark.by_default("zero", "whole", "usual", "ends")
 @pytest.mark.parametrize("name", ARRAYS)
 def test_sums_are_those_of_fractions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Piece by piece too, asked for together or one after another."""

@@ -22,6 +22,7 @@ def quadratics(draw: st.DrawFn) -> tuple[Fraction, list[Fraction], list[list[Fra
     return draw(fractions), draw(st.lists(fractions, min_size=dim, max_size=dim)), symmetric
 
 
+@pytest.mark.power  # 0.7 s
 @given(quadratics())
 def test_the_coefficients_come_back(written: tuple[Fraction, list[Fraction], list[list[Fraction]]]) -> None:
     value, slope, curve = written

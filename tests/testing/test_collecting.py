@@ -107,6 +107,7 @@ def later(theta, *, h, grad, noise, T):
 """
 
 
+@pytest.mark.power  # 2.1 s
 def test_a_broken_file_fails_one_test_and_the_others_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

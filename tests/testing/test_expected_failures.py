@@ -90,6 +90,7 @@ def test_an_expected_failure_is_an_xfail_with_its_reason(
     result.stdout.fnmatch_lines(["FAILED *wrong-chen2015/theorem-4-covariance*"])
 
 
+@pytest.mark.power  # 2.0 s
 def test_what_passes_or_does_not_apply_fails_the_suite(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

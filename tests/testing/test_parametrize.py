@@ -61,6 +61,7 @@ def test_two_schemes_of_one_name_have_tests_of_their_own_names() -> None:
     assert labels_of([first, third, third], namespace) == ["slow", "step", "step-2"]
 
 
+@pytest.mark.power  # 2.4 s
 def test_without_pytest_it_is_imported_and_collecting_loads_no_torch() -> None:
     code = (
         "import sys; sys.modules['pytest'] = None\n"

@@ -38,6 +38,7 @@ def profile(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     settings.load_profile(before)
 
 
+@pytest.mark.by_default("ci-True")
 @pytest.mark.parametrize(("option", "ci"), [("ci", True), ("nightly", False)])
 def test_the_option_loads_a_profile_and_inconclusive_examples_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, ci: bool

@@ -108,6 +108,7 @@ def test_a_violation_leaves_a_minimal_configuration_its_evidence_a_plot_and_a_ro
     assert main(["replay", ROWS, "--run-code"]) == 1
 
 
+@pytest.mark.power  # 0.7 s
 def test_the_printed_command_runs_in_a_shell_and_fails_again(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,6 +132,7 @@ def test_the_printed_command_runs_in_a_shell_and_fails_again(
         shlex.split(" ".join(shlex.split(command)))
 
 
+@pytest.mark.power  # 0.7 s
 def test_a_row_is_tried_first_and_stays(folder: Path, judged: list[list[str]]) -> None:
     first = violation_of("mine.py:warm", regressions=ROWS)
     assert len(judged) > 2
@@ -142,6 +144,7 @@ def test_a_row_is_tried_first_and_stays(folder: Path, judged: list[list[str]]) -
     assert Path(ROWS).read_text() == text
 
 
+@pytest.mark.power  # 0.9 s
 def test_a_row_that_no_longer_fails_is_told_and_left(folder: Path) -> None:
     violation_of("mine.py:warm", regressions=ROWS)
     text = Path(ROWS).read_text()
@@ -157,6 +160,7 @@ def test_a_row_that_no_longer_fails_is_told_and_left(folder: Path) -> None:
     assert main(["replay", ROWS, "--run-code"]) == 0
 
 
+@pytest.mark.power  # 1.2 s
 def test_rows_of_other_schemes_and_checks_are_not_tried(folder: Path, judged: list[list[str]]) -> None:
     violation_of("mine.py:warm", regressions=ROWS)
     judged.clear()
@@ -223,6 +227,7 @@ def test_continuous_integration_shows_the_row_and_does_not_write_it(
     assert places_for(module).regressions is None
 
 
+@pytest.mark.power  # 1.2 s
 def test_a_property_of_a_correct_scheme_holds_by_the_librarys_own_strategy(folder: Path) -> None:
     held = check_property("sghmc-baoab", checks=["sgverify/stated-order"], max_examples=3)
     assert {(evidence.claim, evidence.verdict) for evidence in held} == {

@@ -74,6 +74,7 @@ def test_a_violation_is_told_in_words_and_with_a_replay_that_runs(
     assert main(replay.split()[1:]) == 1 and "✗ fail" in capsys.readouterr().out
 
 
+@pytest.mark.power  # 2.4 s
 def test_what_is_not_settled_is_skipped_with_its_reason_and_counted(run: Run) -> None:
     result = run("-k", "right and (lemma-12 or theorem-4-stationary)", "-rs")
     result.stdout.fnmatch_lines(["*SKIPPED*not-applicable: *lemma-12*"])
@@ -81,6 +82,7 @@ def test_what_is_not_settled_is_skipped_with_its_reason_and_counted(run: Run) ->
     assert result.ret == 0
 
 
+@pytest.mark.power  # 1.2 s
 def test_other_tests_keep_their_tracebacks_and_the_summary_stays_away(run: Run) -> None:
     result = run("-m", "not sgverify")
     result.stdout.fnmatch_lines(["*assert (1 + 1) == 3*"])
@@ -105,6 +107,7 @@ def test_a_mistake_of_the_user_is_one_message(suite: Path, run: Run) -> None:
     assert result.ret == pytest.ExitCode.INTERRUPTED
 
 
+@pytest.mark.power  # 0.9 s
 def test_a_row_that_cannot_be_read_fails_the_module_once(suite: Path, run: Run) -> None:
     (suite / "sgverify-regressions.jsonl").write_text('{"a": 1\n')
     lines = [
@@ -146,6 +149,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_tests_run(run: Run)
     )
 
 
+@pytest.mark.power  # 1.3 s
 def test_the_plugin_brings_nothing_heavy_into_runs_that_do_not_use_it(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

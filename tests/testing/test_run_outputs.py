@@ -80,6 +80,7 @@ def run(suite: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return lambda *arguments: run_inside(suite, capsys, *arguments)
 
 
+@pytest.mark.power  # 1.0 s
 def test_the_page_of_a_run_with_failures(suite: Path, run: Run) -> None:
     result = run("--sgverify-report", "site/page", "--sgverify-json", "all.json")
     result.assert_outcomes(passed=1, failed=1, skipped=2)
@@ -110,6 +111,7 @@ def test_the_page_of_a_run_with_failures(suite: Path, run: Run) -> None:
     )
 
 
+@pytest.mark.power  # 1.2 s
 def test_a_question_that_two_tests_ask_counts_once(suite: Path, run: Run) -> None:
     again = SUITE[SUITE.index("@parametrize") :].replace("test_conforms", "test_again")
     (suite / "test_mine.py").write_text(SUITE + "\n\n" + again)
@@ -119,6 +121,7 @@ def test_a_question_that_two_tests_ask_counts_once(suite: Path, run: Run) -> Non
     assert len(read_evidence(suite / "page" / "report.json").evidence) == 4
 
 
+@pytest.mark.power  # 3.0 s
 def test_a_run_that_is_stopped_leaves_what_it_found(suite: Path, run: Run) -> None:
     (suite / "test_mine.py").write_text(SUITE + "\n\ndef test_stopped():\n    raise KeyboardInterrupt\n")
     result = run("--sgverify-report", "page")
@@ -133,6 +136,7 @@ def test_a_run_that_is_stopped_leaves_what_it_found(suite: Path, run: Run) -> No
     assert len(BaselineFile.read("known.json").baseline.violations) == 1
 
 
+@pytest.mark.power  # 1.7 s
 def test_a_run_without_evidence_has_a_page_that_says_so(suite: Path, run: Run) -> None:
     assert run("--sgverify-report", "page", "--collect-only", "-q").ret == 0
     assert list((suite / "page").iterdir()) == []
@@ -176,6 +180,7 @@ def test_a_wrong_place_is_a_usage_error_of_one_line(
     assert "Traceback" not in result.stdout.str()
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_page_that_cannot_be_written_at_the_end_is_told(
     suite: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +225,7 @@ def test_known_violations_are_expected_and_new_ones_fail(suite: Path, run: Run) 
     )
 
 
+@pytest.mark.power  # 2.7 s
 def test_what_no_row_can_hold_is_new(suite: Path, run: Run) -> None:
     """Generated configurations, and schemes that no command line can load; what is expected to fail has its own reason."""
     (suite / "test_mine.py").write_text(

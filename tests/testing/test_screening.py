@@ -146,6 +146,7 @@ def subject_of(scheme: Scheme, configuration: Configuration) -> Subject:
 FEW = {"dims": [1], "kinds": ["full", "iid"], "sizes": [3, 4], "names": ["gaussian-mean"]}
 
 
+@pytest.mark.power  # 0.7 s
 @settings(max_examples=8)
 @given(configurations(scheme=ABOBA, **FEW))  # type: ignore[arg-type]
 def test_the_running_code_has_the_exact_law_on_generated_configurations(configuration: Configuration) -> None:

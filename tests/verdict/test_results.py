@@ -182,6 +182,7 @@ def test_a_mistake_that_minibatches_alone_meet_leaves_them_out(monkeypatch: pyte
     assert kinds == {"full"} and enquiry.without_minibatches == "no step is stable"
 
 
+@pytest.mark.power  # 0.9 s
 def test_rate_and_verify_give_one_finding_one_outcome() -> None:
     for scheme in ("sghmc-aboba", "sgld-euler", NAMED):
         for kind in ("full", "iid"):

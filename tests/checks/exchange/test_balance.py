@@ -39,11 +39,13 @@ def judged(name: str, **settings: Any) -> Any:
     )
 
 
+@pytest.mark.by_default("resgld", "avr-resghmc", "vr-resgld")
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_every_exchange_of_the_catalogue_balances(name: str) -> None:
     assert judged(name, **NOISY, exchange={"ladder": [1, 2, 5]}).verdict == "conforms"
 
 
+@pytest.mark.power  # 1.3 s
 @settings(max_examples=examples(8), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_no_alarm_on_a_correct_composite_under_any_configuration(data: st.DataObject) -> None:
@@ -91,6 +93,7 @@ def test_a_scheme_that_is_no_composite_is_not_judged() -> None:
     assert found.verdict == "not-applicable" and "is none" in found.reason
 
 
+@pytest.mark.power  # 1.1 s
 def test_each_replica_keeps_the_exact_moments_of_its_temperature() -> None:
     """The discrete Euler law of each replica, var T / (lambda (1 - h lambda / 2)), is kept by exact swaps up to O(h)."""
     target: Target = build("gaussian", dim=1, precision=2.0)
@@ -110,6 +113,7 @@ def test_each_replica_keeps_the_exact_moments_of_its_temperature() -> None:
             assert abs(mean * precision / T - 1) < 6 * math.sqrt(2 / chains) + 2 * h, (name, row)
 
 
+@pytest.mark.power  # 1.8 s
 def test_swapping_by_noisy_energies_without_correction_heats_the_cold_replica() -> None:
     """Its second moment: above the posterior's by the noise of the steps, and without a correction by that of the swaps too."""
     target = build_target_of_data()

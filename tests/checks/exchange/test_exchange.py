@@ -37,6 +37,7 @@ def well():
     return found(WELL, ["exchange-rate"])
 
 
+@pytest.mark.power  # 0.7 s
 def test_every_claim_has_its_evidence_and_what_falls_has_its_correction(gaussian):
     assert {id: (item.verdict, item.refuted) for id, item in gaussian.items()} == {
         "vr-resgld/best-coefficient": ("conforms", False),
@@ -102,6 +103,7 @@ def test_the_loss_of_swaps_is_of_the_order_of_the_deviation_at_log_s_0_alone(gau
     assert set(orders.values()) == {"beyond every power"}
 
 
+@pytest.mark.power  # 0.6 s
 def test_swaps_accelerate_a_double_well_and_not_a_quadratic(gaussian, well):
     flat = gaussian["vr-resgld/theorem-1"].certificate["spectral gap by r"]
     assert max(flat.values()) == pytest.approx(min(flat.values()), rel=0.02)
@@ -133,6 +135,7 @@ def test_noisy_energies_cost_the_gain_of_a_double_well_by_m_eta_and_n(well):
     )
 
 
+@pytest.mark.power  # 1.1 s
 def test_a_ladder_that_no_grid_holds_is_left_open():
     settings = {"target": {"name": "gaussian"}, "exchange": {"ladder": [1.0, 1e5]}}
     item = found(settings, ["exchange-rate"])["vr-resgld/theorem-1"]
@@ -177,6 +180,7 @@ def test_the_bounds_of_theorems_2_and_3_diverge_at_a_fixed_time(gaussian):
     assert list(values.values()) == sorted(values.values()) and list(values.values())[-1] > 100
 
 
+@pytest.mark.by_default("settings1")
 @pytest.mark.parametrize(
     "settings",
     [

@@ -44,12 +44,14 @@ WRONG = {
 }
 
 
+@pytest.mark.by_default("Metropolis")
 @pytest.mark.parametrize("rule", RIGHT)
 def test_rules_in_detailed_balance_pass(rule):
     found = judged(deciding(RIGHT[rule]))
     assert (found.outcome, found.method) == ("pass", "quadrature"), found.reason
 
 
+@pytest.mark.by_default("always", "decision")
 @pytest.mark.parametrize("rule", WRONG)
 def test_other_rules_are_refuted(rule):
     accepts, named = WRONG[rule]
@@ -78,6 +80,7 @@ BEYOND = {
 }
 
 
+@pytest.mark.by_default("large exponents are cut")
 @pytest.mark.parametrize("rule", BEYOND)
 def test_a_rule_that_is_right_at_some_temperatures_and_energies_alone_is_refuted(rule):
     assert judged(BEYOND[rule]).outcome == "fail"
@@ -107,6 +110,7 @@ def by_two(theta, other, *, U, U_other, T, T_other):
     return (other, theta) if torch.rand(()) * torch.rand(()) < torch.exp(own) / 4 else (theta, other)
 
 
+@pytest.mark.by_default("by_state")
 @pytest.mark.parametrize("swap", [copies_one, first_coordinate, by_state, by_two, deciding(lambda u: False)])
 def test_what_is_no_rule_of_energies_is_never_passed(swap):
     assert judged(swap).outcome in ("fail", "undecided")

@@ -33,6 +33,7 @@ def test_a_running_mean_of_gradients_has_order_one() -> None:
     assert "with the memory (m) at rest, as for h -> 0" in found.reason
 
 
+@pytest.mark.power  # 3.4 s
 @pytest.mark.parametrize("wrong", [{"bend": 0.1}, {"noise": 1.0}, {"share": 0.9}])
 def test_an_error_is_no_pass(wrong: dict[str, float]) -> None:
     found = local_order(mean_gradient(**wrong))

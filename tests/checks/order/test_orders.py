@@ -156,6 +156,7 @@ def test_what_holds_in_the_dimensions_tried_alone_is_no_proof() -> None:
     assert found.verdict == "inconclusive" and "not proved in every dimension" in found.reason
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_letter_without_a_series_proves_nothing_and_breaks_nothing() -> None:
     def quotient(theta, p, *, t, grad, noise, D, T):
         return theta, p - t * grad(theta) + 2 * D * T * t / sqrt(1 + dot(p, p)) * noise()

@@ -47,6 +47,7 @@ def proved_coefficient(scheme, defect, index) -> float:
     return float(total * math.prod(map(math.factorial, index)))
 
 
+@pytest.mark.by_default("sghmc-baoab", "sgld-euler", "sghmc-euler-explicit", "sgnht-aboba")
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_catalogue_run_as_torch_code_has_the_order_and_the_defect_of_the_proof(name):
     scheme = find_scheme(name)
@@ -123,6 +124,7 @@ FOREIGN = {
 }
 
 
+@pytest.mark.by_default("half a power of h", "theta never moves")
 @pytest.mark.parametrize("bug", FOREIGN)
 def test_a_bug_of_a_published_library_violates_the_least_order(bug):
     function, dynamics, order = FOREIGN[bug]
@@ -143,6 +145,7 @@ def test_a_stated_order_is_held_and_a_sharp_one_said():
     assert rate(torch_step(kinetic)(leap), quantity="local-order").found.exponent == 1
 
 
+@pytest.mark.power  # 0.7 s
 def test_one_chain_at_a_time_and_all_in_one_tensor_are_read_alike():
     def mixed(theta, p, xi, *, h, grad, dim, D, T):
         theta, p = rubbed(theta, p, xi, h, grad(theta), D, T)
@@ -186,6 +189,7 @@ def test_what_no_quadrature_stands_for_is_inconclusive_by_name(draw, named):
     assert found.verdict == "inconclusive" and named in found.reason
 
 
+@pytest.mark.power  # 1.3 s
 def test_what_is_read_off_definitions_is_not_asked_of_torch_code():
     step = torch_step(langevin)(half_power)
     asked = {item.check for item in verify(step)}
@@ -236,6 +240,15 @@ LAWS = {
 }
 
 
+@pytest.mark.by_default(
+    "a coin that is not fair",
+    "exponential",
+    "coins",
+    "uniform of the wrong width",
+    "uniform",
+    "uniform of a normal",
+    "a clamp at 5",
+)
 @pytest.mark.parametrize("law", LAWS)
 def test_draws_of_other_laws_and_with_thresholds_have_the_order_of_their_moments(law):
     noise, order = LAWS[law]
@@ -244,6 +257,7 @@ def test_draws_of_other_laws_and_with_thresholds_have_the_order_of_their_moments
     assert abs(measured.value) > 2 * measured.bound
 
 
+@pytest.mark.by_default("2.0-0")
 @pytest.mark.parametrize(("share", "order"), [(1.0, 1), (2.0, 0)])
 def test_a_threshold_that_moves_with_the_step_size_is_followed(share, order):
     """A lattice random walk: each coordinate moves by +-sqrt(2Th), up with the probability that gives the drift."""
@@ -261,6 +275,7 @@ def test_a_threshold_that_moves_with_the_step_size_is_followed(share, order):
         assert found.value == pytest.approx(-8 * float(PARAMETERS["T"]) ** 2, abs=found.bound)
 
 
+@pytest.mark.power  # 1.9 s
 @pytest.mark.parametrize("away", [3.0, 5.0])
 def test_draws_that_are_thrown_away_are_seen_by_what_the_variance_lacks(away):
     measured = measure_order(sgld_of(normal_kept(lambda z: z.abs() < away)))

@@ -14,6 +14,7 @@ def judged(found, **settings):
     return {e.claim: e for e in verify(found, checks=["stationarity"], **settings)}
 
 
+@pytest.mark.by_default("sgnht-aboba")
 @pytest.mark.parametrize("name", ["sghmc-aboba", "sghmc-euler", "sghmc-baoab", "sgnht-euler", "sgnht-aboba"])
 def test_the_printed_density_is_refuted_for_every_scheme_of_its_dynamics_and_the_corrected_one_holds(name):
     found = judged(name)
@@ -30,6 +31,7 @@ def test_the_printed_density_of_langevin_dynamics_holds():
     assert (found.claim, found.verdict) == ("chen2015/stationarity", "conforms")
 
 
+@pytest.mark.power  # 1.4 s
 def test_no_temperature_or_gradient_of_the_configuration_changes_the_answer():
     plain, warm = judged("sgnht-euler"), judged("sgnht-euler", temperature=2.0, gradient={"kind": "iid"})
     assert [e.certificate for e in plain.values()] == [e.certificate for e in warm.values()]

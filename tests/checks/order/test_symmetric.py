@@ -34,6 +34,7 @@ def test_the_claim_does_not_speak_of_other_gradients_or_of_schemes_of_order_one(
     assert find_claim(CLAIM).source.paper.endswith("arXiv 2410.19780")
 
 
+@pytest.mark.power  # 0.6 s
 def test_the_way_back_takes_odd_powers_of_h_out_of_the_noises_share() -> None:
     """Of the mean over the sweep for kinetic schemes, and at the end of a sweep for all of them."""
     share = {

@@ -16,6 +16,7 @@ from tests.zoo.torch_code import as_torch
 WELL = {"target": {"name": "double-well"}}
 
 
+@pytest.mark.by_default("sgld-euler")
 @pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba"])
 def test_biases_are_those_of_the_grids(name):
     exact = rate(name, quantity="stationary-bias", config=WELL)
@@ -54,10 +55,12 @@ def test_an_error_that_gaussians_do_not_show_is_seen():
     assert (found.verdict, found.found.exponent) == ("violates", 0)
 
 
+@pytest.mark.power  # 0.6 s
 def test_a_law_that_polynomials_do_not_resolve_is_never_called_right():
     assert rate(made(louder_outside), quantity="stationary-bias", config=WELL).verdict != "conforms"
 
 
+@pytest.mark.power  # 1.0 s
 def test_rates_in_l_follow_from_the_power_of_h():
     found = rate(as_torch(find_scheme("sghmc-aboba")), quantity="mse", config=WELL)
     assert found.verdict == "conforms" and found.found.exponent == found.predicted.exponent

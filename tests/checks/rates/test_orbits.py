@@ -36,6 +36,7 @@ def test_where_nothing_was_followed_it_is_said_to_be_open() -> None:
     assert "no start far out was followed" in told_of_orbits(found)
 
 
+@pytest.mark.power  # 1.0 s
 def test_what_conforms_says_what_was_followed_and_that_it_is_no_proof() -> None:
     found = verify("sgld-euler", checks=["chen2015/theorem-4"], target={"name": "mixture"})
     (bias,) = [evidence for evidence in found if evidence.check == "stationary-bias"]

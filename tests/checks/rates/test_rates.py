@@ -60,6 +60,7 @@ def test_a_step_that_forgets_h_does_not_converge() -> None:
     assert set(evidence.certificate) >= {"bias_at", "no_expansion"}
 
 
+@pytest.mark.by_default("0.7-sgld-euler-1", "0.2-sgld-euler-1", "0.1-sghmc-aboba-2", "0.5-sghmc-aboba-2")
 @pytest.mark.parametrize(("name", "order"), [("sgld-euler", 1), ("sghmc-aboba", 2)])
 @pytest.mark.parametrize("alpha", [0.1, 0.2, 0.3333333333333333, 0.5, 0.7])
 def test_found_follows_the_prediction_away_from_the_best_alpha(name: str, order: int, alpha: float) -> None:
@@ -224,6 +225,7 @@ def test_schemes_without_an_exact_law_are_inconclusive() -> None:
     assert "L to infinity" in consistency.reason and "no exact law" in consistency.certificate["why_sampled"]
 
 
+@pytest.mark.power  # 0.9 s
 def test_degrees_beyond_the_affine_engines_are_reached_where_moments_close() -> None:
     found = {
         quantity: rate(

@@ -31,6 +31,11 @@ def biased(step, **settings):
     return rate(step, quantity="stationary-bias", config={**GENERIC, **settings})
 
 
+@pytest.mark.by_default(
+    "sgld-euler-theta[0]**2 + theta[0]*theta[1]",
+    "sghmc-euler-explicit-theta[0]*p[1]",
+    "sghmc-aboba-theta[0]**4",
+)
 @pytest.mark.parametrize(
     "name, function",
     [
@@ -99,6 +104,7 @@ def test_a_chain_that_contracts_at_no_step_size_is_left_open():
     assert found.verdict == "inconclusive" and "contracts at no step size" in found.reason
 
 
+@pytest.mark.power  # 1.0 s
 def test_steps_that_are_not_affine_are_said():
     def clipped(theta, *, h, grad, T):
         return theta - h * grad(theta).clamp(-1, 1) + math.sqrt(2 * T * h) * torch.randn_like(theta)
@@ -109,6 +115,7 @@ def test_steps_that_are_not_affine_are_said():
     assert found.verdict == "conforms" and "not affine" in found.reason
 
 
+@pytest.mark.by_default("3.0-violates", "5.5-inconclusive")
 @pytest.mark.parametrize("cut, verdict", [(0.9, "violates"), (3.0, "violates"), (5.5, "inconclusive")])
 def test_noise_that_is_cut_off_is_not_taken_for_normal_noise(cut, verdict):
     def clamped(theta, *, h, grad, T):
@@ -119,6 +126,7 @@ def test_noise_that_is_cut_off_is_not_taken_for_normal_noise(cut, verdict):
     assert found.verdict == verdict, found.reason
 
 
+@pytest.mark.power  # 0.7 s
 def test_noise_of_two_points_has_the_right_law():
     def two_point(theta, *, h, grad, T):
         z = torch.randn_like(theta)

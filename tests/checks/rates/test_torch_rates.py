@@ -29,6 +29,7 @@ def asked(step, quantity, **settings):
     return rate(step, quantity=quantity, config={**GENERIC, **settings})
 
 
+@pytest.mark.by_default("sgld-euler-gradient0-mse", "sghmc-euler-gradient3-mse")
 @pytest.mark.parametrize("quantity", ["bias", "mse"])
 @pytest.mark.parametrize(
     "name, gradient",
@@ -80,6 +81,7 @@ def test_cumulants_of_draws_that_are_not_normal_are_in_the_mean_square_error():
         assert one.error_bound <= 1e-9 * abs(other.value)
 
 
+@pytest.mark.by_default("gradient0-covariance", "gradient0-wasserstein-2")
 @pytest.mark.parametrize("quantity", ["covariance", "wasserstein-2"])
 @pytest.mark.parametrize("gradient", [{"kind": "full"}, IID])
 def test_all_moments_of_the_law_are_those_of_the_exact_engine(quantity, gradient):
@@ -140,6 +142,7 @@ def test_noise_of_gradients_that_enters_at_another_power_of_h_is_seen_and_not_ex
         assert noise_enters_as_drift(subject) is enters
 
 
+@pytest.mark.power  # 1.0 s
 def test_a_second_order_step_under_minibatches_is_held_to_the_corrected_claim():
     data = {"target": {"data": [0.0, 1.0, 4.0, 0.5]}, "gradient": IID}
     found = verify(as_torch(find_scheme("sghmc-aboba")), checks=["covariance", "mse"], **data)
@@ -166,6 +169,7 @@ def thermostat(theta, p, xi, *, h, grad, D, T, dim):
     return theta, p, xi + h * ((p * p).sum(-1, keepdim=xi.ndim > 1).reshape(xi.shape) / dim - T)
 
 
+@pytest.mark.power  # 1.1 s
 def test_rates_of_a_step_that_is_not_affine_follow_from_its_stationary_law():
     from sgverify.schemes import thermostat as dynamics
 

@@ -48,6 +48,7 @@ def test_euler_on_a_double_well_is_settled_exactly_with_its_constant_and_its_esc
     assert set(evidence.certificate["escape"]) == set(evidence.certificate["grids"])
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_scheme_of_order_two_is_sharp_on_a_mixture_without_escape() -> None:
     evidence = asked(heun, "mixture", sweep={"steps": [0.008, 0.004, 0.002]})
     assert (evidence.verdict, evidence.found.exponent, evidence.sharp) == ("conforms", 2, True)
@@ -68,6 +69,7 @@ def test_a_planted_weight_shows_as_order_one() -> None:
     assert (evidence.verdict, evidence.found.exponent) == ("conforms", 1)
 
 
+@pytest.mark.power  # 0.7 s
 def test_a_bias_that_vanishes_for_a_reason_that_no_algebra_sees_conforms_without_an_exponent() -> None:
     evidence = asked("sgld-euler", "quartic", test_function="theta**3", sweep={"steps": [0.01]})
     assert (evidence.verdict, evidence.found.exponent) == ("conforms", None)
@@ -103,6 +105,7 @@ def test_grids_that_contradict_the_prediction_settle_nothing(monkeypatch: pytest
     assert "disagree" in evidence.reason
 
 
+@pytest.mark.by_default("given0")
 @pytest.mark.parametrize("given", [{"sweep": {"steps": [0.01, 2.0]}}, {"schedule": {"step": 2.0}}])
 def test_a_chosen_step_at_which_the_chain_is_lost_is_refused_with_its_leak(given: dict[str, Any]) -> None:
     with pytest.raises(
@@ -142,6 +145,7 @@ def test_samples_stay_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) 
     assert seen == [("stationary-bias", "")]
 
 
+@pytest.mark.power  # 1.3 s
 def test_a_kinetic_scheme_has_its_grids_in_the_plane_and_what_is_passed_over_is_said() -> None:
     """Algorithm 2 is of order 2 in theta; that its first coefficient is 0 is computed here, and not proved."""
     evidence = asked("sghmc-euler", "double-well", sweep={"steps": [0.04, 0.02, 0.01]})
@@ -160,6 +164,7 @@ def test_verify_takes_the_rung_too() -> None:
     assert (evidence.method, evidence.verdict, evidence.refuted) == ("exact", "conforms", False)
 
 
+@pytest.mark.by_default("sghmc-euler-quartic-1-2")
 @pytest.mark.parametrize(
     ("scheme", "target", "predicted", "found"),
     [("sghmc-aboba", "quartic", 2, 2), ("sghmc-euler", "quartic", 1, 2)],
@@ -219,6 +224,7 @@ def test_coefficients_that_were_not_computed_are_no_zeros(monkeypatch: pytest.Mo
     assert "required h^2; of the stationary bias of theta**2 not all coefficients" in evidence.reason
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_claim_about_ergodic_chains_does_not_conform_by_the_law_of_a_transient_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

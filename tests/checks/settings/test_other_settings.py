@@ -83,6 +83,7 @@ def draws_thrown_away(theta, *, h, grad, T):
     return euler(theta, h, grad, T, noise * (noise.abs() < 3))
 
 
+@pytest.mark.by_default("step0-at T=4, dim=1", "step1-stationary variance of theta[2] is 0 ")
 @pytest.mark.parametrize(
     "step, named",
     [
@@ -150,6 +151,7 @@ def made_for_two_dimensions(theta, *, h, grad, T):
 SLOW = (tamed, obabo, torch_code.sgld, torch_code.baoab, torch_code.sgnht)
 
 
+@pytest.mark.by_default("step0")
 @pytest.mark.parametrize(
     "step", [large_constant, substeps, *(pytest.param(step, marks=pytest.mark.power) for step in SLOW)]
 )
@@ -166,6 +168,7 @@ def test_right_code_conforms_and_says_what_was_tried(step):
     assert ("not affine" in found.reason) == (step in (tamed, torch_code.sgnht))
 
 
+@pytest.mark.power  # 0.9 s
 def test_code_for_one_dimension_is_tried_in_that_one(monkeypatch):
     some = designs()[:3]
     monkeypatch.setattr(other_settings, "designs", lambda: some)

@@ -50,6 +50,7 @@ def preconditioned(drift, noise):
     return step
 
 
+@pytest.mark.by_default("right0", "right3")
 @pytest.mark.parametrize(
     "right", [skew(1, 1.0), friction(1, 2), preconditioned(1, 1), preconditioned(0.5, 0.5)]
 )
@@ -60,6 +61,7 @@ def test_another_dynamics_with_the_same_law(right) -> None:
     assert "and not" in found.text
 
 
+@pytest.mark.by_default("wrong0", "wrong2", "wrong4")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -77,6 +79,7 @@ def test_what_has_another_law_or_forgets_nothing(wrong) -> None:
     assert find_own_dynamics(wrong, 2) is None
 
 
+@pytest.mark.power  # 1.3 s
 def test_the_order_is_the_one_against_its_own_dynamics() -> None:
     (first,) = verify(friction(1, 2), checks=["local-order"])
     assert first.verdict == "conforms"

@@ -63,6 +63,13 @@ def hoover(theta, p, xi, *, h, grad, dim, D, T):
     return theta + h * p, p, xi + h * ((p * p).sum(-1) / dim - T)
 
 
+@pytest.mark.by_default(
+    "warm-T-50.0",
+    "still_at_small_steps-h-0.0005",
+    "large_step-h-0.2",
+    "clipped-the size of the state-288.46153846153845",
+    "hot_far_out-the size of the state-50.0",
+)
 @pytest.mark.parametrize(
     "function, number, at",
     [
@@ -81,6 +88,7 @@ def test_a_threshold_is_found(function, number, at):
     assert looked[number][0] < at < looked[number][1]
 
 
+@pytest.mark.by_default("plain-dynamics0", "baoab-dynamics2")
 @pytest.mark.parametrize(
     "function, dynamics", [(plain, langevin), (tamed, langevin), (baoab, kinetic), (hoover, thermostat)]
 )
@@ -88,6 +96,7 @@ def test_one_formula_has_none(function, dynamics):
     assert find_switches(torch_step(dynamics)(function))[0] == []
 
 
+@pytest.mark.power  # 0.9 s
 def test_a_friction_that_is_clipped_and_a_momentum_that_is_reset():
     def reset(theta, p, *, h, grad, D, T):
         theta, p = baoab(theta, p, h=h, grad=grad, D=min(D, 20.0), T=T)
@@ -102,6 +111,7 @@ def move_clipped(theta, *, h, grad, T):
     return theta - (1 + move - (1 - move).abs()) / 2 + math.sqrt(2 * T * h) * torch.randn_like(theta)
 
 
+@pytest.mark.power  # 1.3 s
 def test_a_switch_that_recedes_as_the_step_falls_is_told_and_leaves_nothing_open():
     (switch,) = find_switches(torch_step(langevin)(move_clipped))[0]
     assert switch.recedes and switch.at == pytest.approx(512 / (1.3 * 0.8), rel=0.5)
@@ -110,6 +120,7 @@ def test_a_switch_that_recedes_as_the_step_falls_is_told_and_leaves_nothing_open
     assert not any(item.recedes for item in find_switches(torch_step(langevin)(clipped))[0])
 
 
+@pytest.mark.power  # 0.5 s
 def test_a_switch_leaves_the_outcome_open_and_is_named():
     (found,) = verify(torch_step(langevin)(clipped), checks=["switches"])
     assert found.verdict == "inconclusive" and "where the size of the state passes" in found.reason

@@ -96,6 +96,7 @@ def root_of_memory(theta, v, *, h, grad, T):  # type: ignore[no-untyped-def]
     return theta - h * grad(theta) / (1 + v.sqrt()) + (2 * T * h) ** 0.5 * torch.randn_like(theta), v
 
 
+@pytest.mark.power  # 0.7 s
 def test_a_root_of_a_memory_that_never_is_negative_is_no_error_of_the_call() -> None:
     (found,) = [
         item

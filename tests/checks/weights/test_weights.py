@@ -68,6 +68,7 @@ def test_printed_lemmas_fall_for_every_sampler_and_their_cards_hold() -> None:
     assert all(e.method == "exact" for e in found.values())
 
 
+@pytest.mark.power  # 0.7 s
 def test_at_zeta_1_the_printed_point_and_its_stability_stand() -> None:
     found = {
         e.claim: e for e in judged(subject("partition.bins=5", "partition.zeta=1", "target.name=gaussian"))
@@ -93,6 +94,7 @@ def test_a_stable_point_need_not_be_so_in_the_euclidean_norm() -> None:
     assert mended.verdict == "conforms"
 
 
+@pytest.mark.power  # 0.8 s
 def test_what_is_not_settled_says_so() -> None:
     (empty,) = the("awsgld/lemma-5", subject("target.name=gaussian", "partition.edges=[-3, -2, -1, 1]"))
     assert empty.verdict == "inconclusive" and "region 1" in empty.reason
@@ -261,6 +263,7 @@ def test_masses_at_another_temperature_are_refuted(monkeypatch: pytest.MonkeyPat
     assert "fixed-point" in against(subject(*WELL, "partition.low=0", "partition.high=4"), ("fixed-point",))
 
 
+@pytest.mark.power  # 0.8 s
 @given(
     target=st.sampled_from(["gaussian", "double-well", "mixture", "quartic"]),
     zeta=st.sampled_from([0.3, 1.0, 1.5, 2.0, 5.0]),

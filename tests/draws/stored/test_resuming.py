@@ -24,7 +24,7 @@ from sgverify.draws.stored import folder, ledger, shards
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
 from sgverify.draws.stored.run import KeptRun
 from sgverify.errors import ConfigurationError, UserError
-from sgverify.keeping.stopping import handling, stoppable
+from sgverify.keeping.stopping import stoppable
 from sgverify.samplers.fused import driver
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.recorder import Draws
@@ -251,6 +251,7 @@ def test_what_describes_the_draws_is_written_anew_where_it_is_damaged(
     assert files(place) == files(whole)
 
 
+@pytest.mark.power  # 0.6 s
 def test_a_complete_run_is_not_trusted_without_a_look(often: None, tmp_path: Path) -> None:
     place = tmp_path / "draws.zarr"
     sgverify.sample("sghmc-aboba", **FEW, out=place)
@@ -276,6 +277,7 @@ def test_attributes_that_cannot_be_read_are_one_message(stopped: Path) -> None:
             lines(stopped)
 
 
+@pytest.mark.power  # 0.6 s
 def test_a_damaged_netcdf_file_is_one_message(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     place = tmp_path / "draws.nc"
     sgverify.sample("sghmc-aboba", **{**FEW, "steps": 60}, out=place)
@@ -346,6 +348,7 @@ def test_a_complete_run_says_so_and_is_made_longer(often: None, tmp_path: Path) 
         lines(tmp_path / "cycles.zarr", **{**cyclical, "steps": 210})
 
 
+@pytest.mark.power  # 1.0 s
 def test_a_netcdf_file_is_written_from_a_folder_beside_it(
     often: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -470,10 +473,8 @@ def test_a_signal_stops_the_run_and_it_goes_on(
     assert "complete" in capsys.readouterr().err
 
 
-def test_ctrl_c_twice_ends_at_once() -> None:
-    # A test run in the background ignores Ctrl-C; here it is handled as in a terminal.
-    as_in_a_terminal = handling(signal.default_int_handler, signal.SIGINT, even_ignored=True)
-    with as_in_a_terminal, stoppable(signal.SIGINT) as stop:
+def test_ctrl_c_twice_ends_at_once(own_ctrl_c: None) -> None:
+    with stoppable(signal.SIGINT) as stop:
         signal.raise_signal(signal.SIGINT)
         assert stop()
         with pytest.raises(KeyboardInterrupt):

@@ -54,6 +54,7 @@ WRONG = {
 }
 
 
+@pytest.mark.by_default("a flat term in the noise", "a flat term", "a switch at T/50", "a switch")
 @pytest.mark.parametrize("name", WRONG)
 def test_another_function_of_h_is_seen_where_it_is_one(name: str) -> None:
     wrong, where = WRONG[name]

@@ -112,6 +112,7 @@ def test_a_radius_that_rounds_to_one_is_decided_in_balls(
     assert stability_of(find_scheme(name), given, rates, found * (1 + 1e-12)) is Stability.EXPANDS
 
 
+@pytest.mark.by_default("0.245-1e-4-rates0", "0.2495-1e-4-rates2", "0.2499-1e-7-rates5")
 @pytest.mark.parametrize(
     ("share", "friction", "rates"),
     [
@@ -197,6 +198,7 @@ def test_eigenvalues() -> None:
     assert sum(found) == pytest.approx(7, rel=1e-15) and math.prod(found) == pytest.approx(9.75, rel=1e-14)
 
 
+@pytest.mark.power  # 0.6 s
 @pytest.mark.parametrize("stages", [8, 64])
 def test_many_gradients_one_after_the_other_do_not_cancel(stages: int) -> None:
     """(1 - h r/k)^k is below 1 until h r = 2k; multiplied out, its terms are 2^k times as large as their sum."""

@@ -131,6 +131,7 @@ def test_balls_hold_the_fractions() -> None:
         )
 
 
+@pytest.mark.power  # 0.6 s
 def test_many_uncoupled_coordinates_stay_exact_and_many_coupled_ones_are_enclosed() -> None:
     size = EXACT_SIZE + 2
     apart = random_series_chain(size, 13, coupled=False)

@@ -89,13 +89,14 @@ def test_power_steps() -> None:
     assert power_steps(0.5, 0.5, 4) == pytest.approx([0.5, 0.5 / 2**0.5, 0.5 / 3**0.5, 0.25], rel=1e-15)
 
 
+@pytest.mark.power  # 0.6 s
 def test_a_million_steps_take_seconds_and_meet_the_contract() -> None:
     problem = varying(dyadic(random_chain(1, 8, radius=Fraction(1, 2))))
-    clock = time.perf_counter()
+    clock = time.process_time()
     sizes = power_steps(0.5, 1 / 3, 10**6)
     found = varying_bias(problem, sizes), varying_mean_square_error(problem, sizes)
     # The bar is 10 s on an idle machine, measured at 2 s for both; a shared one gets room.
-    assert time.perf_counter() - clock < 20
+    assert time.process_time() - clock < 20
     assert all(x.relative_error <= CONTRACT for x in found)
 
 

@@ -61,6 +61,7 @@ def test_moments_of_a_minibatch_equal_sums_over_all_of_them(
         assert float(arb(moment).mid()) == pytest.approx(product, rel=1e-12, abs=1e-12 * scale)
 
 
+@pytest.mark.by_default("heun-1-theta**2-iid", "heun-1-theta**2-without-replacement")
 @pytest.mark.parametrize(
     ("name", "dim", "phi", "kind"),
     [
@@ -104,6 +105,7 @@ def test_full_and_additive_gradients_stay_with_their_engine(name: str) -> None:
     assert answers_for(whole.model).bias(step, 9).value == answers_for(full.model).bias(step, 9).value
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_batch_of_all_data_leaves_no_noise() -> None:
     found = subject("sghmc-baoab", draw(5, 2, seed=3), "full", 5, "theta[0]**2")
     law = MinibatchLaw.of(found.target, 5, replaced=False)

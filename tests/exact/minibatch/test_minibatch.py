@@ -119,10 +119,10 @@ def test_floats_are_dyadic_and_arrays_are_read() -> None:
 
 def test_a_thousand_data_take_milliseconds() -> None:
     data = list(np.random.default_rng(0).normal(size=1000))
-    clock = time.perf_counter()
+    clock = time.process_time()
     without_replacement(data, 10)
     # The bar is 20 ms on an idle machine, measured at 3 ms; a shared one gets room.
-    assert time.perf_counter() - clock < 0.2
+    assert time.process_time() - clock < 0.2
 
 
 @pytest.mark.parametrize(("vectors", "batch"), [([], 1), ([1, 2], 0), ([1, 2], 2.5), ([1, 2], 3)])

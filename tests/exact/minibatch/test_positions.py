@@ -49,6 +49,7 @@ def test_a_position_that_the_epoch_does_not_have_is_refused(
             read(answers)(position)
 
 
+@pytest.mark.by_default("data0-1")
 @pytest.mark.parametrize(("data", "batch"), [(common(20), 1), (draw(4, 1, seed=7), 1)])
 def test_evidence_shows_every_position_and_the_crossover(data: Any, batch: int) -> None:
     """Far below the crossover the noise's share falls as it is expanded; there fresh minibatches have one in h."""

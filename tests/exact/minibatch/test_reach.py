@@ -35,6 +35,7 @@ def test_beyond_three_dimensions_nothing_is_reached() -> None:
     assert "dimension 4" in str(unreached(model))
 
 
+@pytest.mark.power  # 1.2 s
 def test_steps_of_many_gradients_are_refused_by_the_moments_that_they_need() -> None:
     def repeated(evaluations: int) -> Any:
         @scheme(langevin)

@@ -54,6 +54,7 @@ def evidence(scheme: str, **gradient: Any) -> Any:
     return sgverify.rate(scheme, quantity="stationary-bias", config=config)
 
 
+@pytest.mark.by_default("sgld-euler-1-2")
 @pytest.mark.parametrize(("scheme", "order", "power"), [("sgld-euler", 1, 2), ("sghmc-aboba", 2, 3)])
 def test_the_noises_share_passes_from_first_order_as_h_falls(scheme: str, order: int, power: int) -> None:
     found = evidence(scheme, refresh=10_000)
@@ -103,6 +104,7 @@ def test_what_is_out_of_reach_says_why() -> None:
     assert found.verdict == "inconclusive" and "snapshot" in found.reason
 
 
+@pytest.mark.power  # 0.9 s
 def test_the_claim_on_svrg_holds_for_schemes_of_order_two() -> None:
     config = asked("sghmc-baoab", draw(6, 1, seed=7), 2, 5).configuration
     found = sgverify.verify("sghmc-baoab", config, checks=["lu2025/svrg-bias"])

@@ -83,6 +83,7 @@ def test_the_law_of_a_dirichlet_multinomial_is_named() -> None:
     assert law.laws == ("Dirichlet(5, 4, 8)",)
 
 
+@pytest.mark.power  # 0.8 s
 def test_log_ratios_of_a_dirichlet_law_by_an_integral_in_the_plane() -> None:
     target = build("dirichlet-multinomial", data=CATEGORIES, concentration=[1, 2, 3])
     law = law_of(target)

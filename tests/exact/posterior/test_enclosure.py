@@ -78,6 +78,7 @@ def test_a_logistic_posterior_by_mpmath() -> None:
     assert holds(enclosed(target, 1), truth)
 
 
+@pytest.mark.power  # 1.3 s
 def test_a_thousand_data_neither_overflow_nor_widen() -> None:
     # e^(-U) is about e^(-500) here: nothing but the scaled integrand has a float.
     target = build("logistic-regression", size=1000)

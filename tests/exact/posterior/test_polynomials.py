@@ -104,6 +104,7 @@ def test_a_planted_bug_moves_the_average(bug: str) -> None:
     assert float(posterior_average(PLANTED[bug](right), observable, 1)) != pytest.approx(true, rel=1e-3)
 
 
+@pytest.mark.by_default("theta**2")
 @pytest.mark.parametrize("text", ["theta", "theta**2", "theta**3 + theta*p**2", "theta**4*p**2"])
 def test_formulas_are_those_of_sympys_integrals(text: str) -> None:
     observable = parse_observable(text, 1)

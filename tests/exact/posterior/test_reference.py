@@ -80,6 +80,15 @@ def moments_by_mpmath(name: str, temperature: float) -> list[Any]:
         return [weight / weights[0] for weight in weights]
 
 
+@pytest.mark.by_default(
+    "0.5-double-well-quadrature",
+    "2.0-logistic-regression-quadrature",
+    "0.5-mixture-quadrature",
+    "2.0-quartic-quadrature",
+    "2.0-double-well-certified",
+    "0.5-quartic-certified",
+    "0.5-logistic-regression-certified",
+)
 @pytest.mark.parametrize("method", ["certified", "quadrature"])
 @pytest.mark.parametrize("name", ENERGIES)
 @pytest.mark.parametrize("temperature", [0.5, 2.0])

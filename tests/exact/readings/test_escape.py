@@ -96,6 +96,13 @@ def test_steps_that_are_no_affine_map_escape_on_a_gaussian_too(given: Any, along
     assert found is not None and found.along == along
 
 
+@pytest.mark.by_default(
+    "1.0-1.0-given2",
+    "0.01-10000.0-given2",
+    "0.01-10000.0-given1",
+    "1.0-1.0-given1",
+    "0.01-10000.0-sgnht-aboba",
+)
 @pytest.mark.parametrize("given", ["sgnht-aboba", nose, tamed])
 @pytest.mark.parametrize("precision", [1.0, 1e4])
 @pytest.mark.parametrize("share", [1.0, 0.01])

@@ -156,6 +156,21 @@ RATIONAL = [item for item in NAMED.values() if not item.memory]
 """Roots of a memory are no fractions, and none at all where it is drawn negative."""
 
 
+@pytest.mark.by_default(
+    "stale",
+    "sghmc-euler-explicit",
+    "sgrld-euler",
+    "sgnht-euler",
+    "sgrhmc-aboba",
+    "nose_hoover",
+    "sghmc-momentum-0.001",
+    "numbers",
+    "sghmc-obabo",
+    "sghmc-nogin",
+    "sghmc-baoab",
+    "heun",
+    "sgnht-aboba",
+)
 @pytest.mark.parametrize("found", [*RATIONAL, *OWN], ids=lambda found: found.name)
 @given(st.lists(FRACTIONS, min_size=11, max_size=11), POSITIVE, POSITIVE, POSITIVE)
 @settings(max_examples=15)
@@ -165,6 +180,7 @@ def test_the_text_computes_what_the_scheme_computes_on_fractions(
     agrees(found, tuple(drawn[: len(found.state)]), drawn[3:], h, D, T)
 
 
+@pytest.mark.power  # 0.6 s
 @given(WORDS, st.lists(FRACTIONS, min_size=10, max_size=10), POSITIVE, POSITIVE, POSITIVE)
 @settings(max_examples=40)
 def test_the_text_of_any_word_computes_what_the_word_computes(

@@ -56,6 +56,7 @@ def test_what_is_another_step_at_small_steps_is_seen(name: str) -> None:
     assert at is not None and at.share <= 0.1
 
 
+@pytest.mark.by_default("1-1000000000.0", "-1-1e+20")
 @pytest.mark.parametrize("rate", [1e9, 1e12, 1e20])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_constants_of_any_size_are_seen(rate: float, sign: int) -> None:

@@ -81,6 +81,7 @@ def test_what_the_limit_does_not_hold_for_is_out_of_reach(item: Scheme, why: str
         memory_limit(item, PLAIN, square, 1.0)
 
 
+@pytest.mark.power  # 1.0 s
 def test_the_checks_say_that_psgld_samples_another_law() -> None:
     asked = {"checks": ["chen2015/theorem-4", "sgverify/stated-order"]}
     answers = [item for item in verify("psgld", **asked) if item.verdict != "not-applicable"]

@@ -86,6 +86,7 @@ def test_the_printed_formula_reads_back_as_the_same_proof() -> None:
     assert local_order(plant(scheme, share, "0.67560359597983*h*p\n"), 1).order < 4
 
 
+@pytest.mark.power  # 0.6 s
 def test_outside_ornstein_uhlenbeck_the_target_moves_by_the_order_inside_only() -> None:
     """Bou-Rabee and Owhadi 2010: local order 2, and yet the invariant law of a Gaussian target is off by h^4."""
     inside = MOLECULAR.word("OBABABABO", coefficients=OUTSIDE)

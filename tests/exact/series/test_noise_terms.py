@@ -82,6 +82,14 @@ def test_moments_of_other_estimators() -> None:
     assert estimator_moments(additive, target) == {2: [Fraction(1, 2)], 3: [0], 4: [Fraction(3, 4)]}
 
 
+@pytest.mark.by_default(
+    "sgld-euler-linear-regression",
+    "same-linear-regression",
+    "heun-linear-regression",
+    "heun-gaussian-mean",
+    "euler_of_two_minibatches-linear-regression",
+    "heun_of_two_minibatches-linear-regression",
+)
 @pytest.mark.parametrize("table", [MEANS, LINES], ids=lambda t: t["name"])
 @pytest.mark.parametrize(
     "found", [find_scheme("sgld-euler"), same, fresh, heun, fresh_heun], ids=lambda s: s.name

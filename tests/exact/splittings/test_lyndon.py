@@ -98,6 +98,7 @@ def test_a_bracketing_expands_to_its_lyndon_word_plus_greater_ones(word: str) ->
 fractions = st.fractions(min_value=-3, max_value=3, max_denominator=12)
 
 
+@pytest.mark.power  # 0.5 s
 @given(st.dictionaries(st.sampled_from(ALL_WORDS).map(commutator), fractions.filter(bool), max_size=8))
 def test_coefficients_in_the_basis_survive_the_way_through_associative_words(
     found: dict[str, Fraction],

@@ -124,6 +124,14 @@ POINT = dict(
 ) | {oracle.T: Fraction(3), oracle.D: Fraction(2)}
 
 
+@pytest.mark.by_default(
+    "half_gamma-langevin-1/2-1",
+    "kinetic_without_gamma-kinetic-0-1",
+    "without_gamma-langevin-0-1",
+    "riemannian_kinetic-kinetic-1-1",
+    "riemannian_langevin-langevin-1-1",
+    "riemannian_kinetic-kinetic-1-2",
+)
 @pytest.mark.parametrize("dim", [1, 2])
 @pytest.mark.parametrize(
     ("found", "make", "gamma"),
@@ -144,6 +152,7 @@ def test_the_residual_is_sympys_on_a_concrete_potential_and_metric(found, make, 
     assert (expected == 0) == (gamma == 1)
 
 
+@pytest.mark.power  # 0.6 s
 def test_averages_of_the_generator_vanish_under_the_invariant_density_and_not_under_another():
     """int L f rho = 0 for polynomials f, by quadrature of U = theta^4/4 + theta^3/3 in the plane (theta, p)."""
     friction, temperature = mpmath.mpf(2), mpmath.mpf(3) / 2

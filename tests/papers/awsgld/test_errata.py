@@ -33,6 +33,7 @@ def found() -> dict[str, Erratum]:
     return {formula.id.partition("/")[2]: formula for formula in check_errata(["awsgld"])}
 
 
+@pytest.mark.power  # 0.6 s
 def test_what_theory_refutes_falls_and_the_rest_stands(found: dict[str, Erratum]) -> None:
     assert {id for id, formula in found.items() if formula.fails} == FAILING
     assert {id for id, formula in found.items() if not formula.fails} == STANDING

@@ -145,6 +145,7 @@ def test_few_values_leave_a_median_anywhere() -> None:
     assert median_interval(np.array([3.0, 1.0, 2.0]), 0.0, 121.0) == (0.0, 121.0)
 
 
+@pytest.mark.power  # 3.5 s
 @pytest.mark.parametrize(("scheme", "level"), [("resgld", 0.5), ("awsgld", 4.0)])
 def test_a_kernel_and_the_definition_hit_and_visit_at_the_same_steps(scheme: str, level: float) -> None:
     """One row, of whose replicas the coldest is looked at; some trials reach the level and some never do."""
@@ -197,6 +198,7 @@ def test_samplers_start_at_the_same_places_and_colder_ones_stay_where_they_are()
     np.testing.assert_allclose(best[0], FUNCTIONS["rastrigin"].value(scales.starts(4, 5)), rtol=0.01)
 
 
+@pytest.mark.power  # 2.9 s
 def test_the_studies_show_every_sampler(exploration: Study, hits: Study) -> None:
     curves, clouds, weights = exploration.panels[:3]
     labels = [series.label for series in curves.series]

@@ -54,6 +54,7 @@ def verdicts(study: Study) -> dict[tuple[str, str], tuple[str, str]]:
     return {(str(row[0]), str(row[1])): (str(row[-3]), str(row[-1])) for row in table.rows}
 
 
+@pytest.mark.by_default("figure-6", "figure-8", "figure-3", "figure-5", "figure-7")
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_complete(name: str, quick: dict[str, Study]) -> None:
     study = quick[name]
@@ -151,6 +152,7 @@ def test_the_curves_of_the_comparisons_are_those_of_the_constants_in_the_table(
     assert next(rows, None) is None
 
 
+@pytest.mark.power  # 1.0 s
 def test_sampled_points_are_those_of_the_exact_curves(small: Study) -> None:
     sampled = 0
     for panel in small.panels:

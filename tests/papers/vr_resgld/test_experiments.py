@@ -68,6 +68,7 @@ def test_changes_of_the_mode_are_those_of_the_coldest_replica() -> None:
     assert counted.sum() >= 3
 
 
+@pytest.mark.power  # 0.7 s
 def test_the_study_shows_traces_swaps_and_variances(small: Study) -> None:
     assert [len(panel.series) for panel in small.panels] == [3, 2, 2, 3, 2]
     printed, apart, who, ladder, paths, exponents = small.tables

@@ -92,6 +92,7 @@ def test_averages_count_every_draw_by_the_weight_that_it_had(name: str) -> None:
     assert weights.std() > 0.01 * weights.mean()
 
 
+@pytest.mark.power  # 0.8 s
 def test_weights_of_csgld_stay_a_distribution_and_those_of_awsgld_increase() -> None:
     for name in ("awsgld", "csgld"):
         ensemble = Ensemble(composite(name), target(), fixed([0.02], [300]), settings())
@@ -137,6 +138,7 @@ def test_a_level_that_nobody_reaches_is_reached_by_no_share_and_after_no_time() 
     assert np.isfinite(hits.best).all()
 
 
+@pytest.mark.power  # 0.6 s
 def test_a_divergence_names_the_multiplier_that_drove_it() -> None:
     """CSGLD on two wells at a step where its multiplier turns negative, and what one may do about it."""
     about = Settings(chains=64, seed=0)

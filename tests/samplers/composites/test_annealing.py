@@ -145,6 +145,7 @@ def test_momenta_are_drawn_anew_at_the_temperature_of_the_moment() -> None:
     assert np.abs(np.diff(theta, axis=0)).max() < 1e-3
 
 
+@pytest.mark.by_default("sghmc-baoab-kernel")
 @pytest.mark.parametrize(
     ("name", "compiled"), [("sghmc-baoab", "kernel"), ("resghmc", "kernel"), ("sghmc-baoab", "native")]
 )

@@ -1,34 +1,13 @@
-"""Kernels are compiled in a fifth of the time: where arithmetic is IEEE's, -O1 has the bits of -O2."""
+"""Data and targets of the kernels' tests, and kernels that are built and proved in no time."""
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import pytest
 
 from sgverify.samplers.fused import choosing, compiler
 from sgverify.targets import Target
-
-_QUICK = tuple(
-    "-O1" if flag == "-O2" else flag
-    for flag in compiler.FLAGS
-    if flag not in ("-ftree-vectorize", "-fpeel-loops")
-)
-_BUILT: dict[str, ctypes.CDLL] = {}
-
-
-@pytest.fixture(autouse=True)
-def _compiled_quickly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but the tests under `as_shipped`, which compile with the flags of a user's run."""
-    if "as_shipped" not in request.fixturenames:
-        monkeypatch.setattr(compiler, "FLAGS", _QUICK)
-        monkeypatch.setattr(compiler, "_BUILT", _BUILT)
-
-
-@pytest.fixture
-def as_shipped() -> None:
-    """The flags of a user's run."""
 
 
 @pytest.fixture

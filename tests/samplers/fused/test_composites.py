@@ -31,13 +31,6 @@ THREE = ExchangeChoice(ladder=(1.0, 1.5, 2.0), every=2, intensity=50.0, step_fac
 IID = GradientChoice("iid", batch=4)
 
 
-@pytest.fixture(autouse=True)
-def _compiled_most_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of several replicas are long texts."""
-    flags = tuple("-O0" if flag == "-O1" else flag for flag in compiling.FLAGS)
-    monkeypatch.setattr(compiling, "FLAGS", flags)
-
-
 def run(name: str, target: Target, rows: Any, compiled: Any, **how: Any) -> Averages:
     settings = Settings(**{"chains": 6, "compiled": compiled, **how})
     return sample(COMPOSITES[name], target, rows, observables=[SQUARE, FIRST], settings=settings)
@@ -159,6 +152,18 @@ CASES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.by_default(
+    "weights that adapt by minibatches of their own, gradients bent by the energies of theirs",
+    "masses of regions in float32",
+    "a target without data, and chains that diverge",
+    "momenta that stay, and states of a few steps",
+    "smooth weights to a power, step sizes that decrease and weigh, one of whose rows diverges",
+    "noise that is measured at every step",
+    "the same of a likelihood in float32, with blocks of permutations",
+    "energies of all data",
+    "three replicas, step sizes of their own that decrease, swaps tried at random",
+    "snapshots of every replica",
+)
 @pytest.mark.parametrize("case", CASES)
 def test_a_kernel_swaps_with_the_bits_of_the_hooks(
     targets: dict[str, Target], case: str, monkeypatch: pytest.MonkeyPatch

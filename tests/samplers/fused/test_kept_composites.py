@@ -53,6 +53,9 @@ DRAWN: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.by_default(
+    "until some chains diverge", "of adapted weights", "of three replicas, every second state"
+)
 @pytest.mark.parametrize("case", DRAWN)
 def test_draws_and_their_statistics_are_those_of_torch(
     targets: dict[str, Target], case: str, in_no_time: None

@@ -162,6 +162,7 @@ def test_a_control_variate_has_no_noise_where_all_data_have_one_hessian(make_tar
     assert noise.covariance is None and noise.minibatch is None and not noise.noisy
 
 
+@pytest.mark.power  # 0.6 s
 def test_the_running_control_variate_has_the_law_that_is_computed() -> None:
     found = self_check(
         "agreement",

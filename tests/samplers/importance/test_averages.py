@@ -88,6 +88,7 @@ def test_the_catalogue_needs_no_code_of_ones_own() -> None:
     assert abs(found.value - due) < 5 * found.standard_error < 0.01 * found.spread
 
 
+@pytest.mark.power  # 1.2 s
 def test_standard_errors_are_those_of_repetitions(monkeypatch: pytest.MonkeyPatch) -> None:
     fit, scores = drawn().fit, []
     for seed in range(24):
@@ -102,6 +103,7 @@ def test_standard_errors_are_those_of_repetitions(monkeypatch: pytest.MonkeyPatc
     assert (squares > 0.2).all() and (squares < 2.4).all()
 
 
+@pytest.mark.power  # 0.8 s
 def test_more_draws_continue_the_first_ones() -> None:
     draws = drawn()
     more = draws.doubled
@@ -155,6 +157,7 @@ def saddle(theta: torch.Tensor) -> torch.Tensor:
     return torch.logaddexp(-((theta - shift) ** 2).sum(-1) / 2, -((theta + shift) ** 2).sum(-1) / 2)
 
 
+@pytest.mark.by_default("griewank-", "saddle-", "apart-")
 @pytest.mark.parametrize(
     ("target", "why"),
     [

@@ -55,6 +55,7 @@ def by_torch_func(target: ModuleTarget, theta: Tensor, rows: Tensor) -> Tensor:
     return each(theta, rows.movedim(1, 0).contiguous())
 
 
+@pytest.mark.by_default("dense", "convolution")
 @pytest.mark.parametrize("network", NETWORKS)
 def test_recorded_operations_have_the_bits_of_torch_func(
     network: str, monkeypatch: pytest.MonkeyPatch
@@ -80,6 +81,7 @@ def test_one_minibatch_for_all_chains_is_each_chains_own(monkeypatch: pytest.Mon
     assert torch.equal(*shared)
 
 
+@pytest.mark.by_default("1000000")
 @pytest.mark.parametrize("calls", [1, 10**6])
 def test_the_bits_of_a_chain_do_not_depend_on_its_batch(calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_gradient, "CALLS", calls)
@@ -116,6 +118,7 @@ def test_the_same_code_runs_on_other_devices() -> None:
     assert target.prior.gradient(theta).device.type == "meta"  # type: ignore[attr-defined]
 
 
+@pytest.mark.by_default("iid")
 @pytest.mark.parametrize("kind", ["full", "iid", "svrg"])
 def test_a_run_that_is_recorded_has_the_bits_of_one_that_is_not(
     kind: str, monkeypatch: pytest.MonkeyPatch

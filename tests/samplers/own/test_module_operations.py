@@ -95,6 +95,7 @@ def test_gradients_are_those_of_torch(case: str) -> None:
     torch.testing.assert_close(potential.sum_over(theta, rows), expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.by_default("regression")
 @pytest.mark.parametrize(
     "case",
     [
@@ -107,6 +108,7 @@ def test_a_kernel_has_the_bits_of_the_definition(case: str) -> None:
     assert np.array_equal(run(target, "kernel"), run(target, False))
 
 
+@pytest.mark.by_default("{'kind': 'saga'}", "{'kind': 'svrg', 'refresh': 7}", "{'clip': 0.5}")
 @pytest.mark.parametrize(
     "choice",
     [
@@ -123,6 +125,7 @@ def test_every_estimator_has_the_kernel(choice: dict[str, Any]) -> None:
     assert np.array_equal(run(target, "kernel", **choice), run(target, False, **choice))
 
 
+@pytest.mark.power  # 0.9 s
 def test_one_chain_sums_data_side_by_side() -> None:
     target = target_of("regression")
     whole = run(target, "kernel", chains=1, kind="full")

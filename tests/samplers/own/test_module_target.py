@@ -65,6 +65,7 @@ def potential(target: ModuleTarget, dtype: torch.dtype = torch.float64) -> Poten
     return Potential(target, dtype=dtype, device="cpu")
 
 
+@pytest.mark.by_default("none", "mean")
 def test_energy_and_gradient_are_those_of_a_plain_loop(target: ModuleTarget) -> None:
     theta, whole = thetas(2, 3), list(range(N))
     energy, gradient = potential(target).energy(theta), potential(target).full(theta)
@@ -75,6 +76,7 @@ def test_energy_and_gradient_are_those_of_a_plain_loop(target: ModuleTarget) -> 
         torch.testing.assert_close(gradient[row, chain], slope)
 
 
+@pytest.mark.by_default("none", "mean")
 def test_each_chain_has_the_gradient_of_its_own_minibatch(target: ModuleTarget) -> None:
     theta = thetas(1, 3)
     chosen = torch.tensor([[[0, 4, 2]], [[3, 3, 1]]])
@@ -94,6 +96,7 @@ def estimates(target: ModuleTarget, subsets: list[tuple[int, ...]]) -> Tensor:
     return found.prior(theta) + N / len(chosen) * found.sum_over(theta, found.data[chosen])  # type: ignore[index]
 
 
+@pytest.mark.by_default("sum-iid", "mean-without-replacement")
 @pytest.mark.parametrize("kind", ["iid", "without-replacement"])
 def test_the_mean_over_all_minibatches_is_the_full_gradient(kind: str, target: ModuleTarget) -> None:
     subsets = list(product(range(N), repeat=2)) if kind == "iid" else list(combinations(range(N), 2))
@@ -140,6 +143,7 @@ def regression() -> tuple[ModuleTarget, Any]:
     return mine, build_target(type("Table", (), table)())
 
 
+@pytest.mark.by_default("additive", "full", "iid")
 @pytest.mark.parametrize("kind", ["full", "iid", "without-replacement", "svrg", "reshuffle", "additive"])
 def test_a_linear_module_is_the_linear_regression_of_the_catalogue(kind: str) -> None:
     mine, known = regression()
@@ -211,6 +215,7 @@ def test_priors() -> None:
         made(prior=-1.0)
 
 
+@pytest.mark.power  # 0.8 s
 def test_float32_is_run_in_float32() -> None:
     target = made()
     assert target.dtype == "float32"

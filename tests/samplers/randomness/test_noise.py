@@ -122,6 +122,7 @@ def test_a_wrong_root_of_the_span_is_seen(line: Target, monkeypatch: pytest.Monk
         test_draws_of_a_row_keep_their_law()
 
 
+@pytest.mark.power  # 1.7 s
 @pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba", "sghmc-baoab", "sghmc-obabo"])
 def test_coupling_cuts_the_variance_of_differences(line: Target, name: str) -> None:
     """By 8 at the least, from h to h/2; the same total time for both."""
@@ -135,6 +136,7 @@ def test_coupling_cuts_the_variance_of_differences(line: Target, name: str) -> N
     assert (spread[False] / spread["brownian"]).min() > 8
 
 
+@pytest.mark.by_default("iid")
 @pytest.mark.parametrize("kind", ["full", "iid", "additive"])
 def test_coupled_rows_do_not_depend_on_batching(wide_posterior: Target, kind: str) -> None:
     """Any chains, any length of block; a look at further chains is a run of its own."""
@@ -225,6 +227,7 @@ def test_native_noise_repeats_whatever_the_block(space: Target, dtype: str) -> N
         assert not np.isin(native(space, rows, dtype=dtype, **other)[0], whole[0]).any()
 
 
+@pytest.mark.power  # 0.6 s
 def test_native_noise_has_the_law_of_the_counted_one(space: Target) -> None:
     """Means over 2000 chains of each, of the same averages: z of the difference, level 1e-7 over all."""
     rows = fixed([0.1, 0.3], [30])

@@ -88,6 +88,7 @@ def second_moment(scheme):
     return float(values.mean()), float(values.std(ddof=1)) / len(values) ** 0.5
 
 
+@pytest.mark.power  # 0.6 s
 def test_the_posterior_is_kept_with_the_correction_and_lost_without_it():
     mean, error = second_moment(SGRLD)
     # The Euler step is biased by a few h, which is below the noise of this run.

@@ -53,6 +53,15 @@ def run(subject: Any, target: Target, rows: Any, **how: Any) -> np.ndarray:
     return np.concatenate([found.values[:, :, 0], *last])
 
 
+@pytest.mark.by_default(
+    "philox-float64-sgld-euler",
+    "philox-float64-sghmc-baoab",
+    "philox-float64-nose_hoover",
+    "philox-float64-handing_on",
+    "native-float32-sghmc-euler",
+    "native-float32-sghmc-aboba",
+    "native-float32-handing_on",
+)
 @pytest.mark.parametrize("subject", SCHEMES, ids=lambda subject: subject.name)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("generator", ["philox", "native"])

@@ -264,6 +264,7 @@ def test_the_law_of_the_state_is_the_exact_one(space: Target) -> None:
             assert abs(total) < (law.isf(LEVEL) - chains) / 2 + (chains - law.ppf(LEVEL)) / 2
 
 
+@pytest.mark.power  # 0.5 s
 def test_the_stationary_law_is_that_of_the_lyapunov_equation(space: Target) -> None:
     """From far enough in, every sampled second moment is the exact one; t-statistic over 4000 chains, level 1e-7.
 
@@ -286,6 +287,7 @@ def test_the_stationary_law_is_that_of_the_lyapunov_equation(space: Target) -> N
     assert np.abs(biased).max() > 10
 
 
+@pytest.mark.power  # 2.2 s
 @pytest.mark.parametrize(
     ("kind", "batch"), [("iid", 3), ("without-replacement", 3), ("without-replacement", 12)]
 )

@@ -37,6 +37,7 @@ def test_the_draws_are_the_states_after_burn_in_by_thinning(make_target: Callabl
         np.testing.assert_array_equal(value, np.moveaxis(states.values[name][0], 0, 1))
 
 
+@pytest.mark.power  # 0.6 s
 def test_their_mean_is_the_average_that_the_sampler_sums(make_target: Callable[..., Target]) -> None:
     target = make_target(**DATA)
     draws = record(ensemble(target), energy=False)
@@ -52,6 +53,7 @@ def test_their_mean_is_the_average_that_the_sampler_sums(make_target: Callable[.
     assert draws.energies is None
 
 
+@pytest.mark.by_default("logistic-regression", "linear-regression")
 @pytest.mark.parametrize("name", ["gaussian-mean", "linear-regression", "logistic-regression"])
 def test_the_energy_is_that_of_the_draw_over_all_data(name: str, make_target: Callable[..., Target]) -> None:
     target = make_target(**{**DATA, "name": name})

@@ -111,6 +111,7 @@ def kick_by_the_root(theta, p, *, t, grad, noise, metric, D, T):
     return theta, p + t * force + sqrt(2 * D * T * t) * noise()
 
 
+@pytest.mark.by_default("letters0-1", "letters1-0")
 @pytest.mark.parametrize(
     ("letters", "order"),
     [({"A": euler_drift}, 1), ({"O": kick_without_divergence}, 0), ({"O": kick_by_the_root}, 0)],
@@ -169,6 +170,7 @@ def test_the_geodesic_is_the_solution_of_its_equations_and_is_mirrored_at_zero()
 COUNTS = {"name": "expanded-mean", "data": [[3, 0, 1], [1, 2, 4]], "concentration": [1.5, 2.0, 1.5]}
 
 
+@pytest.mark.power  # 3.1 s
 def test_chains_on_the_simplex_have_the_averages_of_the_posterior_and_without_log_det_g_others() -> None:
     """At h = 0.1 the bias, of order h^2, is 0.015 in every coordinate, found with ten times as many chains."""
     c = load_configuration({"target": COUNTS, "chains": 150, "friction": 1.0})

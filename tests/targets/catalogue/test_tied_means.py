@@ -83,6 +83,7 @@ def test_averages_agree_with_scipys_quadrature(size: int) -> None:
     assert float(found) == pytest.approx(weighted(2) / weighted(0), rel=1e-9)
 
 
+@pytest.mark.power  # 2.0 s
 def test_the_posterior_of_a_hundred_thousand_data_is_symmetric_and_has_the_moments_of_its_two_peaks() -> None:
     target = mixture()
     mean = reference_average(target, parse_observable("theta", 1), 1)

@@ -14,6 +14,7 @@ from sgverify.schemes import Scheme, exp, scheme, sqrt
 from sgverify.schemes.dynamics import kinetic
 from sgverify.strategies import schemes, words
 from sgverify.testing import ExpansionConformance, Expectation
+from sgverify.testing import examples as at_least
 from sgverify.testing.conformance.exact_readings import series_expansion
 from sgverify.testing.conformance.expansion import Monomial
 
@@ -36,6 +37,8 @@ def expandable() -> SearchStrategy[Scheme]:
 
 
 class TestPowerSeries(ExpansionConformance):
+    examples = at_least(25)
+
     def schemes(self) -> SearchStrategy[Scheme]:
         return st.one_of(expandable(), words(most=5), st.just(two_minibatches))
 
@@ -46,7 +49,7 @@ class TestPowerSeries(ExpansionConformance):
 class TestPowerSeriesInTwoDimensions(TestPowerSeries):
     dims = (2,)
     orders = 2
-    examples = 30
+    examples = at_least(12)
 
     def schemes(self) -> SearchStrategy[Scheme]:
         return expandable()

@@ -17,6 +17,7 @@ from sgverify.schemes.dynamics import kinetic
 from sgverify.strategies import schemes, words
 from sgverify.strategies.splittings import splitting, splitting_names
 from sgverify.testing import CarrierConformance, Case
+from sgverify.testing import examples as at_least
 from sgverify.testing.conformance.exact_readings import affine_step, formula_step
 from sgverify.testing.conformance.sampling import torch_step
 
@@ -58,6 +59,8 @@ def any_scheme() -> SearchStrategy[Scheme]:
 
 
 class TestTorch(CarrierConformance):
+    examples = at_least(40)
+
     def schemes(self) -> SearchStrategy[Scheme]:
         return st.one_of(any_scheme(), thermostats(), st.just(telling_apart))
 
@@ -78,6 +81,8 @@ class TestTorchFloat32(TestTorch):
 
 
 class TestAffine(CarrierConformance):
+    examples = at_least(40)
+
     def schemes(self) -> SearchStrategy[Scheme]:
         return any_scheme()
 
@@ -86,6 +91,8 @@ class TestAffine(CarrierConformance):
 
 
 class TestFormula(CarrierConformance):
+    examples = at_least(40)
+
     def schemes(self) -> SearchStrategy[Scheme]:
         return st.one_of(any_scheme(), thermostats(), st.just(telling_apart))
 

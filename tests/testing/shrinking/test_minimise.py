@@ -92,6 +92,7 @@ def minimise_under_every_rule(configuration: Configuration) -> None:
         assert minimal(configuration, holds) == found
 
 
+@pytest.mark.power  # 0.5 s
 def test_as_few_keys_are_left_as_each_rule_asks_for() -> None:
     minimise_under_every_rule()
     assert set(MET) == set(RULES)

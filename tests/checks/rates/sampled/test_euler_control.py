@@ -57,6 +57,7 @@ def test_the_control_is_the_candidate_of_the_largest_first_order_coefficient(fri
     assert control.coefficient == pytest.approx(2 * second - first, rel=1e-5) == control.bound
 
 
+@pytest.mark.power  # 0.8 s
 def test_a_bias_that_is_zero_conforms_beside_the_control() -> None:
     evidence = asked("sghmc-baoab")
     assert evidence.verdict == "conforms" and "is within the sampling noise" in evidence.reason
@@ -76,6 +77,7 @@ def test_too_few_chains_for_the_control_stay_inconclusive() -> None:
     assert evidence.verdict == "inconclusive" and "control" in evidence.certificate
 
 
+@pytest.mark.by_default("2")
 @pytest.mark.parametrize("share", [5, 2])
 def test_a_small_error_of_first_order_does_not_pass_beside_the_control(share: int) -> None:
     """A stronger kick by the factor 1 + h/share: a bias of -h/(2 share), 20 % and 50 % of the control's at T = 1."""
@@ -91,6 +93,7 @@ def test_a_small_error_of_first_order_does_not_pass_beside_the_control(share: in
     assert decision.verdict in ("violates", "inconclusive"), decision.reason
 
 
+@pytest.mark.power  # 0.5 s
 def test_a_control_without_a_first_order_settles_nothing_and_says_so() -> None:
     evidence = asked("sghmc-baoab", test_function="theta", chains=300)
     assert evidence.verdict == "inconclusive"
@@ -126,6 +129,7 @@ def test_a_sampled_control_has_the_exact_coefficient_and_a_bound_below_it() -> N
     assert math.isfinite(control.standard_error) and control.certificate["chains"] >= 256
 
 
+@pytest.mark.power  # 0.6 s
 @pytest.mark.usefixtures("cheap")
 def test_a_sampled_control_that_is_not_told_from_zero_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Chains of Algorithm 2, whose error is h^2: no first order to find."""

@@ -49,6 +49,7 @@ def planned(subject: Subject) -> tuple[SweepPlan, GaussianControl]:
     return plan, plan.control
 
 
+@pytest.mark.power  # 0.7 s
 def test_the_gaussian_has_the_mean_covariance_and_gradients_of_the_target() -> None:
     subject = subject_of()
     control = gaussian_control.gaussian_control(subject)
@@ -84,6 +85,7 @@ def test_the_control_takes_noise_away_and_leaves_the_expectation() -> None:
     assert found.disagreement() == ""
 
 
+@pytest.mark.power  # 1.1 s
 def test_another_gaussian_changes_the_noise_and_not_the_expectation(monkeypatch: pytest.MonkeyPatch) -> None:
     near = subject_of(**FEW)
     (one,) = looks_at(near, plan_sweep(near), "test")
@@ -159,6 +161,7 @@ def test_a_variance_that_would_be_timed_is_told_by_the_shortest_length(
     assert len(found.points) == 1 and found.certificate["bias^2/variance_at_most"] < 1
 
 
+@pytest.mark.power  # 1.1 s
 def test_a_control_that_its_exact_law_does_not_describe_settles_nothing(
     bent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +205,7 @@ def test_a_bias_that_does_not_vanish_ends_the_search_for_a_step() -> None:
     assert control.bias(step / 2).value > 0.75 * control.bias(step).value > 0.75 * MODERATE * control.spread
 
 
+@pytest.mark.power  # 0.7 s
 def test_no_control_where_the_chain_is_no_affine_one() -> None:
     for scheme, settings in (
         ("sgnht-euler", {}),

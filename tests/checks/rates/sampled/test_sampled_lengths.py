@@ -81,6 +81,7 @@ def test_a_fixed_step_and_too_few_lengths_say_why_they_settle_nothing() -> None:
     assert "1.0e+12 steps in all, about 28 hours" in far.reason
 
 
+@pytest.mark.power  # 0.7 s
 def test_open_lengths_are_those_that_forget_the_start_or_their_cost_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -44,6 +44,7 @@ def broadly(name: str, step: float) -> Subject:
     return make_subject(name, load_configuration({**BROAD, "schedule": {"step": step}}), "monte-carlo")
 
 
+@pytest.mark.by_default("sghmc-aboba-1.0-2")
 @pytest.mark.parametrize(
     ("name", "step", "exponent"),
     [("sgld-euler", 0.25, 1), ("sghmc-euler-explicit", 0.25, 1), ("sghmc-aboba", 1.0, 2)],
@@ -89,6 +90,7 @@ def test_a_scheme_of_the_first_order_is_not_of_the_second() -> None:
         assert verdict == "conforms" or decision.reason.startswith("h^1 carries")
 
 
+@pytest.mark.by_default("weak-1.0-2.0-2")
 @pytest.mark.parametrize(
     ("name", "temperature", "friction", "seed"),
     [
@@ -112,6 +114,7 @@ def test_samples_never_contradict_the_exact_rung(
     assert name != "weak" or sampled.verdict == "violates"
 
 
+@pytest.mark.power  # 1.2 s
 def test_a_thermostat_falls_back_to_samples_and_exact_alone_says_why_not() -> None:
     small = {
         "target": {"name": "gaussian"},
@@ -128,6 +131,7 @@ def test_a_thermostat_falls_back_to_samples_and_exact_alone_says_why_not() -> No
     assert "no exact law" in exact.reason and "--method exact" in exact.replay
 
 
+@pytest.mark.power  # 0.5 s
 def test_the_same_configuration_gives_the_same_bits_and_another_seed_others() -> None:
     few = {**SHORT, "chains": 64, "schedule": {"step": 0.25}}
     first, again = (asked("sgld-euler", **few) for _ in range(2))
@@ -175,6 +179,7 @@ def test_chains_at_the_largest_step_join_by_least_squares() -> None:
     assert sample.values == pytest.approx(values, rel=1e-9)
 
 
+@pytest.mark.power  # 0.9 s
 def test_a_start_that_is_not_forgotten_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two modes far apart: chains from either side average their own, and no bias is read from that."""
     apart = {"target": {"name": "mixture", "weights": [0.3, 0.7], "means": [-9.0, 9.0], "scales": [1.0, 1.0]}}
@@ -192,6 +197,7 @@ def test_a_transient_in_the_average_is_named(monkeypatch: pytest.MonkeyPatch) ->
     assert evidence.verdict == "inconclusive" and "the start is not forgotten" in evidence.reason
 
 
+@pytest.mark.power  # 1.1 s
 def test_a_step_at_which_chains_diverge_is_named_and_left_out() -> None:
     steep = {"target": {"name": "quartic"}, "chains": 64, "steps": 40}
     evidence = asked("sgld-euler", sweep={"steps": [3.0, 0.08, 0.04, 0.02, 0.01]}, **steep)

@@ -115,6 +115,7 @@ def test_a_planted_drift_in_the_oracle_is_told_apart() -> None:
     assert abs(other(0.5, 1.0 + 1e-6) - odd) > 1e-10
 
 
+@pytest.mark.power  # 1.0 s
 def test_a_coarse_kernel_agrees_with_mpmath() -> None:
     """Euler on U = log cosh-like softplus terms, by quadrature of the kernel in 30 digits at a large step."""
     target = build("mixture", weights=[1, 1], means=[-1, 1], scales=[1])

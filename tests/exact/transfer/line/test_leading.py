@@ -46,6 +46,14 @@ CASES = [
 ]
 
 
+@pytest.mark.by_default(
+    "scheme5-double-well-theta**2-1-0.004",
+    "scheme7-double-well-theta**2-2-0.004",
+    "scheme1-quartic-theta**2-1-0.01",
+    "scheme0-double-well-theta**2-1-0.004",
+    "scheme6-double-well-theta**2-2-0.004",
+    "scheme3-logistic-regression-theta-1-0.01",
+)
 @pytest.mark.parametrize(("scheme", "name", "text", "order", "first"), CASES)
 def test_the_predicted_constant_agrees_with_the_grids_to_six_digits(
     scheme: Scheme, name: str, text: str, order: int, first: float
@@ -80,6 +88,7 @@ def test_heun_on_a_gaussian_has_its_exact_second_term() -> None:
     assert abs(leading.constant + 0.25) <= leading.error_bound < 1e-13
 
 
+@pytest.mark.power  # 0.7 s
 def test_a_term_that_vanishes_numerically_alone_is_passed_over_and_not_called_proved() -> None:
     """Stationarity of Euler's step gives E U' = 0 at every h: on a quartic E theta^3 has no bias, and no algebra says so."""
     leading = answers(EULER, build("quartic"), "theta**3").expansion

@@ -92,6 +92,7 @@ def on_the_double_well(scheme: Scheme) -> GridBias:
     return answers(scheme, target_of("target.name=double-well"), "theta**2").stationary_bias(H)
 
 
+@pytest.mark.power  # 1.1 s
 def test_the_bias_is_that_of_a_law_propagated_by_hand(truth: float) -> None:
     found = on_the_double_well(find_scheme("sghmc-aboba"))
     # 240 steps forget all but e^-17 of the start, and ten neighbours interpolate to a few 1e-9.
@@ -195,6 +196,7 @@ def test_what_is_beyond_the_engine_is_refused_by_name(scheme: Scheme, target: Ta
         answers(scheme, target, "theta**2")
 
 
+@pytest.mark.by_default("quartic-True")
 @pytest.mark.parametrize(("name", "escapes"), [("gamma-poisson", False), ("quartic", True)])
 def test_a_chain_that_an_exponential_force_throws_out_comes_back(name: str, escapes: bool) -> None:
     """exp(theta) throws a chain far to the left, and the constant force there brings it back; theta^3 throws it on."""

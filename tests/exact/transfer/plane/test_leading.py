@@ -71,6 +71,7 @@ def test_gaussian_targets_give_the_coefficients_that_the_affine_engine_proves(sc
     assert found.order == (nonzero[0] if nonzero else None)
 
 
+@pytest.mark.power  # 1.9 s
 @pytest.mark.parametrize(("name", "scheme", "phi"), CASES)
 def test_the_leading_coefficient_is_that_of_the_grid_to_six_digits(name: str, scheme: str, phi: str) -> None:
     found = answers(name, scheme, phi)

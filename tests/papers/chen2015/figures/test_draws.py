@@ -52,6 +52,7 @@ def test_where_some_draws_diverge_each_is_computed() -> None:
     ]
 
 
+@pytest.mark.by_default("SGLD as Algorithm 1", "SGLD as equation (10)")
 @pytest.mark.parametrize("contender", [SGHMC, SGLD, HALVED], ids=lambda item: item.name)
 def test_the_search_for_the_mean_square_error_is_that_of_the_whole_grid(
     contender, monkeypatch: pytest.MonkeyPatch

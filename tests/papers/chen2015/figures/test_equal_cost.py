@@ -54,6 +54,7 @@ def test_the_best_step_is_that_of_a_dense_grid(budget: int, start: float) -> Non
     assert found.error <= 1e-9 * found.rmse and found.end == INSIDE
 
 
+@pytest.mark.power  # 0.6 s
 def test_minibatches_and_momentum_against_a_dense_grid() -> None:
     """Every value of this grid is exact, so that only the search is on trial."""
     for name, kind in (("sghmc-aboba", "iid"), ("sghmc-euler", "full"), ("sghmc-oabao", "full")):
@@ -118,6 +119,7 @@ def study():
     return build_study("chen2015/equal-cost", "quick")
 
 
+@pytest.mark.power  # 1.1 s
 def test_the_study_is_what_the_exact_engine_says(study) -> None:
     effort = EFFORTS["quick"]
     errors = {panel.title: panel for panel in study.panels}
