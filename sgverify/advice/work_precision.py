@@ -8,15 +8,15 @@ dynamics have, as h -> 0, the same Monte Carlo error for the same time.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from sgverify.advice.chain_laws import ExactLaws, GridLaws
 from sgverify.advice.plans.candidates import gradients_per_step
-from sgverify.checks.rates.engines import exact_answers, transfer_answers
+from sgverify.checks.rates.engines import exact_answers
 from sgverify.errors import InstabilityError, OutOfReachError, UserError
 from sgverify.evidence import Panel, Series, Table
-from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes.catalogue import NAMED
 from sgverify.subject.binding import make_subject
@@ -176,51 +176,41 @@ def _curve(name: str, subject: Subject, cost: float | None) -> CostCurve:
         raise OutOfReachError("torch code counts its gradients itself")
     subject.validate()
     per_step = gradients_per_step(subject)
-    at, limit, steps = _engine(subject)
-    costs = tuple(filter(None, (_cost(at, step, per_step) for step in steps)))
+    laws = _laws(subject)
+    if isinstance(laws, ExactLaws):
+        limit, steps = laws.largest_step, [LARGEST * laws.largest_step * 2.0**-k for k in range(HALVINGS)]
+    else:
+        limit, steps = None, [2 * subject.step * 2.0**-k for k in range(ON_GRIDS)]
+    costs = tuple(filter(None, (_cost(laws, step, per_step) for step in steps)))
     if not costs:
         raise OutOfReachError("no step that was tried is stable")
     there = None
     if cost is not None and (limit is None or per_step / cost < limit):
-        there = _cost(at, per_step / cost, per_step)
+        there = _cost(laws, per_step / cost, per_step)
     return CostCurve(name, per_step, limit, costs, there)
 
 
-def _engine(
-    subject: Subject,
-) -> tuple[Callable[[float], tuple[float, float]], float | None, Sequence[float]]:
-    """The bias with the bound of its error at a step size, the stability limit, and the steps of the curve."""
+def _laws(subject: Subject) -> ExactLaws | GridLaws:
+    """The laws that give the bias of the average with a bound of its error."""
     if subject.target.quadratic:
-        answers = exact_answers(subject)
-        limit = float(subject.step_sizes.limit)
+        exact_answers(subject)
+        laws = ExactLaws(subject)
+        limit = laws.largest_step
         if not math.isfinite(limit) or limit <= 0:
             raise OutOfReachError(
                 "it is stable at no step size" if limit <= 0 else "no stability limit is known"
             )
-
-        def exactly(step: float) -> tuple[float, float]:
-            found = answers.stationary_bias(fixed_step(step))
-            return float(found.value), float(found.error_bound)
-
-        return exactly, limit, [LARGEST * limit * 2.0**-k for k in range(HALVINGS)]
+        return laws
     if len(subject.scheme.dynamics.state) > 1 or subject.target.dim > 1:
         raise OutOfReachError(
             "no exact law off Gaussian targets but on the line: there is no curve to compare with"
         )
-    grid = transfer_answers(subject)
-
-    def on_grid(step: float) -> tuple[float, float]:
-        found = grid.stationary_bias(step)
-        if found.value is None:
-            raise InstabilityError(found.note)
-        return float(found.value), float(found.error_bound or 0.0)
-
-    return on_grid, None, [2 * subject.step * 2.0**-k for k in range(ON_GRIDS)]
+    return GridLaws(subject)
 
 
-def _cost(at: Callable[[float], tuple[float, float]], step: float, per_step: float) -> Cost | None:
+def _cost(laws: ExactLaws | GridLaws, step: float, per_step: float) -> Cost | None:
     try:
-        bias, bound = at(step)
+        bias, bound = laws.bias(step)
     except _NO_LAW:
         return None
     return Cost(step, per_step / step, bias, bound) if math.isfinite(bias) else None

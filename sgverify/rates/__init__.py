@@ -1,8 +1,8 @@
-"""From expansions, or from sampled points, to an exponent and a verdict.
+"""From expansions, from values or from sampled points, to an exponent and a verdict.
 
-Exact: `verdict` compares found and predicted rates, `length` those in L. Sampled: `sample` (points with errors), `fit`, `trial`
-and `decision` (is a forbidden order part of the error?), `allocation` (how many chains), `regression` (a description,
-never a verdict). Point values: `point_null`, `nulls`, `whiteness`.
+Exact: `powers` finds those of h from values at falling steps, `verdict` compares found and predicted rates. Sampled: `sample`
+(points with errors), `fit` (least squares, and a regression that describes the points), `trial` and `decision` (is a forbidden
+order part of the error, and how many chains tell?), `length` (rates in L). Point values: `point_null`, `nulls`, `whiteness`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.rates.decision import Decision, decide_in_looks, decide_order, decide_terms
-    from sgverify.rates.fit import Fit, fit_terms
+    from sgverify.rates.decision import Decision, decide_order, decide_terms
+    from sgverify.rates.fit import Fit, Regression, fit_terms, regress, regress_exact
     from sgverify.rates.length import decide_length_bias, decide_length_mse
     from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
     from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
-    from sgverify.rates.regression import Regression, regress, regress_exact
     from sgverify.rates.sample import LevelShare, Sample, chance_of_any
     from sgverify.rates.trial import ErrorTerm, Ratio, fieller
     from sgverify.rates.verdict import (
@@ -46,7 +45,6 @@ __all__ = [
     "bounded_nulls",
     "chance_of_any",
     "correlation_null",
-    "decide_in_looks",
     "decide_length_bias",
     "decide_length_mse",
     "decide_order",

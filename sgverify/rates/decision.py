@@ -3,21 +3,23 @@
 Notation: b(h) = sum_i b_i h^i, the claim b = O(h^K). A forbidden order j < K is tested in a fit of
 c_j h^j + c_K h^K + c_(K+1) h^(K+1); its share rho_j = c_j h_max^j / b(h_max) is compared with a margin. No slope, no
 logarithm: signs are kept, and a share has an exact confidence set where a slope has a bias.
+
+The tested quantity is a contrast of the fit's coefficients: does the term in h^j differ from margin times the whole error at the
+largest step? Its variance depends on how the work is shared among the step sizes, and its minimum, the sharpest decision at a
+given work (`allocate`), is a c-optimal design (Elfving 1952; Pukelsheim 2006, chapter 2).
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sgverify.errors import UserError
-from sgverify.rates.fit import chance_of_zero
-from sgverify.rates.regression import Regression, regress
+from sgverify.rates.fit import Regression, chance_of_zero, regress
 from sgverify.rates.sample import Floats, Sample
 from sgverify.rates.trial import ErrorTerm, ForbiddenTermFit, explain, try_term
 
@@ -211,38 +213,6 @@ def decide_terms(
     )
 
 
-def decide_in_looks(
-    draw: Callable[[int], Sample],
-    looks: Sequence[int],
-    decide: Callable[[Sample, float], Decision],
-    *,
-    level: float,
-) -> Decision:
-    """Draw looks[0] chains, then looks[1], ... until the verdict is not `inconclusive`.
-
-    `draw(chains)` returns a sample of that many chains in all, old ones kept or not; `decide(sample, level)` judges
-    it. Each look gets level / len(looks): by Bonferroni's inequality the chance of a false verdict at any of them is
-    below `level`, however the looks depend on one another.
-
-    Raises `UserError` unless the looks are growing numbers of chains.
-    """
-    if not looks or any(later <= earlier for earlier, later in itertools.pairwise(looks)):
-        raise UserError(f"looks={list(looks)}: expected growing numbers of chains, e.g. [256, 1024, 4096]")
-    for chains in looks:
-        decision = decide(draw(chains), level / len(looks))
-        if decision.verdict != "inconclusive":
-            break
-    return replace(
-        decision,
-        certificate={
-            **decision.certificate,
-            "looks": list(looks),
-            "last_look": chains,
-            "level_of_all_looks": level,
-        },
-    )
-
-
 def _judge(trials: Sequence[ForbiddenTermFit], margin: float) -> tuple[str, list[ForbiddenTermFit]]:
     """The verdict, and the trials that decide it, with the one to name in the reason first."""
     against = [trial for trial in trials if trial.verdict(margin) == "violates"]
@@ -252,3 +222,138 @@ def _judge(trials: Sequence[ForbiddenTermFit], margin: float) -> tuple[str, list
     if all(trial.verdict(margin) == "conforms" for trial in trials):
         return "conforms", list(trials)
     return "inconclusive", list(trials)
+
+
+FEWEST = 256
+"""Chains at any step, at least: fewer do not give the tails of a small level."""
+
+MOST_EXTRA = 64
+"""Chains of the largest step alone, at most, for each chain of a coupled sweep."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The linear contrast that decides about one forbidden order: the columns (J, p) of its fit, the combination (p,)."""
+
+    columns: Floats
+    weights: Floats
+
+    def variance(self, precision: Floats) -> float:
+        """The contrast's variance by generalised least squares from points with this inverse covariance, (J, J)."""
+        information = self.columns.T @ precision @ self.columns
+        return float(self.weights @ np.linalg.solve(information, self.weights))
+
+    def sensitivity(self, precisions: Floats) -> Floats:
+        """d variance / d precision_j for independent points (J,): minus the squared influence of each."""
+        information = self.columns.T @ (precisions[:, None] * self.columns)
+        influence: Floats = self.columns @ np.linalg.solve(information, self.weights)
+        return -(influence**2)
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The number of chains at each step (J,), and the worst contrast's variance, beside that of equal numbers at the same work."""
+
+    chains: tuple[int, ...]
+    variance: float
+    equal: float
+
+    @property
+    def gain(self) -> float:
+        """The factor by which equal numbers of chains would need more work for the same variance."""
+        return self.equal / self.variance
+
+
+def contrasts_of(steps: ArrayLike, order: int, margin: float = MARGIN) -> list[Contrast]:
+    """One contrast for each forbidden order j < K: c_j - margin (c_j + c_K + c_(K+1)), columns 1 at the first step."""
+    h = np.asarray(steps, dtype=np.float64)
+    weights = np.array([1 - margin, -margin, -margin])
+    return [
+        Contrast(np.stack([(h / h[0]) ** power for power in (j, order, order + 1)], axis=1), weights)
+        for j in range(order)
+    ]
+
+
+def allocate(
+    contrasts: Sequence[Contrast],
+    variances: ArrayLike,
+    costs: ArrayLike,
+    work: float,
+    *,
+    fewest: int = FEWEST,
+) -> Allocation:
+    """The chains of independent steps that make the worst contrast's variance smallest, for so much work in all.
+
+    `variances` (J,) of a single chain's average at each step, from a pilot; `costs` (J,) of a chain there, in the units of
+    `work` (steps: 1/h at a fixed physical time). Minimises max_k c_k^T (sum_j n_j x_kj x_kj^T / v_j)^-1 c_k subject to sum_j n_j
+    cost_j = work and n_j >= `fewest`: convex, solved by SLSQP. Numbers are rounded down, so that the work is kept; where the fit is
+    saturated, n_j is proportional to |influence_j| sqrt(v_j / cost_j). Raises `UserError` where the work does not pay
+    for the fewest chains, and for variances or costs that are not positive.
+    """
+    from scipy.optimize import minimize
+
+    v, cost = np.asarray(variances, dtype=np.float64), np.asarray(costs, dtype=np.float64)
+    if not (np.all(v > 0) and np.all(cost > 0)):
+        raise UserError(f"variances={v.tolist()}, costs={cost.tolist()}: expected positive numbers")
+    if fewest * cost.sum() > work:
+        raise UserError(
+            f"work={work:.3g}: expected at least {fewest * cost.sum():.3g}, {fewest} chains at every step"
+        )
+    spent = work / cost  # chains of a step that takes all the work
+
+    def worst(shares: Floats) -> float:
+        return max(contrast.variance(np.diag(shares * spent / v)) for contrast in contrasts)
+
+    even = np.full(len(v), work / cost.sum()) / spent
+    unit = worst(even)
+
+    def room(x: Floats) -> Floats:
+        return np.array([x[-1] - c.variance(np.diag(x[:-1] * spent / v)) / unit for c in contrasts])
+
+    def room_slope(x: Floats) -> Floats:
+        return np.array([[*(-c.sensitivity(x[:-1] * spent / v) * spent / v / unit), 1.0] for c in contrasts])
+
+    found = minimize(
+        lambda x: x[-1],
+        [*even, 1.0],
+        jac=lambda x: np.array([0.0] * len(v) + [1.0]),
+        bounds=[*((fewest / most, 1.0) for most in spent), (0.0, None)],
+        constraints=[
+            {
+                "type": "eq",
+                "fun": lambda x: x[:-1].sum() - 1,
+                "jac": lambda x: np.array([1.0] * len(v) + [0.0]),
+            },
+            {"type": "ineq", "fun": room, "jac": room_slope},
+        ],
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    shares = np.asarray(found.x[:-1], dtype=np.float64)
+    if not worst(shares) <= unit:
+        shares = even
+    chains = [max(fewest, int(number + 1e-9)) for number in shares * spent]
+    return Allocation(tuple(chains), worst(np.asarray(chains, dtype=np.float64) / spent), unit)
+
+
+def extra_of_the_first(
+    contrasts: Sequence[Contrast], covariance: ArrayLike, costs: ArrayLike, *, most: int = MOST_EXTRA
+) -> Allocation:
+    """The number r of extra chains at the first step, for each chain that runs coupled at all steps.
+
+    `covariance`, shape (J, J), is that of a single coupled chain's averages. Noise that is common to all steps cancels in the
+    differences of the averages, but not in the averages themselves; r extra chains of the first step reduce it there. r minimises
+    (sum_j cost_j + r cost_0) max_k Var_k(r) over integers, where the extra chains add r / S_00 to the precision of the first
+    value. `chains` is (1 + r, 1, ..., 1); `variance` and `equal` are at the same work, `equal` without extra chains.
+    """
+    single, cost = np.asarray(covariance, dtype=np.float64), np.asarray(costs, dtype=np.float64)
+    precision = np.asarray(np.linalg.inv(single), dtype=np.float64)
+
+    def price(extra: int) -> float:
+        added = precision.copy()
+        added[0, 0] += extra / single[0, 0]
+        return float(cost.sum() + extra * cost[0]) * max(c.variance(added) for c in contrasts)
+
+    prices = [price(extra) for extra in range(most + 1)]
+    best = int(np.argmin(prices))
+    return Allocation((1 + best, *[1] * (len(cost) - 1)), prices[best], prices[0])

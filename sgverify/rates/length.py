@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from sgverify.errors import UserError
 from sgverify.rates.decision import MARGIN, Decision, check_abscissae, decide_terms
-from sgverify.rates.regression import regress
+from sgverify.rates.fit import regress
 from sgverify.rates.sample import Floats, Sample
 from sgverify.rates.trial import ErrorTerm
 

@@ -41,7 +41,7 @@ def test_a_law_by_mixed_iterates_is_that_of_plain_ones(kind: str) -> None:
     subject = make_subject("sghmc-baoab", load_configuration(target=target, gradient={"kind": kind}))
     closure, step = GaussianClosure(subject), 0.02
     plain = closure._settled(step, closure.estimate.fit, 1e-9)
-    np.testing.assert_allclose(closure.at(step), plain.sd, rtol=1e-4)
+    np.testing.assert_allclose(closure.law(step).sd, plain.sd, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["full", "iid", "without-replacement", "control-variate"])

@@ -57,12 +57,12 @@ def test_the_closed_law_is_that_of_a_run_where_noise_and_hessian_do_not_commute(
     given = load_configuration(gradient={"kind": "iid", "batch": 8}, schedule={"step": step})
     closure = GaussianClosure(Sampling.of("sgld-euler", given, target=coins).subject)
     assert closure.distrust(step) is None
-    found, measured = closure.at(step), run_by_hand(data, step, 8, 1200)
+    found, measured = closure.law(step).sd, run_by_hand(data, step, 8, 1200)
     # 500 chains of some 100 relaxation times: about 0.5 % of sampling error; the closure itself is off by 1 to 2 %.
     np.testing.assert_allclose(found, measured, rtol=0.04)
     # The rule coordinate by coordinate would be off by far more.
     noise = closure.estimate.at(closure._mode[None])[1][0]
-    ruled = closure.true * np.sqrt(1 + step * np.diag(noise) / 2)
+    ruled = closure.target_law.sd * np.sqrt(1 + step * np.diag(noise) / 2)
     assert np.abs(ruled / measured - 1).max() > 0.15
 
 
@@ -80,8 +80,8 @@ def test_the_closed_law_is_exact_where_the_potential_is_quadratic(scheme: str) -
     with flint.ctx.workprec(128):
         covariance = law.at(fixed_step(step)).covariance
         exact = np.sqrt([float(covariance[i, i].mid()) for i in range(2)])
-    np.testing.assert_allclose(closure.true, subject.target.spread_float64(1.0), rtol=1e-6)
-    np.testing.assert_allclose(closure.at(step), exact, rtol=1e-3)
+    np.testing.assert_allclose(closure.target_law.sd, subject.target.spread_float64(1.0), rtol=1e-6)
+    np.testing.assert_allclose(closure.law(step).sd, exact, rtol=1e-3)
 
 
 def test_noise_that_drives_another_coordinate_through_a_third_derivative_is_not_trusted() -> None:
@@ -134,7 +134,7 @@ def test_third_cumulants_give_the_widths_that_quadrature_finds(kind: str, step: 
     target = np.exp(energy.min() - energy)
     widths = [_width(points, weights) for weights in (target / target.sum(), law)]
     closure = GaussianClosure(subject)
-    found = [float(closure.target_law.sd[0]), float(closure.at(step)[0])]
+    found = [float(closure.target_law.sd[0]), float(closure.law(step).sd[0])]
     # The terms move these widths by 0.5 to 3 % each; the terms left out are of the order of their squares.
     np.testing.assert_allclose(found, widths, rtol=0.002)
 

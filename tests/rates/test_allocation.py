@@ -10,8 +10,7 @@ from scipy.optimize import brentq
 
 from sgverify.errors import UserError
 from sgverify.rates import Sample, fit_terms
-from sgverify.rates.allocation import FEWEST, Contrast, allocate, contrasts_of, extra_of_the_first
-from sgverify.rates.decision import MARGIN
+from sgverify.rates.decision import FEWEST, MARGIN, Contrast, allocate, contrasts_of, extra_of_the_first
 
 H = 2.0 ** -np.arange(5)
 V = np.array([1.0, 1.3, 0.8, 1.1, 0.9])

@@ -8,15 +8,18 @@ Point nulls, simulated: mean and variance of single chains, held to exact values
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from reports.making.calibration.counting import Verdict
 from reports.making.calibration.truths import ERRORS, Truth, draw_chains
-from sgverify.rates.decision import Decision, decide_in_looks, decide_order
+from sgverify.errors import UserError
+from sgverify.rates.decision import Decision, decide_order
 from sgverify.rates.length import decide_length_bias, decide_length_mse
 from sgverify.rates.nulls import Nulls, mean_null, variance_null
 from sgverify.rates.point_null import LOOKS, decide_point_null
@@ -94,6 +97,38 @@ class StepSetting:
             "looks": self.looks,
             "noise": self.noise,
         }
+
+
+def decide_in_looks(
+    draw: Callable[[int], Sample],
+    looks: Sequence[int],
+    decide: Callable[[Sample, float], Decision],
+    *,
+    level: float,
+) -> Decision:
+    """Draw looks[0] chains, then looks[1], ... until the verdict is not `inconclusive`.
+
+    `draw(chains)` returns a sample of that many chains in all, old ones kept or not; `decide(sample, level)` judges
+    it. Each look gets level / len(looks): by Bonferroni's inequality the chance of a false verdict at any of them is
+    below `level`, however the looks depend on one another.
+
+    Raises `UserError` unless the looks are growing numbers of chains.
+    """
+    if not looks or any(later <= earlier for earlier, later in pairwise(looks)):
+        raise UserError(f"looks={list(looks)}: expected growing numbers of chains, e.g. [256, 1024, 4096]")
+    for chains in looks:
+        decision = decide(draw(chains), level / len(looks))
+        if decision.verdict != "inconclusive":
+            break
+    return replace(
+        decision,
+        certificate={
+            **decision.certificate,
+            "looks": list(looks),
+            "last_look": chains,
+            "level_of_all_looks": level,
+        },
+    )
 
 
 def slope_of(x: np.ndarray, y: np.ndarray) -> float:

@@ -60,7 +60,6 @@ class GaussianClosure:
     """The invariant law of a subject's chain, approximated by a Gaussian one, at any step size."""
 
     subject: Subject
-    how: str = "approximated by a Gaussian law, U's Hessian and the minibatch noise averaged over it"
 
     @staticmethod
     def why_not(subject: Subject) -> str | None:
@@ -83,20 +82,6 @@ class GaussianClosure:
         ):
             return "the dynamics is not affine where U is quadratic"
         return None
-
-    @cached_property
-    def true(self) -> np.ndarray:
-        """The standard deviations of exp(-U/T), from the Gaussian whose averaged Hessian is T times its precision."""
-        return self.target_law.sd
-
-    def at(self, step: float) -> np.ndarray:
-        """The standard deviations of theta under the chain's law. Raises `InstabilityError` where it has none."""
-        return self.law(step).sd
-
-    def forgetting(self, step: float) -> float | None:
-        """The steps in which the slowest direction of the chain forgets its start by a factor of about e."""
-        chain = self.law(step).chain
-        return None if chain is None else chain.forgetting
 
     def distrust(self, step: float) -> str | None:
         """The reason not to trust the approximation at this step size; None where it is trusted.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sgverify.advice.chain_laws import StationaryMoments
 from sgverify.advice.size.crossings import smallest_crossings
-from sgverify.advice.size.laws import StationaryMoments
 from sgverify.advice.size.model import below
 from sgverify.errors import InstabilityError, NotAffineError, OutOfReachError
 from sgverify.exact.numbers.ball import PrecisionLostError

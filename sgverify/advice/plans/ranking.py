@@ -10,6 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
 from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
 from sgverify.advice.covariates import covariates_of
 from sgverify.advice.plans.candidates import SCHEMES, estimators, frictions, gradients_per_step, subjects
@@ -25,7 +26,6 @@ from sgverify.advice.plans.costs import (
 )
 from sgverify.advice.plans.model import Advice, Plan, TriedStep
 from sgverify.advice.plans.other_modes import other_mode
-from sgverify.advice.size.laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import below
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.loading import settings_of

@@ -1,7 +1,6 @@
 """How large is the error of a chain at a step size, and which step keeps it small?
 
-`model`: what is found (`HowLarge`). `finding` computes it from one of the laws of `laws`, by `crossings` the largest step within an
-error.
+`model`: what is found (`HowLarge`). `finding` computes it from the law of a chain, by `crossings` the largest step within an error.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ from typing import Any
 import flint
 import numpy as np
 
+from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments, laws_of
 from sgverify.advice.size.crossings import FACTOR, smallest_crossings
-from sgverify.advice.size.laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
 from sgverify.configuration import load_configuration

@@ -24,7 +24,7 @@ from sgverify.exact.affine.noise import LARGEST_TENSOR, GradientNoise
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.numbers.entrywise import push
-from sgverify.exact.readings.leading_terms import powers_of_h
+from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.caching import cached_by, cached_per_subject

@@ -15,8 +15,8 @@ from sgverify.checks.order.own_loss_cause import Terms, cause_of_drift, cause_of
 from sgverify.checks.question import Question
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
-from sgverify.exact.readings.leading_terms import powers_of_h
 from sgverify.rates import Judgement
+from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.samplers.own.functions import gradients_by_datum

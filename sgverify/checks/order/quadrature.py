@@ -11,13 +11,13 @@ import numpy as np
 
 from sgverify.checks.one_step.nodes import UNIT, NodeRunner
 from sgverify.errors import NotExpandableError
-from sgverify.exact.readings.leading_terms import PowersOfH, powers_of_h
 from sgverify.exact.series.probe import (
     PolynomialPotential,
     generic_potential,
     generic_state,
     increment_moments,
 )
+from sgverify.rates.powers import PowersOfH, powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.schemes.torch_step import TorchStep
 

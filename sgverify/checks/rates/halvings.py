@@ -10,10 +10,9 @@ import numpy as np
 
 from sgverify.checks.one_step.one_step_map import OneStepMap
 from sgverify.checks.one_step.torch_chain import FEWEST, HALVINGS
-from sgverify.checks.rates.exponent import JUMP
-from sgverify.checks.settings.law_defect import StepFit, fit_steps
 from sgverify.evidence import Point
 from sgverify.rates import Judgement, judge_step_rate
+from sgverify.rates.powers import JUMP, StepFit, fit_steps
 
 DESCENTS = 3
 """The most restarts of the halvings, below steps whose values the smaller steps do not explain."""

@@ -27,7 +27,6 @@ from sgverify.exact.chain.chain import ChainProblem
 from sgverify.exact.chain.ergodic import Centred, ergodic_bias
 from sgverify.exact.chain.mse import long_run_variance, mean_square_error
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError, identity
-from sgverify.exact.readings.leading_terms import PowersOfH, powers_of_h
 from sgverify.rates import (
     Rate,
     decreasing_bias,
@@ -36,6 +35,7 @@ from sgverify.rates import (
     horizon_mse,
     judge_length_rate,
 )
+from sgverify.rates.powers import PowersOfH, powers_of_h
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.subject.torch import TorchSubject, limits

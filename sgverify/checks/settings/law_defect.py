@@ -1,13 +1,9 @@
-"""By how much does one step change the law that it should leave invariant, and with which power of h?
+"""By how much does one step change the law that it should leave invariant?
 
-The defect E f(X_1) - E f(X_0), with X_0 from that law, is computed for steps that are not affine. A fit over falling step sizes
-gives its leading power of h, and tests whether powers of h explain the values.
+The defect E f(X_1) - E f(X_0), with X_0 from that law, is computed for steps that are not affine.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -19,90 +15,6 @@ from sgverify.checks.one_step.one_step_map import (
     read_one_step,
 )
 from sgverify.checks.one_step.step_rows import StepRows
-from sgverify.exact.readings.leading_terms import PowersOfH, powers_of_h
-from sgverify.rates import Rate
-
-SEEN = 1e-8
-"""A power of h counts if its value at the largest step exceeds this share of the average itself."""
-
-EXPLAINED = 0.05
-"""A value is explained if the polynomial through the values at smaller steps agrees with it up to this share. For a law that is
-analytic in h within twice the step, and a polynomial through three further halvings, Lagrange's remainder is at most
-(1 - 1/2)(1 - 1/4)(1 - 1/8)/2^3 = 0.04 of the largest value there; more halvings reduce it."""
-
-BELOW = 3
-"""The fewest values at smaller steps for the prediction of a value."""
-
-
-@dataclass(frozen=True)
-class StepFit:
-    """A fit of powers of h: `rate` is the leading power.
-
-    `outlier` is (h, value, prediction) at the smallest step whose value the smaller steps do not explain; None if there is none.
-    """
-
-    rate: Rate
-    powers: PowersOfH
-    outlier: tuple[float, float, float] | None
-
-
-def fit_steps(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float) -> StepFit:
-    """Fit powers of h to the values or, if whole powers do not explain them, powers of sqrt(h).
-
-    `steps`, `values` and their error bounds `errors` have shape (n,). `scale` is the magnitude of the quantities whose
-    differences the values are.
-    """
-    whole = _fit(steps, values, errors, scale, 1)
-    if whole.outlier is None:
-        return whole
-    halves = _fit(steps, values, errors, scale, 2)
-    return whole if halves.outlier is not None else halves
-
-
-def _fit(steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float, parts: int) -> StepFit:
-    """The fit in powers of h^(1/parts)."""
-    variable = steps ** (1 / parts)
-    powers = powers_of_h(variable, values[:, None], errors[:, None])
-    found = Rate(None)
-    for power in range(len(powers.coefficients)):
-        c = float(powers.coefficients[power, 0])
-        if powers.seen(power)[0] and abs(c) * variable[0] ** power > SEEN * scale:
-            found = Rate(Fraction(power, parts), c)
-            break
-    return StepFit(found, powers, _outlier(variable, steps, values, errors, scale, found))
-
-
-def _outlier(
-    variable: np.ndarray, steps: np.ndarray, values: np.ndarray, errors: np.ndarray, scale: float, found: Rate
-) -> tuple[float, float, float] | None:
-    """(h, value, prediction) at the smallest step whose value differs from what the smaller steps give.
-
-    With the leading power h^q, the values over h^q are extrapolated by the polynomial through the smaller steps: a polynomial
-    through few values of h^3 itself would miss it.
-    """
-    power = float(found.exponent or 0)
-    for k in reversed(range(len(steps) - BELOW)):
-        weights = np.array(
-            [
-                np.prod(
-                    [
-                        (variable[k] - variable[j]) / (variable[i] - variable[j])
-                        for j in range(k + 1, len(steps))
-                        if j != i
-                    ]
-                )
-                for i in range(k + 1, len(steps))
-            ]
-        )
-        weights = weights * (steps[k] / steps[k + 1 :]) ** power
-        due = float(weights @ values[k + 1 :])
-        unsure = 2 * (float(np.abs(weights) @ errors[k + 1 :]) + float(errors[k]) + SEEN * scale)
-        if abs(values[k] - due) > EXPLAINED * max(abs(values[k]), abs(due)) + unsure:
-            return float(steps[k]), float(values[k]), due
-        if found.exponent is None and abs(values[k]) > unsure:
-            return float(steps[k]), float(values[k]), 0.0
-    return None
-
 
 LENGTH = 1 / 64
 """The length of the differences that give the linear part. The linear part serves as a control variate, best at small states,
@@ -226,4 +138,4 @@ def _names(names: tuple[str, ...]) -> list[str]:
     return [*names, *products, *waves, *flat]
 
 
-__all__ = ["StepFit", "fit_steps", "law_defect"]
+__all__ = ["law_defect"]

@@ -21,8 +21,8 @@ from sgverify.checks.one_step.nodes import NodeRunner
 from sgverify.checks.order.quadrature import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.errors import SgverifyError
 from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys, coordinates_of
-from sgverify.exact.readings.leading_terms import powers_of_h
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
+from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.schemes import Dynamics
 from sgverify.schemes.definition.declaration import Declaration

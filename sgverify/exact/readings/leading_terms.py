@@ -4,15 +4,12 @@ An expansion at h = 0 does not tell how small h has to be: h g exp(-1000 h g^2) 
 in use. So a definition is run in floats on a Gaussian of given curvature, at states and draws of up to three spreads: its
 motion without draws over h, and the contribution of draws over sqrt(h), are compared at h and as h -> 0. For a published method
 the two differ by a few times h in units of the fastest rate of target and friction, that is by a few per cent at h = 1/100.
-
-The powers of h that a function of the step size has, from its values at small steps, each with a bound of its error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from math import isfinite
 from typing import Any
@@ -28,61 +25,6 @@ from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
 from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.numbers.constants import counted
-
-
-@dataclass(frozen=True)
-class PowersOfH:
-    """y(h) = sum_j c_j h^j: coefficients and bounds of their errors, shape (degree + 1, *batch).
-
-    A bound is the effect of rounding in the values, plus twice the change of the fit when its largest step is left out.
-    """
-
-    coefficients: np.ndarray
-    bounds: np.ndarray
-
-    def seen(self, power: int) -> np.ndarray:
-        """A mask: where the coefficient of h^power exceeds twice its bound. Shape (*batch)."""
-        found: np.ndarray = np.abs(self.coefficients[power]) > 2 * self.bounds[power]
-        return found
-
-
-def powers_of_h(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> PowersOfH:
-    """The polynomial through the values, of degree len(steps) - 1. Shapes (n,), (n, *batch), (n, *batch).
-
-    `steps` fall; `errors` bound the values' roundings. Interpolation is Richardson's extrapolation of every coefficient at
-    once; in the variable h/h_1 the system is solved in long double, whose rounding does not count.
-    """
-    all_steps = _fitted(steps, values, errors)
-    fewer = _fitted(steps[1:], values[1:], errors[1:])
-    count = len(steps) - 1
-    change = np.abs(all_steps[0][:count] - fewer[0])
-    coefficients, rounding = all_steps
-    bounds = rounding[:count] + 2 * change
-    return PowersOfH(coefficients[:count].astype(float), bounds.astype(float))
-
-
-def _fitted(steps: np.ndarray, values: np.ndarray, errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of the interpolating polynomial, and bounds of the effect of the errors on them."""
-    inverse = _inverse_vandermonde(tuple(np.asarray(steps, dtype=np.longdouble) / steps[0]))
-    powers = np.longdouble(steps[0]) ** np.arange(len(steps))
-    rows = inverse / powers[:, None]
-    return np.tensordot(rows, values, 1), np.tensordot(np.abs(rows), errors, 1)
-
-
-@lru_cache(maxsize=64)
-def _inverse_vandermonde(x: tuple[np.longdouble, ...]) -> np.ndarray:
-    """Row j: the weights of the values in the coefficient of x^j, from the Lagrange polynomials."""
-    count = len(x)
-    rows = np.zeros((count, count), dtype=np.longdouble)
-    for i in range(count):
-        poly = np.ones(1, dtype=np.longdouble)
-        for k in range(count):
-            if k != i:
-                poly = (np.append(0, poly) - x[k] * np.append(poly, 0)) / (x[i] - x[k])
-        rows[:, i] = poly
-    rows.setflags(write=False)
-    return rows
-
 
 ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sgverify.exact.numbers.quadrature import normal_cubature
-from sgverify.exact.readings.leading_terms import powers_of_h
+from sgverify.rates.powers import powers_of_h
 
 
 def moment(index) -> int:

@@ -111,9 +111,7 @@ def test_errors_that_are_too_large_cost_the_power() -> None:
 
 def test_too_narrow_an_interval_does_not_cover() -> None:
     runs = 80
-    with edited_source(
-        "sgverify.rates.regression:regress", (("chains - 1, tail)", "chains - 1, 4 * tail)"),)
-    ):
+    with edited_source("sgverify.rates.fit:regress", (("chains - 1, tail)", "chains - 1, 4 * tail)"),)):
         covered = cell("order 2", runs, noise=0.003).covered
     assert covered is not None and runs - covered > at_most(0.05, runs)
 
@@ -122,9 +120,7 @@ def test_the_exponents_interval_is_wider_after_several_looks() -> None:
     """A sample that stopped growing for its values is not a random one."""
     one, three = (cell("20% of a constant in order 2", 60, noise=0.01, looks=looks) for looks in (1, 3))
     assert one.looks == 1 and three.looks == 3
-    with edited_source(
-        "sgverify.rates.regression:regress", (("TAIL if looks == 1 else TAIL / STOPPED", "TAIL"),)
-    ):
+    with edited_source("sgverify.rates.fit:regress", (("TAIL if looks == 1 else TAIL / STOPPED", "TAIL"),)):
         plain = cell("20% of a constant in order 2", 60, noise=0.01, looks=3)
     assert plain.covered is not None and three.covered is not None and plain.covered <= three.covered
 

@@ -21,11 +21,11 @@ from sgverify.advice.diagnosis.wrong_terms.moments import unit
 from sgverify.checks.one_step.nodes import NodeRunner
 from sgverify.checks.order.quadrature import LOOK
 from sgverify.exact.numbers.entrywise import coordinate_keys
-from sgverify.exact.readings.leading_terms import powers_of_h
 from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Index, Ring
 from sgverify.exact.series.operators import generator_of, ring_of
 from sgverify.exact.series.probe import PolynomialPotential, ValuesAt, generic_potential
+from sgverify.rates.powers import powers_of_h
 from sgverify.schemes.torch_step import TorchStep
 
 STEPS = tuple(2.0**-k for k in range(8, 12))

@@ -34,8 +34,7 @@ from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration
 from sgverify.errors import InstabilityError
 from sgverify.exact.numbers.ball import PrecisionLostError
-from sgverify.rates.allocation import contrasts_of
-from sgverify.rates.decision import MARGIN
+from sgverify.rates.decision import MARGIN, contrasts_of
 from sgverify.samplers import Fixed, Row
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject

@@ -15,7 +15,7 @@ from sgverify.checks.rates.sampled.pilot import CHAINS, LENGTHS, Pilot, run_pilo
 from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration
-from sgverify.rates.allocation import allocate, contrasts_of, extra_of_the_first
+from sgverify.rates.decision import allocate, contrasts_of, extra_of_the_first
 from sgverify.samplers import Divergence, Fixed, Row
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject

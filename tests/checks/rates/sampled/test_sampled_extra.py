@@ -8,7 +8,7 @@ import pytest
 from sgverify.checks.rates.sampled import plan as plans
 from sgverify.checks.rates.sampled.plan import LEAST, MOST, extra_chains, shares_of
 from sgverify.configuration import load_configuration
-from sgverify.rates.allocation import contrasts_of
+from sgverify.rates.decision import contrasts_of
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 

@@ -1,34 +1,45 @@
 """The invariant law of a chain at any step size, by the best method that reaches it, beside the law of its target.
 
 Exact where U is quadratic and one step affine; from transfer operators on grids where theta is one number and gradients are full;
-else by the Gaussian approximation of `sgverify.advice.closure.gaussian_closure`.
+else by the Gaussian approximation of `sgverify.advice.closure.gaussian_closure`. On a line gradient noise, at least, heats a step.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import flint
 import numpy as np
 
-from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLaw
 from sgverify.advice.closure.linear_chain import LinearChain
-from sgverify.advice.step_bias import exact_law_in_reach
-from sgverify.checks.rates.engines import ENGINES, transfer_answers
+from sgverify.checks.readings import why_no_law
 from sgverify.errors import InstabilityError, OutOfReachError
 from sgverify.exact.affine.model import fixed_step
+from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.chain.ergodic import Moments, stationary_law
 from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw, LeadingBias
 from sgverify.schemes import exact
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import parse_observable
 
+if TYPE_CHECKING:
+    from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLaw
+    from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw, LeadingBias
+
 BITS = 128
+
+LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
+"""The largest numbers of coordinates for an invariant law within milliseconds: with additive noise, and with random Hessians."""
+
+_MOST_HEATED = 1
+"""Dimensions in which the spread of exp(-U/T') is an integral, whatever the form of U."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,30 +56,47 @@ class StationaryMoments:
     chain: LinearChain | None = None
 
 
-class ChainLaws(Protocol):
-    """The laws of a chain at its step sizes, and that of its target."""
+@dataclass(frozen=True, eq=False)
+class ChainLaws(ABC):
+    """The laws of a subject's chain at its step sizes, and that of its target.
 
-    @property
-    def method(self) -> str:
-        """ "exact", "grid" or "gaussian approximation"."""
+    `method` names how they are found. `quick`: one law takes a fraction of a second, so that a step size can be searched.
+    """
 
-    @property
-    def target(self) -> StationaryMoments:
-        """The moments under exp(-U/T)."""
+    subject: Subject
+    method: ClassVar[str]
 
     @property
     def quick(self) -> bool:
-        """Whether one law takes a fraction of a second, so that a step size can be searched."""
+        """Whether one law takes a fraction of a second."""
+        return True
 
     @property
     def largest_step(self) -> float:
-        """A step size at or beyond which there is no law; infinity where none is known."""
+        """A step size at or beyond which there is no law; infinity where it is found by solving for it."""
+        return math.inf
 
+    @property
+    @abstractmethod
+    def target(self) -> StationaryMoments:
+        """The moments under exp(-U/T)."""
+
+    @abstractmethod
     def at(self, step: float) -> StationaryMoments:
         """The moments at this step size. Raises `InstabilityError` where the chain has no law."""
 
     def distrust(self, step: float) -> str | None:
         """The reason why the moments are unreliable at this step size; None where they are not."""
+        return None
+
+    def forgetting(self, step: float) -> float | None:
+        """The steps in which the slowest direction forgets its start by a factor of about e; None where they are not known."""
+        chain = self.at(step).chain
+        return None if chain is None else chain.forgetting
+
+    @property
+    def _kinetic(self) -> bool:
+        return "p" in self.subject.scheme.dynamics.state
 
 
 def laws_of(subject: Subject) -> Iterator[ChainLaws]:
@@ -79,8 +107,27 @@ def laws_of(subject: Subject) -> Iterator[ChainLaws]:
     on_grid = _on_grid(subject)
     if on_grid is not None:
         yield on_grid
-    if GaussianClosure.why_not(subject) is None:
+    if _closes(subject):
         yield ClosureLaws(subject)
+
+
+def quick_laws_of(subject: Subject) -> Iterator[ChainLaws]:
+    """The methods that take a fraction of a second, from the most to the least reliable; the rule of the heat is the last one."""
+    if exact_law_in_reach(subject):
+        yield ExactLaws(subject)
+        return
+    if _closes(subject):
+        yield ClosureLaws(subject)
+    heat = _heat(subject)
+    if heat is not None:
+        yield HeatedLaws(subject, heat)
+
+
+def exact_law_in_reach(subject: Subject) -> bool:
+    """Has the chain an exact Gaussian or second-moment law that takes a fraction of a second?"""
+    if why_no_law(subject) is not None:
+        return False
+    return subject.model.size <= (LARGEST_MULTIPLICATIVE if subject.noise.multiplicative else LARGEST)
 
 
 def _on_grid(subject: Subject) -> GridLaws | None:
@@ -93,12 +140,10 @@ def _on_grid(subject: Subject) -> GridLaws | None:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactLaws:
+class ExactLaws(ChainLaws):
     """The laws of an affine chain on a quadratic target, minibatches included: discrete Lyapunov equations in balls."""
 
-    subject: Subject
-    method: str = "exact"
-    quick: bool = True
+    method: ClassVar[str] = "exact"
 
     @cached_property
     def _law(self) -> InvariantLaw:
@@ -135,8 +180,20 @@ class ExactLaws:
                 chain = LinearChain(_floats(affine.map), _floats(covariance), model.target.dim)
         return self._read(mean, covariance, chain)
 
-    def distrust(self, step: float) -> None:
-        """None: the law is exact."""
+    def forgetting(self, step: float) -> float:
+        """1/(1 - rho), rho the spectral radius of a step."""
+        model = self.subject.model
+        (radius,) = spectral_radii(
+            model.scheme, model.parameters, eigenvalues_of(model.target.precision), [step]
+        )
+        return 1 / (1 - float(radius))
+
+    def bias(self, step: float) -> tuple[float, float]:
+        """The bias of the average of the subject's test function, whatever the dimension, and the bound of its error."""
+        from sgverify.checks.rates.engines import exact_answers
+
+        found = exact_answers(self.subject).stationary_bias(fixed_step(step))
+        return float(found.value), float(found.error_bound)
 
     @property
     def errors(self) -> list[Moments]:
@@ -148,32 +205,26 @@ class ExactLaws:
         means, variances = _floats(mean)[:, 0], np.diag(_floats(covariance))
         with np.errstate(invalid="ignore"):
             sd = np.sqrt(variances[:dim])
-        momentum = variances[dim : 2 * dim] if "p" in self.subject.scheme.dynamics.state else None
+        momentum = variances[dim : 2 * dim] if self._kinetic else None
         return StationaryMoments(means[:dim], sd, momentum, chain)
 
 
 @dataclass(frozen=True, eq=False)
-class GridLaws:
+class GridLaws(ChainLaws):
     """The laws on a line that is no Gaussian's, of full gradients: averages of theta, theta^2 and p^2 by transfer operators.
 
     Raises `OutOfReachError` where no grid holds the subject.
     """
 
-    subject: Subject
-    method: str = "grid"
+    method: ClassVar[str] = "grid"
 
     def __post_init__(self) -> None:
-        _ = transfer_answers(self.subject), self._answers
+        _ = self._average, self._answers
 
     @property
     def quick(self) -> bool:
         """Whether one law takes a fraction of a second: on the line, not on the plane."""
         return not self._kinetic
-
-    @property
-    def largest_step(self) -> float:
-        """Infinity: where a law ends is found by solving for it."""
-        return math.inf
 
     @cached_property
     def target(self) -> StationaryMoments:
@@ -191,7 +242,7 @@ class GridLaws:
             mean = float(weights @ points)
             variance = float(weights @ (points - mean) ** 2)
             return StationaryMoments(np.array([mean]), np.array([math.sqrt(variance)]))
-        bias = {text: _value(answers, step) for text, answers in self._answers.items()}
+        bias = {text: _value(answers.stationary_bias(step)) for text, answers in self._answers.items()}
         target = self.target
         # E theta^2 - (E theta)^2, from the differences to the target's: no large numbers cancel.
         shift = bias["theta"]
@@ -202,18 +253,20 @@ class GridLaws:
     def on_grid(self, step: float) -> tuple[GridBias, GridLaw]:
         """The bias of the subject's test function on the line, and the law. Raises `InstabilityError` where there is none."""
         if step not in self._found:
-            self._found[step] = transfer_answers(self.subject).stationary_bias(step)
+            self._found[step] = self._average.stationary_bias(step)
         found = self._found[step]
         if found.law is None:
             raise InstabilityError(f"h={step:g}: {found.note}")
         return found, found.law
 
+    def bias(self, step: float) -> tuple[float, float]:
+        """The bias of the average of the subject's test function, and the bound of its error."""
+        found = self.on_grid(step)[0]
+        return _value(found), float(found.error_bound or 0.0)
+
     @cached_property
     def _found(self) -> dict[float, GridBias]:
         return {}
-
-    def distrust(self, step: float) -> None:
-        """None: the grids converge, and say so where they do not."""
 
     @property
     def expansions(self) -> dict[str, LeadingBias]:
@@ -221,11 +274,16 @@ class GridLaws:
         return {text: self._answers[text].expansion for text in ("theta", "theta**2")}
 
     @property
-    def _kinetic(self) -> bool:
-        return "p" in self.subject.scheme.dynamics.state
+    def _average(self) -> GridAnswers:
+        # Grids take a while to load, and the step of a sample needs none.
+        from sgverify.checks.rates.engines import transfer_answers
+
+        return transfer_answers(self.subject)
 
     @cached_property
     def _answers(self) -> dict[str, GridAnswers]:
+        from sgverify.checks.rates.engines import ENGINES
+
         c, state = self.subject.configuration, self.subject.scheme.dynamics.state
         texts = ["theta", "theta**2", *(["p**2"] if "p" in state else [])]
         given = self.subject.read_scheme, self.subject.target
@@ -234,29 +292,22 @@ class GridLaws:
 
 
 @dataclass(frozen=True, eq=False)
-class ClosureLaws:
+class ClosureLaws(ChainLaws):
     """The Gaussian approximation: U's Hessian and the covariance of the minibatch noise averaged over the law of the chain."""
 
-    subject: Subject
     given: GaussianClosure | None = None
-    method: str = "gaussian approximation"
-    quick: bool = True
-
-    @cached_property
-    def _closure(self) -> GaussianClosure:
-        return self.given or GaussianClosure(self.subject)
+    method: ClassVar[str] = "gaussian approximation"
 
     @property
-    def largest_step(self) -> float:
-        """Infinity: where a law ends is found by solving for it."""
-        return math.inf
+    def _closure(self) -> GaussianClosure:
+        return self.given or _closure_of(self.subject)
 
     @cached_property
     def target(self) -> StationaryMoments:
         """The Gaussian nearest to exp(-U/T)."""
         law = self._closure.target_law
-        kinetic = "p" in self.subject.scheme.dynamics.state
-        momentum = np.full(len(law.mean), float(self.subject.configuration.temperature)) if kinetic else None
+        T = float(self.subject.configuration.temperature)
+        momentum = np.full(len(law.mean), T) if self._kinetic else None
         return StationaryMoments(law.mean, law.sd, momentum)
 
     def at(self, step: float) -> StationaryMoments:
@@ -270,19 +321,76 @@ class ClosureLaws:
     def _read(self, law: GaussianLaw) -> StationaryMoments:
         dim = self.subject.target.dim
         assert law.chain is not None
-        kinetic = "p" in self.subject.scheme.dynamics.state
-        momentum = np.diag(law.chain.covariance)[dim : 2 * dim] if kinetic else None
+        momentum = np.diag(law.chain.covariance)[dim : 2 * dim] if self._kinetic else None
         return StationaryMoments(law.mean, law.sd, momentum, law.chain)
 
     def distrust(self, step: float) -> str | None:
         """The reason why no Gaussian describes the target or the chain."""
         return self._closure.distrust(step)
 
+    @property
+    def distrust_of_target(self) -> str | None:
+        """The reason why no Gaussian describes exp(-U/T), whatever the chain; None where one does."""
+        return self._closure.distrust_of_target
 
-def _value(answers: GridAnswers, step: float) -> float:
-    found = answers.stationary_bias(step)
+
+def _closes(subject: Subject) -> bool:
+    from sgverify.advice.closure.gaussian_closure import GaussianClosure
+
+    return GaussianClosure.why_not(subject) is None
+
+
+@cached_per_subject
+def _closure_of(subject: Subject) -> GaussianClosure:
+    from sgverify.advice.closure.gaussian_closure import GaussianClosure
+
+    return GaussianClosure(subject)
+
+
+@dataclass(frozen=True, eq=False)
+class HeatedLaws(ChainLaws):
+    """Gradient noise of the covariance v I widens exp(-U/T) to exp(-U/T'): T' = T + h v/2, or T + h v/(2 D) with a momentum.
+
+    The noise adds the variance h^2 v to the step's own 2 T h (2 D T h). `heat` is the rise per step size; the rule is crude.
+    """
+
+    heat: float
+    method: ClassVar[str] = "heat of the gradient noise"
+
+    @cached_property
+    def target(self) -> StationaryMoments:
+        """Mean and standard deviation under exp(-U/T)."""
+        return self.at(0.0)
+
+    def at(self, step: float) -> StationaryMoments:
+        """Mean and standard deviation under exp(-U/T')."""
+        T = float(self.subject.configuration.temperature) + step * self.heat
+        return StationaryMoments(
+            self.subject.target.location_float64(T), self.subject.target.spread_float64(T)
+        )
+
+
+def _heat(subject: Subject) -> float | None:
+    """The rise of the temperature per step size; None where it is not known.
+
+    That is where the covariance of the gradient noise is not a known multiple of I, or if the dynamics compensates the noise (a
+    thermostat) or has a metric. With another covariance, coordinates that the Hessian couples share the added variance, so that
+    a rule for each coordinate would be wrong.
+    """
+    c, state = subject.configuration, subject.scheme.dynamics.state
+    if not c.gradient.estimator.each_evaluation or state not in (("theta",), ("theta", "p")):
+        return None
+    if subject.scheme.dynamics.riemannian or subject.target.dim > _MOST_HEATED:
+        return None
+    covariance = np.asarray(c.gradient.covariance, dtype=np.float64) * np.eye(subject.target.dim)
+    if not np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance))):
+        return None
+    return float(covariance[0, 0]) / (2 * (float(c.friction) if "p" in state else 1.0))
+
+
+def _value(found: GridBias) -> float:
     if found.value is None:
-        raise InstabilityError(f"h={step:g}: {found.note}")
+        raise InstabilityError(f"h={found.step:g}: {found.note}")
     return float(found.value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgverify.checks.rates.exponent import judge_errors, undecided_end
+from sgverify.rates.powers import judge_errors, undecided_end
 
 TIMES = 0.2 * 2.0 ** -np.arange(7.0)
 BOUNDS = np.full(7, 1e-13)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from reports.making.calibration.simulations import decide_in_looks
 from sgverify.errors import UserError
-from sgverify.rates import Decision, Sample, decide_in_looks, decide_order
+from sgverify.rates import Decision, Sample, decide_order
 
 H = 2.0 ** -np.arange(5)
 
