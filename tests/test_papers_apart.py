@@ -122,7 +122,10 @@ def test_sources_docstrings_and_names_of_our_own_are_free(line: str) -> None:
     ("module", "line"),
     [
         ("sgverify.checks.order.splittings", "from sgverify.papers.chen2015.errata import flows"),
-        ("sgverify.checks.order.splittings", "def f():\n    from sgverify.papers.errata import check_errata"),
+        (
+            "sgverify.checks.order.splittings",
+            "def f():\n    from sgverify.papers.formula import check_errata",
+        ),
         ("sgverify.claims.loading", "from .. import papers"),
         ("sgverify.cli.commands", "from sgverify.papers import chen2015"),
         ("sgverify.cli.commands", "import sgverify.papers.vr_resgld.suite"),
@@ -136,7 +139,7 @@ def test_a_planted_import_of_a_paper_is_found(module: str, line: str) -> None:
     ("module", "line"),
     [
         ("sgverify.checks.order.splittings", "from sgverify.claims import claims"),
-        ("sgverify.cli.commands", "from sgverify.papers.errata import check_errata"),
+        ("sgverify.cli.commands", "from sgverify.papers.formula import check_errata"),
     ],
 )
 def test_an_import_that_names_no_paper_passes(module: str, line: str) -> None:

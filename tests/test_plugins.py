@@ -20,7 +20,7 @@ from sgverify.claims import claims
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
 from sgverify.errors import PluginError, PluginWarning, UnknownNameError, UserError
-from sgverify.papers.errata import check_errata
+from sgverify.papers.formula import check_errata
 from sgverify.papers.paper import papers
 from sgverify.papers.suites import find_suite
 from sgverify.schemes import find_scheme

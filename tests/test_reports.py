@@ -18,7 +18,7 @@ from reports.making.advised import agreement
 from reports.making.parts import KEPT, PARTS, is_rendered
 from sgverify.checks.verify_and_rate import replay
 from sgverify.evidence import Evidence, decode_errata, read_evidence
-from sgverify.papers.errata import check_errata
+from sgverify.papers.formula import check_errata
 from tests.applications import toy
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,9 +23,8 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
-from sgverify.advice.diagnosis.diagnosing import diagnose
+from sgverify.advice.diagnosis.diagnosing import CAUSES_SEEN, diagnose
 from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.advice.diagnosis.running_code import CAUSES_SEEN
 from sgverify.advice.diagnosis.trial import ALWAYS
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.checks.applicable_claims import judge_pair

@@ -25,8 +25,7 @@ from sgverify.evidence import (
     write_studies,
 )
 from sgverify.papers.paper import publication_of
-from sgverify.papers.studies import studies_of
-from sgverify.papers.suites import find_suite
+from sgverify.papers.suites import find_suite, studies_of
 from sgverify.report import counted, counts, write_report
 
 

@@ -1,4 +1,4 @@
-"""How does a sampler of another library become a step that can be judged? One file for each kind of sampler.
+"""Samplers of other libraries as steps that can be judged: one file or folder for each kind.
 
 Each file or folder has an `ADAPTER`, which `sgverify.schemes.adapting` lists by its place. An adapter states the library's
 conventions (its parameters in h, T and D), runs the library's code unchanged, and hands its draws, its gradient and what it keeps

@@ -1,8 +1,8 @@
-"""What should a user do next?
+"""Advice on the next step of a user: why a scheme fails, how large its error is, and which plan costs least.
 
-`diagnosis`: why a scheme fails, and the edit of its source that mends it. `size`: how large the error is at a step size, and the
+`diagnosis`: the cause of a failure, and the edit of its source that mends it. `size`: the error at a step size, and the
 steps that keep it small. `plans`: which scheme, step size and gradient estimator know a target best for their cost. `step_bias`
 warns of a step size before draws are made, `covariates` names those of a regression, `work_precision` compares what an error
 costs with the catalogue's schemes. They take the law of a chain from `chain_laws`, which falls back on `closure`, an approximation
-about a mode. `identification`: which published scheme a step is.
+about a mode. `identification`: the published scheme that a step is.
 """

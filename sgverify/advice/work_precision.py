@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from sgverify.advice.chain_laws import ExactLaws, GridLaws
-from sgverify.advice.plans.candidates import gradients_per_step
+from sgverify.advice.plans.costs import gradients_per_step
 from sgverify.checks.rates.engines import exact_answers
 from sgverify.errors import InstabilityError, OutOfReachError, UserError
 from sgverify.evidence import Panel, Series, Table

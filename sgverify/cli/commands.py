@@ -174,7 +174,7 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
       sgverify errata chen2015/algorithm-2 --json algorithm-2.json
     """
     from sgverify.evidence import encode_errata
-    from sgverify.papers.errata import check_errata
+    from sgverify.papers.formula import check_errata
     from sgverify.report import explain_errata
 
     watch = output.Stopwatch()

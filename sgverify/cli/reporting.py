@@ -24,10 +24,8 @@ def run_report(
     """Judge every case of the suite, build its studies, write the report; what is done is written even after Ctrl-C."""
     from sgverify.cli.shared.answering import answers
     from sgverify.cli.shared.report_tasks import case_task, errata_task, evidence_of, study_task
-    from sgverify.papers.own_suites import load_suite
     from sgverify.papers.paper import publication_of
-    from sgverify.papers.studies import studies_of
-    from sgverify.papers.suites import find_suite
+    from sgverify.papers.suites import find_suite, load_suite, studies_of
     from sgverify.report import counted, counts, prepare_folder, write_report
 
     effort = {True: "quick", False: "full", None: "default"}[quick]

@@ -237,7 +237,7 @@ def _outcome_of(line: str) -> str:
 def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool) -> None:
     """Print the command line with the simplest configuration for the first violation; with `quiet`, to stderr."""
     from sgverify.configuration import tree_of
-    from sgverify.testing.shrinking.minimising import minimise_violation, violation
+    from sgverify.testing.shrinking.counterexample import minimise_violation, violation
 
     first = violation(evidence)
     if first is None:

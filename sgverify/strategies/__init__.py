@@ -6,9 +6,8 @@ They are public, for tests of one's own; names that are not in `__all__` are not
     def test_the_order_holds_everywhere(configuration):
         assert sgverify.verify(heun, configuration, checks=["local-order"]).passed
 
-`configurations` draws all of a run: `schemes` (with `words`, `splittings` of dynamics, and references for them in
-`spelled`), `targets` and `landscapes`, `gradients`, `schedules`, `exchanges`, `observables`, of `scalars` that stay
-exact; `options` reads their arguments.
+`configurations` draws all of a run, with test functions and replica exchange: `schemes` (with `words` and their references,
+`splittings` of dynamics), `targets`, `gradients`, `schedules`, of `scalars` that stay exact, whose module reads the arguments.
 
 Options are keywords, everything composes, an empty domain raises `ConfigurationError`, and what is drawn is exact:
 every float is a short decimal and stands for the fraction that it prints as. What is drawn survives TOML, JSON and the
@@ -18,10 +17,8 @@ says what is drawn, within which bounds and units, and what it shrinks to. The b
 forms that are drawn are those of configurations, which the changelog speaks of.
 """
 
-from sgverify.strategies.configurations import configurations
-from sgverify.strategies.exchanges import exchanges
+from sgverify.strategies.configurations import configurations, exchanges, observables
 from sgverify.strategies.gradients import gradients
-from sgverify.strategies.observables import observables
 from sgverify.strategies.scalars import decimals, eigenvalues, frictions, precisions, temperatures
 from sgverify.strategies.schedules import exponents, schedules
 from sgverify.strategies.schemes import schemes

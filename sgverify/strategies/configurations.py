@@ -1,21 +1,141 @@
-"""Whole configurations."""
+"""Test functions: polynomials in the state, as text.
+
+Ladders of temperatures, and how neighbours on them swap.
+
+Whole configurations.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
 from typing import Any
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from sgverify.configuration import Configuration, ScheduleTable, TargetTable, load_configuration
+from sgverify.configuration import (
+    Configuration,
+    ExchangeTable,
+    ScheduleTable,
+    TargetTable,
+    load_configuration,
+)
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import Scheme
 from sgverify.strategies.gradients import KINDS, NEED_DATA, UNASKED, gradients
-from sgverify.strategies.observables import observables
-from sgverify.strategies.options import listed
-from sgverify.strategies.scalars import decimals, frictions, temperatures
+from sgverify.strategies.scalars import decimals, frictions, listed, temperatures, whole
 from sgverify.strategies.targets import DIMENSIONS, GAUSSIAN, SIZES, WITH_DATA, dimension_of, targets
+from sgverify.targets.observable import COORDINATES, Observable, parse_observable
+
+MOST_TERMS = 4
+COEFFICIENTS = (1, -1, 2, Fraction(1, 2), Fraction(-3, 2), Fraction(1, 3), -5)
+
+
+def observables(
+    *, dim: int = 1, state: Sequence[str] = ("theta",), degree: int | None = None, lowest: int = 1
+) -> SearchStrategy[str]:
+    """Polynomials of at most `degree` in theta, and in p where `state` has it, as text that the key `test_function` takes.
+
+    `dim` is the number of coordinates; in one dimension they are called theta and p, else theta[0], p[0] and so on.
+    `degree` is 2 where it is left out, 4 in one dimension without momentum. Each has 1 to 4 terms with rational
+    coefficients in [-5, 2], one of them of degree `lowest` or more, so that none is constant. `state` has the names of
+    the state's parts, as a dynamics has them. Shrinks to one coordinate.
+
+    >>> from hypothesis import find
+    >>> find(observables(dim=2, state=("theta", "p"), lowest=2), lambda text: "p" in text)
+    'theta[0]*p[0]'
+
+    Raises `ConfigurationError` for an empty domain.
+    """
+    names = [name for name in COORDINATES if name in state]
+    if degree is None:
+        degree = 4 if dim == 1 and len(names) == 1 else 2
+    if dim < 1 or not names:
+        raise ConfigurationError(
+            f"dim={dim!r}, state={tuple(state)!r}: expected a coordinate of theta or p to read"
+        )
+    if not 1 <= lowest <= degree:
+        raise ConfigurationError(f"lowest={lowest!r}, degree={degree!r}: expected 1 <= lowest <= degree")
+    return _observables(dim, tuple(names), degree, lowest)
+
+
+@st.composite
+def _observables(draw: Any, dim: int, names: tuple[str, ...], degree: int, lowest: int) -> str:
+    size = dim * len(names)
+    monomials = {
+        total: [
+            tuple(slots.count(i) for i in range(size))
+            for slots in combinations_with_replacement(range(size), total)
+        ]
+        for total in range(degree + 1)
+    }
+    leading = draw(st.sampled_from([m for total in range(lowest, degree + 1) for m in monomials[total]]))
+    # The other terms are of no higher degree: else a low leading term and a high other one would be a dead end
+    # for the shrinker, which can only drop the others.
+    every = [m for total in range(sum(leading) + 1) for m in monomials[total] if m != leading]
+    terms = {leading: Fraction(draw(st.sampled_from(COEFFICIENTS)))}
+    # A fixed number of places, each drawn whether it is taken or not: a term can go, and the choices that follow it
+    # stay where they are, so that the shrinker drops it in one move.
+    for _ in range(MOST_TERMS - 1 if every else 0):
+        monomial, coefficient, taken = (
+            draw(st.sampled_from(every)),
+            draw(st.sampled_from(COEFFICIENTS)),
+            draw(st.booleans()),
+        )
+        if taken:
+            terms.setdefault(monomial, Fraction(coefficient))
+    # Read once more: the canonical text has its terms in the parser's order.
+    return str(parse_observable(str(Observable(dim, names, terms)), dim, names))
+
+
+LONGEST = 4
+"""Replicas."""
+
+
+def exchanges(*, replicas: int = LONGEST) -> SearchStrategy[ExchangeTable]:
+    """Tables `[exchange]` of replica exchange: ladders of 2 to `replicas` temperatures, and how neighbours on them swap.
+
+    The key `ladder` holds T_k over the configured temperature: 1 for the coldest, and each next one 1.5 to 4 times as
+    much as the one below it. A table may also set step factors (0.25, 0.5 or 1 times h for each replica), steps between
+    swaps, and how energies are estimated. All keys are valid with every gradient, and the swaps balance: F is 2.
+    Shrinks to two temperatures and no other key.
+
+    >>> from hypothesis import find
+    >>> sorted(find(exchanges(), lambda table: True).model_dump(exclude_unset=True))
+    ['ladder']
+
+    Raises `ConfigurationError` for fewer than two replicas.
+    """
+    whole("replicas", [replicas], 2, ", the colder and the hotter one")
+    return _exchanges(replicas)
+
+
+@st.composite
+def _exchanges(draw: Any, replicas: int) -> ExchangeTable:
+    rises = draw(st.lists(decimals(low=1.5, high=4.0, places=1), min_size=1, max_size=replicas - 1))
+    ladder = [1.0]
+    for rise in rises:
+        # Decimals stay short: products of these have few digits.
+        ladder.append(round(ladder[-1] * rise, 6))
+    tree: dict[str, Any] = {"ladder": ladder}
+    if draw(st.booleans()):
+        factor = st.sampled_from([0.5, 1.0, 0.25])
+        tree["step_factors"] = draw(st.lists(factor, min_size=len(ladder), max_size=len(ladder)))
+    for key, values in (
+        ("every", [2, 3]),
+        ("energies", ["exact"]),
+        ("variance", ["repeated"]),
+        ("repeats", [2, 5]),
+        ("smoothing", [0.5, 1.0]),
+        ("refresh", [1, 2, 7]),
+        ("momentum", ["kept"]),
+    ):
+        if draw(st.booleans()):
+            tree[key] = draw(st.sampled_from(values))
+    return ExchangeTable(**tree)
+
 
 DTYPES = ("float64", "float32")
 METRICS = ("1 + theta**2/10", "2", "1 + theta/5 + theta**2/10")
@@ -143,6 +263,3 @@ def _configurations(
     if schedule is not None:
         tree["schedule"] = draw(schedule).model_dump(exclude_unset=True)
     return load_configuration(tree)
-
-
-__all__ = ["configurations"]

@@ -11,8 +11,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.errors import ConfigurationError
 from sgverify.gradients import ESTIMATORS
-from sgverify.strategies.options import listed
-from sgverify.strategies.scalars import decimals, precisions
+from sgverify.strategies.scalars import decimals, listed, precisions
 from sgverify.strategies.targets import dimension_of, size_of
 
 KINDS = tuple(sorted(ESTIMATORS, key=lambda kind: ESTIMATORS[kind].draws_data))

@@ -11,8 +11,7 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import ScheduleTable
 from sgverify.errors import ConfigurationError
-from sgverify.strategies.options import listed
-from sgverify.strategies.scalars import decimals
+from sgverify.strategies.scalars import decimals, listed
 
 KINDS = ("fixed", "horizon", "power", "cyclical")
 

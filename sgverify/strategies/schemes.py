@@ -13,7 +13,7 @@ from hypothesis.strategies import SearchStrategy
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import NAMED, Scheme, exp, expm1, kinetic, langevin, scheme, sqrt
-from sgverify.strategies.options import listed
+from sgverify.strategies.scalars import listed
 from sgverify.strategies.splittings import PARTS
 from sgverify.strategies.words import words
 

@@ -1,4 +1,4 @@
-"""How do third parties test schemes and interpreters with this package? Nothing here needs pytest.
+"""Tests of schemes and interpreters by third parties. Nothing here needs pytest.
 
 `parametrize` makes every applicable check a test (`collecting` finds them, `scheme_tests` says what one does, `expected` which ones
 are to fail), `property` tests a claim under generated configurations, and `screening`
@@ -19,8 +19,7 @@ from sgverify.testing.profiles import examples, register_profiles
 from sgverify.testing.references import note_replay, replay_command
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.screening import Faulty, Screening, Unconfirmed, assert_sampled, screen_and_confirm
-from sgverify.testing.shrinking.counterexample import Violation
-from sgverify.testing.shrinking.minimising import Minimal, minimise
+from sgverify.testing.shrinking.counterexample import Minimal, Violation, minimise
 
 __all__ = [
     "CarrierConformance",

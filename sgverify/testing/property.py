@@ -1,7 +1,7 @@
 """Does one claim hold for a scheme under every configuration that a strategy generates?
 
 A bug of a scheme shows under most configurations, so that few examples find it. The violation is simplified on the configuration
-and not on the draws of the strategy (`sgverify.testing.shrinking.minimising`). On planted bugs this takes 1 to 4 judgements and
+and not on the draws of the strategy (`sgverify.testing.shrinking.counterexample`). On planted bugs this takes 1 to 4 judgements and
 ends with 0 or 1 key; hypothesis' own shrinking takes 30 and ends with the 8 keys that the strategy always draws.
 """
 
@@ -23,8 +23,14 @@ from sgverify.testing.profiles import examples
 from sgverify.testing.recording import record, remark, tally
 from sgverify.testing.references import references_of
 from sgverify.testing.regressions import Regressions
-from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER, Violation, keep_counterexample
-from sgverify.testing.shrinking.minimising import ask, descend, violation
+from sgverify.testing.shrinking.counterexample import (
+    DEFAULT_FOLDER,
+    Violation,
+    ask,
+    descend,
+    keep_counterexample,
+    violation,
+)
 
 MOST_EXAMPLES = 50
 """The default number of configurations that a property generates; the nightly profile has its own number."""

@@ -9,7 +9,7 @@ from sgverify.advice.closure.fixed_point import fixed_law
 from sgverify.advice.closure.gaussian_closure import GaussianClosure
 from sgverify.advice.closure.gradient_calls import step_in_gradients
 from sgverify.advice.closure.gradient_fit import GradientEstimate, NoLawError
-from sgverify.advice.closure.mixing import Mixing
+from sgverify.advice.closure.linear_chain import Mixing
 from sgverify.configuration import load_configuration
 from sgverify.subject.binding import make_subject
 

@@ -8,7 +8,7 @@ import pytest
 
 import sgverify
 from sgverify.advice.chain_laws import ExactLaws, GridLaws
-from sgverify.advice.plans.candidates import estimators
+from sgverify.advice.plans.costs import estimators
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
 from sgverify.subject.binding import make_subject

@@ -46,8 +46,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     # One worker (tests/conftest.py): a new process would not see these.
     monkeypatch.setattr("sgverify.papers.suites.suites", lambda: {"chen2015": suite})
-    monkeypatch.setattr("sgverify.papers.studies.studies", lambda: {STUDY: study})
-    monkeypatch.setattr("sgverify.papers.errata.formulas", lambda paper=None: generators.FORMULAS[:2])
+    monkeypatch.setattr("sgverify.papers.suites.studies", lambda: {STUDY: study})
+    monkeypatch.setattr("sgverify.papers.formula.formulas", lambda paper=None: generators.FORMULAS[:2])
     return efforts
 
 
@@ -131,7 +131,7 @@ def test_the_evidence_does_not_depend_on_the_number_of_workers(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sgverify.papers.suites.suites", lambda: {"chen2015": lambda effort: list(GOOD)})
-    monkeypatch.setattr("sgverify.papers.studies.studies", dict)
+    monkeypatch.setattr("sgverify.papers.suites.studies", dict)
     found = []
     for workers in ("1", "2"):
         assert call("report", "--out", workers, "--workers", workers).code == 0

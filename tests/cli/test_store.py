@@ -20,7 +20,7 @@ from sgverify.keeping import identity
 from sgverify.keeping.identity import key_of
 from sgverify.keeping.store import CannotKeepError, Store
 from sgverify.papers.chen2015.errata import generators
-from sgverify.papers.errata import check_formula
+from sgverify.papers.formula import check_formula
 from sgverify.papers.suites import SuiteCase
 from tests.cli.conftest import Call
 

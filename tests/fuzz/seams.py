@@ -19,7 +19,7 @@ SEAMS = (
     "sgverify.draws.sampling:Sampling.draw",
     "sgverify.advice.plans:advise",
     "sgverify.advice.identification:identify",
-    "sgverify.papers.errata:check_errata",
+    "sgverify.papers.formula:check_errata",
     "sgverify.cli.installation:examine",
     "sgverify.campaigns.tasks:answered",
     "sgverify.campaigns.cluster:connected",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.draws import draws_of, smaller
+from sgverify.papers.chen2015.figures.experiment import draws_of, smaller
 from sgverify.papers.chen2015.figures.tuning import CONTENDERS, tuned_over
 from tests.notebooks.executing import executed, texts
 
@@ -34,7 +34,7 @@ def test_every_cell_runs_and_gives_what_is_committed() -> None:
 
 
 def test_the_figures_are_those_of_the_registry() -> None:
-    from sgverify.papers.studies import studies_of
+    from sgverify.papers.suites import studies_of
 
     shown = [
         "".join(cell["source"]).split('"')[1]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.papers.errata import formulas
+from sgverify.papers.formula import formulas
 from tests.papers.quotations import OMISSION, one_form, pieces
 
 FOLDER = "SGVERIFY_PAPERS"

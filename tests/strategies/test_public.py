@@ -15,7 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify import strategies
 from sgverify.configuration import TargetTable
 from sgverify.errors import ConfigurationError
-from sgverify.strategies.options import whole
+from sgverify.strategies.scalars import whole
 from sgverify.targets.observable import parse_observable
 from tests.inner_run import run_inside
 

@@ -27,7 +27,6 @@ from sgverify.strategies import (
     exponents,
     frictions,
     gradients,
-    observables,
     precisions,
     schedules,
     schemes,
@@ -35,6 +34,7 @@ from sgverify.strategies import (
     temperatures,
     words,
 )
+from sgverify.strategies import configurations as observables
 from sgverify.strategies.splittings import splitting, splitting_names
 from sgverify.subject.subject import Subject
 from sgverify.targets import build_target, parse_observable
@@ -206,7 +206,7 @@ def test_splittings_are_all_partitions_that_have_flows() -> None:
 def test_a_spelling_that_is_none_is_refused() -> None:
     for spelling in ("chen2015", "kinetic/drift|kick ABA", "chen2015 ABOBA 1/2,1/2", "chen2015 ABXBA"):
         with pytest.raises(UserError):
-            load_scheme(f"sgverify.strategies.spelled:{spelling}")
+            load_scheme(f"sgverify.strategies.words:{spelling}")
 
 
 @settings(max_examples=50)

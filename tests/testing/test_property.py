@@ -32,7 +32,7 @@ from sgverify.testing import (
 from sgverify.testing import property as property_module
 from sgverify.testing.places import places_for
 from sgverify.testing.recording import take, take_remarks, take_tallies
-from sgverify.testing.shrinking.minimising import subject_under
+from sgverify.testing.shrinking.counterexample import subject_under
 
 MINE = """
 from sgverify import scheme, sqrt

@@ -10,7 +10,7 @@ from sgverify.testing import replay_command
 
 
 def test_a_generated_word_has_a_command_too() -> None:
-    reference = "sgverify.strategies.spelled:kinetic/drift|friction+noise|kick CABAC 1/2,1/3,1,2/3,1/2"
+    reference = "sgverify.strategies.words:kinetic/drift|friction+noise|kick CABAC 1/2,1/3,1,2/3,1/2"
     configuration = load_configuration(friction=3.0, test_function="theta**2 - 1/2*theta")
     words = shlex.split(replay_command(reference, configuration, "chen2015/theorem-4"))
     assert words[:3] == ["sgverify", "verify", reference]

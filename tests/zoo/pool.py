@@ -31,18 +31,18 @@ SYMMETRIC = (
     "sghmc-chen-boaob",
     "sghmc-chen-oabao",
     "sghmc-md-aboba",
-    "sgverify.strategies.spelled:chen2015 ABOAOBA 1/3,1/2,1/2,1/3,1/2,1/2,1/3",
-    "sgverify.strategies.spelled:molecular BAOAOAB 1/2,1/4,1/2,1/2,1/2,1/4,1/2",
-    "sgverify.strategies.spelled:kinetic/drift|friction+kick|noise CBABC",
-    "sgverify.strategies.spelled:kinetic/drift+friction|noise|kick CABAC",
-    "sgverify.strategies.spelled:kinetic/drift+noise|friction|kick CBABC",
+    "sgverify.strategies.words:chen2015 ABOAOBA 1/3,1/2,1/2,1/3,1/2,1/2,1/3",
+    "sgverify.strategies.words:molecular BAOAOAB 1/2,1/4,1/2,1/2,1/2,1/4,1/2",
+    "sgverify.strategies.words:kinetic/drift|friction+kick|noise CBABC",
+    "sgverify.strategies.words:kinetic/drift+friction|noise|kick CABAC",
+    "sgverify.strategies.words:kinetic/drift+noise|friction|kick CBABC",
 )
 """Second order by theory: palindromes over exact letters."""
 FIRST = (
     "sghmc-chen-abo",
     "sghmc-md-bao",
-    "sgverify.strategies.spelled:chen2015 ABOA 1/3,1,1,2/3",
-    "sgverify.strategies.spelled:kinetic/drift|friction+noise+kick AB",
+    "sgverify.strategies.words:chen2015 ABOA 1/3,1,1,2/3",
+    "sgverify.strategies.words:kinetic/drift|friction+noise+kick AB",
 )
 POOL = (*EULER, *SYMMETRIC, *FIRST)
 

@@ -17,7 +17,7 @@ from scipy.optimize import minimize_scalar
 
 from reports.making.gallery.settings import PHI, TOLERANCE, gaussian
 from sgverify import rate
-from sgverify.advice.plans.candidates import gradients_per_step
+from sgverify.advice.plans.costs import gradients_per_step
 from sgverify.checks.rates.engines import exact_answers
 from sgverify.errors import InstabilityError, NotAffineError, OutOfReachError, UserError
 from sgverify.exact.affine.model import fixed_step

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.advice.plans.candidates import frictions
+from sgverify.advice.plans.costs import frictions
 from sgverify.configuration import load_configuration
 from sgverify.schemes.catalogue import NAMED
 from sgverify.subject.binding import make_subject

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from reports.making.gallery.settings import PHI, TOLERANCE, well
-from sgverify.advice.size.crossings import smallest_crossings
+from sgverify.advice.size.finding import smallest_crossings
 from sgverify.checks.rates.engines import transfer_answers
 from sgverify.errors import OutOfReachError, UserError
 

@@ -1,6 +1,6 @@
-"""How does an optimizer of torch become a step?
+"""An optimizer of torch as a step.
 
-`adapter` says which objects are taken, `options` reads the constructor's parameters in h, T and D, `step` runs one step of an
-optimizer that is kept. `state` reads and writes what it keeps; `finding` looks what that is, and which buffer is the momentum;
-`as_momentum` with which settings a memory is one.
+`adapter` says which objects are taken, and with which settings a memory is a momentum; `options` reads the constructor's
+parameters in h, T and D, and reads and writes the state that an optimizer keeps; `step` runs one step of it; `finding` looks
+which parts the state has, and which buffer is the momentum.
 """

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.options import At, Options
-from sgverify.adapters.optimizers.state import KeptValue, is_number, leaves, moving
+from sgverify.adapters.optimizers.options import At, KeptValue, Options, is_number, leaves, moving
 from sgverify.adapters.optimizers.step import (
     LATE,
     Buffer,

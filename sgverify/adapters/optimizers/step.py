@@ -18,8 +18,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from sgverify.adapters.optimizers.options import At, Options
-from sgverify.adapters.optimizers.state import KeptValue
+from sgverify.adapters.optimizers.options import At, KeptValue, Options
 from sgverify.errors import DefinitionError, SgverifyError, UserError
 
 LATE = 10**9

@@ -1,5 +1,5 @@
-"""How does code with its own loss, data and minibatches become a step?
+"""Code with its own loss, data and minibatches as a step.
 
-`adapter` says which functions are taken, `reach` what such a function reaches (modules, optimizers, numbers), and `loop` runs it
+`adapter` says which functions are taken, `reach` what such a function reaches (modules, optimizers, numbers), and runs it
 once from a given position.
 """

@@ -3,7 +3,7 @@
 The gradient of U is replaced by its best linear fit over a Gaussian law, and the covariance of the minibatch noise by its average
 over the same law, each at the place of the step where the gradient is evaluated; one step is then an affine map with added noise,
 whose invariant covariance solves a discrete Lyapunov equation, with the third cumulants of target, noise and chain as a correction
-(`sgverify.advice.closure.one_step`). The law of the averages is the fixed point of this map (statistical linearisation). If U is
+(`sgverify.advice.closure.fixed_point`). The law of the averages is the fixed point of this map (statistical linearisation). If U is
 quadratic the result is exact with full gradients, and where a step evaluates one gradient, even if the Hessians of the data differ;
 otherwise it is an approximation, and `distrust` gives the reason if it is unreliable.
 """
@@ -17,13 +17,10 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, optimize
 
-from sgverify.advice.closure.fixed_point import ROUNDS, fixed_law, largest_change, positive
+from sgverify.advice.closure.fixed_point import ROUNDS, FitAt, fixed_law, largest_change, positive
 from sgverify.advice.closure.gradient_calls import StepInGradients, step_in_gradients
 from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit, NoLawError
-from sgverify.advice.closure.linear_chain import LinearChain
-from sgverify.advice.closure.mixing import Mixing
-from sgverify.advice.closure.one_step import FitAt
-from sgverify.advice.closure.third_cumulants import target_covariance
+from sgverify.advice.closure.linear_chain import LinearChain, Mixing, target_covariance
 from sgverify.errors import InstabilityError
 from sgverify.subject.subject import Subject
 

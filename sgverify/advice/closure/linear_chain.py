@@ -1,6 +1,17 @@
 """A linear chain with independent noise in float64: invariant covariance, autocorrelations, and how fast it forgets.
 
 y' = M y + xi with Cov xi = Q has the invariant covariance S = M S M^T + Q, and Cov(y_0, y_k) = S (M^T)^k.
+
+Fixed points of a map in fewer rounds: the next iterate is mixed of the last ones (Anderson mixing).
+
+Where x_j were mapped to G(x_j), with the residuals f_j = G(x_j) - x_j, the next iterate is sum_j a_j G(x_j) with the weights, of
+sum 1, that make |sum_j a_j f_j| least. Source: Anderson 1965; Walker, Ni 2011, algorithm AA.
+
+Third cumulants: of exp(-U/T), with what they do to its covariance, and those that a linear map keeps.
+
+With the averaged third derivatives C of U the third cumulant of exp(-U/T) is K = - C S S S/T to first order, and the covariance S
+solves S A = T I - Z with the averaged Hessian A and Z_ai = C_ijk K_ajk/2. These terms are of the relative order of those by which
+the averages over the Gaussian law differ from the values at the mode.
 """
 
 from __future__ import annotations
@@ -11,6 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
+from sgverify.advice.closure.gradient_fit import GradientFit, NoLawError
 from sgverify.errors import InstabilityError
 
 
@@ -70,3 +82,64 @@ class LinearChain:
         """The long-run variance of each theta_i^2 about the mean. Shape (d,)."""
         rows = np.eye(len(self.map))
         return np.array([self.long_run_variance(0 * row, np.outer(row, row)) for row in rows[: self.dim]])
+
+
+_KEPT = 5
+"""The iterates that are mixed. The next one is hardly better for more."""
+
+
+class Mixing:
+    """The latest iterates of a fixed-point iteration, each with its image. Shape (n,) each."""
+
+    def __init__(self) -> None:
+        self._residuals: list[np.ndarray] = []
+        self._images: list[np.ndarray] = []
+
+    def next(self, iterate: np.ndarray, image: np.ndarray) -> np.ndarray | None:
+        """The mixed iterate after these; None while there is nothing to mix, or where the residuals do not shrink.
+
+        Of a map that does not contract nothing is mixed, so that its iteration goes where it goes.
+        """
+        residual = image - iterate
+        if self._residuals and not np.linalg.norm(residual) < np.linalg.norm(self._residuals[-1]):
+            self._residuals, self._images = [], []
+        self._residuals = [*self._residuals[1 - _KEPT :], residual]
+        self._images = [*self._images[1 - _KEPT :], image]
+        if len(self._residuals) < 2:
+            return None
+        before = np.array(self._residuals[:-1])
+        weights = np.linalg.lstsq((before - residual).T, -residual, rcond=1e-10)[0]
+        return np.asarray(image + weights @ (np.array(self._images[:-1]) - image))
+
+
+def target_covariance(fitted: GradientFit, covariance: np.ndarray, temperature: float) -> np.ndarray:
+    """The covariance of exp(-U/T): T A^-1 with the correction by the third cumulants at `covariance`. Shape (d, d)."""
+    back = np.linalg.inv(fitted.hessian)
+    if fitted.third is None:
+        return temperature * back
+    cumulant = -through(fitted.third, covariance, covariance, covariance) / temperature
+    coupled = np.tensordot(cumulant, fitted.third, axes=((1, 2), (1, 2))) / 2
+    found = (temperature * np.eye(len(back)) - coupled) @ back
+    found = (found + found.T) / 2
+    if not np.isfinite(found).all() or np.linalg.eigvalsh(found)[0] <= 0:
+        raise NoLawError("its covariance with third cumulants is not positive definite")
+    return found
+
+
+def invariant_third(move: np.ndarray, forcing: np.ndarray) -> np.ndarray:
+    """K = M M M K + forcing, in the eigenvectors of M. Shapes (n, n), (n, n, n). Raises `NoLawError` where it is not finite."""
+    values, vectors = np.linalg.eig(move)
+    back = np.linalg.inv(vectors)
+    found = through(forcing, back, back, back)
+    with np.errstate(all="ignore"):
+        found = found / (1 - values[:, None, None] * values[:, None] * values)
+        found = through(found, vectors, vectors, vectors)
+    if not np.isfinite(found).all():
+        raise NoLawError("its third cumulants are not finite")
+    return np.asarray(found.real)
+
+
+def through(tensor: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """sum_ijk T_ijk a_xi b_yj c_zk. Shape (x, y, z)."""
+    found = b @ (tensor @ c.T)
+    return np.asarray((a @ found.reshape(len(found), -1)).reshape(len(a), *found.shape[1:]))

@@ -11,11 +11,14 @@ from collections.abc import Sequence
 
 from sgverify.advice.diagnosis.model import Cause
 from sgverify.advice.diagnosis.wrong_terms.consistency import wrong_generator
-from sgverify.advice.diagnosis.wrong_terms.draws import uses_of_one_draw, wrong_law
+from sgverify.advice.diagnosis.wrong_terms.draws import (
+    uses_of_one_draw,
+    without_series,
+    wrong_law,
+    wrong_word,
+)
 from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.advice.diagnosis.wrong_terms.second_order import made_of_whole_steps, wrong_second_order
-from sgverify.advice.diagnosis.wrong_terms.splitting import wrong_word
-from sgverify.advice.diagnosis.wrong_terms.unexpandable import without_series
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
 from sgverify.exact.series import LocalOrder, local_order

@@ -1,4 +1,7 @@
-"""The diagnosis of a failing scheme: its cause, and the edit of its own source that mends it."""
+"""The cause of failures of somebody's own code and of composites, from the check that saw it and the numbers that it measured.
+
+The diagnosis of a failing scheme: its cause, and the edit of its own source that mends it.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,40 @@ import time
 from collections.abc import Sequence
 
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
-from sgverify.advice.diagnosis.declared import lower_claim
-from sgverify.advice.diagnosis.model import Diagnosis
-from sgverify.advice.diagnosis.running_code import CAUSES_SEEN, cause_in_running_code
+from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis
 from sgverify.advice.diagnosis.search import SearchResult, search, shown
-from sgverify.advice.diagnosis.trial import SURE, failures
-from sgverify.advice.diagnosis.wrong_terms.unexpandable import is_kept_for_ever
+from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
+from sgverify.advice.diagnosis.wrong_terms.draws import is_kept_for_ever
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.polynomials import OutOfTimeError, limited
 from sgverify.exact.series import LocalOrder
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
+
+CAUSES_SEEN: dict[str, CauseName] = {
+    "independent-chains": "chains-coupled",
+    "dtype": "precision",
+    "swap-bound": "swap-rule",
+    "energy-variance": "swap-rule",
+    "best-coefficient": "swap-rule",
+    "fixed-point": "weights-wrong",
+    "swap-balance": "swap-rule",
+    "swap-rate": "swap-rule",
+    "pure-step": "state-kept",
+    "own-gradient": "gradient-biased",
+}
+"""The cause of a failure of each check; where several fail, the first in this order."""
+
+
+def cause_in_running_code(subject: Subject, evidence: Sequence[Evidence]) -> Cause | None:
+    """The cause of what fails in the code; None where no check of it fails."""
+    failed = {item.check: item for item in reversed(evidence) if item.outcome == "fail"}
+    for check, cause in CAUSES_SEEN.items():
+        if check in failed:
+            # The first clause of the reason: what was compared, with the number found and the number required.
+            return Cause(cause, failed[check].reason.partition("; ")[0])
+    return None
+
 
 BUDGET = 2.0
 """The processor time of a diagnosis, in seconds."""

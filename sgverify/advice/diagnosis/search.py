@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from sgverify.advice.diagnosis.causes import required_order
-from sgverify.advice.diagnosis.declared import declaration_of
 from sgverify.advice.diagnosis.edits.candidates import candidates
 from sgverify.advice.diagnosis.edits.expressions import Expressions
 from sgverify.advice.diagnosis.edits.guidance import Guidance
-from sgverify.advice.diagnosis.edits.plainness import empties, plainness
-from sgverify.advice.diagnosis.edits.rules import RARE, USUAL, Candidate
+from sgverify.advice.diagnosis.edits.rules import RARE, USUAL, Candidate, empties, plainness
 from sgverify.advice.diagnosis.model import Cause, Edit
-from sgverify.advice.diagnosis.pairs import TriedEdit, pairs
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
 from sgverify.advice.diagnosis.trial import (
     Passed,
+    TriedEdit,
+    declaration_of,
     may_have_order,
     moves_early,
+    pairs,
     passes,
     proved,
     wrong_dimension,

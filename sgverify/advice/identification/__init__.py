@@ -1,11 +1,9 @@
-"""Which published scheme is a step?
+"""Identification of a step with a published scheme, from the exact law of one step.
 
-`identify` answers from the exact law of one step. `identifying` is the answer, `model` its form in JSON and on a terminal,
-`recovered` its numbers.
-`observed` runs torch code and definitions on `probes`, potentials of this room, `responses` are what is observed; `candidates` are
-the schemes compared, `starts` and `fitting` recover their numbers, `comparing` confirms the law at other states, draws and
-potentials, `matching` at all settings. `conventions` names what the numbers mean, `family` what the law leaves open, `differing`
-the terms by which the nearest scheme differs, `draws` what there is to say of draws that are not normal, or not new.
+`identifying` is the answer, `model` its form in JSON and on a terminal, with the numbers recovered. `observed` runs torch code and
+definitions on probes, potentials of this room; `candidates` are the schemes compared, `starts` and `fitting` recover their
+numbers, `comparing` confirms the law at other states, draws and potentials and names the terms by which the nearest scheme differs,
+`matching` compares at all settings, up to the parameters that the law leaves open. `conventions` names the recovered numbers.
 """
 
 from __future__ import annotations

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from sgverify.advice.identification.candidates import CandidateScheme
-from sgverify.advice.identification.observed import ObservedDefinition
-from sgverify.advice.identification.probes import Probe
-from sgverify.advice.identification.responses import Responses, Stencil
+from sgverify.advice.identification.observed import ObservedDefinition, Probe
+from sgverify.advice.identification.starts import Responses, Stencil
 from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.schemes import Scheme

@@ -14,13 +14,10 @@ from sgverify.advice.identification.candidates import (
     own_numbers,
     source_of,
 )
-from sgverify.advice.identification.comparing import AGREES
+from sgverify.advice.identification.comparing import AGREES, differences
 from sgverify.advice.identification.conventions import factors_of
-from sgverify.advice.identification.differing import differences
-from sgverify.advice.identification.draws import none_draws, of_other_draws, repeated_noise
-from sgverify.advice.identification.family import family_of
 from sgverify.advice.identification.fitting import Solution
-from sgverify.advice.identification.matching import PLAUSIBLE, Match, Search, nearest
+from sgverify.advice.identification.matching import PLAUSIBLE, Match, Search, family_of, nearest
 from sgverify.advice.identification.model import (
     IDENTIFIED,
     NONE,
@@ -32,6 +29,10 @@ from sgverify.advice.identification.model import (
     Identification,
     Nearest,
     Outcome,
+    none_draws,
+    of_other_draws,
+    recovered_numbers,
+    repeated_noise,
 )
 from sgverify.advice.identification.observed import (
     HandedNumbers,
@@ -39,7 +40,6 @@ from sgverify.advice.identification.observed import (
     ObservedTorch,
     observed_step,
 )
-from sgverify.advice.identification.recovered import recovered_numbers
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, SgverifyError

@@ -1,4 +1,7 @@
-"""Which candidates have the law of a step, at the base setting and at all others?"""
+"""What the law of one step cannot separate, in words: the gradient's factor, the mass, the step size, friction and temperature.
+
+Which candidates have the law of a step, at the base setting and at all others?
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,53 @@ from sgverify.advice.identification.comparing import AGREES, Comparison, compare
 from sgverify.advice.identification.conventions import Convention, Reading, read_convention, settings_about
 from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
 from sgverify.advice.identification.observed import HandedNumbers, Observed
-from sgverify.advice.identification.responses import Responses, carried, coordinates, respond, shapes_of
-from sgverify.advice.identification.starts import set_units, starts_of
+from sgverify.advice.identification.starts import (
+    Responses,
+    carried,
+    coordinates,
+    respond,
+    set_units,
+    shapes_of,
+    starts_of,
+)
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.definition.abstract_value import VECTOR
+
+__all__ = ["AGREES", "Match", "Search", "family_of", "nearest"]
+
+
+def family_of(match: Match, noiseless: bool) -> tuple[str, ...]:
+    """The sentences of the family: all numbers that have the law of this match."""
+    numbers, scheme = match.base.numbers, match.base.scheme
+    h, T = numbers["h"], numbers["T"]
+    heat = "" if noiseless else f", T/g = {T:.9g}"
+    if "V" in match.candidate.roles:
+        floor = numbers.get("floor")
+        told = "" if floor is None else f", floor/g = {floor:.9g}"
+        return (
+            f"the gradient times g (N/n, say) against the temperature and the floor: h = {h:.9g}{heat}{told} are fixed, and V "
+            "grows with g^2",
+        )
+    if "D" not in scheme.parameters:
+        return (
+            f"the gradient times g (N/n, say) against step size and temperature: h g = {h:.9g}{heat} are fixed",
+        )
+    found = [
+        f"the gradient times g (N/n, say) against step size and temperature, and the mass m against the unit of time: "
+        f"h sqrt(g/m) = {h:.9g}, h D = {h * numbers['D']:.9g}{heat} are fixed",
+    ]
+    if "p" in match.candidate.roles and not scheme.dynamics.riemannian:
+        s = numbers["p"]
+        found.append(
+            f"if its momentum is p itself, with dtheta = p/m dt, then m g = {s * s:.9g}, which leaves one of the two open; in "
+            "another unit of momentum both"
+        )
+    if match.candidate.scalars:
+        found.append(
+            "a thermostat of mass m^2 goes with the mass m; an offset of xi changes nothing of theta"
+        )
+    return tuple(found)
+
 
 STARTS = (4, 2, 1, 1)
 """The starts of Newton's method that are followed: of named schemes, of families, of shifted schemes and of words."""
@@ -276,6 +322,3 @@ def _at_handed(search: Search, item: Solution) -> Solution | None:
         return None
     residual = float(np.abs(fit.residual(vector[None])[0]).max())
     return Solution(candidate, item.order, fit.numbers(vector), residual) if np.isfinite(residual) else None
-
-
-__all__ = ["AGREES", "Match", "Search", "nearest"]

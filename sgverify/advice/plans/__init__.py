@@ -1,7 +1,7 @@
-"""Which scheme, which step size, which gradient estimator, and how many steps, for a given error?
+"""Plans: the scheme, step size, gradient estimator and number of steps that reach a given error at the least cost.
 
-`model` is the answer and its text, `candidates` are the schemes, frictions and estimators compared, `costs` the steps of a chain,
-`other_modes` seeks what no Gaussian describes, `ranking` compares (`advise`), `picture` draws.
+`model` is the answer and its text, `costs` the steps of a chain, the schemes, frictions and estimators compared, and modes that no
+Gaussian describes; `ranking` compares (`advise`), `picture` draws.
 """
 
 from __future__ import annotations

@@ -1,24 +1,111 @@
-"""How many steps does a chain need until its bias plus its Monte Carlo error is within a given error, and at which step size?
+"""The schemes, frictions and gradient estimators that are compared where none are named.
+
+How many steps does a chain need until its bias plus its Monte Carlo error is within a given error, and at which step size?
 
 Over L steps the average of theta_i has the variance v_i/L with the long-run variance v_i, and the standard deviation that is
 estimated from them has w_i/(4 s_i^2 L), w_i the long-run variance of theta_i^2 about the mean and s_i the standard deviation. With
 the biases b the error is within e after L = max v/(e - |b|)^2 steps, all in units of the target's standard deviations. Small steps
 have a small bias and large v: for a bias c h the best step is a third of the largest one.
+
+Has a target a mode far from the one about which its Gaussian approximation stands?
+
+On the line its standard deviation is an integral and is compared. Beyond, minima of U are sought from points around the mode: a
+search that finds another one is proof, one that finds none is none.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import optimize
 
 from sgverify.advice.chain_laws import StationaryMoments
-from sgverify.advice.size.crossings import smallest_crossings
+from sgverify.advice.closure.gaussian_closure import CLOSE, GaussianClosure
+from sgverify.advice.size.finding import smallest_crossings
 from sgverify.advice.size.model import below
+from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import InstabilityError, NotAffineError, OutOfReachError
 from sgverify.exact.numbers.ball import PrecisionLostError
+from sgverify.gradients import CONTROL_VARIATE, FULL, IID, SVRG
+from sgverify.subject.subject import Subject
+
+SCHEMES = ("sgld-euler", "sghmc-euler", "sghmc-aboba", "sghmc-baoab", "sghmc-ubu")
+"""Overdamped Euler, and of the schemes with a momentum Euler and the usual splittings."""
+
+COMPARED = (FULL, IID, CONTROL_VARIATE, SVRG)
+
+BATCHES: tuple[int, ...] = (8, 32, 128, 512)
+CONTROLLED: tuple[int, ...] = (8, 32, 128)
+"""Batches of plain minibatches, and of those with control variates, below the number of data."""
+
+
+def estimators(configuration: Configuration, size: int | None) -> list[tuple[str, int | None]]:
+    """The gradient estimators that are compared, (kind, batch): the configured ones, else a small grid."""
+    given = configuration.gradient
+    chosen = [given.estimator] if size is None or "kind" in given.model_fields_set else COMPARED
+    found: list[tuple[str, int | None]] = []
+    for estimator in chosen:
+        if not estimator.draws_data or size is None:
+            found.append((estimator.name, None))
+            continue
+        batches = BATCHES if estimator.plain else CONTROLLED
+        if "batch" in given.model_fields_set:
+            batches = (int(given.batch),)
+        # The batches of an epoch divide the data.
+        found += [
+            (estimator.name, n) for n in batches if n < size and not (estimator.exchangeable and size % n)
+        ]
+    return found
+
+
+def frictions(configuration: Configuration, precision: np.ndarray) -> list[float]:
+    """The frictions that are compared: the configured one, else those that damp the slowest, a middle and the fastest direction.
+
+    A direction of precision r forgets fastest at D = 2 sqrt(r), where it is critically damped. Shape (d, d).
+    """
+    if "friction" in configuration.model_fields_set:
+        return [float(configuration.friction)]
+    rates = np.linalg.eigvalsh(precision)
+    low, high = float(rates[0]), float(rates[-1])
+    wanted = [2 * math.sqrt(r) for r in (low, math.sqrt(low * high), high)]
+    return sorted({float(f"{value:.2g}") for value in wanted})
+
+
+def subjects(
+    subject: Subject, kind: str, batch: int | None, damping: Sequence[float]
+) -> Iterator[tuple[float | None, Subject]]:
+    """The subject under one gradient estimator, at each of the frictions; once without a momentum."""
+    kinetic = "p" in subject.scheme.dynamics.state
+    for friction in damping if kinetic else (None,):
+        tables = subject.configuration.model_dump(exclude_unset=True)
+        given = {
+            key: value for key, value in tables.get("gradient", {}).items() if key not in ("kind", "batch")
+        }
+        tables["gradient"] = {**given, "kind": kind, **({} if batch is None else {"batch": batch})}
+        if friction is not None:
+            tables["friction"] = friction
+        other = Subject(subject.scheme, load_configuration(tables), subject.reference)
+        vars(other)["target"] = subject.target
+        yield friction, other
+
+
+def gradients_per_step(subject: Subject) -> float:
+    """Gradients of single data that one step evaluates; evaluations of grad U where the target has no data."""
+    table, calls = subject.configuration.gradient, subject.scheme.census.gradients
+    size = subject.target.size
+    if size is None:
+        return calls
+    estimator = table.estimator
+    if not estimator.draws_data:
+        return calls * size
+    # Of what a minibatch subtracts the gradients are evaluated too.
+    per_call = table.batch if estimator.plain else 2 * table.batch
+    interval = getattr(estimator, "interval", None)
+    return calls * per_call + (0.0 if interval is None else size / interval(size, table))
+
 
 LOST = (InstabilityError, PrecisionLostError, NotAffineError, OutOfReachError, np.linalg.LinAlgError)
 
@@ -132,3 +219,49 @@ def costs_below(cost: Callable[[float], StepCost], largest: float) -> list[StepC
 def chains_for(steps: float, burn_in: float) -> int:
     """As many chains as keep the burn-in of all within its share of the steps."""
     return int(min(MOST_CHAINS, max(FEWEST_CHAINS, steps * BURNT / max(1.0, burn_in))))
+
+
+STARTS, REACH = 8, 6.0
+"""The number of starts, and their distance from the mode in standard deviations along random directions."""
+
+FAR, COUNTS = 3.0, 12.0
+"""A minimum is another mode from so many standard deviations on, if U/T is less than this above its value at the first."""
+
+
+def other_mode(subject: Subject, closure: GaussianClosure) -> str | None:
+    """The reason why one Gaussian cannot stand for exp(-U/T); None where no other mode is seen."""
+    target, T = subject.target, float(subject.configuration.temperature)
+    law = closure.target_law
+    if target.dim == 1:
+        true = float(target.spread_float64(T)[0])
+        ratio = float(law.sd[0]) / true
+        if abs(math.log(ratio)) > math.log1p(CLOSE):
+            return f"exp(-U/T) is far from Gaussian: its standard deviation is {true:.3g}, that of the Gaussian {law.sd[0]:.3g}"
+        return None
+    root = np.linalg.cholesky(law.covariance)
+    back = np.linalg.inv(root)
+    random = np.random.default_rng(0)
+    floor = float(target.energy_float64(law.mean[None])[0])
+
+    def energy(z: np.ndarray) -> float:
+        value = float(target.energy_float64((law.mean + root @ z)[None])[0])
+        return (value - floor) / T if math.isfinite(value) else 1e300
+
+    def gradient(z: np.ndarray) -> np.ndarray:
+        return np.asarray(root.T @ closure.estimate.at((law.mean + root @ z)[None])[0][0] / T)
+
+    directions = random.standard_normal((STARTS, target.dim))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    peaks = [back @ (part.mean_float64() - law.mean) for _, part in target.components]
+    for start in (*peaks, *(REACH * directions)):
+        with np.errstate(all="ignore"):
+            found = optimize.minimize(
+                energy, start, jac=gradient, method="L-BFGS-B", options={"maxiter": 200, "gtol": 1e-4}
+            )
+        away = float(np.linalg.norm(found.x))
+        if away > FAR and found.fun < COUNTS and np.abs(gradient(found.x)).max() < 1e-2:
+            return (
+                f"exp(-U/T) has another mode, {away:.2g} standard deviations away, where U/T less its value at the first is "
+                f"{found.fun:.2g}"
+            )
+    return None

@@ -13,19 +13,23 @@ import numpy as np
 from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
 from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
 from sgverify.advice.covariates import covariates_of
-from sgverify.advice.plans.candidates import SCHEMES, estimators, frictions, gradients_per_step, subjects
 from sgverify.advice.plans.costs import (
     FEWEST_CHAINS,
     FORGOTTEN,
     LOST,
+    SCHEMES,
     StepCost,
     chains_for,
     cost_at,
     costs_below,
+    estimators,
+    frictions,
+    gradients_per_step,
     largest_step,
+    other_mode,
+    subjects,
 )
 from sgverify.advice.plans.model import Advice, Plan, TriedStep
-from sgverify.advice.plans.other_modes import other_mode
 from sgverify.advice.size.model import below
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.loading import settings_of

@@ -1,6 +1,6 @@
-"""How large is the error of a chain at a step size, and which step keeps it small?
+"""The size of a chain's error at a step size, and the largest step that keeps it within a bound.
 
-`model`: what is found (`HowLarge`). `finding` computes it from the law of a chain, by `crossings` the largest step within an error.
+`model`: the answer (`HowLarge`). `finding` computes it from the law of a chain, with the largest step within an error.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from sgverify.configuration import load_configuration
 from sgverify.configuration.loading import tree_of
 from sgverify.evidence import Erratum, Evidence, Study, decode_evidence, encode_evidence
 from sgverify.evidence.published import read_as
-from sgverify.papers.errata import check_errata
-from sgverify.papers.studies import build_study
-from sgverify.papers.suites import SuiteCase
+from sgverify.papers.formula import check_errata
+from sgverify.papers.suites import SuiteCase, build_study
 
 
 def study_task(name: str, effort: str) -> Task:

@@ -19,7 +19,7 @@ PAPER = Paper(
     errata=(
         "errata.generators",
         "errata.products",
-        "errata.updates",
+        "errata.definitions",
         "errata.sums",
         "errata.flows",
         "errata.theorems",

@@ -1,1 +1,1 @@
-"""A violation under the simplest configuration that shows it: `simpler` configurations, `minimising`, `counterexample`."""
+"""A violation under the simplest configuration that shows it: `simpler` configurations, `counterexample`, which minimises."""

@@ -12,7 +12,7 @@ from sgverify.checks.verify_and_rate import verify
 from sgverify.claims import claims
 from sgverify.evidence import Provenance, decode_errata
 from sgverify.evidence.erratum import encode_errata
-from sgverify.papers.errata import check_errata
+from sgverify.papers.formula import check_errata
 from sgverify.papers.suites import find_suite
 from sgverify.testing.planting import edited_source
 

@@ -16,8 +16,7 @@ from sgverify.exact.weights.piecewise import PlaneEnergies, one_jump
 from sgverify.papers.awsgld.errata import laws, noise, rates
 from sgverify.papers.awsgld.errata import weights as awsgld_weights
 from sgverify.papers.chen2015.errata.generators import compare
-from sgverify.papers.errata import check_errata, formulas
-from sgverify.papers.formula import UnconfirmedError, check_formula
+from sgverify.papers.formula import UnconfirmedError, check_errata, check_formula, formulas
 from sgverify.schemes import langevin
 from sgverify.schemes.composites import weighting
 

@@ -10,14 +10,19 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Study
 from sgverify.papers.awsgld.experiments import hitting
-from sgverify.papers.awsgld.experiments.contenders import CONTENDERS, first_hits
 from sgverify.papers.awsgld.experiments.exploration import star_of
-from sgverify.papers.awsgld.experiments.functions import NAMES, scales_of
-from sgverify.papers.awsgld.experiments.hitting import HittingResult
-from sgverify.papers.awsgld.experiments.intervals import chance_interval, median_interval
-from sgverify.papers.awsgld.experiments.settings import EFFORTS, FIRST, GRIEWANK
+from sgverify.papers.awsgld.experiments.hitting import CONTENDERS, HittingResult, first_hits
+from sgverify.papers.awsgld.experiments.settings import (
+    EFFORTS,
+    FIRST,
+    GRIEWANK,
+    NAMES,
+    chance_interval,
+    median_interval,
+    scales_of,
+)
 from sgverify.papers.awsgld.experiments.visiting import EVERY, modes_of, visit
-from sgverify.papers.studies import build_study
+from sgverify.papers.suites import build_study
 from sgverify.samplers import Settings, fixed, sample_states
 from sgverify.samplers.composites.hitting import sample_hits
 from sgverify.schemes.composites.adaptation import Partition

@@ -14,8 +14,16 @@ from sgverify.evidence import Erratum, Provenance, encode_errata
 from sgverify.papers.chen2015.errata.generators import compare as compare_generators
 from sgverify.papers.chen2015.errata.products import FORMULAS as PRODUCTS
 from sgverify.papers.chen2015.errata.products import compare, words_of
-from sgverify.papers.errata import check_errata, formulas
-from sgverify.papers.formula import Examination, Formula, PrintedRow, UnconfirmedError, check_formula, rows
+from sgverify.papers.formula import (
+    Examination,
+    Formula,
+    PrintedRow,
+    UnconfirmedError,
+    check_errata,
+    check_formula,
+    formulas,
+    rows,
+)
 from sgverify.report.errata import roots
 from sgverify.schemes import dynamics
 
@@ -200,7 +208,7 @@ def test_rows_of_one_error_name_one_root_and_a_root_of_one_paper() -> None:
 
 
 def test_a_paper_names_all_its_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sgverify.papers.errata.formulas", lambda paper=None: PRODUCTS[:3])
+    monkeypatch.setattr("sgverify.papers.formula.formulas", lambda paper=None: PRODUCTS[:3])
     assert [formula.id for formula in check_errata(["chen2015"])] == [formula.id for formula in PRODUCTS[:3]]
     with pytest.raises(UnknownNameError, match="chen2015"):
         check_errata(["chen2016"])

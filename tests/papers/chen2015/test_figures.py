@@ -16,8 +16,7 @@ from sgverify.papers.chen2015.figures.effort import EFFORTS
 from sgverify.papers.chen2015.figures.experiment import experiment
 from sgverify.papers.chen2015.figures.invariant_bias import NAMES, contracts, smallest_friction, windows
 from sgverify.papers.chen2015.figures.tuning import HALVED, SGHMC, SGLD, tuned
-from sgverify.papers.studies import build_study, studies, studies_of
-from sgverify.papers.suites import suites
+from sgverify.papers.suites import build_study, studies, studies_of, suites
 from tests.papers.chen2015.plain_moments import (
     PRECISION,
     STEPS,
@@ -327,7 +326,7 @@ def test_names_are_those_of_a_suite_and_unknown_ones_are_refused() -> None:
 
 def test_a_study_of_another_name_is_refused(monkeypatch: pytest.MonkeyPatch, quick: dict[str, Study]) -> None:
     monkeypatch.setattr(
-        "sgverify.papers.studies.studies", lambda: {"chen2015/figure-1": lambda effort: quick["figure-3"]}
+        "sgverify.papers.suites.studies", lambda: {"chen2015/figure-1": lambda effort: quick["figure-3"]}
     )
     with pytest.raises(ValueError, match="figure-3"):
         build_study("chen2015/figure-1", "quick")

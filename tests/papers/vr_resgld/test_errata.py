@@ -15,8 +15,7 @@ import scipy.stats
 from sgverify.evidence import Erratum
 from sgverify.exact.exchange.acceptance import covariance_of, estimates, swap_chance, unbalanced_terms
 from sgverify.exact.exchange.first_swap import distance_from_gibbs, joint_law
-from sgverify.papers.errata import check_errata
-from sgverify.papers.formula import UnconfirmedError
+from sgverify.papers.formula import UnconfirmedError, check_errata
 from sgverify.testing.planting import edited_source
 
 FAILING = {

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from sgverify.evidence import Study
-from sgverify.papers.studies import build_study
+from sgverify.papers.suites import build_study
 from sgverify.papers.vr_resgld.experiments.figures import barrier_height, modes
-from sgverify.papers.vr_resgld.experiments.runs import run
-from sgverify.papers.vr_resgld.experiments.settings import APART, mixture
+from sgverify.papers.vr_resgld.experiments.settings import APART, mixture, run
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from sgverify.strategies import configurations
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 from sgverify.testing import minimise
-from sgverify.testing.shrinking.minimising import Minimal, ask, descend, subject_under, violation
+from sgverify.testing.shrinking.counterexample import Minimal, ask, descend, subject_under, violation
 from sgverify.testing.shrinking.simpler import paths, value_at, without
 
 ABOBA = find_scheme("sghmc-aboba")
@@ -200,7 +200,7 @@ def test_a_sampled_violation_counts_where_another_seed_confirms_it(
         asked.append(subject.configuration.seed)
         return [replace(violating("monte-carlo"), verdict=second if len(asked) > 1 else "violates")]
 
-    monkeypatch.setattr("sgverify.testing.shrinking.minimising.judge_pair", judged)
+    monkeypatch.setattr("sgverify.testing.shrinking.counterexample.judge_pair", judged)
     subject = make_subject("sgld-euler", load_configuration())
     (found,) = ask(subject, load_configuration(seed=7), find_claim("chen2015/theorem-4"), "stationary-bias")
     assert found.verdict == verdict and asked == [7, 8]

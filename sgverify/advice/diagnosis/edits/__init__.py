@@ -1,6 +1,6 @@
-"""Which edits of a definition's text are tried?
+"""The edits of a definition's text that are tried.
 
-`expressions`: the terms and factors of a text. `rules`: an edit, and what all rules that make edits share; `products`, `sums`
-and `names`: the rules. `candidates`: all edits of a text. `guidance`: those that a cause speaks for. `plainness`: the plainest
-of those that make one law.
+`expressions`: the terms and factors of a text. `rules`: an edit, its plainness, and the ground that all rules share.
+`products`: the rules of factors. `candidates`: the rules of sums and of names, and all edits of a text. `guidance`: the edits
+that a cause speaks for.
 """

@@ -1,20 +1,287 @@
-"""Which edits of a definition are tried? All changes in one place that somebody makes by mistake, the simplest first."""
+"""Edits of sums: signs, summands that are missing or too many, statements in another order.
+
+Edits of names, numbers and functions: one in the place of another.
+
+Which edits of a definition are tried? All changes in one place that somebody makes by mistake, the simplest first.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations, pairwise
 
-from sgverify.advice.diagnosis.edits.expressions import Expressions
-from sgverify.advice.diagnosis.edits.names import Names
+from sgverify.advice.diagnosis.edits.expressions import Expressions, called
 from sgverify.advice.diagnosis.edits.products import Products
-from sgverify.advice.diagnosis.edits.rules import SIMPLE, USUAL, Candidate
-from sgverify.advice.diagnosis.edits.sums import SumRules
+from sgverify.advice.diagnosis.edits.rules import (
+    FAR,
+    NUMBERS,
+    RARE,
+    SIMPLE,
+    USUAL,
+    Candidate,
+    Rules,
+    bracketed,
+)
 from sgverify.advice.diagnosis.source import Replacement, Text
+from sgverify.exact.readings.formula import MATHEMATICS
+
+
+class SumRules(Rules):
+    """Edits of sums and of statements."""
+
+    def all(self) -> Iterator[Candidate]:
+        """All of them."""
+        yield from self.signs()
+        yield from self.summands()
+        yield from self.reordered()
+
+    def signs(self) -> Iterator[Candidate]:
+        """A summand with the other sign."""
+        for _, summands in self.read.sums:
+            for k, summand in enumerate(summands):
+                if summand.sign is None:
+                    yield self.insert(summand.start, "-", SIMPLE, ("sign",))
+                elif k == 0:
+                    yield self.change(summand.sign, summand.sign + 1, "", SIMPLE, ("sign",))
+                else:
+                    new = "+" if summand.negative else "-"
+                    yield self.change(summand.sign, summand.sign + 1, new, SIMPLE, ("sign",))
+
+    def summands(self) -> Iterator[Candidate]:
+        """A sum without one of its summands, or with one that stands in another sum, of this or another variable."""
+        known: dict[str, bool] = {}
+        for _, summands in self.read.sums:
+            for k, summand in enumerate(summands):
+                if len(summands) > 1:
+                    if k and summand.sign is not None:
+                        # The blanks before its sign go with it.
+                        start = len(self.read.text[: summand.sign].rstrip())
+                        yield self.change(start, summand.end, "", USUAL, ("without summand",))
+                    elif not k and not summands[1].negative:
+                        yield self.change(summand.start, summands[1].start, "", USUAL, ("without summand",))
+                word = self.read.text[summand.start : summand.end].lstrip("-")
+                known.setdefault(word, summand.negative)
+        due = self._due()
+        names = [name for name in self.text.names if name not in (*NUMBERS, "grad", "noise", "metric")]
+        for node, summands in self.read.sums:
+            parent = self.read.parents.get(node)
+            if isinstance(parent, ast.Call) and called(parent) in ("sqrt", "exp", "expm1"):
+                continue
+            place = self.read.span(node)[1]
+            scope = dict.fromkeys([*self.read.in_scope(place), *names])
+            own = {self.read.text[item.start : item.end].lstrip("-") for item in summands}
+            for word, negative in due.items():
+                sign = " - " if negative else " + "
+                for new in dict.fromkeys([word, *(new for _, new in _renamed(word, scope, alike=True))]):
+                    if new not in own:
+                        yield self.insert(place, f"{sign}{new}", RARE, ("summand", word))
+            for word, negative in known.items():
+                if word in own or word in due:
+                    continue
+                for sign in (" - ", " + ") if negative else (" + ", " - "):
+                    cost = RARE if (sign == " - ") == negative else FAR
+                    yield self.insert(place, f"{sign}{word}", cost, ("summand", word))
+                    if cost == RARE:
+                        for new in self.read.at_the_end(word, place):
+                            yield self.insert(place, f"{sign}{new}", RARE, ("summand", word))
+                        for other, new in _renamed(word, scope):
+                            yield self.insert(place, f"{sign}{new}", FAR, ("summand", other))
+
+    def _due(self) -> dict[str, bool]:
+        """The summands of the dynamics for a whole step and for half of one, and without the step size; True for a minus."""
+        found: dict[str, bool] = {}
+        for term in self.text.due:
+            word, negative = term.lstrip("-"), term.startswith("-")
+            used = {name for name in re.findall(r"[A-Za-z_]\w*", word) if name not in ("prior", "likelihood")}
+            functions = {name for name in used if name in MATHEMATICS}
+            if not used - functions - {"root", "transposed", "inverse", "divergence", "root_divergence"} <= {
+                *self.text.names,
+                *self.text.offered,
+            } or any(self.spelled(name) != name for name in functions):
+                continue
+            lead = f"{self.clock}*"
+            shares = (f"{self.clock}/2*", lead, "") if word.startswith(lead) else ("",)
+            for share in shares:
+                found.setdefault(share + word.removeprefix(lead), negative)
+        return found
+
+    def reordered(self) -> Iterator[Candidate]:
+        """Two statements that follow one another, exchanged."""
+        body = [node for node in self.read.definition.body if isinstance(node, ast.Assign)]
+        for one, other in pairwise(body):
+            (a, b), (c, d) = self.read.span(one), self.read.span(other)
+            text = self.read.text
+            yield self.change(a, d, text[c:d] + text[b:c] + text[a:b], USUAL, ("order",))
+
+
+def _renamed(word: str, scope: dict[str, None], alike: bool = False) -> Iterator[tuple[str, str]]:
+    """A summand with its last variable put as another one of the scope, wherever it stands: (the one put, the summand).
+
+    With `alike` another value of the same variable is put alone: p1 for p.
+    """
+    tree = ast.parse(word, mode="eval")
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in scope]
+    if not found:
+        return
+    last = max(found, key=lambda node: node.col_offset).id
+    for other in scope:
+        if other != last and (not alike or other.rstrip("0123456789") == last.rstrip("0123456789")):
+            yield other, re.sub(rf"\b{last}\b", other, word)
+
+
+class Names(Rules):
+    """One name, number or function in the place of another."""
+
+    def all(self) -> Iterator[Candidate]:
+        """All of them."""
+        yield from self.names()
+        yield from self.everywhere_in_a_term()
+        yield from self.draws()
+        yield from self.anew()
+        yield from self.literals()
+        yield from self.functions()
+
+    def names(self) -> Iterator[Candidate]:
+        """Another variable, number or gradient in the place of one; a new draw for a reused one, and the other way round."""
+        given = [name for name in self.text.names if name not in ("grad", "noise", "metric")]
+        draws = {name for name, value, _ in self.read.bindings if called(value) == "noise"}
+        gradients = [node for node in self.read.nodes if called(node) == "grad"]
+        for node in self.read.nodes:
+            start, end = self.read.span(node)
+            if isinstance(node, ast.Name):
+                known = {*self.read.in_scope(start), *given}
+                for gradient in gradients:
+                    if {part.id for part in ast.walk(gradient) if isinstance(part, ast.Name)} <= {
+                        *known,
+                        "grad",
+                    }:
+                        word = self.read.of(gradient)
+                        yield self.change(start, end, word, USUAL, ("gradient", node.id, word))
+                for other in dict.fromkeys([*self.read.in_scope(start), *given]):
+                    if other != node.id:
+                        yield self.change(start, end, other, SIMPLE, ("name", node.id, other))
+                if node.id in draws:
+                    yield self.change(start, end, "noise()", USUAL, ("new draw", node.id))
+                for vector in self.text.vectors if "grad" in self.text.names else ():
+                    new = f"grad({vector})"
+                    yield self.change(start, end, new, USUAL, ("gradient", node.id, new))
+            elif called(node) == "noise":
+                for other in self.read.in_scope(start):
+                    if other in draws:
+                        yield self.change(start, end, other, USUAL, ("old draw", other))
+
+    def everywhere_in_a_term(self) -> Iterator[Candidate]:
+        """Another name wherever one stands in a call, as both vectors of dot(p, p)."""
+        for node in self.read.nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            names = [item for arg in node.args for item in ast.walk(arg) if isinstance(item, ast.Name)]
+            for name in dict.fromkeys(item.id for item in names):
+                places = [self.read.span(item) for item in names if item.id == name]
+                if len(places) < 2:
+                    continue
+                start, _ = self.read.span(node)
+                for other in dict.fromkeys([*self.read.in_scope(start), *self.text.names]):
+                    if other != name and other not in ("grad", "noise", "metric"):
+                        changes = tuple(Replacement(a, b, other) for a, b in places)
+                        yield Candidate(changes, SIMPLE, ("name", name, other))
+
+    def draws(self) -> Iterator[Candidate]:
+        """A draw of another law, and one draw for two that are drawn apart."""
+        calls = [node for node in self.read.nodes if _is_draw(node)]
+        for node in calls:
+            start, end = self.read.span(node)
+            for law in ("noise()", "noise.three_point()"):
+                if self.read.of(node) != law:
+                    yield self.change(start, end, law, SIMPLE, ("law", law))
+        known = {*self.text.names, *(name for name, _, _ in self.read.bindings)}
+        name = next(word for word in ("z", "draw", "one_draw", "the_draw") if word not in known)
+        for one, other in combinations(calls, 2):
+            if self.read.of(one) != self.read.of(other):
+                continue
+            (a, b), (c, d) = self.read.span(one), self.read.span(other)
+            place = self.read.span(self.read.statement_of(one))[0]
+            margin = self.read.text[self.read.text.rfind("\n", 0, place) + 1 : place]
+            first = Replacement(place, place, f"{name} = {self.read.of(one)}\n{margin}")
+            yield Candidate((first, Replacement(a, b, name), Replacement(c, d, name)), USUAL, ("one draw",))
+
+    def anew(self) -> Iterator[Candidate]:
+        """The expression of a name in its place: a draw or a gradient is taken anew, and not kept from before."""
+        for node in self.read.nodes:
+            if not isinstance(node, ast.Name):
+                continue
+            start, end = self.read.span(node)
+            before = [
+                (value, stop) for name, value, stop in self.read.bindings if name == node.id and stop <= start
+            ]
+            if not before:
+                continue
+            value = before[-1][0]
+            if any(_is_draw(item) or called(item) == "grad" for item in ast.walk(value)):
+                word = bracketed(value, self.read.of(value))
+                yield self.change(start, end, word, USUAL, ("anew", node.id))
+                for new in self.read.at_the_end(word, start):
+                    yield self.change(start, end, new, RARE, ("anew", node.id))
+
+    def literals(self) -> Iterator[Candidate]:
+        """Another number, or an ingredient, in the place of a number."""
+        for node in self.read.nodes:
+            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+                start, end = self.read.span(node)
+                for other in self.numbers:
+                    yield self.change(start, end, other, USUAL, ("literal", str(node.value), other))
+                for number in ("1", "2", "3", "4"):
+                    cost = SIMPLE if number in ("1", "2") else USUAL
+                    yield self.change(start, end, number, cost, ("literal", str(node.value), number))
+
+    def functions(self) -> Iterator[Candidate]:
+        """Another function of the same arguments, an argument without its function, and a function of a bare argument."""
+        metric = "metric" in self.text.names
+        parts = any(called(node) in ("prior", "likelihood") for node in self.read.nodes)
+        for node in self.read.nodes:
+            start, end = self.read.span(node)
+            if isinstance(node, ast.Call):
+                head = self.read.of(node.func)
+                heads = []
+                if parts and head in ("grad", "grad.prior", "grad.likelihood"):
+                    heads = ["grad", "grad.prior", "grad.likelihood"]
+                if head.startswith("metric.") and len(node.args) == 2:
+                    heads = ["metric.root", "metric.transposed", "metric.inverse"]
+                if head.startswith("metric.") and len(node.args) == 1:
+                    heads = ["metric.divergence", "metric.root_divergence"]
+                a, b = self.read.span(node.func)
+                for other in heads:
+                    yield self.change(a, b, other, USUAL, ("function", head, other))
+                if metric and (head == "grad" or _is_draw(node)):
+                    for asked in ("root", "transposed", "inverse"):
+                        new = f"metric.{asked}(theta, {self.read.of(node)})"
+                        yield self.change(start, end, new, USUAL, ("metric", asked))
+                if node.args and head not in ("sqrt", "exp", "expm1"):
+                    last = node.args[-1]
+                    yield self.change(
+                        start, end, bracketed(last, self.read.of(last)), RARE, ("without function", head)
+                    )
+            elif isinstance(node, ast.Name):
+                if "grad" in self.text.names:
+                    yield self.change(start, end, f"grad({node.id})", RARE, ("grad of", node.id))
+                if metric:
+                    for asked in ("root", "transposed", "inverse"):
+                        new = f"metric.{asked}(theta, {node.id})"
+                        yield self.change(start, end, new, USUAL, ("metric", asked))
+
+
+def _is_draw(node: ast.AST) -> bool:
+    """Whether a node is a call such as noise() or noise.scalar()."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    return isinstance(function, ast.Name) and function.id == "noise"
 
 
 def candidates(text: Text) -> list[Candidate]:

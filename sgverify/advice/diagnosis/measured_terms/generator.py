@@ -16,8 +16,8 @@ from random import Random
 
 import numpy as np
 
-from sgverify.advice.diagnosis.wrong_terms.groups import Kind, kinds_of
 from sgverify.advice.diagnosis.wrong_terms.moments import unit
+from sgverify.advice.diagnosis.wrong_terms.noise import Kind, kinds_of
 from sgverify.checks.one_step.nodes import NodeRunner
 from sgverify.checks.order.quadrature import LOOK
 from sgverify.exact.numbers.entrywise import coordinate_keys

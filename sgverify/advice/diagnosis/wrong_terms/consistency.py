@@ -11,18 +11,20 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause, CauseName
-from sgverify.advice.diagnosis.wrong_terms.groups import DriftGroup, drift_groups, kinds_of, quotient
-from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, moments_of, unit
+from sgverify.advice.diagnosis.wrong_terms.moments import Quotient, StepMoments, moments_of, printed, unit
 from sgverify.advice.diagnosis.wrong_terms.noise import (
     DiffusionTerm,
+    DriftGroup,
     between_variables,
     diffusions,
+    drift_groups,
     has_metric,
+    kinds_of,
     of_diffusion,
     on_branch,
+    quotient,
     temperature_cause,
 )
-from sgverify.advice.diagnosis.wrong_terms.ratio import Quotient, printed
 from sgverify.exact.rings.polynomials import Polynomial, parts_in, to_fraction
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.local_order import expand_step

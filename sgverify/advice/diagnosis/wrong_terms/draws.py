@@ -1,6 +1,10 @@
 """Is a draw used in several places that are to be independent? Asked of the printed formula, with a draw of its own for each.
 
 A noise that is right when every use of a draw has its own draw, and wrong as it stands, was shared.
+
+The cause where the step is a word: a letter that is not its exact flow, letters that act for the wrong time, no symmetry.
+
+The cause where a step has no power series because of what it does: a gradient elsewhere, a memory that is never renewed.
 """
 
 from __future__ import annotations
@@ -13,10 +17,17 @@ from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause
 from sgverify.errors import NotExpandableError, UserError
+from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.readings.formula import define, formula
+from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.series import local_order
-from sgverify.schemes import Scheme
+from sgverify.exact.series.carrier import ElsewhereError, SeriesInterpreter
+from sgverify.exact.series.letters import AlphabetProof
+from sgverify.exact.series.operators import ring_of
+from sgverify.exact.splittings.bch import bch
+from sgverify.schemes import NoiseLaw, Scheme
 from sgverify.schemes.scheme import make_scheme
+from sgverify.schemes.splittings import Word
 
 
 def uses_of_one_draw(scheme: Scheme, dim: int) -> int:
@@ -133,4 +144,116 @@ class _Replaced(ast.NodeTransformer):
         return node
 
 
-__all__ = ["uses_of_one_draw", "wrong_law"]
+def wrong_word(word: Word, alphabet: AlphabetProof, order: Fraction, required: int) -> Cause | None:
+    """The cause of a word's lower order where its letters or their places explain it.
+
+    None where the letters are not proved because they sum to another generator: then the terms of that say more.
+    """
+    inexact = [fault for fault in alphabet.faults if "is not the flow" in fault]
+    if not alphabet.faults or (inexact and order >= 1):
+        if inexact:
+            return Cause("letter-not-exact", _inexact(inexact[0], alphabet))
+        return _by_shares(word) or _by_symmetry(word, order, required)
+    return None
+
+
+def _inexact(fault: str, alphabet: AlphabetProof) -> str:
+    symbol = fault.split()[1]
+    return f"{fault}; it flows along {alphabet.generators[symbol]}"
+
+
+def _by_shares(word: Word) -> Cause | None:
+    """A letter whose shares do not sum to 1."""
+    for letter in dict.fromkeys(word.text):
+        shares = [share for symbol, share in zip(word.text, word.shares, strict=True) if symbol == letter]
+        total = sum(shares[1:], shares[0])
+        if total != 1:
+            texts = " + ".join(map(str, shares))
+            return Cause(
+                "substep-wrong", f"letter {letter} acts for ({texts}) h = {total} h in all, where h is due"
+            )
+    return None
+
+
+def _by_symmetry(word: Word, order: Fraction, required: int) -> Cause | None:
+    """Order 1 of a word that does not read the same in both directions, or a claim beyond what a symmetric one has."""
+    found = bch(word.text, word.shares)
+    leading = ", ".join(str(term) for term in found.leading[:3])
+    if not word.palindromic:
+        apart = next(
+            place
+            for place, pair in enumerate(zip(_steps(word), reversed(_steps(word)), strict=True))
+            if pair[0] != pair[1]
+        )
+        first, last = _steps(word)[apart], _steps(word)[-1 - apart]
+        return Cause(
+            "word-not-symmetric",
+            f"the word {word.text} is not symmetric: place {apart + 1} from the front is {_shown(first)}, and from the back "
+            f"{_shown(last)}; its order is {order}, with the leading term {leading}",
+        )
+    return Cause(
+        "claimed-order",
+        f"the word {word.text} is symmetric and of order {order}, and {required} is claimed: its leading term is {leading}",
+    )
+
+
+def _steps(word: Word) -> list[tuple[str, object]]:
+    return list(zip(word.text, word.shares, strict=True))
+
+
+def _shown(step: tuple[str, object]) -> str:
+    letter, share = step
+    return letter if share == 1 else f"{letter} for {share} h"
+
+
+NORMAL = NoiseLaw("normal")
+
+
+def without_series(scheme: Scheme, why: NotExpandableError) -> Cause | None:
+    """The cause of a step that has no power series; None where the reason names none."""
+    if isinstance(why, ElsewhereError):
+        return Cause(
+            "gradient-of-wrong-argument",
+            f"{why.what} is evaluated at {why.where} as h -> 0, where theta is due",
+        )
+    kept = [name for name in scheme.memory if _is_kept(scheme, name)]
+    if kept:
+        name = kept[0]
+        if scheme.starts.gradients:
+            return Cause(
+                "gradient-at-old-point",
+                f"the memory {name} is returned as it was taken: the gradient of the start is never renewed",
+            )
+        return Cause("old-value", f"the memory {name} is returned as it was taken: it is never renewed")
+    return None
+
+
+def is_kept_for_ever(scheme: Scheme) -> bool:
+    """Whether a step returns a part of its memory as it took it."""
+    return any(_is_kept(scheme, name) for name in scheme.memory)
+
+
+def _is_kept(scheme: Scheme, name: str) -> bool:
+    """Whether a step returns a memory as it took it, read on symbols that nothing else stands for."""
+    ring = ring_of(
+        scheme.dynamics,
+        1,
+        depth=3,
+        cap=4,
+        draws=len(scheme.memory) + scheme.draws,
+        minibatches=max(1, scheme.minibatches),
+        parts=scheme.census.parts,
+    )
+    reading = SeriesInterpreter(ring)
+    memory = []
+    for k in range(len(scheme.memory)):
+        reading.laws.append(scheme.laws[0] if scheme.laws else NORMAL)
+        memory.append(EntrywiseVector([TruncatedSeries(ring, {0: ring.generator("z", k, 0)}, EXACT)]))
+    try:
+        after = reading.step(scheme, (*reading.state(), *memory))
+    except NotExpandableError:
+        return False
+    place = list(scheme.memory).index(name)
+    value = after[len(scheme.dynamics.state) + place]
+    entry = value.entries[0] if isinstance(value, EntrywiseVector) else value
+    return isinstance(entry, TruncatedSeries) and entry.terms == memory[place].entries[0].terms

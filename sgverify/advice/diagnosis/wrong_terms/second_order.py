@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause
-from sgverify.advice.diagnosis.wrong_terms.groups import drift_groups
-from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, unit
-from sgverify.advice.diagnosis.wrong_terms.ratio import printed
+from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, printed, unit
+from sgverify.advice.diagnosis.wrong_terms.noise import drift_groups
 from sgverify.exact.rings.polynomials import Polynomial, to_fraction
 from sgverify.exact.series.operators import (
     Operator,

@@ -1,6 +1,5 @@
 """The experiments of awsgld: exploring a space of many modes, and how soon samplers reach a global minimum.
 
-`settings` are what the paper prints, `functions` the multimodal functions with their scales, `contenders` the samplers
-that are compared. `exploration` shows which modes were visited (`visiting`), `hitting` how many iterations are needed; `intervals`
-are exact ones of medians and chances.
+`settings` are the numbers that the paper prints, the multimodal functions with their scales, and exact intervals of medians and
+chances. `exploration` shows which modes were visited (`visiting`), `hitting` the samplers compared and the iterations they need.
 """

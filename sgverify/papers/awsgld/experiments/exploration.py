@@ -12,7 +12,6 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import find_named
 from sgverify.evidence import Panel, Series, Study, Table
 from sgverify.exact.weights.fixed_point import cumulated_weights
-from sgverify.papers.awsgld.experiments.intervals import median_interval
 from sgverify.papers.awsgld.experiments.settings import (
     CYCLES,
     EFFORTS,
@@ -22,6 +21,7 @@ from sgverify.papers.awsgld.experiments.settings import (
     ZETA_OF_CSGLD,
     AdaptiveEffort,
     PrintedExploration,
+    median_interval,
 )
 from sgverify.papers.awsgld.experiments.visiting import EVERY, Modes, VisitTrail, modes_of, visit
 from sgverify.samplers import Cyclical, Row, Settings, fixed

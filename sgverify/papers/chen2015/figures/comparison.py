@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.draws import smaller
 from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note, thinned_note
-from sgverify.papers.chen2015.figures.experiment import experiment
+from sgverify.papers.chen2015.figures.experiment import experiment, smaller
 from sgverify.papers.chen2015.figures.tuning import (
     CONTENDERS,
     SGHMC,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.draws import DataDraws, draws_of
+from sgverify.papers.chen2015.figures.experiment import DataDraws, draws_of
 
 
 @dataclass(frozen=True)

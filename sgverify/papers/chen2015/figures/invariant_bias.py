@@ -11,9 +11,8 @@ from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.exact.affine.stability import spectral_radii
 from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.draws import DataDraws, smaller
 from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note
-from sgverify.papers.chen2015.figures.experiment import Experiment, experiment
+from sgverify.papers.chen2015.figures.experiment import DataDraws, Experiment, experiment, smaller
 from sgverify.papers.chen2015.figures.wording import (
     CLAIM_COLUMNS,
     GRADIENTS,

@@ -12,9 +12,15 @@ import numpy as np
 from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.draws import Crossing, DataDraws, crossing, smaller
 from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note
-from sgverify.papers.chen2015.figures.experiment import SampledErrors, experiment
+from sgverify.papers.chen2015.figures.experiment import (
+    Crossing,
+    DataDraws,
+    SampledErrors,
+    crossing,
+    experiment,
+    smaller,
+)
 from sgverify.papers.chen2015.figures.wording import (
     GRADIENTS,
     MODEL_ROWS,

@@ -10,8 +10,7 @@ from functools import cache
 import numpy as np
 
 from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.draws import DataDraws
-from sgverify.papers.chen2015.figures.experiment import Experiment, experiment
+from sgverify.papers.chen2015.figures.experiment import DataDraws, Experiment, experiment
 
 APART = 5
 """The stride of the first search over the scales, before those around the best are computed."""

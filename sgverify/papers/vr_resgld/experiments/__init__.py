@@ -1,5 +1,5 @@
 """The simulations of vr-resgld on its mixture of tied means.
 
-`settings` are what the paper prints, `runs` one run of SGLD or of replica exchange, `variances` how noisy energies are,
+`settings` are the numbers that the paper prints, one run of SGLD or of replica exchange, and the variances of its energies;
 `figures` makes figures 2 and 6.
 """

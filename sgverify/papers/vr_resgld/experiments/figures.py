@@ -11,7 +11,6 @@ import torch
 
 from sgverify.errors import find_named
 from sgverify.evidence import Panel, Series, Study, Table
-from sgverify.papers.vr_resgld.experiments.runs import ExchangeTrail, run
 from sgverify.papers.vr_resgld.experiments.settings import (
     APART,
     APPENDIX_G,
@@ -20,10 +19,13 @@ from sgverify.papers.vr_resgld.experiments.settings import (
     SECTION_5_1,
     START,
     ExchangeEffort,
+    ExchangeTrail,
     PrintedFigure,
     mixture,
+    over_batches,
+    paths,
+    run,
 )
-from sgverify.papers.vr_resgld.experiments.variances import over_batches, paths
 from sgverify.samplers.gradients.differentiation import Potential
 
 RATIO = 10.0

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from sgverify.papers.chen2015.figures import tuning
-from sgverify.papers.chen2015.figures.draws import DataDraws, draws_of, smaller
-from sgverify.papers.chen2015.figures.experiment import experiment
+from sgverify.papers.chen2015.figures.experiment import DataDraws, draws_of, experiment, smaller
 from sgverify.papers.chen2015.figures.tuning import HALVED, SGHMC, SGLD, grid_of, tuned_over
 
 

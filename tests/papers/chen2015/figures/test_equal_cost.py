@@ -14,7 +14,7 @@ from sgverify.errors import UnknownNameError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.papers.chen2015.figures.equal_cost import EFFORTS, GRADIENTS, equal_cost, race
 from sgverify.papers.chen2015.figures.equal_cost_search import INSIDE, LIMIT, SMALLEST, Runner, smallest
-from sgverify.papers.studies import build_study
+from sgverify.papers.suites import build_study
 from sgverify.schemes import Scheme
 from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import heun
