@@ -3,6 +3,26 @@
 `model` has the evidence, `storage` its document, with what an answer says beyond it, and its files, `provenance` the command line
 that replays it, versions and platform, and `published` the schemas. Other documents are `erratum`, `study`, `regression`,
 `baseline` and the small ones of `documents`; `crash` records an unforeseen exception. `differences` compares two sets of answers.
+
+The central type is `Evidence`, one answer: a scheme, a claim, a check, the configuration under which it was asked, the method
+that settled it, the prediction and the finding, the points behind it, a certificate, and a reason in one sentence. It answers
+"what do we conclude, and how sure are we?". Checks return evidence and never a bool; terminal, exit code, reports, pytest and
+JSON all read the one word `outcome`, so that no two of them can disagree.
+
+The method is a rung of a ladder: `proof` (exact arithmetic, for every smooth potential), `exact` (numbers with a bound),
+`quadrature` (a black box with its draws replaced by nodes), `monte-carlo` (samples, at a stated error rate). A claim is settled
+on the highest rung that reaches it. `conforms` needs to be shown: an absence of evidence is `inconclusive`, and a hypothesis
+that does not hold makes a claim `not-applicable`. A claim as printed that fails for every scheme it speaks of is `refuted`: its
+corrected card judges the scheme.
+
+Evidence is data. It knows neither how to compute itself nor how to print itself, and it holds everything that another process
+needs to do either: the command that replays it, the numbers with their signs (an estimate less the truth) and bounds, the texts
+of certificates. Its id depends on scheme, claim, check and configuration alone; the same configuration and seed give the same
+bits, provenance and seconds aside. A published schema validates every document that is written, and another version is read or
+refused by name.
+
+An answer enters from `checks/`, is asked for by `verdict/`, is kept by `keeping/` and shown by `report/`; two sets of answers are
+compared in one place, `differences`.
 """
 
 from __future__ import annotations
