@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from sgverify.cli.main import MOVED
 from tests.cli.conftest import Call
 
 HEAD = """\
@@ -446,12 +445,6 @@ def test_an_unwritable_answer(call: Call) -> None:
 def test_what_is_proved_is_not_sampled(call: Call) -> None:
     words = ("rate", "sghmc-aboba", "--quantity", "local-order", "--method", "monte-carlo")
     refused(call, *words, says=("method='monte-carlo'", "leave --method out"))
-
-
-@pytest.mark.parametrize("name", MOVED)
-@pytest.mark.parametrize("words", [(), ("--help",), ("NAME", "--workers", "2")])
-def test_a_command_that_has_moved_names_the_new_one(call: Call, name: str, words: tuple[str, ...]) -> None:
-    refused(call, name, *words, says=(f"`sgverify {name}` is `{MOVED[name]}` now",))
 
 
 def test_half_a_character_is_refused(call: Call) -> None:

@@ -161,7 +161,7 @@ def test_a_derivation_that_fails_takes_only_what_needs_it(
         raise ValueError("no series")
 
     monkeypatch.delenv("SGVERIFY_RAISE")
-    monkeypatch.setattr("sgverify.subject.subject.prove_order", broken)
+    monkeypatch.setattr("sgverify.exact.series.dimensions.prove_order", broken)
     found = call(
         "verify", "mine.py:heun", "--checks", "local-order,stationary-bias,stationarity", "--json", "-"
     ).evidence

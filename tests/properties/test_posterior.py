@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from sgverify.configuration import TargetTable
 from sgverify.exact.posterior.polynomials import posterior_average
-from sgverify.strategies import configurations as observables
-from sgverify.strategies import targets, temperatures
+from sgverify.strategies import observables, targets, temperatures
 from sgverify.targets import build_target, parse_observable
 from sgverify.testing import examples
 

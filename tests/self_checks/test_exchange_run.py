@@ -13,8 +13,7 @@ from sgverify.configuration import load_configuration
 from sgverify.samplers.run import assembly
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
-from sgverify.strategies import configurations
-from sgverify.strategies import configurations as exchanges
+from sgverify.strategies import configurations, exchanges
 from sgverify.subject.binding import make_subject
 from sgverify.testing import examples
 from tests.self_checks.exchange_run import check_exchange_run

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from sgverify.configuration import load_configuration
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
-from sgverify.strategies import configurations
-from sgverify.strategies import configurations as exchanges
+from sgverify.strategies import configurations, exchanges
 from sgverify.subject.binding import make_subject
 from sgverify.testing import examples
 from tests.mutants.planting import planted

@@ -27,6 +27,7 @@ from sgverify.strategies import (
     exponents,
     frictions,
     gradients,
+    observables,
     precisions,
     schedules,
     schemes,
@@ -34,7 +35,6 @@ from sgverify.strategies import (
     temperatures,
     words,
 )
-from sgverify.strategies import configurations as observables
 from sgverify.strategies.splittings import splitting, splitting_names
 from sgverify.subject.subject import Subject
 from sgverify.targets import build_target, parse_observable

@@ -17,7 +17,17 @@ from sgverify.advice.identification.candidates import (
 from sgverify.advice.identification.comparing import AGREES, differences
 from sgverify.advice.identification.conventions import factors_of
 from sgverify.advice.identification.fitting import Solution
-from sgverify.advice.identification.matching import PLAUSIBLE, Match, Search, family_of, nearest
+from sgverify.advice.identification.matching import (
+    PLAUSIBLE,
+    Match,
+    Search,
+    family_of,
+    nearest,
+    none_draws,
+    of_other_draws,
+    recovered_numbers,
+    repeated_noise,
+)
 from sgverify.advice.identification.model import (
     IDENTIFIED,
     NONE,
@@ -29,10 +39,6 @@ from sgverify.advice.identification.model import (
     Identification,
     Nearest,
     Outcome,
-    none_draws,
-    of_other_draws,
-    recovered_numbers,
-    repeated_noise,
 )
 from sgverify.advice.identification.observed import (
     HandedNumbers,

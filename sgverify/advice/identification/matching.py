@@ -6,7 +6,7 @@ Which candidates have the law of a step, at the base setting and at all others?
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
 
@@ -22,6 +22,7 @@ from sgverify.advice.identification.candidates import (
 from sgverify.advice.identification.comparing import AGREES, Comparison, compare
 from sgverify.advice.identification.conventions import Convention, Reading, read_convention, settings_about
 from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
+from sgverify.advice.identification.model import OPEN, Identification, RecoveredNumber
 from sgverify.advice.identification.observed import HandedNumbers, Observed
 from sgverify.advice.identification.starts import (
     Responses,
@@ -32,8 +33,12 @@ from sgverify.advice.identification.starts import (
     shapes_of,
     starts_of,
 )
+from sgverify.checks.code.pure_step import noise_faults
+from sgverify.errors import SgverifyError
+from sgverify.schemes import TorchStep
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.subject.subject import Subject
 
 __all__ = ["AGREES", "Match", "Search", "family_of", "nearest"]
 
@@ -322,3 +327,62 @@ def _at_handed(search: Search, item: Solution) -> Solution | None:
         return None
     residual = float(np.abs(fit.residual(vector[None])[0]).max())
     return Solution(candidate, item.order, fit.numbers(vector), residual) if np.isfinite(residual) else None
+
+
+def recovered_numbers(match: Match, state: tuple[str, ...]) -> tuple[RecoveredNumber, ...]:
+    """The numbers of a match, h, D and T first; `state` are the variables of the step."""
+    meanings = {"h": "step size", "D": "friction", "T": "temperature of the noise"}
+    for role, place in zip(match.base.scheme.state[1:], match.base.order[1:], strict=True):
+        meanings[role] = f"{state[place]} is this many times the scheme's {role}"
+        meanings[f"{role} offset"] = f"{state[place]} is the scheme's {role} plus this"
+    laws = {
+        "h": match.convention.h,
+        "D": match.convention.D,
+        "T": match.convention.T,
+        **match.convention.scales,
+        **match.convention.own,
+    }
+    return tuple(
+        RecoveredNumber(
+            name,
+            meanings.get(name, "number of the family"),
+            float(value),
+            "0" if abs(value) < AGREES else None if laws.get(name) is None else str(laws[name]),
+        )
+        for name, value in sorted(match.base.numbers.items(), key=lambda item: _place(item[0]))
+    )
+
+
+def _place(name: str) -> int:
+    """h, D and T come first; what follows keeps its order."""
+    return ("h", "D", "T").index(name) if name in ("h", "D", "T") else 3
+
+
+def none_draws() -> str:
+    """A clause about the catalogue, where all draws of all its schemes are normal."""
+    others = [name for name, scheme in NAMED.items() if not all(law.normal for law in scheme.laws)]
+    return (
+        "" if others else f", and each of the {len(NAMED)} schemes of the catalogue draws normal ones alone"
+    )
+
+
+def repeated_noise(subject: Subject) -> tuple[str, tuple[str, ...]]:
+    """Why the draws of torch code are not new at each step, "" if they are, and what of this was not asked."""
+    if not isinstance(subject.scheme, TorchStep):
+        return "", ()
+    try:
+        return "; ".join(noise_faults(subject)), (
+            "whether it keeps anything else between steps: `sgverify verify` tries it (pure-step, white-noise)",
+        )
+    except SgverifyError:
+        return "", ("whether later steps draw anew: `sgverify verify` tries it (pure-step, white-noise)",)
+
+
+def of_other_draws(found: Identification, other: str) -> Identification:
+    """The answer about a definition that was run with normal draws in the place of others of the same mean and variance."""
+    same = f"{found.scheme}: " if found.scheme else ""
+    reason = (
+        f"it draws {other} numbers{none_draws()}; with normal ones of the same mean and variance in their place: {same}"
+        f"{found.reason.removeprefix(f'{found.scheme}; ')}"
+    )
+    return replace(found, outcome=OPEN, reason=reason, scheme=None, source=None, relation=None)

@@ -1,84 +1,12 @@
-"""The numbers of the scheme that were recovered, with what each means and its law in h, D and T.
-
-What the draws of a step say of its scheme: draws that are not normal, and torch code whose draws are not new at each step.
-
-The answer of `identify`: which scheme a step is, at which numbers, by which convention; its JSON and its text.
-"""
+"""The answer of `identify`: the scheme that a step is, its numbers and its convention; its JSON and its text."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Any, Literal
 
-from sgverify.advice.identification.comparing import AGREES
-from sgverify.advice.identification.matching import Match
-from sgverify.checks.code.pure_step import noise_faults
-from sgverify.errors import SgverifyError
 from sgverify.evidence.published import Count, Name, Number, Published, Size
-from sgverify.schemes import TorchStep
-from sgverify.schemes.catalogue import NAMED
-from sgverify.subject.subject import Subject
-
-
-def recovered_numbers(match: Match, state: tuple[str, ...]) -> tuple[RecoveredNumber, ...]:
-    """The numbers of a match, h, D and T first; `state` are the variables of the step."""
-    meanings = {"h": "step size", "D": "friction", "T": "temperature of the noise"}
-    for role, place in zip(match.base.scheme.state[1:], match.base.order[1:], strict=True):
-        meanings[role] = f"{state[place]} is this many times the scheme's {role}"
-        meanings[f"{role} offset"] = f"{state[place]} is the scheme's {role} plus this"
-    laws = {
-        "h": match.convention.h,
-        "D": match.convention.D,
-        "T": match.convention.T,
-        **match.convention.scales,
-        **match.convention.own,
-    }
-    return tuple(
-        RecoveredNumber(
-            name,
-            meanings.get(name, "number of the family"),
-            float(value),
-            "0" if abs(value) < AGREES else None if laws.get(name) is None else str(laws[name]),
-        )
-        for name, value in sorted(match.base.numbers.items(), key=lambda item: _place(item[0]))
-    )
-
-
-def _place(name: str) -> int:
-    """h, D and T come first; what follows keeps its order."""
-    return ("h", "D", "T").index(name) if name in ("h", "D", "T") else 3
-
-
-def none_draws() -> str:
-    """A clause about the catalogue, where all draws of all its schemes are normal."""
-    others = [name for name, scheme in NAMED.items() if not all(law.normal for law in scheme.laws)]
-    return (
-        "" if others else f", and each of the {len(NAMED)} schemes of the catalogue draws normal ones alone"
-    )
-
-
-def of_other_draws(found: Identification, other: str) -> Identification:
-    """The answer about a definition that was run with normal draws in the place of others of the same mean and variance."""
-    same = f"{found.scheme}: " if found.scheme else ""
-    reason = (
-        f"it draws {other} numbers{none_draws()}; with normal ones of the same mean and variance in their place: {same}"
-        f"{found.reason.removeprefix(f'{found.scheme}; ')}"
-    )
-    return replace(found, outcome=OPEN, reason=reason, scheme=None, source=None, relation=None)
-
-
-def repeated_noise(subject: Subject) -> tuple[str, tuple[str, ...]]:
-    """Why the draws of torch code are not new at each step, "" if they are, and what of this was not asked."""
-    if not isinstance(subject.scheme, TorchStep):
-        return "", ()
-    try:
-        return "; ".join(noise_faults(subject)), (
-            "whether it keeps anything else between steps: `sgverify verify` tries it (pure-step, white-noise)",
-        )
-    except SgverifyError:
-        return "", ("whether later steps draw anew: `sgverify verify` tries it (pure-step, white-noise)",)
-
 
 WIDTH = 100
 """Columns of a line."""

@@ -228,7 +228,7 @@ class NoiseLaw:
         """The values, each repeated in proportion to its probability: an entry drawn uniformly has the law.
 
         >>> THREE_POINT.table
-        (-1*sqrt(3), 0, 0, 0, 0, 1*sqrt(3))
+        (-3^(1/2), 0, 0, 0, 0, 3^(1/2))
         """
         size = math.lcm(*(weight.denominator for _, weight in self.atoms))
         return tuple(value for value, weight in self.atoms for _ in range(int(weight * size)))

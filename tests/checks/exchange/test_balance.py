@@ -22,8 +22,7 @@ from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
 from sgverify.schemes.composites.exchange_rules import log_swap_rate
-from sgverify.strategies import configurations
-from sgverify.strategies import configurations as exchanges
+from sgverify.strategies import configurations, exchanges
 from sgverify.subject.binding import make_subject
 from sgverify.targets import Target, build_target
 from sgverify.testing import examples

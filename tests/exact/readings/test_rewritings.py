@@ -97,8 +97,7 @@ def in_series(tree: Tree, point: Point, T: Fraction) -> arb | None:
         if all(sign_of(f, here, at.__getitem__) in (0, signs[key]) for key, f in here.supposed.items()):
             if not isinstance(value, TruncatedSeries):
                 return ball_of(value)
-            found = value_at(value.coefficient(0), here, at.__getitem__)
-            return arb(float(found.mid), float(found.delta))
+            return value_at(value.coefficient(0), here, at.__getitem__)
     raise AssertionError("no branch holds the point")
 
 

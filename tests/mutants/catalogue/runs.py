@@ -72,9 +72,9 @@ OF_PRECISION = (
     ),
     bug(
         "functions-in-float32",
-        "sgverify.samplers.reading.constants:_finite",
-        "return function(x)",
-        "return float(np.float32(function(x)))",
+        "sgverify.samplers.reading.constants:_each",
+        "found = [*map(function, numbers)]",
+        "found = [float(np.float32(function(x))) for x in numbers]",
         reason="exponentials and roots of constants are taken in float32",
     ),
 )
