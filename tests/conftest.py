@@ -42,11 +42,11 @@ if _KEPT != "off":
 
 register_profiles()
 if not os.environ.get(VARIABLE):
-    # Half of hypothesis's hundred where a property does not say how many, and no search for what else could be varied in
+    # A quarter of hypothesis's hundred where a property does not say how many, and no search for what else could be varied in
     # an example that is found, which takes most of the time of `find`; a profile that is asked for has both.
     phases = [phase for phase in Phase if phase is not Phase.explain]
-    settings.register_profile("half", settings.get_profile("ci"), max_examples=50, phases=phases)
-    settings.load_profile("half")
+    settings.register_profile("quarter", settings.get_profile("ci"), max_examples=25, phases=phases)
+    settings.load_profile("quarter")
 
 
 HOME = Path(__file__).parent

@@ -27,21 +27,36 @@ from docs.making.places import (
     rewritten,
     targets,
 )
+from reports.making.parts import render
 
 LOG = logging.getLogger("mkdocs.hooks")
 REQUEST = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"' >]+)""")
 """What a browser would fetch from elsewhere."""
 
+DRAWN = ("calibration", "app-lda", "app-sbn", "app-classifier")
+"""The parts of the reports whose pages show pictures that are not committed."""
+
 MEASURED = ("reports/", "benchmarks/")
 """The folders of tables."""
 
 
+def on_pre_build(config: MkDocsConfig) -> None:
+    """Draw the pictures that pages show and that the repository does not hold."""
+    render(list(DRAWN))
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the generated pages, the README, and every file of the repository that a document links to."""
+    """Add the generated pages, the README, the notebooks, and every file of the repository that a document links to."""
     made = {in_repository(place): generate() for place, generate in PAGES.items()}
     for path, content in made.items():
         files.append(File.generated(config, place_of(path), content=content))
-    waiting = [README, *made, *(in_repository(file.src_uri) for file in files.documentation_pages())]
+    notebooks = [f"notebooks/{path.name}" for path in sorted((ROOT / "notebooks").glob(f"*{NOTEBOOK}"))]
+    waiting = [
+        README,
+        *made,
+        *notebooks,
+        *(in_repository(file.src_uri) for file in files.documentation_pages()),
+    ]
     seen = set(waiting)
     while waiting:
         path = waiting.pop()

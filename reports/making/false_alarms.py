@@ -1,11 +1,11 @@
 """Correct schemes under generated configurations: which checks raise an alarm. Writes power/false_alarms.json and .md.
 
 `python -m reports.making.false_alarms exact 2000` judges 2,000 pairs of scheme and configuration by every check with a proof or an
-exact method, `sampled 300` another 300 by everything that samples. A run goes on where the last one ended (`exact 2000` after
-`exact 500` makes 1,500 more), so that it can be cut anywhere; `--minutes 5` ends one early, and `exact 2000 --first 1000`
-is a piece of its own, for another core. Every scheme is correct by
-construction (the catalogue, words over exact flows, schemes with memory), so every `violates` is a false alarm, save
-where a printed claim falls for every scheme (`refuted`). An error that is none of the user's is an alarm as well.
+exact method, `sampled 300` another 300 by everything that samples and by the self-checks of `tests`. A run goes on where the last
+one ended (`exact 2000` after `exact 500` makes 1,500 more), so that it can be cut anywhere; `--minutes 5` ends one early, and
+`exact 2000 --first 1000` is a piece of its own, for another core. Every scheme is correct by construction (the catalogue, words
+over exact flows, schemes with memory), so every `violates` is a false alarm, save where a printed claim falls for every scheme
+(`refuted`). An error that is none of the user's is an alarm as well.
 """
 
 from __future__ import annotations

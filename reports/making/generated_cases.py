@@ -3,7 +3,8 @@
 Every scheme is correct by construction (the catalogue, splittings over exact flows, schemes with memory), so every
 `violates` is a false alarm, save where a printed claim falls for every scheme (`refuted`). An error that is none of the
 user's is an alarm as well. `exact` cases are judged by every check with a proof or an exact engine, `sampled` ones by
-everything that samples. A case is known by its number: `judged(kind, number)` answers the same on every machine.
+everything that samples and by the self-checks. A case is known by its number: `judged(kind, number)` answers the same on
+every machine.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from sgverify.strategies.schemes import DYNAMICS
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import build_target
+from tests.self_checks.registry import SELF_CHECKS
 
 LONGEST = 10.0
 """Seconds of processor time that one case may take; the checks that are then left are counted as unsettled."""
@@ -127,6 +129,7 @@ def sampling() -> tuple[str, ...]:
 def asked(kind: str, number: int) -> list[str]:
     """The checks that case `number` runs."""
     wanted = [name for name in SHIPPED if (name in sampling()) == (kind == "sampled")]
+    wanted += SELF_CHECKS if kind == "sampled" else ()
     rare = EVERY[kind]
     wanted += [name for name in rare if name not in wanted]
     return [name for name in wanted if number % rare.get(name, 1) == 0]
@@ -141,6 +144,10 @@ def judged(kind: str, number: int) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     alarms: list[dict[str, Any]] = []
     wanted, began = asked(kind, number), time.process_time()
+    for name, outcome, reason in _self_checked(subject, wanted):
+        counts[f"{name}: {outcome}"] += 1
+        if outcome in ("violates", "crashed"):
+            alarms.append(_alarm(number, "tests/self_checks", name, reason, subject, ""))
     for claim in claims().values():
         for quantity in claim.quantities:
             if quantity not in wanted or claim.corrects is not None:
@@ -169,6 +176,19 @@ def judged(kind: str, number: int) -> dict[str, Any]:
                     alarms.append(_alarm(number, evidence.claim, quantity, evidence.reason, subject, replay))
     spent = time.process_time() - began
     return {"counts": dict(counts), "alarms": alarms, "of": _kind_of(scheme, configuration), "seconds": spent}
+
+
+def _self_checked(subject: Subject, wanted: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Name, outcome and reason of each self-check that is wanted and applies: our tests of the running code, under no claim."""
+    for name, check in SELF_CHECKS.items():
+        if name in wanted and check.applies(subject):
+            try:
+                finding = check.function(subject)
+                yield name, finding.verdict, finding.reason
+            except UserError:
+                yield name, "refused", ""
+            except Exception:
+                yield name, "crashed", traceback.format_exc(limit=-3)
 
 
 def complete(found: dict[str, Any]) -> bool:

@@ -71,11 +71,13 @@ WRONG: list[Any] = [
 ]
 
 
+@pytest.mark.by_default("SGLD-settings0", "Anneals-settings2", "SGHMC-settings3")
 @pytest.mark.parametrize("found, settings", RIGHT)
 def test_right_ones_conform(found, settings):
     assert at_one_setting(found, **settings) == "conforms"
 
 
+@pytest.mark.by_default("NoiseOfSqrtLr-settings0", "NoiseOfHalfTheFriction-settings2")
 @pytest.mark.parametrize("found, settings", WRONG)
 def test_wrong_ones_are_refuted(found, settings):
     assert at_one_setting(found, **settings) == "violates"

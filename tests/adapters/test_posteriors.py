@@ -52,6 +52,7 @@ def test_too_little_noise_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answers.outcome == "pass"
 
 
+@pytest.mark.by_default("changes0-", "changes1-built with momenta=0, a chain starts at momenta=")
 @pytest.mark.parametrize(
     ("changes", "clause"),
     [

@@ -36,6 +36,11 @@ def test_right_code_conforms(found):
     assert item.outcome == "pass" and "mean and noise are right" in item.reason
 
 
+@pytest.mark.by_default(
+    "without_n-data count 1/2 times: N/n is missing, with n = 2 of N = 4",
+    "unequal_chances-no combination of the prior.*unequal chances, from 0.2 to 0.4",
+    "half_the_noise-the noise has 1/2 times the variance",
+)
 @pytest.mark.parametrize(
     "found, cause",
     [

@@ -50,6 +50,9 @@ def test_the_cause_of_a_planted_edit_is_named_with_its_numbers(scheme, was, now,
     assert says in found.sentence
 
 
+@pytest.mark.by_default(
+    "sghmc-aboba", "sghmc-baoab", "sghmc-euler", "sghmc-oabao", "sghmc-obabo", "sgld-euler", "sgnht-euler"
+)
 @pytest.mark.parametrize("scheme", sorted({row[0] for row in PLANTED}))
 def test_a_right_scheme_has_no_cause(scheme):
     assert cause_of(find_scheme(scheme)).name == "not-named"

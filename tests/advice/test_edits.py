@@ -45,11 +45,9 @@ def line_of(text: str) -> int:
 
 
 @pytest.mark.by_default(
+    "halved-kick = sqrt(T*h)-sqrt(T*h)-sqrt(2*T*h)",
     "climbing-return theta + factor-theta + factor*h*grad(theta)-theta - factor*h*grad(theta)",
     "by_h-h*sqrt(2*T)*noise()-h*sqrt(2*T)-sqrt(2*h*T)",
-    "summed-dot(p, p)-dot(p, p)-dot(p, p)/dim",
-    "halved-kick = sqrt(T*h)-sqrt(T*h)-sqrt(2*T*h)",
-    "wrong-def weak_kick-sqrt(D*T*t)-sqrt(2*D*T*t)",
 )
 @pytest.mark.parametrize(
     ("attribute", "line", "was", "now"),
@@ -101,6 +99,11 @@ COINCIDENCES = {
 """A configuration at which T is 1, D is 2, dim is 2, and the gradient of the prior is theta/2."""
 
 
+@pytest.mark.by_default(
+    "tempered-sqrt(2*h)-sqrt(2*T*h)",
+    "frictionless-sqrt(2*T*h)-sqrt(2*D*T*h)",
+    "own_gradient-h*theta-h*grad(theta)",
+)
 @pytest.mark.parametrize(
     ("attribute", "was", "now"),
     [

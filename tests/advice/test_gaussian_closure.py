@@ -183,10 +183,7 @@ def steps_by_hand(scheme: str, h: float, friction: float, grad: Callable[..., An
 
 
 @pytest.mark.by_default(
-    "sgld-euler-full-steps0",
-    "sgld-euler-control-variate-steps1",
-    "sghmc-baoab-full-steps2",
-    "sghmc-md-ABOBA-iid-steps6",
+    "sgld-euler-full-steps0", "sgld-euler-control-variate-steps1", "sghmc-baoab-full-steps2"
 )
 @pytest.mark.parametrize(
     ("scheme", "kind", "steps"),

@@ -36,6 +36,7 @@ RECOVERY = Path(__file__).resolve().parents[2] / "reports" / "identification" / 
 QUICK = ("sgld-euler", "sghmc-baoab", "sghmc-ubu", "sgnht-euler", "sgrld-euler", "psgld")
 
 
+@pytest.mark.by_default("sgld-euler", "sghmc-baoab", "sgnht-euler", "sgrld-euler")
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.power) for name in NAMED]
 )

@@ -163,6 +163,7 @@ def test_data_that_move_theta_before_they_are_asked_again_are_followed(kind: str
     np.testing.assert_allclose(other.sd / target.sd - 1, one.sd / target.sd - 1, rtol=0.02)
 
 
+@pytest.mark.by_default("14")
 @pytest.mark.parametrize("dim", [14, 32])
 def test_calls_on_one_minibatch_share_their_noise_in_many_coordinates(dim: int) -> None:
     # BAOAB evaluates two gradients on one minibatch, ABOBA one: to first order in h both are widened by the same noise.

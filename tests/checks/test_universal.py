@@ -17,6 +17,15 @@ from tests.zoo.schemes import WEAK, heun_of_two_minibatches, nose, unreadable
 NOISY = {"target": {"data": [0.1, 0.5, 1.0, 0.2]}, "gradient": {"kind": "iid", "batch": 2}}
 
 
+@pytest.mark.by_default(
+    "scheme0-True",
+    "scheme1-True",
+    "scheme2-False",
+    "scheme3-False",
+    "scheme4-False",
+    "scheme5-True",
+    "scheme7-False",
+)
 @pytest.mark.parametrize(
     ("scheme", "universal"),
     [

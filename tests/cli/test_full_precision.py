@@ -144,6 +144,14 @@ SLICE = [(COMMANDS[k % 6], scheme, list(TARGETS)[k % 3]) for k, scheme in enumer
 """Each scheme once, with the commands and targets in turn that take a fraction of a second."""
 
 
+@pytest.mark.by_default(
+    "stationary-bias-sgld-euler-gaussian",
+    "covariance-sghmc-euler-gaussian-mean",
+    "wasserstein-2-sghmc-euler-explicit-linear-regression",
+    "mse-sghmc-aboba-gaussian-mean",
+    "local-order-sghmc-baoab-linear-regression",
+    "bias-sghmc-nogin-gaussian",
+)
 @pytest.mark.parametrize(("command", "scheme", "target"), SLICE)
 def test_numbers_of_sixteen_digits(call: Call, command: str, scheme: str, target: str) -> None:
     as_of_round_numbers(call, command, scheme, target)

@@ -22,6 +22,17 @@ def found(call: Call, *words: str) -> dict:
     return item
 
 
+@pytest.mark.by_default(
+    "sghmc-aboba-bias-settings1-chen2015/theorem-2",
+    "sghmc-aboba-bias-settings3-chen2015/theorem-5",
+    "sghmc-aboba-mse-settings4-chen2015/theorem-5",
+    "sghmc-aboba-local-order-settings5-chen2015/lemma-8",
+    "sghmc-euler-local-order-settings7-chen2015/lemma-12",
+    "sgld-euler-local-order-settings8-chen2015/lemma-12",
+    "sghmc-chen-abo-local-order-settings9-sgverify/stated-order",
+    "mine.py:heun-local-order-settings10-sgverify/stated-order",
+    "mine.py:wrong-local-order-settings11-sgverify/stated-order",
+)
 @pytest.mark.parametrize(
     ("scheme", "quantity", "settings", "claim"),
     [
@@ -49,6 +60,14 @@ def test_the_claim_that_a_quantity_is_held_against(
     assert not item["refuted"] or claim != "sgverify/stated-order"
 
 
+@pytest.mark.by_default(
+    "sghmc-euler-explicit-stationary-bias-1",
+    "sghmc-aboba-bias--0.6666666666666666",
+    "sghmc-aboba-mse--0.8",
+    "sghmc-euler-explicit-bias--0.5",
+    "sghmc-euler-explicit-mse--0.6666666666666666",
+    "sgld-euler-local-order-1",
+)
 @pytest.mark.parametrize(
     ("scheme", "quantity", "exponent"),
     [
@@ -68,6 +87,7 @@ def test_exponents_with_their_signs(call: Call, scheme: str, quantity: str, expo
     assert item["method"] == ("proof" if quantity == "local-order" else "exact")
 
 
+@pytest.mark.by_default("mse")
 @pytest.mark.parametrize("quantity", ["stationary-bias", "bias", "mse"])
 def test_a_refuted_printed_claim_is_judged_by_its_corrected_card_as_in_verify(
     call: Call, quantity: str

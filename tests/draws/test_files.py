@@ -52,6 +52,7 @@ def test_arviz_reads_the_file(draws: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.posterior.theta, draws.posterior.theta)
 
 
+@pytest.mark.by_default("draws.nc")
 @pytest.mark.parametrize("name", ["draws.nc", "draws.zarr"])
 def test_what_is_there_is_replaced_only_by_force(draws: Any, name: str, tmp_path: Path) -> None:
     path = write_draws(draws, tmp_path / name)

@@ -72,7 +72,7 @@ def test_the_prose_about_topics_holds() -> None:
     assert 0 < best["SGHMC-S"] / best["SGHMC-E"] - 1 < 0.015
     assert min(best, key=lambda label: best[label] if label != "the true topics" else 9e9) == "SGRLD"
     checked = {item["scheme"]: item["outcome"] for item in result("lda")["found"]["samplers"]}
-    assert checked.pop("sgrld-expanded-mean") == "undecided" and set(checked.values()) == {"pass"}
+    assert set(checked.values()) == {"pass"} and "sgrld-expanded-mean" in checked
 
 
 def test_steps_that_break_down_beyond_the_printed_ones_do_so_for_both_integrators() -> None:

@@ -59,7 +59,7 @@ def out_of_reach(subject: Subject) -> bool:
     return subject.noise.exchangeable and subject.target.dim > 1
 
 
-@settings(max_examples=examples(14))
+@settings(max_examples=examples(8))
 @given(decreasing(), st.sampled_from(["bias", "mse"]))
 def test_the_corrected_theorem_5_and_remark_7_hold(subject: Subject, quantity: str) -> None:
     event(subject.configuration.gradient.kind)
@@ -79,7 +79,7 @@ def test_every_decreasing_schedule_is_consistent(subject: Subject) -> None:
     assert evidence.verdict == ("inconclusive" if out_of_reach(subject) else "conforms"), evidence.reason
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(12))
 @given(st.integers(1, 4), exponents(), st.sampled_from([None, 1, 2, 3, 4]))
 def test_the_rate_of_the_weighted_bias_is_that_of_its_sum(
     leading: int, alpha: float, simple: int | None

@@ -67,7 +67,7 @@ def test_the_power_series_and_bch_leave_the_same_leading_operator(scheme: Scheme
     assert difference(moved, leading, proof.ring) == {}
 
 
-@settings(max_examples=examples(35))
+@settings(max_examples=examples(18))
 @given(generated_words(palindromic=True))
 def test_palindromes_have_even_order(scheme: Scheme) -> None:
     note_replay(scheme.reference, Configuration(), "chen2015/lemma-8")
@@ -78,7 +78,7 @@ def test_palindromes_have_even_order(scheme: Scheme) -> None:
     assert order.averaged_order == 1
 
 
-@settings(max_examples=examples(35))
+@settings(max_examples=examples(18))
 @given(generated_words(palindromic=False))
 def test_consistent_words_have_order_one_at_least(scheme: Scheme) -> None:
     note_replay(scheme.reference, Configuration(), "sgverify/stated-order")

@@ -39,7 +39,7 @@ def test_theorem_4_conforms_with_full_gradients(subject: Subject) -> None:
     assert evidence.found.exponent is None or evidence.found.exponent >= subject.order.order
 
 
-@settings(max_examples=examples(22))
+@settings(max_examples=examples(12))
 @given(subjects(dims=DIMS))
 def test_exact_values_follow_the_expansion(subject: Subject) -> None:
     event(subject.configuration.gradient.kind)
@@ -80,7 +80,7 @@ def test_fresh_gradient_noise_refutes_theorem_4_where_the_test_function_sees_it(
         assert printed.verdict == "conforms" and not corrected
 
 
-@settings(max_examples=examples(14))
+@settings(max_examples=examples(8))
 @given(subjects(dims=DIMS))
 def test_the_corrected_theorem_4_holds(subject: Subject) -> None:
     event(subject.configuration.gradient.kind)

@@ -23,6 +23,7 @@ def brute_force(bounds: list[tuple[float, float]], cells: int) -> float:
     return float(rejected.mean())
 
 
+@pytest.mark.by_default("1-1000000", "3-200")
 @pytest.mark.parametrize(("looks", "cells"), [(1, 10**6), (2, 3000), (3, 200)])
 def test_the_level_is_exact_for_uniform_p_values(looks: int, cells: int) -> None:
     level = 0.09

@@ -24,6 +24,9 @@ def ask(scheme: str, **settings: Any) -> Finding:
     return check_averaging(Subject(find_scheme(scheme), load_configuration({"seed": 1, **settings}), scheme))
 
 
+@pytest.mark.by_default(
+    "sgnht-euler-settings1", "sgld-euler-settings2", "sgld-euler-settings3", "sgld-euler-settings4"
+)
 @pytest.mark.parametrize(
     ("scheme", "settings"),
     [

@@ -47,6 +47,9 @@ def finding_of(file: Path, name: str, kind: str) -> Finding:
     return self_check("gradient-mean", "sgld-euler", target=target, gradient=gradient)
 
 
+@pytest.mark.by_default(
+    "logistic-iid", "logistic-svrg", "logistic-control-variate", "network-iid", "quartic-full"
+)
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

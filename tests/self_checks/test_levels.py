@@ -19,6 +19,7 @@ def asked(check: str, level: float | None) -> Finding:
     return found
 
 
+@pytest.mark.by_default("chains-apart", "moments")
 @pytest.mark.parametrize("check", ["white-draws", "chains-apart", "moments"])
 def test_a_stricter_level_is_in_the_certificate_and_in_the_bounds(check: str) -> None:
     usual, strict = (asked(check, level).certificate for level in (None, STRICT))

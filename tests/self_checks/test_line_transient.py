@@ -47,6 +47,13 @@ def transient(subject: Subject, length: int, start: float, *, h: float = H, **mo
     return PlaneTransient(*parts).average(h, length, start, **more)
 
 
+@pytest.mark.by_default(
+    "sgld-euler-theta**2-zero",
+    "sghmc-aboba-theta**2 - theta*p-zero",
+    "sghmc-baoab-p**2 + theta-stationary",
+    "sghmc-euler-theta-zero",
+    "sghmc-euler-explicit-theta**2-zero",
+)
 @pytest.mark.parametrize(
     ("name", "phi", "momentum"),
     [

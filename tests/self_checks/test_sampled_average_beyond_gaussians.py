@@ -31,6 +31,9 @@ def evidence_of(name: str, **settings: object) -> Finding:
     return found
 
 
+@pytest.mark.by_default(
+    "sgld-euler-settings0", "sghmc-aboba-settings2", "sgld-euler-settings4", "sghmc-euler-settings5"
+)
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
@@ -50,6 +53,12 @@ def test_the_running_code_agrees_with_the_grids(name: str, settings: dict[str, o
     assert law["leaves_the_grid"] < running_average_law.ESCAPING
 
 
+@pytest.mark.by_default(
+    "sgld-euler-settings0-sqrt(2*T*h)-sqrt(T*h)",
+    "sgld-euler-settings1-sqrt(2*T*h)-sqrt(2*h)*T",
+    "sgld-euler-settings2-h*grad(theta)-h*grad(theta)/2",
+    "sghmc-aboba-settings4-sqrt(2*D*T*h)-sqrt(D*T*h)",
+)
 @pytest.mark.parametrize(
     ("name", "settings", "was", "now"),
     [

@@ -66,6 +66,13 @@ CORRECT: list[tuple[Any, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.by_default(
+    "sghmc-ubu-settings1",
+    "sgld-euler-settings3",
+    "sghmc-baoab-settings4",
+    "sgld-euler-settings5",
+    "found7-settings7",
+)
 @pytest.mark.parametrize(("found", "settings"), CORRECT)
 def test_correct_code_conforms(found: Any, settings: dict[str, Any]) -> None:
     for quantity in ("white-draws", "chains-apart"):
@@ -307,6 +314,12 @@ def test_the_bits_of_minibatches_are_those_of_the_likeliest_of_all_that_can_be(k
         assert bits == pytest.approx(-math.log2(likeliest))
 
 
+@pytest.mark.by_default(
+    "128-256-name2-settings2",
+    "128-256-sgld-euler-settings3",
+    "4096-64-sgld-euler-settings0",
+    "4096-64-sghmc-ubu-settings1",
+)
 @pytest.mark.parametrize("name, settings", [
     ("sgld-euler", {}),
     ("sghmc-ubu", {"dtype": "float32"}),

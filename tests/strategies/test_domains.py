@@ -39,6 +39,15 @@ def test_targets_have_the_prescribed_condition_exactly(condition: float, data: A
         assert abs(least - target.size * table.noise_precision) < 1e-9 * least * condition
 
 
+@pytest.mark.by_default(
+    "gaussian",
+    "linear-regression",
+    "double-well",
+    "quartic",
+    "mixture",
+    "poisson-regression",
+    "beta-bernoulli",
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_target_is_drawn_valid_and_without_symmetry(name: str) -> None:
     @settings(max_examples=10)

@@ -30,6 +30,9 @@ def ids(pairs: Collected) -> list[str]:
     return [pair.id for pair in pairs]
 
 
+@pytest.mark.by_default(
+    "sgld-euler-config0", "sgld-euler-config1", "sghmc-aboba-config0", "sghmc-aboba-config2"
+)
 @pytest.mark.parametrize("config", [{}, {"gradient": {"kind": "iid"}}, {"target": {"name": "double-well"}}])
 @pytest.mark.parametrize("scheme", ["sgld-euler", "sghmc-aboba"])
 def test_what_applies_is_collected_as_verify_asks_it(scheme: str, config: dict[str, Any]) -> None:

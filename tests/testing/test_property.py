@@ -171,6 +171,9 @@ def test_rows_of_other_schemes_and_checks_are_not_tried(folder: Path, judged: li
     assert judged[0] != ["temperature=2.0"]
 
 
+@pytest.mark.by_default(
+    '"mse"-"stationary-bias"-does not speak of it', '"temperature"-"temprature"-temprature.*temperature'
+)
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [

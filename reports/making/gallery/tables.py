@@ -88,6 +88,8 @@ def page(numbers: Numbers, pictures: Sequence[Picture]) -> str:
         "",
         "## Pictures",
         "",
+        "`python -m reports gallery --stored` draws each as PDF as well.",
+        "",
     ]
     for picture in pictures:
         lines += [
@@ -98,7 +100,6 @@ def page(numbers: Numbers, pictures: Sequence[Picture]) -> str:
             picture.caption,
             "",
         ]
-        lines += [f"[PDF](figures/{picture.name}.pdf)", ""]
     return _POWER.sub(lambda found: found[1].translate(RAISED), "\n".join(lines)).rstrip() + "\n"
 
 

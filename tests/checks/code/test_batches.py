@@ -110,6 +110,14 @@ def judged(function, dynamics=langevin):
     )
 
 
+@pytest.mark.by_default(
+    "frozen-of chain 512 in a batch of 1000",
+    "tiled-a batch of 127 draws 200, not 254",
+    "clipped_together-chains disturb one another",
+    "every_seventh-in a batch of 7",
+    "tossed_in_halves-in a batch of 4",
+    "one_uniform-all chains share their noise",
+)
 @pytest.mark.parametrize(
     "function, said",
     [

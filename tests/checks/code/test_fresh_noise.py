@@ -93,6 +93,14 @@ def judged(function, *checks, chains=False):
     return verify(step, SMALL, checks=list(checks or ["pure-step"]))
 
 
+@pytest.mark.by_default(
+    "own_seed-False-every step has the same noise",
+    "forked-False-puts torch's generator back",
+    "step-False-its first call drew 2 random numbers, later ones",
+    "step-False-keeps noise from call to call",
+    "centred-True-chains disturb one another",
+    "one_for_all-True-all chains share their noise",
+)
 @pytest.mark.parametrize(
     "function, chains, said",
     [
@@ -113,6 +121,7 @@ def test_noise_that_is_not_new_or_not_a_chains_own_is_named(function, chains, sa
     assert function is reseeded or torch.equal(before, torch.get_rng_state())
 
 
+@pytest.mark.by_default("plain-True", "tossed-False", "rejecting-True", "step-True")
 @pytest.mark.parametrize("chains", [False, True])
 @pytest.mark.parametrize("function", [plain, tossed, rejecting, own_generator(torch.Generator())])
 def test_new_noise_passes(function, chains):

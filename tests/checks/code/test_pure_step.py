@@ -88,6 +88,13 @@ BUGS = {
 }
 
 
+@pytest.mark.by_default(
+    "a momentum on the class",
+    "a gradient one step stale",
+    "a counter",
+    "an argument written to",
+    "numpy's generator",
+)
 @pytest.mark.parametrize("bug", BUGS)
 def test_what_is_kept_between_calls_is_named(bug):
     function, dynamics, named = BUGS[bug]

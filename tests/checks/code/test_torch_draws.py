@@ -49,6 +49,7 @@ def outcomes(step, *checks):
     return {item.check: item.outcome for item in verify(step, checks=checks)}
 
 
+@pytest.mark.by_default("randn_like")
 @pytest.mark.parametrize("noise", [torch.randn_like, own_generator])
 def test_fresh_draws_pass(noise):
     assert outcomes(stepped(noise), "white-noise", "independent-chains") == {
@@ -64,6 +65,7 @@ def test_draws_of_torch_in_the_place_of_others_are_told_so():
         assert "no repeated" not in item.reason and "no shared" not in item.reason
 
 
+@pytest.mark.by_default("same_generator", "of_numpy")
 @pytest.mark.parametrize("noise", [same_generator, seeded_every_twenty, of_numpy, partly_of_numpy])
 def test_draws_that_are_not_fresh_or_not_torch_s_are_refuted(noise):
     assert outcomes(stepped(noise), "white-noise") == {"white-noise": "fail"}

@@ -29,6 +29,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, *edits: tuple[str, str]) -> Judgemen
         )
 
 
+@pytest.mark.by_default("sign of the correction", "F inverted", "always accepted", "corrected without noise")
 @pytest.mark.parametrize(
     "edit",
     [

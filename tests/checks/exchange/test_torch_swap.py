@@ -51,7 +51,7 @@ def test_rules_in_detailed_balance_pass(rule):
     assert (found.outcome, found.method) == ("pass", "quadrature"), found.reason
 
 
-@pytest.mark.by_default("always", "decision")
+@pytest.mark.by_default("always")
 @pytest.mark.parametrize("rule", WRONG)
 def test_other_rules_are_refuted(rule):
     accepts, named = WRONG[rule]

@@ -39,6 +39,7 @@ def test_the_configured_steps_are_held_against_the_expansion() -> None:
     assert law.verdict == "inconclusive"
 
 
+@pytest.mark.by_default("sgld-euler")
 @pytest.mark.parametrize("name", ["sgld-euler", "sghmc-baoab"])
 def test_right_schemes_at_large_steps_are_no_alarm(name: str) -> None:
     settings = {"target": GAUSSIAN, "friction": 1.0}

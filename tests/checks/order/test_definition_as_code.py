@@ -25,6 +25,7 @@ def judged(scheme: Scheme) -> Evidence:
     return run_check(Question(subject, find_claim("sgverify/stated-order"), "local-order"))
 
 
+@pytest.mark.by_default("sgld-euler", "sghmc-aboba")
 @pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba", "sgnht-euler"])
 def test_what_is_measured_of_a_definition_is_what_is_proved(name: str) -> None:
     scheme = find_scheme(name)

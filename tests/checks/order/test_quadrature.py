@@ -47,7 +47,7 @@ def proved_coefficient(scheme, defect, index) -> float:
     return float(total * math.prod(map(math.factorial, index)))
 
 
-@pytest.mark.by_default("sghmc-baoab", "sgld-euler", "sghmc-euler-explicit", "sgnht-aboba")
+@pytest.mark.by_default("sgld-euler", "sghmc-baoab")
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_catalogue_run_as_torch_code_has_the_order_and_the_defect_of_the_proof(name):
     scheme = find_scheme(name)
@@ -75,6 +75,9 @@ BUGS = {
 }
 
 
+@pytest.mark.by_default(
+    "temperature missing", "noise of the wrong power", "the square of the step in the drift"
+)
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_bug_planted_in_a_formula_is_seen_at_its_order(bug):
     name, was, now, order = BUGS[bug]
@@ -124,7 +127,7 @@ FOREIGN = {
 }
 
 
-@pytest.mark.by_default("half a power of h", "theta never moves")
+@pytest.mark.by_default("half a power of h")
 @pytest.mark.parametrize("bug", FOREIGN)
 def test_a_bug_of_a_published_library_violates_the_least_order(bug):
     function, dynamics, order = FOREIGN[bug]
@@ -241,13 +244,7 @@ LAWS = {
 
 
 @pytest.mark.by_default(
-    "a coin that is not fair",
-    "exponential",
-    "coins",
-    "uniform of the wrong width",
-    "uniform",
-    "uniform of a normal",
-    "a clamp at 5",
+    "a clamp at 5", "uniform", "uniform of the wrong width", "a coin that is not fair", "exponential"
 )
 @pytest.mark.parametrize("law", LAWS)
 def test_draws_of_other_laws_and_with_thresholds_have_the_order_of_their_moments(law):

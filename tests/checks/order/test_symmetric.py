@@ -19,6 +19,7 @@ def bias(scheme: str, kind: str, **more: Any) -> Evidence:
     return rate(scheme, quantity="stationary-bias", **given)
 
 
+@pytest.mark.by_default("sghmc-aboba")
 @pytest.mark.parametrize("scheme", ["sghmc-aboba", "sghmc-baoab"])
 def test_schemes_of_order_two_keep_it_over_symmetric_sweeps(scheme: str) -> None:
     found = verify(scheme, target=TARGET, gradient={"kind": "symmetric", "batch": 2}, checks=[CLAIM])

@@ -13,6 +13,7 @@ FAR = {"sweep": {"lengths": [10**2, 10**9, 10**10]}}
 SHORT = {"sweep": {"lengths": [100, 1000]}}
 
 
+@pytest.mark.by_default("p", "theta*p", "theta**2*p")
 @pytest.mark.parametrize("function", ["p", "theta*p", "theta**2*p", "theta**3*p"])
 def test_a_time_average_that_telescopes_has_no_sharp_rate(function: str) -> None:
     """theta^k p = d(theta^(k+1)/(k+1))/dt: its asymptotic variance is 0, and its MSE falls faster than 1/(Lh)."""

@@ -50,6 +50,9 @@ NOISES = {
 }
 
 
+@pytest.mark.by_default(
+    "normal", "uniform", "a sign", "thrown away beyond 5", "eleven of twelve uniform draws", "a cube"
+)
 @pytest.mark.parametrize("name", NOISES)
 def test_mean_and_covariance_are_those_of_closed_forms(name):
     noise, mean, variance = NOISES[name]

@@ -83,7 +83,7 @@ def draws_thrown_away(theta, *, h, grad, T):
     return euler(theta, h, grad, T, noise * (noise.abs() < 3))
 
 
-@pytest.mark.by_default("step0-at T=4, dim=1", "step1-stationary variance of theta[2] is 0 ")
+@pytest.mark.by_default("step0-at T=4, dim=1")
 @pytest.mark.parametrize(
     "step, named",
     [
@@ -207,6 +207,7 @@ def with_most(name):
     return max(designs(), key=name)
 
 
+@pytest.mark.by_default("step0-design0-announce", "step2-design2-not affine", "step3-design3-variance")
 @pytest.mark.parametrize(
     "step, design, named",
     [
@@ -267,6 +268,7 @@ def test_a_step_with_memory_is_held_to_the_law_of_its_chain(share, verdict):
     assert found.verdict == verdict, found.finding
 
 
+@pytest.mark.by_default("0.7071067811865476-violates")
 @pytest.mark.parametrize("share, verdict", [(0.5, "conforms"), (2**-0.5, "violates")])
 def test_memory_of_other_shapes_is_carried_on(share, verdict):
     kept = [Memory("z", shape=("dim", 1), start=0.0), Memory("half", shape="scalar", start=1.0)]

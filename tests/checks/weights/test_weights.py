@@ -141,6 +141,7 @@ def moved(name: str) -> Callable[..., Any]:
     return lambda patch: patch.setattr(getattr(module, owner), method, wrong)
 
 
+@pytest.mark.by_default("average_k-awsgld/theorem-2", "theta(0)-awsgld/theorem-1")
 @pytest.mark.parametrize(
     ("what", "claim"),
     [("average(0)", "awsgld/theorem-2"), ("average_k", "awsgld/theorem-2"), ("theta(0)", "awsgld/theorem-1")],

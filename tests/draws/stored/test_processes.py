@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import sgverify
-from sgverify.draws.stored import shards
+from sgverify.draws.stored import folder, shards
 from sgverify.draws.stored.folder import ChunkGrid
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping import workers as running
@@ -24,8 +24,8 @@ from tests.draws.stored.test_resuming import FEW, assert_first_draws, killed_aft
 
 __all__ = ["often"]
 
-SIX: dict[str, Any] = {**FEW, "chains": 6, "steps": 45, "burn_in": 5, "thinning": 1}
-"""Forty draws in parts of some twenty; every step is a job of its own, of which each stores what it drew."""
+SIX: dict[str, Any] = {**FEW, "chains": 6, "steps": 20, "burn_in": 4, "thinning": 1}
+"""Sixteen draws in parts of some eight; every step is a job of its own, of which each stores what it drew."""
 
 
 class HereInTurn:
@@ -60,6 +60,7 @@ def in_turn(often: None, monkeypatch: pytest.MonkeyPatch) -> type[HereInTurn]:
         made = 0
 
     monkeypatch.setattr(running, "new_process", Fresh)
+    monkeypatch.setattr(folder, "PART", 800)
     return Fresh
 
 
@@ -85,12 +86,12 @@ def test_killed_and_divided_again_and_again(
     in_turn: type[HereInTurn], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, place = sgverify.sample("sghmc-aboba", **SIX), tmp_path / "draws.zarr"
-    for workers, writes in ((2, 230), (3, 60), (1, 60)):
+    for workers, writes in ((2, 180), (3, 50), (1, 40)):
         with killed_after(monkeypatch, writes):
             sgverify.sample("sghmc-aboba", **SIX, out=place, workers=workers, resume=place.exists())
-        assert assert_first_draws(read(place), whole) < 40
+        assert assert_first_draws(read(place), whole) < 16
     found = sgverify.sample("sghmc-aboba", **SIX, out=place, workers=2, resume=True)
-    assert assert_first_draws(found, whole) == 40
+    assert assert_first_draws(found, whole) == 16
     assert found.attrs == whole.attrs
 
 
@@ -102,7 +103,7 @@ def test_replicas_and_weights_stay_with_their_chain(
     how = {**SIX, "gradient": {"kind": "iid"}}
     whole = sgverify.sample(scheme, **how)
     found = sgverify.sample(scheme, **how, out=tmp_path / "draws.zarr", workers=3)
-    assert assert_first_draws(found, whole) == 40
+    assert assert_first_draws(found, whole) == 16
     assert found.attrs == whole.attrs
 
 
@@ -128,7 +129,7 @@ def test_a_process_that_ends_is_replaced_once(in_turn: type[HereInTurn], tmp_pat
     whole = sgverify.sample("sghmc-aboba", **SIX)
     in_turn.ending = frozenset({1})
     found = sgverify.sample("sghmc-aboba", **SIX, out=tmp_path / "draws.zarr", workers=2)
-    assert assert_first_draws(found, whole) == 40
+    assert assert_first_draws(found, whole) == 16
     in_turn.made, in_turn.ending = 0, frozenset({2, 3})
     with pytest.raises(UserError, match="the chains 3 to 5 ended twice without an answer.*--resume"):
         sgverify.sample("sghmc-aboba", **SIX, out=tmp_path / "other.zarr", workers=2)

@@ -68,6 +68,7 @@ def test_molecular_words_without_bias_in_any_polynomial_of_theta(word: str) -> N
     assert order(f"sghmc-md-{word}", test_function="p**2") == momentum
 
 
+@pytest.mark.by_default("iid")
 @pytest.mark.parametrize("kind", ["iid", "without-replacement"])
 def test_minibatches_make_every_scheme_first_order(kind: str) -> None:
     """Item 4: exponent 1 for all, with one leading coefficient for all kinetic schemes of order two."""

@@ -59,6 +59,15 @@ def test_explicit_steps_escape_where_the_drift_is_cubic(name: str, dim: int) -> 
     assert escape(name, name="quartic", dim=dim) is not None
 
 
+@pytest.mark.by_default(
+    "sgld-euler-target0",
+    "sghmc-aboba-target1",
+    "sgld-euler-target2",
+    "sgld-euler-target4",
+    "sgld-euler-target5",
+    "sgld-euler-target6",
+    "given7-target7",
+)
 @pytest.mark.parametrize(
     ("given", "target"),
     [

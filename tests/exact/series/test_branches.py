@@ -65,6 +65,16 @@ WRONG = {
 }
 
 
+@pytest.mark.by_default(
+    "the sign of theta in the noise, whose law is even",
+    "sqrt(theta^4) is theta^2",
+    "tamed by |g|",
+    "tamed by the length of g",
+    "a smooth root",
+    "nested roots",
+    "roots of parameters",
+    "friction over the length of p",
+)
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_is_right_on_every_branch_is_proved(name: str) -> None:
     for dim in (1, 2):

@@ -30,6 +30,7 @@ def noise_used_thrice(theta, y, z, *, h, grad, noise, T):
     return theta - h * grad(theta) + sqrt(2 * T * h) * (new + z + y) / 3, z, new
 
 
+@pytest.mark.by_default("item0-2", "item1-2", "item3-1", "item4-0", "item5-0")
 @pytest.mark.parametrize(
     ("item", "order"),
     [

@@ -113,6 +113,7 @@ def _ring(dynamics_, dim, draws):
     )
 
 
+@pytest.mark.by_default("found0-langevin-1", "found0-langevin-2", "found1-kinetic-1")
 @pytest.mark.parametrize("dim", [1, 2])
 @pytest.mark.parametrize(
     ("found", "make"), [(riemannian_langevin, oracle.langevin), (riemannian_kinetic, oracle.kinetic)]

@@ -85,10 +85,9 @@ def test_moments_of_other_estimators() -> None:
 @pytest.mark.by_default(
     "sgld-euler-linear-regression",
     "same-linear-regression",
-    "heun-linear-regression",
-    "heun-gaussian-mean",
     "euler_of_two_minibatches-linear-regression",
-    "heun_of_two_minibatches-linear-regression",
+    "heun-gaussian-mean",
+    "heun-linear-regression",
 )
 @pytest.mark.parametrize("table", [MEANS, LINES], ids=lambda t: t["name"])
 @pytest.mark.parametrize(

@@ -115,6 +115,7 @@ def test_the_joint_law_of_state_and_weights_is_that_of_a_simulation(cumulative: 
     assert abs(other.theta - exact.theta) > 5 * drawn["theta"].std() / np.sqrt(20_000)
 
 
+@pytest.mark.by_default("0.0")
 @pytest.mark.parametrize("tilt", [0.0, 0.4])
 def test_the_spread_of_the_weights_tends_to_the_solution_of_lyapunovs_equation(tilt: float) -> None:
     small = replace(PAIR, zeta=1.0, scale=2.0, alpha=0.75, offset=20.0)

@@ -109,6 +109,7 @@ def test_replicas_share_their_minibatches_and_nothing_else(posterior: Target) ->
     assert len(set(found.values["theta"][0].ravel())) == 4
 
 
+@pytest.mark.by_default("resgld", "avr-resgld", "avr-resghmc")
 @pytest.mark.parametrize(
     "name", [name for name, item in COMPOSITES.items() if isinstance(item, ReplicaExchange)]
 )

@@ -153,16 +153,13 @@ CASES: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
 
 
 @pytest.mark.by_default(
-    "weights that adapt by minibatches of their own, gradients bent by the energies of theirs",
-    "masses of regions in float32",
-    "a target without data, and chains that diverge",
-    "momenta that stay, and states of a few steps",
-    "smooth weights to a power, step sizes that decrease and weigh, one of whose rows diverges",
-    "noise that is measured at every step",
-    "the same of a likelihood in float32, with blocks of permutations",
-    "energies of all data",
     "three replicas, step sizes of their own that decrease, swaps tried at random",
+    "momenta that stay, and states of a few steps",
+    "masses of regions in float32",
+    "smooth weights to a power, step sizes that decrease and weigh, one of whose rows diverges",
+    "weights that adapt by minibatches of their own, gradients bent by the energies of theirs",
     "snapshots of every replica",
+    "a target without data, and chains that diverge",
 )
 @pytest.mark.parametrize("case", CASES)
 def test_a_kernel_swaps_with_the_bits_of_the_hooks(
@@ -284,6 +281,15 @@ BUGS = {
 }
 
 
+@pytest.mark.by_default(
+    "a pair is tried at the other pair's steps",
+    "all pairs decide by one uniform number",
+    "the noise is measured at half of its steps",
+    "a sample has one datum less",
+    "the energy at a new control variate is the old one",
+    "replicas share their noise",
+    "a walker stays behind",
+)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_kernel_with_a_bug_in_its_swaps_is_never_used(
     data: Target, name: str, monkeypatch: pytest.MonkeyPatch
@@ -315,6 +321,12 @@ WEIGHT_BUGS = {
 }
 
 
+@pytest.mark.by_default(
+    "energies fall into other regions",
+    "omega stands still",
+    "step sizes do not weigh",
+    "weights adapt by the next step's minibatch",
+)
 @pytest.mark.parametrize("name", WEIGHT_BUGS)
 def test_a_kernel_with_a_bug_in_its_weights_is_never_used(
     targets: dict[str, Target], name: str, monkeypatch: pytest.MonkeyPatch
@@ -334,6 +346,7 @@ def test_a_kernel_with_a_bug_in_its_weights_is_never_used(
         run("csgld", target, rows, "kernel", gradient=gradient, **how)
 
 
+@pytest.mark.by_default("(first + k) % 13 == 0-(first + k) % 13 == 1")
 @pytest.mark.parametrize(
     ("was", "now"),
     [("(first + k) % 13 == 0", "(first + k) % 13 == 1"), ("memcpy(Q1_0, NQ1_0, sizeof Q1_0);", "")],

@@ -56,6 +56,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.by_default("full", "iid", "reshuffle", "svrg", "saga", "control-variate", "additive")
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_estimator_has_the_bits_of_the_definition(
     kind: str, make_target: Any, monkeypatch: pytest.MonkeyPatch
@@ -68,6 +69,7 @@ def test_every_estimator_has_the_bits_of_the_definition(
     same(fresh_heun, make_target(**REGRESSION), gradient=GradientChoice(kind, **batch), **how)
 
 
+@pytest.mark.by_default("double-well", "rosenbrock", "mixture")
 @pytest.mark.parametrize("name", ["double-well", "quartic", "rosenbrock", "mixture", "levy"])
 def test_potentials_that_are_not_quadratic_have_the_bits_of_the_definition(
     name: str, make_target: Any
@@ -75,13 +77,7 @@ def test_potentials_that_are_not_quadratic_have_the_bits_of_the_definition(
     same(find_scheme("sghmc-baoab"), make_target(name, dim=2), dtype="float32", chains=70)
 
 
-@pytest.mark.by_default(
-    "full-robust-regression",
-    "full-poisson-regression",
-    "full-logistic-regression",
-    "full-dirichlet-multinomial",
-    "svrg-logistic-regression",
-)
+@pytest.mark.by_default("full-logistic-regression", "full-robust-regression", "svrg-logistic-regression")
 @pytest.mark.parametrize(
     "name", ["logistic-regression", "poisson-regression", "robust-regression", "dirichlet-multinomial"]
 )
@@ -95,6 +91,7 @@ def test_likelihoods_that_are_not_quadratic_have_the_bits_of_the_definition(
         same(find_scheme("sgld-euler"), make_target(name, dim=3, size=37), chains=chains, **how)
 
 
+@pytest.mark.by_default("how0")
 @pytest.mark.parametrize("how", [{"scale": 0.5}, {"clip": 3.0}])
 def test_biased_gradients_have_the_bits_of_the_definition(how: dict[str, Any], make_target: Any) -> None:
     same(
@@ -122,6 +119,14 @@ BUGS = {
 }
 
 
+@pytest.mark.by_default(
+    "halves are added across runs",
+    "the last of the data is left out",
+    "the snapshot is never renewed",
+    "given data of the block's first step",
+    "the table keeps its first gradients",
+    "noise of another step",
+)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_gradient_with_a_bug_is_never_used(
     name: str, make_target: Any, monkeypatch: pytest.MonkeyPatch

@@ -53,9 +53,7 @@ DRAWN: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.by_default(
-    "until some chains diverge", "of adapted weights", "of three replicas, every second state"
-)
+@pytest.mark.by_default("until some chains diverge", "of adapted weights")
 @pytest.mark.parametrize("case", DRAWN)
 def test_draws_and_their_statistics_are_those_of_torch(
     targets: dict[str, Target], case: str, in_no_time: None
@@ -91,6 +89,7 @@ def test_draws_and_their_statistics_are_those_of_torch(
         assert (found[-1].diverged, found[-1].reached) == (plain.diverged, plain.reached)
 
 
+@pytest.mark.by_default("walker", "chance")
 @pytest.mark.parametrize("name", ["walker", "chance", "swaps", "state"])
 def test_a_kernel_that_keeps_something_else_is_never_used(
     data: Target, name: str, monkeypatch: pytest.MonkeyPatch

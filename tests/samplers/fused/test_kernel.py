@@ -69,6 +69,7 @@ CASES: list[tuple[Any, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.by_default("subject0-how0", "subject1-how1", "subject3-how3", "subject5-how5")
 @pytest.mark.parametrize(("subject", "how"), CASES)
 def test_a_kernel_has_the_bits_of_the_definition(
     many_data: Target, subject: Any, how: dict[str, Any]
@@ -76,6 +77,7 @@ def test_a_kernel_has_the_bits_of_the_definition(
     same_bits(many_data, subject, how)
 
 
+@pytest.mark.by_default("subject0-how0")
 @pytest.mark.parametrize(("subject", "how"), [CASES[1], CASES[-1]])
 def test_a_kernel_as_shipped_has_the_bits_of_the_definition(
     many_data: Target, subject: Any, how: dict[str, Any], as_shipped: None
@@ -325,6 +327,7 @@ def with_a_number_that_changes(theta, *, h, grad, noise, T):  # type: ignore[no-
     )
 
 
+@pytest.mark.by_default("DAMPED")
 @pytest.mark.parametrize("name", ["STEEP", "DAMPED"])
 def test_a_kernel_is_that_of_the_functions_as_they_are_now(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -54,6 +54,7 @@ def test_a_gaussian_relaxes_as_slowly_as_itself() -> None:
     assert slowness_of(lambda x, y: x**2 / 2 + 0.9 * x * y) == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.by_default("wells--4-4")
 @pytest.mark.parametrize(("energy", "low", "high"), [(wells, -4, 4), (tail, -25, 5)])
 def test_wells_and_tails_slow_a_chain_down(energy: Callable[[Any], Any], low: float, high: float) -> None:
     points = np.linspace(low, high, 2000)

@@ -117,6 +117,9 @@ def judged(function, dynamics=langevin, **options):
     return asked(torch_step(dynamics, **options)(function))
 
 
+@pytest.mark.by_default(
+    "an attribute", "the gradient field", "identity", "noise drawn ahead", "a graph that grows", "a parameter"
+)
 @pytest.mark.parametrize("bug", BUGS)
 def test_what_is_kept_on_returned_tensors_is_named(bug):
     function, named = BUGS[bug]

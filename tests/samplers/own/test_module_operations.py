@@ -84,6 +84,7 @@ def run(target: ModuleTarget, compiled: Any, chains: int = 5, first: int = 0, **
     return found.values["theta"]
 
 
+@pytest.mark.by_default("regression", "binary", "line")
 @pytest.mark.parametrize("case", CASES)
 def test_gradients_are_those_of_torch(case: str) -> None:
     target = target_of(case)
@@ -108,7 +109,7 @@ def test_a_kernel_has_the_bits_of_the_definition(case: str) -> None:
     assert np.array_equal(run(target, "kernel"), run(target, False))
 
 
-@pytest.mark.by_default("{'kind': 'saga'}", "{'kind': 'svrg', 'refresh': 7}", "{'clip': 0.5}")
+@pytest.mark.by_default("{'kind': 'saga'}", "{'clip': 0.5}")
 @pytest.mark.parametrize(
     "choice",
     [

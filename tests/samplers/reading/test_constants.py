@@ -76,6 +76,7 @@ def test_the_clock_picks_the_step() -> None:
     assert doubled.meet(state).flatten().tolist() == [0.6, 0.8]
 
 
+@pytest.mark.by_default("1")
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_block_of_steps_leaves_nothing_behind(count: int) -> None:
     clock = Clock()

@@ -133,6 +133,7 @@ def assert_equal(found: dict[str, np.ndarray], whole: dict[str, np.ndarray]) -> 
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
+@pytest.mark.by_default("0-saga", "0-swaps", "0-native")
 @pytest.mark.parametrize(
     "case", [case if case in EVERY_RUN else pytest.param(case, marks=pytest.mark.power) for case in CASES]
 )

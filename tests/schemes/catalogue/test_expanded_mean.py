@@ -11,12 +11,14 @@ import torch
 from scipy.special import roots_genlaguerre, roots_hermitenorm
 
 from sgverify import scheme, verify
+from sgverify.configuration import load_configuration
 from sgverify.exact.readings.formula import plant
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes import Scheme, dynamics, sqrt
 from sgverify.schemes.catalogue.in_metric import sgrld_expanded_mean
 from sgverify.schemes.definition.mathematics import magnitude
 from sgverify.schemes.dynamics import expanded_mean
+from sgverify.subject.binding import make_subject
 from tests.self_checks.registry import self_check
 
 SHAPE, H, T = 7, 2.0**-5, 0.75
@@ -165,10 +167,15 @@ def test_the_order_is_proved_on_theta_above_zero_and_refuted_of_every_planted_bu
 def test_without_a_target_it_is_judged_on_one_that_lives_there_and_elsewhere_by_proofs_alone() -> None:
     for name in ("one-step-law", "pure-runs", "gradient-mean"):
         assert self_check(name, sgrld_expanded_mean).verdict == "conforms"
-    found = verify(sgrld_expanded_mean, checks=["stationary-bias"])
-    assert {e.configuration["target"]["name"] for e in found} == {"expanded-mean"}
+    assert make_subject(sgrld_expanded_mean, load_configuration()).target.name == "expanded-mean"
     (asked, *_) = verify(sgrld_expanded_mean, checks=["stationary-bias"], target={"name": "gaussian-mean"})
     assert asked.verdict == "not-applicable" and "lives on theta > 0" in asked.reason
+
+
+@pytest.mark.power  # 13 s of chains
+def test_its_evidence_without_a_target_names_the_one_that_lives_there() -> None:
+    found = verify(sgrld_expanded_mean, checks=["stationary-bias"])
+    assert {e.configuration["target"]["name"] for e in found} == {"expanded-mean"}
 
 
 def test_its_formula_reads_back_as_the_step() -> None:

@@ -167,6 +167,7 @@ BUGS: list[tuple[str, Scheme, str, str, list[str]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.by_default("D outside the root", "a missing A half", "not palindromic")
 @pytest.mark.parametrize(("name", "scheme", "claim", "quantity", "keys"), BUGS, ids=[bug[0] for bug in BUGS])
 def test_planted_bugs_end_in_the_key_that_shows_them(
     name: str, scheme: Scheme, claim: str, quantity: str, keys: list[str]

@@ -66,6 +66,7 @@ def test_right_schemes_conform_and_their_points_are_the_exact_ones(
     assert evidence.certificate["chains"] == 2048
 
 
+@pytest.mark.by_default("sgld-euler-sqrt(2*T*h)-sqrt(T*h)", "sghmc-aboba-sqrt(2*D*T*h)-sqrt(2*D*h)")
 @pytest.mark.parametrize(
     ("name", "was", "now"),
     [

@@ -41,6 +41,9 @@ def richardson(found: PlaneAnswers, order: int, steps: list[float], powers: list
     return float(np.linalg.solve(rows, np.array(values) / np.array(steps) ** order)[0])
 
 
+@pytest.mark.by_default(
+    "sghmc-aboba-theta**2", "sghmc-baoab-p**2", "sghmc-euler-theta**2", "sghmc-euler-explicit-theta**4"
+)
 @pytest.mark.parametrize(
     ("scheme", "phi"),
     [
