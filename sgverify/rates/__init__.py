@@ -2,7 +2,7 @@
 
 Exact: `powers` finds those of h from values at falling steps, `verdict` compares found and predicted rates. Sampled: `sample`
 (points with errors), `fit` (least squares, and a regression that describes the points), `trial` and `decision` (is a forbidden
-order part of the error, and how many chains tell?), `length` (rates in L). Point values: `point_null`, `nulls`, `whiteness`.
+order part of the error, and how many chains tell?), `length` (rates in L), `whiteness` (of draws).
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from sgverify.rates.decision import Decision, decide_order, decide_terms
     from sgverify.rates.fit import Fit, Regression, fit_terms, regress, regress_exact
     from sgverify.rates.length import decide_length_bias, decide_length_mse
-    from sgverify.rates.nulls import Nulls, bounded_nulls, correlation_null, mean_null, variance_null
-    from sgverify.rates.point_null import decide_point_null, rejection_chance, thresholds
     from sgverify.rates.sample import LevelShare, Sample, chance_of_any
     from sgverify.rates.trial import ErrorTerm, Ratio, fieller
     from sgverify.rates.verdict import (
@@ -37,18 +35,14 @@ __all__ = [
     "Fit",
     "Judgement",
     "LevelShare",
-    "Nulls",
     "Rate",
     "Ratio",
     "Regression",
     "Sample",
-    "bounded_nulls",
     "chance_of_any",
-    "correlation_null",
     "decide_length_bias",
     "decide_length_mse",
     "decide_order",
-    "decide_point_null",
     "decide_terms",
     "decreasing_bias",
     "decreasing_mse",
@@ -59,12 +53,8 @@ __all__ = [
     "judge_length_rate",
     "judge_step_rate",
     "leading_power",
-    "mean_null",
     "regress",
     "regress_exact",
-    "rejection_chance",
-    "thresholds",
-    "variance_null",
 ]
 
 __getattr__, __dir__ = lazily(__name__)

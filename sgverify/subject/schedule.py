@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import flint
-import numpy as np
 from flint import arb, fmpq
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Annealed, Cyclical, Fixed, Row, annealed, cyclical, fixed
 from sgverify.samplers.composites.annealing import epoch_of
-from sgverify.samplers.run.schedules import CYCLES, Schedule
+from sgverify.samplers.run.schedules import Schedule
 from sgverify.subject.subject import Subject
 
 UNIT = 2.0**-53
@@ -73,22 +71,6 @@ def row_of(subject: Subject, length: int) -> Row:
         threshold=schedule.threshold,
         shape=schedule.shape,
     )[0]
-
-
-def steps_over_cycles(subject: Subject, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """h_l and the weights of the average: h_l in the sampling stages, 0 elsewhere. Independent of the sampler's code."""
-    schedule, item = subject.configuration.schedule, row_of(subject, length).schedule
-    period = -(-length // (schedule.cycles or CYCLES))
-    numbers = range(1, length + 1)
-    steps = np.array([float(step_of(item, l, period)[0]) for l in numbers])
-    return steps, steps * np.array([averaged(l, period, schedule.threshold or 0.0) for l in numbers])
-
-
-def cycles_of(subject: Subject, length: int) -> dict[str, Any]:
-    """The certificate's entry on cyclical steps, whose cycles depend on the length; empty for other schedules."""
-    if subject.configuration.schedule.kind != "cyclical":
-        return {}
-    return {"schedule": str(row_of(subject, length).schedule)}
 
 
 def _cyclical_step(schedule: Cyclical, l: int, period: int) -> tuple[Fraction, Fraction]:

@@ -27,15 +27,7 @@ from sgverify.checks.rates.sampled.method import run_seed, share_of
 from sgverify.errors import NotAffineError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
-from sgverify.rates import (
-    Decision,
-    Judgement,
-    Nulls,
-    bounded_nulls,
-    correlation_null,
-    decide_point_null,
-)
-from sgverify.rates.nulls import variance_tail
+from sgverify.rates import Decision, Judgement
 from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
 from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
 from sgverify.samplers.reading.binding import TENSORS
@@ -45,6 +37,8 @@ from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.schemes.definition.mathematics import NORMAL
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
+from tests.self_checks.nulls import Nulls, bounded_nulls, correlation_null, variance_tail
+from tests.self_checks.point_null import decide_point_null
 from tests.self_checks.run_transcript import transcribe
 from tests.self_checks.running_average_law import is_normal
 from tests.self_checks.transcripts import Runs, runs_of

@@ -18,7 +18,8 @@ from sgverify.errors import OutOfReachError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
-from sgverify.subject.schedule import cycles_of, steps_over_cycles
+from sgverify.samplers.run.schedules import CYCLES
+from sgverify.subject.schedule import averaged, row_of, step_of
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.derived import with_scaled_likelihood
@@ -299,3 +300,19 @@ def _minibatches(replaced: bool, size: int, batch: int) -> Iterator[tuple[tuple[
         for count in Counter(chosen).values():
             ways //= math.factorial(count)
         yield chosen, Fraction(ways, size**batch)
+
+
+def steps_over_cycles(subject: Subject, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """h_l and the weights of the average: h_l in the sampling stages, 0 elsewhere. Independent of the sampler's code."""
+    schedule, item = subject.configuration.schedule, row_of(subject, length).schedule
+    period = -(-length // (schedule.cycles or CYCLES))
+    numbers = range(1, length + 1)
+    steps = np.array([float(step_of(item, l, period)[0]) for l in numbers])
+    return steps, steps * np.array([averaged(l, period, schedule.threshold or 0.0) for l in numbers])
+
+
+def cycles_of(subject: Subject, length: int) -> dict[str, Any]:
+    """The certificate's entry on cyclical steps, whose cycles depend on the length; empty for other schedules."""
+    if subject.configuration.schedule.kind != "cyclical":
+        return {}
+    return {"schedule": str(row_of(subject, length).schedule)}

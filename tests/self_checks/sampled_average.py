@@ -9,13 +9,14 @@ import numpy as np
 from sgverify.checks.rates.sampled.method import check_complete, run_seed, share_of
 from sgverify.errors import MomentsDivergeError, OutOfReachError
 from sgverify.evidence import Point
-from sgverify.rates import Judgement, Nulls, bounded_nulls, decide_point_null, mean_null
-from sgverify.rates.point_null import GROWTH, LOOKS
+from sgverify.rates import Judgement
 from sgverify.rates.sample import Floats
 from sgverify.samplers import Settings, sample
 from sgverify.subject.schedule import row_of
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
+from tests.self_checks.nulls import Nulls, bounded_nulls, mean_null
+from tests.self_checks.point_null import GROWTH, LOOKS, decide_point_null
 from tests.self_checks.running_average_law import AverageLaw, law_of_average
 
 STAGE = "agreement"

@@ -15,11 +15,11 @@ from sgverify.checks import verify
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.readings.formula import plant
-from sgverify.rates import Nulls
 from sgverify.schemes import find_scheme, kinetic
 from tests.mutants.planting import planted
 from tests.mutants.registry import mutants
 from tests.self_checks import running_average_law
+from tests.self_checks.nulls import Nulls
 from tests.self_checks.registry import self_check
 from tests.zoo.schemes import WEAK, noise_then_gradient
 

@@ -30,8 +30,8 @@ from reports.making.calibration.truths import (
     truths_of,
 )
 from sgverify.errors import UserError
-from sgverify.rates.point_null import POWER
 from sgverify.rates.sample import CALL, LevelShare
+from tests.self_checks.point_null import POWER
 
 ORDERS = (2, 1, 4)
 """Claimed orders; the first is the one that the issue's bars speak of."""

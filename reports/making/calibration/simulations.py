@@ -21,9 +21,9 @@ from reports.making.calibration.truths import ERRORS, Truth, draw_chains
 from sgverify.errors import UserError
 from sgverify.rates.decision import Decision, decide_order
 from sgverify.rates.length import decide_length_bias, decide_length_mse
-from sgverify.rates.nulls import Nulls, mean_null, variance_null
-from sgverify.rates.point_null import LOOKS, decide_point_null
 from sgverify.rates.sample import Floats, Sample
+from tests.self_checks.nulls import Nulls, mean_null, variance_null
+from tests.self_checks.point_null import LOOKS, decide_point_null
 
 STEPS = 5
 HALVING = 2.0

@@ -9,7 +9,8 @@ import pytest
 from scipy import integrate, stats
 
 from sgverify.errors import UserError
-from sgverify.rates import Nulls, decide_point_null, mean_null, rejection_chance, thresholds
+from tests.self_checks.nulls import Nulls, mean_null
+from tests.self_checks.point_null import decide_point_null, rejection_chance, thresholds
 
 
 def brute_force(bounds: list[tuple[float, float]], cells: int) -> float:

@@ -16,8 +16,8 @@ import numpy as np
 
 from sgverify.errors import UserError
 from sgverify.rates.decision import Decision
-from sgverify.rates.nulls import Nulls
 from sgverify.rates.sample import Floats
+from tests.self_checks.nulls import Nulls
 
 POWER = 0.99
 """The power against a deviation as large as the margin that an acceptance needs in order to conform."""

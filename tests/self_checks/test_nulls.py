@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 
 from sgverify.errors import UserError
-from sgverify.rates import Nulls, correlation_null, mean_null, variance_null
-from sgverify.rates.nulls import excess_kurtosis
+from tests.self_checks.nulls import Nulls, correlation_null, excess_kurtosis, mean_null, variance_null
 
 RNG = np.random.default_rng(3)
 SYMMETRIC = np.concatenate([x := RNG.standard_normal(40), -x]) + 1.5

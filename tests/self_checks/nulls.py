@@ -244,7 +244,7 @@ def bounded_nulls(
 
     The mean is in units of the standard deviation, the variance a log of a ratio. `kurtosis` is the excess where it is
     known, `most` a bound of it; with neither, no variance is too small. `normal`: the values are, and the p-values are exact.
-    `quadratic`: they are polynomials of degree 2 at most in normal ones. See `sgverify.rates.nulls`.
+    `quadratic`: they are polynomials of degree 2 at most in normal ones. See `tests.self_checks.nulls`.
     """
     table, unit = _values(names[0], values), math.sqrt(variance + variance_bound)
     centre = mean_null(names[0], table / unit, mean / unit, variance=1.0, bound=mean_bound / unit)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.polynomial.hermite_e import hermegauss
 
-from sgverify.rates import Nulls, bounded_nulls, decide_point_null, mean_null, variance_null
-from sgverify.rates.nulls import mean_tail, variance_tail
+from tests.self_checks.nulls import Nulls, bounded_nulls, mean_null, mean_tail, variance_null, variance_tail
+from tests.self_checks.point_null import decide_point_null
 from tests.self_checks.running_average_law import largest_kurtosis
 
 LEVEL = 1e-6
