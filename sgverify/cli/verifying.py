@@ -26,8 +26,9 @@ from sgverify.cli.shared.options import (
 )
 from sgverify.cli.shared.workers import Call, helpers
 from sgverify.errors import ConfigurationError
-from sgverify.evidence import Evidence, exit_code
-from sgverify.evidence.model import INCONCLUSIVE
+from sgverify.evidence import Evidence
+from sgverify.evidence.model import EXIT_CODES
+from sgverify.evidence.model import EXIT_CODES
 
 if TYPE_CHECKING:
     from sgverify.subject.subject import Subject
@@ -164,10 +165,7 @@ def verify(
         click.echo(f"page: {page_path}", err=True)
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
-    if not any(item.outcome in ("pass", "fail", "undecided", "refuted") for item in results):
-        # Nothing that was asked applies, and nothing is no evidence.
-        return INCONCLUSIVE
-    return exit_code(results if compared is None else compared.counting)
+    return EXIT_CODES[results.outcome if compared is None else compared.outcome]
 
 
 class Display:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from sgverify.evidence.differences.values import slower
-from sgverify.evidence.model import Evidence, Found, exit_code, whole_outcome
+from sgverify.evidence.model import Evidence, Found, Outcome, whole_outcome
 from sgverify.evidence.published import Name, Published, Says
 from sgverify.evidence.regression import changed, question_key, reference_beside
 from sgverify.evidence.storage import read_json
@@ -95,9 +95,8 @@ class Compared:
     @property
     def outcome(self) -> str:
         """The outcome beside the baseline: "fail" by new violations alone, "pass" where known ones are all that fails."""
-        if self.known and exit_code(self.counting) == 0:
-            return "pass"
-        return whole_outcome(self.counting)
+        outcomes: list[Outcome] = [item.outcome for item in self.counting]
+        return whole_outcome([*outcomes, "pass"] if self.known else outcomes)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,9 @@ POINT_KINDS: tuple[str, ...] = get_args(PointKind)
 
 CONFORMS, VIOLATES, INCONCLUSIVE = 0, 1, 3
 
+EXIT_CODES: Mapping[str, int] = {"pass": CONFORMS, "fail": VIOLATES, "undecided": INCONCLUSIVE}
+"""By the outcome of a whole answer: the word that is printed and the code that is returned are one decision."""
+
 _OUTCOME_OF: Mapping[str, Outcome] = {
     "conforms": "pass",
     "violates": "fail",
@@ -51,7 +54,13 @@ def outcome_of(verdict: str, refuted: bool = False) -> Outcome:
 
 
 def whole_outcome(evidence: Iterable[Evidence | str]) -> Literal["pass", "fail", "undecided"]:
-    """Of evidence, or its outcomes: "fail" if something fails, else "undecided" if something is, or if nothing passes."""
+    """Of evidence, or its outcomes: "fail" if something fails, else "undecided" if something is, or if nothing passes.
+
+    Nothing that passes is no evidence for a scheme: neither a claim that is refuted as printed nor one that does not apply.
+
+    >>> whole_outcome(["refuted"]), whole_outcome(["refuted", "pass"])
+    ('undecided', 'pass')
+    """
     found = {item if isinstance(item, str) else item.outcome for item in evidence}
     if "fail" in found:
         return "fail"
@@ -59,13 +68,8 @@ def whole_outcome(evidence: Iterable[Evidence | str]) -> Literal["pass", "fail",
 
 
 def exit_code(evidence: Iterable[Evidence | str]) -> int:
-    """1 if something (evidence, or outcomes) fails, else 3 if something is undecided, else 0; the others are neutral."""
-    found = {item if isinstance(item, str) else item.outcome for item in evidence}
-    if "fail" in found:
-        return VIOLATES
-    if "undecided" in found:
-        return INCONCLUSIVE
-    return CONFORMS
+    """The exit code of evidence, or of its outcomes: 0, 1 or 3 as `whole_outcome` says pass, fail or undecided."""
+    return EXIT_CODES[whole_outcome(evidence)]
 
 
 def plain(value: Any, path: str = "") -> tuple[Any, dict[str, str]]:

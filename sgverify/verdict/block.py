@@ -129,11 +129,16 @@ class ClosingBlock:
         own = self._of("own-loss")
         if own is not None and own.outcome == "pass":
             yield "to first order in h one call follows the dynamics of its density"
-        constants = [f"{constant} ({kind})" for kind, constant in self._constants().items()]
-        if constants:
-            yield f"bias of {self._observable} ~ {', '.join(constants)}"
+        for observable, constants in self._constants().items():
+            listed = ", ".join(f"{constant} ({kind})" for kind, constant in constants.items())
+            yield f"bias of {observable} ~ {listed}"
         if not any(item.outcome in ("pass", "undecided") for item in self.evidence):
-            yield "nothing that was asked applies to this scheme"
+            refuted = any(item.outcome == "refuted" for item in self.evidence)
+            yield (
+                "all that was asked is refuted as printed, which speaks of the paper and not of the scheme"
+                if refuted
+                else "nothing that was asked applies to this scheme"
+            )
 
     @property
     def _held(self) -> str:
@@ -148,24 +153,23 @@ class ClosingBlock:
         told = judged and averaged is not None and averaged != held
         return f", {averaged} over random minibatches" if told else ""
 
-    @property
-    def _observable(self) -> str:
-        item = self._of("stationary-bias")
-        return str(item.configuration.get("test_function", "theta**2")) if item else ""
-
-    def _constants(self) -> dict[str, str]:
-        """The leading term C h^k of the stationary bias under each gradient estimator, where it is exact."""
-        found: dict[str, str] = {}
+    def _constants(self) -> dict[str, dict[str, str]]:
+        """By test function and gradient estimator: the leading term C h^k of the stationary bias, where it is exact."""
+        found: dict[str, dict[str, str]] = {}
         for item in self.evidence:
             if item.check != "stationary-bias" or item.outcome not in ("pass", "refuted"):
                 continue
             kind = gradient_of(item)
-            texts = item.certificate.get("stationary_bias", {})
-            terms = [(power, text) for power, text in texts.items() if text != "0"]
-            if kind in found or not terms:
+            own = found.get(observable := str(item.configuration["test_function"]), {})
+            terms = [
+                (power, text)
+                for power, text in item.certificate.get("stationary_bias", {}).items()
+                if text != "0"
+            ]
+            if kind in own or not terms:
                 continue
             power, text = terms[0]
-            found[kind] = f"{_number(text)} {'h' if power == 'h^1' else power}"
+            found.setdefault(observable, {})[kind] = f"{_number(text)} {'h' if power == 'h^1' else power}"
         return found
 
     def _of(self, check: str) -> Evidence | None:

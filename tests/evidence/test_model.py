@@ -78,8 +78,8 @@ def test_the_outcome_follows_from_verdict_and_refutation(evidence):
         (["conforms", "not-applicable"], "pass", 0),
         (["conforms", "inconclusive"], "undecided", 3),
         (["conforms", "inconclusive", "violates"], "fail", 1),
-        (["not-applicable"], "undecided", 0),
-        ([], "undecided", 0),
+        (["not-applicable"], "undecided", 3),
+        ([], "undecided", 3),
     ],
 )
 def test_a_whole_answer_passes_only_if_something_passes(evidence, verdicts, whole, code):

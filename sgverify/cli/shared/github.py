@@ -105,7 +105,7 @@ def annotations_of(results: Results, compared: Compared | None = None) -> list[A
     found = [*_failures(results, compared), *_undecided(results), *_of_the_baseline(compared)]
     if not found and results.outcome == "undecided":
         scheme = results[0].scheme if results else "nothing"
-        found = [_placed("warning", scheme, "UNDECIDED", "nothing that was asked applies to this scheme")]
+        found = [_placed("warning", scheme, "UNDECIDED", results.verdict.finding)]
     levels: tuple[Level, ...] = ("error", "warning", "notice")
     return [item for level in levels for item in _few([item for item in found if item.level == level])]
 
