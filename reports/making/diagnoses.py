@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
+from reports.making.power.kill_matrix import decode_kill_matrix
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.diagnosing import CAUSES_SEEN, diagnose
 from sgverify.advice.diagnosis.model import Diagnosis
@@ -102,10 +103,8 @@ def _failing_checks() -> dict[str, list[tuple[str, str]]]:
     """The claims and checks of the running code that refute each planted bug, by the kill matrix: they are asked again."""
     stored = json.loads((FOLDER / "power" / "kill_matrix.json").read_text(encoding="utf-8"))
     return {
-        row["name"]: [
-            (t["claim"], t["check"]) for t in row["trials"] if t["kill"] and t["check"] in CAUSES_SEEN
-        ]
-        for row in stored["mutants"]
+        mutant.name: [(t.claim, t.check) for t in mutant.trials if t.kill and t.check in CAUSES_SEEN]
+        for mutant in decode_kill_matrix(stored).mutants
     }
 
 

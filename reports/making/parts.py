@@ -445,8 +445,7 @@ RENDERED = (
     "*/evidence.html",
     "*/junit.xml",
     "*.pdf",
-    "models/*/figures/*",
-    "models/*/figures/",
+    *(f"{folder}/figures/{names}" for folder in ("chen2015", "vr-resgld", "awsgld", "models/*") for names in ("", "*")),
     "calibration/calibration.svg",
 )
 """Files, as patterns, that `python -m reports --stored` makes of the stored JSON and that the repository does not hold."""

@@ -183,10 +183,11 @@ def _draw_line(axes: Axes, points: list[Point], colour: str, style: Any) -> None
 
 
 def _mark(axes: Axes, points: list[Point], kind: str, style: dict[str, Any], log: bool) -> None:
-    if kind == "sampled" and points:
+    uncertain = [point for point in points if point[2]]
+    if kind == "sampled" and uncertain:
         axes.errorbar(
-            [x for x, _, _ in points], [_height(y) if log else y for _, y, _ in points],
-            yerr=[ERROR_BARS * error for _, _, error in points], fmt="none", ecolor=style["color"], elinewidth=1.0,
+            [x for x, _, _ in uncertain], [_height(y) if log else y for _, y, _ in uncertain],
+            yerr=[ERROR_BARS * error for _, _, error in uncertain], fmt="none", ecolor=style["color"], elinewidth=1.0,
             capsize=3, capthick=1.0,
         )  # fmt: skip
     if kind == "printed":

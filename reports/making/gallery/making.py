@@ -24,7 +24,7 @@ def make(folder: Path) -> None:
     from reports.making.gallery.numbers import measured
 
     place = folder / "gallery" / "gallery.json"
-    write_atomically(place, json.dumps(measured(), indent=1, allow_nan=False) + "\n")
+    write_atomically(place, json.dumps(measured(), separators=(",", ":"), allow_nan=False) + "\n")
     render(folder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -125,47 +125,98 @@ class _Kill:
     method: Method
 
 
-@dataclass(frozen=True, kw_only=True)
-class _WrittenMutant(JudgedMutant):
-    # `field()`, since the inherited attribute is a property, which is no default.
-    killed: bool
-    cheapest: _Kill | None = field()  # type: ignore[assignment]
+_Row = Annotated[
+    tuple[Count, Outcome, Size, Count, Literal[0, 1], Literal[0, 1]],
+    Says("a trial: number of its question, outcome, milliseconds, number of its reason, whether it kills, whether it is refuted"),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _WrittenScheme(JudgedScheme):
-    alarms: Count = field()  # type: ignore[assignment]
+class _WrittenMutant:
+    name: Name
+    family: Name
+    scheme: Name
+    place: Annotated[str, Says("formula, word, order, or module:Qualified.name of running code", minLength=1)]
+    edits: Annotated[tuple[tuple[str, str], ...], Says("the text that was and the text that is", minItems=1)]
+    settings: dict[str, Any]
+    reason: Name
+    source: Name
+    cheapest: _Kill | None
+    trials: tuple[_Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WrittenScheme:
+    scheme: Name
+    settings: dict[str, Any]
+    alarms: Count
+    trials: tuple[_Row, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Written:
-    """Every planted bug with the trials of every check on it, and what follows from them."""
+    """Every planted bug with the trials of every check on it, and what follows from them.
+
+    Questions and reasons are many times the same, so each is written once; questions that do not apply are left out.
+    """
 
     provenance: Provenance
     configuration: dict[str, Any]
-    checks: Annotated[tuple[Name, ...], Says("in the order in which they were asked")]
+    questions: tuple[_Kill, ...]
+    reasons: tuple[str, ...]
     mutants: tuple[_WrittenMutant, ...]
     correct: tuple[_WrittenScheme, ...]
 
 
 KILL_MATRIX = Published(
-    "sgverify/mutants/1",
+    "sgverify/mutants/2",
     _Written,
     "kill matrix",
     "Write it again with `python -m reports power --json FILE`.",
 )
 
 
+class _Numbered(dict[Any, int]):
+    """The places of values in the order in which they were first asked for."""
+
+    def __missing__(self, value: Any) -> int:
+        return self.setdefault(value, len(self))
+
+
 def encode_kill_matrix(matrix: KillMatrix, provenance: Provenance) -> dict[str, Any]:
     """The matrix in the form of the published schema."""
+    questions, reasons = _Numbered(), _Numbered({"": 0})
+
+    def rows(trials: Iterable[Trial]) -> list[list[Any]]:
+        return [
+            [
+                questions[t.check, t.claim, t.method],
+                t.outcome,
+                t.milliseconds,
+                reasons[t.reason],
+                int(t.kill),
+                int(t.refuted),
+            ]
+            for t in trials
+            if t.outcome != "not-applicable"
+        ]
+
+    mutants = [
+        {**asdict(item), "cheapest": _question(item.cheapest), "trials": rows(item.trials)}
+        for item in matrix.mutants
+    ]
+    correct = [
+        {**asdict(item), "alarms": len(item.alarms), "trials": rows(item.trials)} for item in matrix.correct
+    ]
     document, missing = plain(
         {
             "schema": KILL_MATRIX.name,
             "provenance": provenance.document(),
             "configuration": matrix.configuration,
-            "checks": matrix.checks,
-            "mutants": [_mutant(item) for item in matrix.mutants],
-            "correct": [{**asdict(item), "alarms": len(item.alarms)} for item in matrix.correct],
+            "questions": [asdict(_Kill(*question)) for question in questions],
+            "reasons": list(reasons),
+            "mutants": mutants,
+            "correct": correct,
         }
     )
     if missing:
@@ -178,7 +229,44 @@ def encode_kill_matrix(matrix: KillMatrix, provenance: Provenance) -> dict[str, 
 def decode_kill_matrix(document: Mapping[str, Any]) -> KillMatrix:
     """The inverse of `encode_kill_matrix`; raises UserError for a document of another kind or version."""
     KILL_MATRIX.check(document, "document")
-    return read_as(KillMatrix, document)
+    return read_kill_matrix(document)
+
+
+def read_kill_matrix(document: Mapping[str, Any]) -> KillMatrix:
+    """`decode_kill_matrix` of a document that is known to follow the schema."""
+    questions, reasons = document["questions"], document["reasons"]
+
+    def trials(rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
+        return [
+            {
+                **questions[question],
+                "outcome": outcome,
+                "milliseconds": spent,
+                "reason": reasons[reason],
+                "kill": bool(kill),
+                "refuted": bool(refuted),
+            }
+            for question, outcome, spent, reason, kill, refuted in rows
+        ]
+
+    def subjects(key: str, derived: str) -> list[dict[str, Any]]:
+        return [
+            {**{k: v for k, v in item.items() if k != derived}, "trials": trials(item["trials"])}
+            for item in document[key]
+        ]
+
+    return read_as(
+        KillMatrix,
+        {
+            "configuration": document["configuration"],
+            "mutants": subjects("mutants", "cheapest"),
+            "correct": subjects("correct", "alarms"),
+        },
+    )
+
+
+def _question(trial: Trial | None) -> dict[str, Any] | None:
+    return None if trial is None else asdict(_Kill(trial.check, trial.claim, trial.method))
 
 
 def write_kill_matrix(path: str | Path, matrix: KillMatrix, provenance: Provenance) -> None:
@@ -198,10 +286,3 @@ def _line(key: str, value: Any) -> str:
 def _dense(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
-
-def _mutant(item: JudgedMutant) -> dict[str, Any]:
-    cheapest = item.cheapest
-    told = asdict(item)
-    trials = told.pop("trials")
-    named = None if cheapest is None else {key: asdict(cheapest)[key] for key in ("check", "claim", "method")}
-    return {**told, "killed": cheapest is not None, "cheapest": named, "trials": trials}

@@ -28,8 +28,8 @@ def test_it_prints_the_matrix_writes_both_files_and_exits_with_zero(capsys, tmp_
 def test_json_alone_goes_to_stdout(capsys) -> None:
     assert main(["power", "sgld-noise-by-h", "--workers", "1", "--first", "--json", "-"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "sgverify/mutants/1"
-    assert document["mutants"][0]["killed"] is True
+    assert document["schema"] == "sgverify/mutants/2"
+    assert document["mutants"][0]["cheapest"]["check"] == "local-order"
 
 
 @pytest.mark.parametrize(

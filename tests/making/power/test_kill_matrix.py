@@ -59,15 +59,20 @@ def test_a_matrix_comes_back_from_json_as_it_was(tmp_path) -> None:
     write_kill_matrix(tmp_path / "m.json", MATRIX, MADE)
     document = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert decode_kill_matrix(document) == MATRIX
-    assert document["mutants"][0]["killed"] is True
     assert document["mutants"][0]["cheapest"] == {"check": "local-order", "claim": "a/b", "method": "proof"}
-    assert document["checks"] == ["mse", "agreement", "local-order"]
+    assert [question["check"] for question in document["questions"]] == ["agreement", "mse", "local-order"]
+
+
+def test_a_question_that_does_not_apply_is_not_written() -> None:
+    apart = replace(SEEN, outcome="not-applicable", kill=False)
+    whole = replace(MATRIX, correct=(replace(CORRECT, trials=(SHARED, apart)),))
+    assert decode_kill_matrix(encode_kill_matrix(whole, MADE)) == MATRIX
 
 
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"schema": "sgverify/mutants/2"}, "another version"),
+        ({"schema": "sgverify/mutants/1"}, "another version"),
         ({"schema": "sgverify/evidence/1"}, "not kill matrix"),
         ({"mutants": [{}]}, "does not follow"),
     ],
