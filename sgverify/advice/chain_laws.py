@@ -23,7 +23,6 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.chain.ergodic import Moments, stationary_law
-from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw, LeadingBias
 from sgverify.schemes import exact
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject

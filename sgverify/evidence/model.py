@@ -33,8 +33,8 @@ POINT_KINDS: tuple[str, ...] = get_args(PointKind)
 
 CONFORMS, VIOLATES, INCONCLUSIVE = 0, 1, 3
 
+# By the outcome of a whole answer: the word that is printed and the code that is returned are one decision.
 EXIT_CODES: Mapping[str, int] = {"pass": CONFORMS, "fail": VIOLATES, "undecided": INCONCLUSIVE}
-"""By the outcome of a whole answer: the word that is printed and the code that is returned are one decision."""
 
 _OUTCOME_OF: Mapping[str, Outcome] = {
     "conforms": "pass",
@@ -54,13 +54,7 @@ def outcome_of(verdict: str, refuted: bool = False) -> Outcome:
 
 
 def whole_outcome(evidence: Iterable[Evidence | str]) -> Literal["pass", "fail", "undecided"]:
-    """Of evidence, or its outcomes: "fail" if something fails, else "undecided" if something is, or if nothing passes.
-
-    Nothing that passes is no evidence for a scheme: neither a claim that is refuted as printed nor one that does not apply.
-
-    >>> whole_outcome(["refuted"]), whole_outcome(["refuted", "pass"])
-    ('undecided', 'pass')
-    """
+    """Of evidence, or its outcomes: "fail" if something fails, else "undecided" if something is, or if nothing passes."""
     found = {item if isinstance(item, str) else item.outcome for item in evidence}
     if "fail" in found:
         return "fail"

@@ -8,12 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.randomness.philox import ROWS
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.run.leg import Keeping, Leg, Summing
+from sgverify.targets import Target
 
 PROVED = 0.05
 """Seconds in which a built kernel is loaded and its first steps are proved (`python -m benchmarks compilers`)."""
@@ -40,6 +41,22 @@ def is_candidate(leg: Leg) -> bool:
         and leg.start[0].device.type == "cpu"
         and isinstance(observer, Summing | Keeping | None)
     )
+
+
+RECORDED: WeakKeyDictionary[Target, Any] = WeakKeyDictionary()
+"""What this process has translated of the definitions on each target; to be cleared where the code that made it has been changed."""
+
+
+def is_untimed(leg: Leg, pace: float | None) -> bool:
+    """Is a kernel wanted only if it saves time, and not known to, at so many seconds for a step on torch (None: not known)?"""
+    return leg.settings.compiled == "auto" and (pace is None or not pays(leg, leg.steps, pace))
+
+
+def may_have_kernel(leg: Leg, pace: float | None, *, proved: bool) -> bool:
+    """Is a kernel to be made, or, with `proved`, its text looked up: proved already, it repays itself within a few steps?"""
+    if not is_candidate(leg):
+        return False
+    return not is_untimed(leg, pace) or (proved and leg.target in RECORDED and repays_proof(leg))
 
 
 def pays(leg: Leg, steps: range, pace: float) -> bool:
@@ -111,6 +128,8 @@ def takes(kernel: Any, leg: Leg, h: Constant) -> bool:
 
     Raises `ConfigurationError` if `compiled="kernel"` requires it.
     """
+    from sgverify.samplers.fused.translation import NotTranslatable
+
     try:
         kernel.meet(h)
     except NotTranslatable as reason:

@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -20,10 +20,12 @@ from torch import Tensor
 
 from sgverify.samplers.fused.choosing import TIMED
 from sgverify.samplers.fused.compiler import SLOWEST, CannotBuild, build, is_built
-from sgverify.samplers.fused.shape import KernelShape, c_text, definitions, program_of_streams
 from sgverify.samplers.gradients.minibatches import Minibatches, Reshuffle, Symmetric, WithoutReplacement
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream
+
+if TYPE_CHECKING:
+    from sgverify.samplers.fused.shape import KernelShape
 
 _FAR = 1 << 40
 """A number of a stream that no run reaches soon, at which C is compared with torch, too."""
@@ -92,6 +94,8 @@ class Drawing:
             return None
         if self._spent[kind] < SLOWEST and kind in self._unbuilt:
             return None
+        from sgverify.samplers.fused.shape import KernelShape, program_of_streams
+
         real = torch.float64 if dtype == torch.int64 else dtype
         text = program_of_streams(KernelShape(real, 1, 0, 0, 0, stream.chains))
         if self._spent[kind] < SLOWEST and not is_built(text):
@@ -151,6 +155,8 @@ class DrawnInC:
         batch: int,
         patience: float = math.inf,
     ) -> None:
+        from sgverify.samplers.fused.shape import KernelShape
+
         self._rows, self._chains, self._size, self._batch = rows, stream.chains, size, batch
         self._keys = np.ascontiguousarray(stream.keys)
         shape = KernelShape(torch.float64, 1, 0, 0, 1, stream.chains)
@@ -201,5 +207,7 @@ def is_drawn_in_c(source: Minibatches) -> bool:
 
 def minibatch_text(shape: KernelShape) -> str:
     """The C text for the chains of a kernel's shape."""
+    from sgverify.samplers.fused.shape import c_text, definitions
+
     defined = [*definitions(shape, 0, 0), f"#define COMPARED {COMPARED}"]
     return "\n".join([*defined, c_text("variates.c"), c_text("minibatches.c")])

@@ -21,12 +21,11 @@ from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.hooks import with_weights
 from sgverify.samplers.fused.choosing import (
+    RECORDED,
     cannot_compile,
     compared,
-    is_candidate,
-    pays,
+    is_untimed,
     renewed,
-    repays_proof,
     takes,
     unproved,
     windows,
@@ -36,7 +35,7 @@ from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.composites.swaps import Swaps
 from sgverify.samplers.fused.composites.weights import Weights
 from sgverify.samplers.fused.drawing import equal_bits
-from sgverify.samplers.fused.kernel import Kernel, Moved, forget_recorded, is_recorded
+from sgverify.samplers.fused.kernel import Kernel, Moved
 from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
@@ -131,20 +130,13 @@ class Fused:
         return moved
 
 
-def fused(leg: Leg, pace: float | None, *, proved: bool = True) -> Fused | None:
-    """The kernel of a leg; None if no kernel can be made, or if it would cost more time than it saves.
+def fused(leg: Leg, pace: float | None) -> Fused | None:
+    """The kernel of a leg that `may_have_kernel`; None if no kernel can be made, or if it would cost more time than it saves.
 
-    `pace` is the measured number of seconds of a step on torch, None if it is not known yet: then only `compiled="kernel"` has a
-    kernel, or, unless `proved` is False, a leg whose C text is proved already. With "auto" a missing compiler is told once.
-    Raises `ConfigurationError` if `compiled="kernel"` requires a kernel that cannot be made.
+    `pace` is the measured number of seconds of a step on torch, None if it is not known yet. With "auto" a missing compiler is told
+    once. Raises `ConfigurationError` if `compiled="kernel"` requires a kernel that cannot be made.
     """
-    wanted = leg.settings.compiled
-    if not is_candidate(leg):
-        return None
-    # What is proved already repays itself within a few steps, at any pace.
-    untimed = wanted == "auto" and (pace is None or not pays(leg, leg.steps, pace))
-    if untimed and not (proved and is_recorded(leg.target) and repays_proof(leg)):
-        return None
+    wanted, untimed = leg.settings.compiled, is_untimed(leg, pace)
     patience = math.inf if wanted == "kernel" else 0.0 if pace is None else pace * len(leg.steps)
     try:
         _check(leg)
@@ -230,7 +222,7 @@ def is_proved(leg: Leg, kernel: Kernel) -> bool:
 
 def forget_proofs() -> None:
     """Forget all that was recorded and proved: to be called where code has been changed since."""
-    forget_recorded()
+    RECORDED.clear()
     _PROVED.clear()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.samplers.fused.choosing import RECORDED
 from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.composites.rule import Rule
 from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
@@ -36,19 +37,6 @@ class Translations:
     texts: dict[tuple[Any, ...], tuple[str, Any]] = field(default_factory=dict)
     tables: dict[tuple[Any, ...], DataTables] = field(default_factory=dict)
     named: list[Any] = field(default_factory=list)
-
-
-_RECORDED: WeakKeyDictionary[Target, Translations] = WeakKeyDictionary()
-
-
-def is_recorded(target: Target) -> bool:
-    """Has this process translated some definition on this target?"""
-    return target in _RECORDED
-
-
-def forget_recorded() -> None:
-    """Forget all translations: to be called where the code that made them has been changed."""
-    _RECORDED.clear()
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +147,7 @@ class Kernel:
         how = derivation(constants, given)
         if how is None:
             raise NotTranslatable("a constant that does not follow from h and the parameters")
-        kept, key = _RECORDED.setdefault(self._leg.target, Translations()), program.key
+        kept, key = RECORDED.setdefault(self._leg.target, Translations()), program.key
         if key not in kept.texts:
             text = program.text
             call = build(text, self._patience).advance

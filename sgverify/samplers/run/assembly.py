@@ -12,8 +12,6 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.composites import adapting as _adapting  # noqa: F401 - what adaptively weighted composites do around steps
-from sgverify.samplers.composites import exchange as _exchange  # noqa: F401 - registers replica exchange
 from sgverify.samplers.composites.annealing import check_changes, make_annealing
 from sgverify.samplers.composites.hooks import Stage, StepHooks, check_settings, hooks_of, starts_of
 from sgverify.samplers.fused.drawing import Drawing
@@ -71,6 +69,9 @@ class Assembly:
         self.hooks: StepHooks | None = None
         if isinstance(scheme, Composite):
             check_settings(scheme, settings)
+            # Each registers what its composites do around steps; a plain scheme needs neither.
+            from sgverify.samplers.composites import adapting, exchange  # noqa: F401
+
             self.hooks = hooks_of(scheme, settings)
             scheme, rows = scheme.scheme, self.hooks.rows(rows) if rows else rows
         if not rows:

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from sgverify.samplers.composites.annealing import next_break
-from sgverify.samplers.fused.choosing import TimedStart, is_candidate, pays
-from sgverify.samplers.fused.driver import fused
+from sgverify.samplers.fused.choosing import TimedStart, is_candidate, may_have_kernel, pays
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.run.assembly import Assembly
 from sgverify.samplers.run.leg import (
@@ -29,6 +29,9 @@ from sgverify.samplers.run.leg import (
     whole_groups,
 )
 from sgverify.samplers.run.schedules import Fixed, step_sizes
+
+if TYPE_CHECKING:
+    from sgverify.samplers.fused.driver import Fused
 
 # The random numbers of a block: enough to amortise the cost of drawing them, at little memory. A block on torch is at most
 # _LONGEST steps and about _SECONDS long: between two blocks progress is told, and a run is stopped or stored.
@@ -86,7 +89,7 @@ class Ensemble(Assembly):
         rows, done = len(leg.places), leg.steps.start
         # Blocks of a given length are asked of torch.
         proved = self._steps_at_once is None
-        mover = fused(leg, self._pace, proved=proved) or Stepwise(leg, self._length(rows))
+        mover = self._kernel(leg, proved=proved) or Stepwise(leg, self._length(rows))
         timed = self._pace is None and self._steps_at_once is None and isinstance(mover, Stepwise)
         timed_start = TimedStart() if timed and is_candidate(leg) else None
         moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
@@ -173,6 +176,14 @@ class Ensemble(Assembly):
             why = self.hooks.why_diverged(place, np.flatnonzero(beyond[place]))
             found[row] = replace(divergence, why=why)
         return whole_groups(found, self.hooks.replicas)
+
+    def _kernel(self, leg: Leg, *, proved: bool) -> Fused | None:
+        """The kernel of a leg, if it is to have one. Most runs are over before, and the translation to C takes long to load."""
+        if not may_have_kernel(leg, self._pace, proved=proved):
+            return None
+        from sgverify.samplers.fused.driver import fused
+
+        return fused(leg, self._pace)
 
     def _length(self, rows: int) -> int:
         """The number of steps per block, such that the random numbers of a block do not exceed _BLOCK."""
