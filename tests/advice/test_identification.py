@@ -18,12 +18,16 @@ from reports.making.identification.slightly_wrong import slightly_wrong
 from reports.making.identification.spelled import DATA, Spelling, drawn, recovered, spelled
 from sgverify import Alphabet, scheme, sqrt, torch_step
 from sgverify.advice.identification import Identification, identify
-from sgverify.advice.identification.conventions import monomial, settings_about
-from sgverify.advice.identification.observed import HandedNumbers
+from sgverify.advice.identification.candidates import named_candidates
+from sgverify.advice.identification.conventions import monomial
+from sgverify.advice.identification.fitting import solved
+from sgverify.advice.identification.matching import Search
+from sgverify.advice.identification.observed import HandedNumbers, observed_step, settings_about
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import find_scheme, kinetic, langevin
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick
+from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from tests.zoo.optimizers import SGHMC, DriftAlone, NoiseOfDecay, Preconditioned
 
 
@@ -321,3 +325,50 @@ def test_a_number_that_is_no_monomial_has_no_law() -> None:
     assert str(found) == "sqrt(h)*T/(3*D)"
     assert monomial(at, [s.h + 1e-5 * s.h**2 for s in at]) is None
     assert monomial(at, [s.h - 0.05 for s in at]) is None
+
+
+@settings(max_examples=25, deadline=None)
+@given(random=st.randoms(use_true_random=False), error=st.floats(1e-9, 1e-3))
+def test_a_monomial_is_taken_up_to_the_errors_of_its_values(random: Random, error: float) -> None:
+    at = settings_about(
+        HandedNumbers(random.uniform(0.01, 1), random.uniform(0.1, 5), random.uniform(0.1, 5))
+    )
+    constant = random.uniform(0.5, 2)
+    values = [constant * s.h * s.T * (1 + random.uniform(-0.9, 0.9) * error) for s in at]
+    found = monomial(at, values, [error] * len(at))
+    assert found is not None and found.is_near(constant)
+    values[random.randrange(1, len(at))] *= 1 + 4 * error
+    assert monomial(at, values, [error] * len(at)) is None
+    assert monomial(at, values, [1.0] * len(at)) is None
+
+
+@pytest.mark.parametrize("gradient", [1.0, 1e3])
+def test_the_errors_of_recovered_numbers_are_bounds_and_follow_the_conditioning(gradient: float) -> None:
+    """With large gradients the thermostat, whose friction takes up h T/g in a step, is known to fewer digits than the step."""
+    h, D, T = 0.0731928374, 1.9321736451, 0.8437261859
+    spelling = Spelling("other gradients", lambda h, D, T: (h, D, T), gradient=gradient)
+    step = observed_step(spelled("sgnht-euler", spelling), 1)
+    search = Search(step, HandedNumbers(h, D, T), {})
+    (candidate,) = (
+        item for item in named_candidates((VECTOR, VECTOR, SCALAR), False) if item.name == "sgnht-euler"
+    )
+    solution = solved(
+        candidate,
+        search.seen(search.base, search.variables),
+        search.variables,
+        1,
+        [
+            {
+                **spelling.expected(candidate.scheme, h, D, T),
+                "p": gradient**0.5,
+                "xi": gradient**0.5,
+                "xi offset": 0.01,
+            }
+        ],
+        1,
+        12,
+    )
+    assert solution is not None
+    for name, value in spelling.expected(candidate.scheme, h, D, T).items():
+        assert abs(solution.numbers[name] / value - 1) <= solution.errors[name] + 1e-15 < 1e-3
+    assert solution.errors["T"] > solution.errors["h"]

@@ -19,12 +19,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from sgverify.advice.identification.fitting import Solution
 from sgverify.advice.identification.observed import HandedNumbers
 
-SAME = 3e-7
-"""The largest relative difference of a recovered number from its monomial: recovered numbers have errors of 1e-12 or so, up to
-1e-8 where a step loses digits in 1 - exp(-2 D h), and 1.2e-7 was seen of a thermostat with h D = 1e-3 and T/g = 1e-3, whose
-friction of size 10 takes up h T in a step."""
+LEAST_ERROR = 2.0**-42
+"""The relative error that numbers have at least: a monomial takes some logarithms and exponentials of them."""
 
 PLAIN = tuple(2.0 ** (k / 2) for k in range(-2, 3))
 """The constants of conventions, 1/2, 1/sqrt(2), 1, sqrt(2), 2: such as a step size epsilon/2."""
@@ -34,25 +33,13 @@ LARGEST_EXPONENT = 4
 _SYMBOLS = ("h", "D", "T")
 
 
-def settings_about(base: HandedNumbers) -> tuple[HandedNumbers, ...]:
-    """The settings at which numbers are recovered: the base, one number moved at a time, and two with all moved."""
-    h, D, T = base.h, base.D, base.T
-    return (
-        base,
-        HandedNumbers(0.7 * h, D, T),
-        HandedNumbers(h, 1.5 * D, T),
-        HandedNumbers(h, D, 0.6 * T),
-        HandedNumbers(1.25 * h, 0.8 * D, 1.9 * T),
-        HandedNumbers(0.45 * h, 2.3 * D, 0.35 * T),
-    )
-
-
 @dataclass(frozen=True)
 class Monomial:
-    """constant h^a D^b T^e, `exponents` (a, b, e)."""
+    """constant h^a D^b T^e, `exponents` (a, b, e); `error` bounds the relative error of the constant."""
 
     constant: float
     exponents: tuple[Fraction, Fraction, Fraction]
+    error: float = LEAST_ERROR
 
     def __str__(self) -> str:
         parts = [
@@ -61,7 +48,7 @@ class Monomial:
         below = [
             _power(name, -power) for name, power in zip(_SYMBOLS, self.exponents, strict=True) if power < 0
         ]
-        above, under = _constant(self.constant)
+        above, under = _constant(self.constant, self.error)
         parts = [above, *parts] if above != "1" or not parts else parts
         below = [under, *below] if under != "1" else below
         text = "*".join(parts)
@@ -77,19 +64,23 @@ class Monomial:
     @property
     def plain(self) -> bool:
         """Is the constant that of a convention?"""
-        return any(abs(self.constant / c - 1) <= SAME for c in PLAIN)
+        return any(self.is_near(c) for c in PLAIN)
+
+    def is_near(self, value: float) -> bool:
+        """Is this number the constant, up to its error?"""
+        return abs(self.constant / value - 1) <= self.error
 
     def __mul__(self, other: Monomial) -> Monomial:
         a, b, c = (x + y for x, y in zip(self.exponents, other.exponents, strict=True))
-        return Monomial(self.constant * other.constant, (a, b, c))
+        return Monomial(self.constant * other.constant, (a, b, c), self.error + other.error)
 
     def __truediv__(self, other: Monomial) -> Monomial:
         a, b, c = (x - y for x, y in zip(self.exponents, other.exponents, strict=True))
-        return Monomial(self.constant / other.constant, (a, b, c))
+        return Monomial(self.constant / other.constant, (a, b, c), self.error + other.error)
 
     def same(self, other: Monomial) -> bool:
         """Are two monomials equal, up to the error of recovered numbers?"""
-        return self.exponents == other.exponents and abs(self.constant / other.constant - 1) <= SAME
+        return self.exponents == other.exponents and (self / other).is_near(1.0)
 
 
 def one(name: str) -> Monomial:
@@ -103,8 +94,13 @@ def number(value: float) -> Monomial:
     return Monomial(value, (Fraction(0), Fraction(0), Fraction(0)))
 
 
-def monomial(settings: Sequence[HandedNumbers], values: Sequence[float]) -> Monomial | None:
-    """The monomial that a number is at these settings; None if it is none, or 0 or of changing sign."""
+def monomial(
+    settings: Sequence[HandedNumbers], values: Sequence[float], errors: Sequence[float] = ()
+) -> Monomial | None:
+    """The monomial that a number is at these settings; None if it is none, or 0 or of changing sign.
+
+    `errors` bound the relative errors of the values: the constants c_i of two settings may differ by the sum of theirs.
+    """
     found = np.array(values, dtype=float)
     if not np.isfinite(found).all() or not (np.sign(found) == np.sign(found[0])).all() or found[0] == 0:
         return None
@@ -114,10 +110,15 @@ def monomial(settings: Sequence[HandedNumbers], values: Sequence[float]) -> Mono
     if max(map(abs, exponents)) > LARGEST_EXPONENT:
         return None
     powers = np.exp(logs @ np.array([float(e) for e in exponents]))
-    constants = found / powers
-    if np.abs(constants / constants[0] - 1).max() > SAME:
+    constants, bounds = found / powers, LEAST_ERROR + np.array(errors or [0.0] * len(found))
+    if bounds.max() >= 0.5:
+        # 0 may be among the values.
         return None
-    return Monomial(_rounded(float(constants[0])), (exponents[0], exponents[1], exponents[2]))
+    if (np.abs(constants / constants[0] - 1) > bounds + bounds[0]).any():
+        return None
+    return Monomial(
+        _rounded(float(constants[0])), (exponents[0], exponents[1], exponents[2]), float(bounds[0])
+    )
 
 
 @dataclass(frozen=True)
@@ -141,25 +142,31 @@ class Convention:
     @staticmethod
     def of(
         settings: Sequence[HandedNumbers],
-        numbers: Sequence[Mapping[str, float]],
+        found: Sequence[Solution],
         scales: Sequence[str],
         own: Sequence[str],
     ) -> Convention:
-        """The convention of the numbers recovered at the settings, with the names of scales and of a family's own numbers."""
+        """The convention of the solutions at the settings, with the names of scales and of a family's own numbers."""
+        numbers = [solution.numbers for solution in found]
 
-        def law(values: list[float]) -> Monomial | None:
-            return monomial(settings, values)
+        def law(values: list[float], *names: str) -> Monomial | None:
+            errors = [sum(solution.errors.get(name, 0.0) for name in names) for solution in found]
+            return monomial(settings, values, errors)
+
+        def of(name: str) -> Monomial | None:
+            return law([n[name] for n in numbers], name)
 
         damped = "D" in numbers[0]
         products = [n["h"] * n["D"] for n in numbers] if damped else []
         return Convention(
-            law([n["h"] for n in numbers]),
-            law([n["D"] for n in numbers]) if damped else None,
-            law([n["T"] for n in numbers]),
-            law(products) if damped else None,
-            law([float(-np.expm1(-x)) for x in products]) if damped else None,
-            {name: law([n[name] for n in numbers]) for name in scales},
-            {name: law([n[name] for n in numbers]) for name in own},
+            of("h"),
+            of("D") if damped else None,
+            of("T"),
+            law(products, "h", "D") if damped else None,
+            # x exp(-x)/(1 - exp(-x)) <= 1: the share that is lost has no larger relative error than the decay.
+            law([float(-np.expm1(-x)) for x in products], "h", "D") if damped else None,
+            {name: of(name) for name in scales},
+            {name: of(name) for name in own},
             damped,
             all(n["T"] == 0 for n in numbers),
         )
@@ -253,7 +260,7 @@ def _gradient_shows(convention: Convention, kind: str, gradient: float) -> bool:
         scale = convention.scales.get("V")
         return scale is not None and not scale.same(number(1.0))
     h = convention.h
-    if h is None or abs(h.constant - 1) <= SAME:
+    if h is None or h.is_near(1.0):
         return False
     return (h / number(gradient ** STEP_POWERS[kind])).plain or not h.plain
 
@@ -337,7 +344,7 @@ def _step_words(h: Monomial) -> str:
 def _named_factor(found: Monomial, factors: Mapping[str, float]) -> str | None:
     if any(found.exponents):
         return None
-    return next((name for name, value in factors.items() if abs(found.constant / value - 1) <= SAME), None)
+    return next((name for name, value in factors.items() if found.is_near(value)), None)
 
 
 def factors_of(N: int | None, n: int | None) -> dict[str, float]:
@@ -363,16 +370,16 @@ def _rounded(value: float) -> float:
     return near if abs(value - near) <= 1e-10 * abs(value) else value
 
 
-def _constant(value: float) -> tuple[str, str]:
+def _constant(value: float, error: float) -> tuple[str, str]:
     """The constant as texts above and below a line."""
-    if abs(value - round(value)) <= SAME * abs(value) and round(value):
+    if abs(value - round(value)) <= error * abs(value) and round(value):
         return f"{round(value)}", "1"
-    if abs(1 / value - round(1 / value)) <= SAME * abs(1 / value):
+    if abs(1 / value - round(1 / value)) <= error * abs(1 / value):
         return "1", f"{round(1 / value)}"
     for text, root in (("sqrt(2)", 2**0.5),):
-        if abs(value / root - 1) <= SAME:
+        if abs(value / root - 1) <= error:
             return text, "1"
-        if abs(value * root - 1) <= SAME:
+        if abs(value * root - 1) <= error:
             return "1", text
     return f"{value:.9g}", "1"
 
@@ -386,5 +393,4 @@ __all__ = [
     "number",
     "one",
     "read_convention",
-    "settings_about",
 ]

@@ -6,8 +6,8 @@ is the observed one the residual falls to rounding; otherwise it stops at the si
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,8 @@ POSITIVE = ("h", "D", "T")
 class Solution:
     """A candidate with its numbers; `residual` is the largest difference of the responses, relative to the movement of a step.
 
+    `errors` bound the relative errors that rounding within the observed step leaves in each number.
+
     `numbers` holds h, the parameters, the scale of each variable beside theta ("p": box p = scale times the scheme's), the offset
     of scalars ("xi offset"), and the numbers of a family.
     """
@@ -50,6 +52,7 @@ class Solution:
     order: tuple[int, ...]
     numbers: dict[str, float]
     residual: float
+    errors: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def scheme(self) -> Scheme:
@@ -252,6 +255,27 @@ class ResponseFit:
         best = int(np.argmin(both))
         return (vector, polished)[best], float(both[best])
 
+    @_silently
+    def errors(self, vector: np.ndarray) -> dict[str, float]:
+        """By name: the bound sum_j |J^+_ij| r_j of the relative error of number i, r_j the rounding of response j.
+
+        J is the derivative of the residual by the unknown numbers: an ill-conditioned number, such as the temperature of a
+        thermostat that moves by 1e-5 of itself in a step, is known to fewer digits.
+        """
+        seen = self.seen
+        moved = np.broadcast_to(seen.rounding / self._scale, seen.moved.shape).ravel()
+        each = seen.rounding * Stencil.of(seen.columns.shape[-1], seen.affine).amplification
+        share = each / np.sqrt(np.diagonal(self._noise))
+        noise = np.broadcast_to(share[:, None] + share, seen.covariance.shape).ravel()
+        bounds = moved if seen.noiseless else np.concatenate([moved, seen.columns.shape[-1] ** 0.5 * noise])
+        found, width = self._around(vector)
+        inverse = np.abs(np.linalg.pinv(((found[1:] - found[0]) / width[:, None]).T, rcond=1e-13))
+        absolute = inverse @ (bounds + np.abs(found[0]) / len(bounds))
+        return {
+            name: float(error if name in POSITIVE else error / max(abs(value), 1e-300))
+            for name, error, value in zip(self.names, absolute, vector, strict=True)
+        }
+
     def _around(self, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The residual at a vector and with each number moved, and by how much."""
         width = DIFFERENCE * np.maximum(1e-2, np.abs(vector))
@@ -290,10 +314,10 @@ def solved(
             break
         found, residual = fit.solve(vectors[place], patience)
         if np.isfinite(residual) and (best is None or residual < best.residual):
-            best = Solution(candidate, order, fit.numbers(found), residual)
+            best, place_of_best = Solution(candidate, order, fit.numbers(found), residual), found
         if best is not None and best.residual <= FOUND:
             break
-    return best
+    return None if best is None else replace(best, errors=fit.errors(place_of_best))
 
 
 __all__ = ["NEAR", "RecordedStep", "ResponseFit", "Solution", "solved"]

@@ -20,10 +20,10 @@ from sgverify.advice.identification.candidates import (
     word_candidates,
 )
 from sgverify.advice.identification.comparing import AGREES, Comparison, compare
-from sgverify.advice.identification.conventions import Convention, Reading, read_convention, settings_about
+from sgverify.advice.identification.conventions import Convention, Reading, read_convention
 from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
 from sgverify.advice.identification.model import OPEN, Identification, RecoveredNumber
-from sgverify.advice.identification.observed import HandedNumbers, Observed
+from sgverify.advice.identification.observed import HandedNumbers, Observed, settings_about
 from sgverify.advice.identification.starts import (
     Responses,
     carried,
@@ -224,8 +224,7 @@ class Search:
             return None
         scheme = base.candidate.scheme
         names = (*base.candidate.roles, *(f"{name} offset" for name in base.candidate.scalars))
-        recovered = [s.numbers for s in solutions]
-        convention = Convention.of(self.settings, recovered, names, base.candidate.numbers)
+        convention = Convention.of(self.settings, solutions, names, base.candidate.numbers)
         kind = (
             "preconditioned"
             if scheme.memory

@@ -161,6 +161,19 @@ class HandedNumbers:
         return f"h={self.h:.6g}, D={self.D:.6g}, T={self.T:.6g}"
 
 
+def settings_about(base: HandedNumbers) -> tuple[HandedNumbers, ...]:
+    """The settings at which numbers are recovered: the base, one number moved at a time, and two with all moved."""
+    h, D, T = base.h, base.D, base.T
+    return (
+        base,
+        HandedNumbers(0.7 * h, D, T),
+        HandedNumbers(h, 1.5 * D, T),
+        HandedNumbers(h, D, 0.6 * T),
+        HandedNumbers(1.25 * h, 0.8 * D, 1.9 * T),
+        HandedNumbers(0.45 * h, 2.3 * D, 0.35 * T),
+    )
+
+
 class ObservedTorch:
     """Torch code whose draws and gradient are prescribed; states and draws of many rows at once."""
 

@@ -53,6 +53,11 @@ class Stencil:
         draws = np.vstack([sign * WIDTH * unit for sign in (1, -1, 2, -2)])
         return Stencil(draws, np.hstack([part / (12 * WIDTH) * unit for part in (8, -8, -1, 1)]))
 
+    @property
+    def amplification(self) -> float:
+        """The factor by which the rounding of images may grow in an effect: the largest sum of weights of one draw."""
+        return float(np.abs(self.weights).sum(axis=1).max(initial=0.0))
+
     def columns(self, after: np.ndarray) -> np.ndarray:
         """L from images, shape (..., rows, coordinates) -> (..., coordinates, draws)."""
         return np.asarray(np.swapaxes(self.weights.astype(EXTENDED) @ after, -1, -2))
@@ -64,7 +69,10 @@ WIDTH = 2.0**-6
 
 @dataclass(frozen=True)
 class Responses:
-    """Observations at one setting. `columns` of L, shape (probes, states, coordinates, draws); see the module."""
+    """Observations at one setting. `columns` of L, shape (probes, states, coordinates, draws); see the module.
+
+    `rounding`, shape (coordinates,), bounds the error of an image by the operations of a step, each relative to its state.
+    """
 
     at: HandedNumbers
     bent: Probe
@@ -75,6 +83,7 @@ class Responses:
     columns: np.ndarray
     movement: np.ndarray
     affine: bool
+    rounding: np.ndarray
 
     @property
     def noiseless(self) -> bool:
@@ -104,6 +113,7 @@ def respond(step: Observed, at: HandedNumbers, chosen: np.ndarray | None = None)
         columns.append(stencil.columns(after))
     kept = np.arange(states.shape[1]) if chosen is None else chosen
     size = np.sqrt(((moved - states) ** 2).mean(axis=0)).astype(float)
+    rounding = step.operations * step.unit * np.maximum(np.abs(states), np.abs(moved)).max(axis=0)
     return Responses(
         at,
         bent,
@@ -114,6 +124,7 @@ def respond(step: Observed, at: HandedNumbers, chosen: np.ndarray | None = None)
         np.array(columns, dtype=EXTENDED)[:, :, kept],
         size[kept],
         affine,
+        rounding.astype(float)[kept],
     )
 
 
