@@ -72,7 +72,8 @@ _IN_RUNNING_CODE: dict[str, str] = {
     "gradient-noise": """minibatch-noise-too-small svrg-snapshot-never-renewed additive-covariance-squared
         hoisted-mean-of-n-minus-one snapshot-of-a-minibatch additive-noise-once-per-step""",
     "gradient-biased": """svrg-snapshot-not-copied svrg-change-of-wrong-sign svrg-change-not-scaled additive-noise-of-other-size
-        clipped-by-the-square saga-table-updated-before-use saga-table-updated-for-half-the-minibatch saga-sum-left-behind
+        logistic-of-the-size sine-of-the-other-half-turn clipped-by-the-square
+        saga-table-updated-before-use saga-table-updated-for-half-the-minibatch saga-sum-left-behind
         saga-change-not-scaled saga-duplicates-counted-twice control-variate-of-wrong-sign control-variate-change-not-scaled
         control-variate-prior-at-the-centre hessian-off-diagonal-lost sum-over-data-misses-last""",
     "state-kept": "saga-table-emptied-by-a-pause svrg-snapshot-by-steps-of-the-block",
@@ -88,6 +89,7 @@ _IN_RUNNING_CODE: dict[str, str] = {
         thinning-counts-from-the-first-state burn-in-of-a-row-ignored average-over-one-too-many burn-in-forgotten
         thinning-forgotten cyclical-explores-into-the-average""",
     "precision": "float32-sums constants-in-float32 gradient-in-float32 functions-in-float32",
+    "letter-not-exact": "exponential-without-its-square",
     "start-wrong": "momentum-drawn-at-temperature-one start-in-other-units",
     "thermostat-dimension": "thermostat-told-dimension-one",
     "schedule-wrong": """power-of-other-exponent power-counted-from-zero power-never-falls cyclical-off-by-one
