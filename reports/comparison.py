@@ -27,7 +27,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from sgverify.evidence.differences.values import EntryComparison, compare_certificates
+from sgverify.evidence.numbers import EntryComparison, compare_trees
 from sgverify.keeping.files import write_atomically
 
 SECONDS = 240
@@ -217,9 +217,9 @@ def _differences(was: Any, now: Any) -> Iterator[tuple[str, str, Any, Any]]:
     if was is None or now is None:
         yield "verdict", "", was, now
         return
-    for entry in compare_certificates(_compared(was), _compared(now), False):
+    for entry in compare_trees(_compared(was), _compared(now)):
         if entry.number is not None and entry.number.differs:
-            where = entry.where.removeprefix("certificate").replace("/", ".")
+            where = entry.where.replace("/", ".")
             yield _weight(entry), where, entry.old, entry.new
 
 

@@ -97,7 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
         _check_places(config)
     baseline = config.getoption("--sgverify-baseline")
     if baseline:
-        from sgverify.evidence.baseline import BaselineFile
+        from sgverify.evidence.recorded import BaselineFile
 
         with _usage("--sgverify-baseline"):
             config.stash[KNOWN] = BaselineFile.read(baseline)
@@ -125,7 +125,7 @@ def _check_places(config: pytest.Config) -> None:
                 ) from None
     written, report = config.getoption("--sgverify-write-baseline"), config.getoption("--sgverify-report")
     if written and Path(written).exists():
-        from sgverify.evidence.baseline import BaselineFile
+        from sgverify.evidence.recorded import BaselineFile
 
         with _usage("--sgverify-write-baseline"):
             BaselineFile.read(written)
@@ -258,7 +258,7 @@ class _Run:
 
     def _write(self) -> None:
         from sgverify.evidence import Document, Provenance, decode_evidence, write_evidence
-        from sgverify.evidence.baseline import told, write_baseline
+        from sgverify.evidence.recorded import write_baseline
         from sgverify.report import write_report
 
         option = self._config.getoption
@@ -278,13 +278,9 @@ class _Run:
         rows, unheld = ([item for item, standing in found if standing == one] for one in ("row", "unheld"))
         known = self._config.stash.get(KNOWN, None)
         if known is not None:
-            self._written += told(known.compared(rows, unheld), known.path)
-        path = option("--sgverify-write-baseline")
-        if path:
-            failed = sum(item.outcome == "fail" for item in rows)
-            rows_held = len(write_baseline(path, rows).violations)
-            noun = "violation" if failed == 1 else "violations"
-            self._written.append(f"{failed} {noun} written to {path}, which has {rows_held} in all")
+            self._written += known.compared(rows, unheld).told(known.path)
+        if option("--sgverify-write-baseline"):
+            self._written.append(write_baseline(option("--sgverify-write-baseline"), rows))
 
     def _answers(self) -> list[tuple[dict[str, Any], str]]:
         """The evidence, sorted, since workers finish in any order; of tests that ask one question, the worst answer."""

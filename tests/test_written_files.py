@@ -58,9 +58,9 @@ ALLOWED = {
     # The helper itself, and what does the same by itself.
     ("sgverify/keeping/files.py", "write_atomically"): "writes the temporary file, or to a device",
     ("sgverify/keeping/files.py", "written_in_parts"): "writes the temporary file, which is renamed",
-    ("sgverify/evidence/crash.py", "_kept"): "writes the temporary file, which is linked to its name",
+    ("sgverify/evidence/crash.py", "_written"): "writes the temporary file, which is renamed",
     ("sgverify/samplers/fused/compiler.py", "store"): "writes the temporary file, which is renamed",
-    ("sgverify/keeping/store_file.py", "make"): "makes the temporary file, which is renamed",
+    ("sgverify/keeping/store.py", "_make"): "makes the temporary file, which is renamed",
     (
         "sgverify/keeping/states.py",
         "save_state",

@@ -2,9 +2,9 @@
 campaign | sample | schema | advise | identify | doctor | new`.
 
 `main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones; `listing`, `sampling`,
-`splitting` (bch), `stored` (replay), `differing` (diff), `reporting`, `campaigning`, `schemas`, `advising`, `identifying`
-and `starting` (new) are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them
-use: options, output, worker processes.
+`splitting` (bch), `stored` (replay, diff), `reporting`, `campaigning`, `schemas`, `advising`, `identifying` and
+`starting` (new) are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them use:
+options, output, worker processes.
 """
 
 from sgverify.cli.main import main

@@ -17,13 +17,13 @@ import sgverify
 from sgverify.cli.advising import advise
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
-from sgverify.cli.differing import diff
 from sgverify.cli.identifying import identify
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.shared import output
 from sgverify.cli.splitting import bch
 from sgverify.cli.starting import new
+from sgverify.cli.stored import diff
 from sgverify.cli.verifying import verify
 from sgverify.errors import PluginWarning, UserError, in_a_line, shortened
 from sgverify.keeping.workers import of_the_program

@@ -21,12 +21,12 @@ SCHEMAS = {
     "errata": "sgverify.evidence.erratum:ERRATA",
     "studies": "sgverify.evidence.study:STUDIES",
     "draws": "sgverify.evidence.documents:DRAWS",
-    "regression": "sgverify.evidence.regression:REGRESSION",
+    "regression": "sgverify.evidence.recorded:REGRESSION",
     "advice": "sgverify.advice.plans.model:ADVICE",
     "identify": "sgverify.advice.identification.model:IDENTIFICATION",
     "doctor": "sgverify.cli.installation:INSTALLATION",
-    "baseline": "sgverify.evidence.baseline:BASELINE",
-    "diff": "sgverify.evidence.differences.model:DIFFERENCE",
+    "baseline": "sgverify.evidence.recorded:BASELINE",
+    "diff": "sgverify.evidence.differences:DIFFERENCE",
     "campaign": "sgverify.evidence.documents:CAMPAIGN",
 }
 """Every kind of JSON document that is written: NAME of `sgverify/NAME/VERSION`, and the `Published` that describes it."""

@@ -1,4 +1,7 @@
-"""`sgverify replay` reads stored evidence, all of a file or one piece by its id, and the rows of a regression file."""
+"""`sgverify diff`, and what `sgverify replay` reads: stored evidence, all of a file or one piece by its id, and regressions.
+
+Code that stored evidence names is found beside it, and is told where it is not what was recorded.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,12 @@ from pathlib import Path
 
 import click
 
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import JSON
 from sgverify.code_files import place_in
 from sgverify.errors import UserError
 from sgverify.evidence import Document, Evidence, find_evidence, read_evidence
+from sgverify.evidence.model import CONFORMS, VIOLATES
 from sgverify.named_code import changes, named_in, recorded_for, refuse_unasked
 
 SUFFIX = ".jsonl"
@@ -102,10 +108,9 @@ def replay_rows(path: str) -> list[Evidence]:
             evidence = file.judge(row, configuration)
             for change in file.changes(row):
                 click.echo(change, err=True)
-            again = f"{file.place(row)}: still violates: {row.scheme} {row.claim} ({row.check})"
-            click.echo(
-                again if evidence.verdict == "violates" else file.told_fixed(row, evidence.verdict), err=True
-            )
+            again = f"{file.place(row)}: still violates: {row}"
+            fixed = file.told_fixed(row, evidence.verdict)
+            click.echo(again if evidence.verdict == "violates" else fixed, err=True)
             found[evidence.id] = evidence
     except KeyboardInterrupt:
         raise Interrupted(list(found.values())) from None
@@ -113,3 +118,47 @@ def replay_rows(path: str) -> list[Evidence]:
         keep_evidence(error, list(found.values()))
         raise
     return list(found.values())
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option(
+    "--apart",
+    multiple=True,
+    metavar="KEY",
+    help="Match answers whose configurations differ in this key, such as seed.",
+)
+@click.option("--all", "every", is_flag=True, help="Show what differs within its stated errors too.")
+@JSON
+def diff(old: str, new: str, apart: tuple[str, ...], every: bool, json_path: str | None) -> int:
+    """Show what changed from OLD to NEW: verdicts, exponents, constants and reasons, the worst first.
+
+    OLD and NEW are files that --json of verify, rate, replay or errata wrote, folders of report, or stores. Answers are matched by
+    scheme, claim, check and configuration; of a store the newest to each question counts. Numbers differ where their distance is
+    larger than the errors that are stated of them: intervals and error bounds, and standard errors at a level of 1 % for the whole
+    comparison. Exact numbers differ where they are not equal. Versions, platform and seconds are not compared.
+
+    \b
+    Examples:
+      # before and after a change of a definition
+      sgverify rate mine.py:heun --quantity local-order --json old.json
+      sgverify rate mine.py:heun --quantity local-order --json new.json
+      sgverify diff old.json new.json --all
+      # as JSON
+      sgverify diff old.json new.json --json diff.json
+
+    Exit codes: 0 nothing changed; 1 something did; 2 the call is wrong.
+    """
+    from sgverify.evidence.answers import read_answers
+    from sgverify.evidence.differences import difference
+
+    output.check_writable(json_path)
+    found = difference(read_answers(old), read_answers(new), apart)
+    if json_path:
+        output.show_json(dict(found.document()), json_path)
+    if json_path != "-":
+        with output.quiet_pipe():
+            for outcome, line in found.told(every):
+                output.say(line, outcome)
+    return CONFORMS if found.same else VIOLATES

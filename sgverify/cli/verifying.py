@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.baselines import BASELINE, WRITE_BASELINE, Baselines
 from sgverify.cli.shared.github import FORMAT, GITHUB, annotate, annotated_mistakes, refuse_two_on_stdout
 from sgverify.cli.shared.options import (
     BADGE,
@@ -28,7 +30,7 @@ from sgverify.cli.shared.workers import Call, helpers
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.evidence.model import EXIT_CODES
-from sgverify.evidence.model import EXIT_CODES
+from sgverify.evidence.recorded import BaselineFile, Compared, write_baseline
 
 if TYPE_CHECKING:
     from sgverify.subject.subject import Subject
@@ -68,8 +70,18 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
     help="Processes that share the questions, which helps where processors are idle and a verdict takes more than a few seconds. "
     "The answer is the same.",
 )
-@BASELINE
-@WRITE_BASELINE
+@click.option(
+    "--baseline",
+    "baseline_path",
+    metavar="FILE",
+    help="Known violations, which do not fail the run: only new ones do.",
+)
+@click.option(
+    "--write-baseline",
+    "written_path",
+    metavar="FILE",
+    help="Write the violations to FILE, or bring it up to date; the exit code stays.",
+)
 @FORMAT
 @PLOT
 @HTML
@@ -166,6 +178,56 @@ def verify(
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
     return EXIT_CODES[results.outcome if compared is None else compared.outcome]
+
+
+@dataclass(frozen=True)
+class Baselines:
+    """The baseline that an answer is compared with, and the file that its violations are written to; None without."""
+
+    known: BaselineFile | None = None
+    written: str | None = None
+
+    @classmethod
+    def opened(cls, known: str | None, written: str | None) -> Baselines:
+        """The options' files; raises `UserError`, before any computation, for one that cannot be read or written."""
+        output.check_writable(written, "--write-baseline")
+        if written is not None and os.path.exists(written):
+            BaselineFile.read(written)
+        return cls(None if known is None else BaselineFile.read(known), written)
+
+    def close(self, evidence: tuple[Evidence, ...], *, complete: bool, err: bool = False) -> Compared | None:
+        """Print the comparison, with `err` on stderr, and write the violations; None where nothing is compared.
+
+        `complete`: all questions that apply to the scheme were asked.
+        """
+        compared = None
+        if self.known is not None:
+            compared = self.known.compared(evidence, complete=complete)
+            first, *others = [*compared.told(self.known.path), *_new(compared)]
+            with output.quiet_pipe():
+                output.say(_wrapped(first), compared.outcome, bold=True, err=err)
+                for line in others:
+                    click.echo(_wrapped(f"  {line}"), err=err)
+        if self.written is not None:
+            click.echo(write_baseline(self.written, evidence, complete=complete), err=True)
+        return compared
+
+
+def _new(compared: Compared) -> Iterator[str]:
+    """A line for each new violation that follows from no other new one."""
+    from sgverify.verdict.findings import consequences, findings_of, folded, said
+
+    for finding in folded(findings_of(compared.new)):
+        item = finding.first
+        claims = ", ".join(dict.fromkeys(each.claim for each in finding.evidence))
+        more = f"; {consequences(finding.folded)}" if finding.folded else ""
+        yield f"new: {item.scheme} {item.check} ({claims}): {said(item)}{more}"
+
+
+def _wrapped(line: str) -> str:
+    return fill(
+        line, output.width(), subsequent_indent=output.INDENT, break_long_words=False, break_on_hyphens=False
+    )
 
 
 class Display:

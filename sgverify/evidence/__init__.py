@@ -1,8 +1,9 @@
 """The data that a check returns, and how they are stored: a verdict, its points, its certificate, and a replay command.
 
 `model` has the evidence, `storage` its document, with what an answer says beyond it, and its files, `provenance` the command line
-that replays it, versions and platform, and `published` the schemas. Other documents are `erratum`, `study`, `regression`,
-`baseline` and the small ones of `documents`; `crash` records an unforeseen exception. `differences` compares two sets of answers.
+that replays it, versions and platform, and `published` the schemas. Other documents are `erratum`, `study`, those of violations
+that are written down (`recorded`) and the small ones of `documents`; `crash` records an unforeseen exception. `answers` says what
+was asked and reads the answers of a place, `differences` compares two sets of them, and `numbers` says when two numbers differ.
 
 The central type is `Evidence`, one answer: a scheme, a claim, a check, the configuration under which it was asked, the method
 that settled it, the prediction and the finding, the points behind it, a certificate, and a reason in one sentence. It answers
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
+    from sgverify.evidence.answers import reference_beside, reference_from
     from sgverify.evidence.erratum import ERRATA, Erratum, decode_errata, encode_errata, write_errata
     from sgverify.evidence.model import (
         METHODS,
@@ -51,14 +53,7 @@ if TYPE_CHECKING:
         whole_outcome,
     )
     from sgverify.evidence.provenance import Provenance
-    from sgverify.evidence.regression import (
-        DEFAULT_FILE,
-        RecordedFailure,
-        add_regression,
-        read_regressions,
-        reference_beside,
-        reference_from,
-    )
+    from sgverify.evidence.recorded import DEFAULT_FILE, RecordedFailure, add_regression, read_regressions
     from sgverify.evidence.storage import (
         SCHEMA_NAME,
         Document,

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 import sgverify
+from sgverify.keeping.files import replacing
 
 PACKAGE = Path(__file__).parents[1]
 RAISE = "SGVERIFY_RAISE"
@@ -105,7 +106,7 @@ def _place(trace: TracebackType | None) -> tuple[str, bool]:
 
 
 def _written(error: BaseException) -> str | None:
-    """The file with the traceback; None where the system has no place for it."""
+    """The file with the traceback; None where the system has no place for it. What has its name, and is another, stays."""
     try:
         lines = traceback.format_exception(type(error), error, error.__traceback__)
         versions = (
@@ -113,33 +114,17 @@ def _written(error: BaseException) -> str | None:
         )
         raw = f"{versions}\n\n{''.join(lines)}".encode("utf-8", "backslashreplace")
         name = f"sgverify-traceback-{hashlib.sha256(raw).hexdigest()[:12]}.txt"
-        return _kept(Path(tempfile.gettempdir()) / name, raw)
+        path = Path(tempfile.gettempdir()) / name
+        if os.path.lexists(path):
+            if stat.S_ISREG(os.lstat(path).st_mode) and os.access(path, os.R_OK) and path.read_bytes() == raw:
+                return str(path)
+            path = Path(tempfile.mkdtemp(prefix="sgverify-")) / name
+        with replacing(path) as beside:
+            beside.touch(0o600, exist_ok=False)
+            beside.write_bytes(raw)
+        return str(path)
     except Exception:  # the disk is full, memory is out: what was to be told is told without a file
         return None
-
-
-def _kept(path: Path, raw: bytes) -> str:
-    """The path of a new file, or of the existing file of the same crash; a different file of that name is not overwritten."""
-    handle, beside = tempfile.mkstemp(prefix=f"{path.stem}-", suffix=path.suffix, dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(raw)
-    except OSError:
-        os.unlink(beside)
-        raise
-    try:
-        # Gives the whole file its name in one step, unless there is a file, or a link, of that name.
-        os.link(beside, path)
-    except FileExistsError:
-        if not (
-            stat.S_ISREG(os.lstat(path).st_mode) and os.access(path, os.R_OK) and path.read_bytes() == raw
-        ):
-            return beside
-    except OSError:
-        # A file system without hard links.
-        return beside
-    os.unlink(beside)
-    return str(path)
 
 
 __all__ = ["RAISE", "Crash", "out_of_memory"]

@@ -245,11 +245,13 @@ def alone_in(folder: Path, *, wait: bool = True) -> Iterator[None]:
 
 
 def cache_folder() -> Path | None:
-    """The folder of what is kept between processes; None where none is wanted. Raises `RuntimeError` for a user without a home."""
+    """The folder of what is kept between processes; None where none is wanted, or the user has no home."""
     given = os.environ.get(CACHE) or ""
-    if given == OFF:
-        return None
-    return Path(given) if given else _of_the_user()
+    if given:
+        return None if given == OFF else Path(given)
+    with contextlib.suppress(RuntimeError):
+        return _of_the_user()
+    return None
 
 
 def of_this_user(path: Path) -> bool:

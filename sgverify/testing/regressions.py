@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from sgverify.evidence import (
     reference_beside,
     reference_from,
 )
+from sgverify.evidence.answers import path_from
 from sgverify.named_code import changes, named_in, recorded_for, refuse_unasked
 from sgverify.subject.binding import make_subject
 
@@ -52,13 +53,15 @@ class Regressions:
 
     def row_of(self, evidence: Evidence, configuration: Configuration) -> RecordedFailure:
         """The row that remembers a violation."""
+        tree, folder = tree_of(configuration), self.path.parent
+        ran = recorded_for(evidence.scheme, tree)
         return RecordedFailure(
-            scheme=reference_beside(evidence.scheme, self.path.parent),
+            scheme=reference_beside(evidence.scheme, folder),
             claim=evidence.claim,
             check=evidence.check,
-            configuration=tree_of(configuration),
+            configuration=tree,
             reason=evidence.reason,
-            code=self._moved(recorded_for(evidence.scheme, tree_of(configuration)), Path(), self.path.parent),
+            code={path_from(name, Path(), folder): digest for name, digest in ran.items()},
         )
 
     def add(self, row: RecordedFailure) -> bool:
@@ -92,22 +95,14 @@ class Regressions:
 
     def told_fixed(self, row: RecordedFailure, outcome: str) -> str:
         """The message about a row without a violation any more; only the owner of the file removes the row."""
-        return (
-            f"{self.place(row)}: fixed, may be removed: {row.scheme} {row.claim} ({row.check}), now {outcome}"
-        )
+        return f"{self.place(row)}: fixed, may be removed: {row}, now {outcome}"
 
     def _recorded(self, row: RecordedFailure) -> dict[str, str]:
         """The sha256 that a row has of the user's files, by path from the current folder."""
-        return self._moved(row.code, self.path.parent, Path())
-
-    @staticmethod
-    def _moved(code: Mapping[str, str], before: Path, after: Path) -> dict[str, str]:
-        return {
-            Path(os.path.relpath(before.absolute() / name, after.absolute())).as_posix(): digest
-            for name, digest in code.items()
-        }
+        return {path_from(name, self.path.parent, Path()): digest for name, digest in row.code.items()}
 
     def _configuration(self, row: RecordedFailure) -> Configuration:
+        """The configuration of a row, whose claim speaks of its check, and whose scheme exists: it would be skipped unnoticed."""
         try:
             claim = find_claim(row.claim)
             find_check(row.check)
@@ -115,26 +110,19 @@ class Regressions:
                 raise UserError(
                     f"check={row.check!r}: {claim.id} does not speak of it; expected {', '.join(claim.quantities)}"
                 )
-            self._find(row)
+            place, _, attribute = reference_from(row.scheme, self.path.parent).rpartition(":")
+            lost = None
+            if place.endswith(".py") and not os.path.isfile(place):
+                lost = f"there is no file {place!r}; expected the file that makes the scheme"
+            elif place.endswith(".py") and attribute.split(".")[0].encode() not in Path(place).read_bytes():
+                lost = f"{place} has no {attribute!r}; expected the scheme of the row"
+            if lost:
+                raise UserError(
+                    f"scheme={row.scheme!r}: {lost}; give its new name in the row, or delete the row"
+                )
             return load_configuration(row.configuration)
         except UserError as error:
             raise UserError(f"{self.place(row)}: {error}") from None
-
-    def _find(self, row: RecordedFailure) -> None:
-        """Raise for a row whose scheme no longer exists at its reference, which would otherwise be skipped unnoticed."""
-        place, _, attribute = reference_from(row.scheme, self.path.parent).rpartition(":")
-        if not place.endswith(".py"):
-            return
-        if not os.path.isfile(place):
-            raise UserError(
-                f"scheme={row.scheme!r}: there is no file {place!r}; expected the file that makes the scheme; give its new name in "
-                "the row, or delete the row"
-            )
-        if attribute.split(".")[0].encode() not in Path(place).read_bytes():
-            raise UserError(
-                f"scheme={row.scheme!r}: {place} has no {attribute!r}; expected the scheme of the row; give its new name in the "
-                "row, or delete the row"
-            )
 
 
 __all__ = ["Regressions"]

@@ -25,16 +25,13 @@ from sgverify.evidence import (
     write_errata,
     write_evidence,
 )
-from sgverify.evidence.differences import (
-    AnswersAt,
-    AnswersDifference,
-    difference,
-    read_answers,
-    stored_answers,
-    told,
-)
-from sgverify.evidence.differences.values import LEVEL, SampledNumbers, masked
+from sgverify.evidence.answers import AnswersAt, AskedAnswer, read_answers
+from sgverify.evidence.differences import AnswersDifference, difference
+from sgverify.evidence.numbers import LEVEL, masked, quantile
 from sgverify.evidence.storage import WholeAnswer
+from sgverify.keeping import identity
+from sgverify.keeping.identity import key_of
+from sgverify.keeping.store import Store
 
 
 @pytest.fixture
@@ -59,11 +56,10 @@ def passing(evidence: Evidence) -> Evidence:
 
 
 def compared(old: Any, new: Any, **options: Any) -> AnswersDifference:
-    sides = [
-        AnswersAt(name, tuple(answers) if isinstance(answers, list) else (answers,))
-        for name, answers in (("old", old), ("new", new))
-    ]
-    found = difference(*sides, **options)
+    sides = [answers if isinstance(answers, list) else [answers] for answers in (old, new)]
+    found = difference(
+        *(AnswersAt("x", tuple(map(AskedAnswer.of_evidence, side))) for side in sides), **options
+    )
     found.document()
     return found
 
@@ -82,7 +78,7 @@ def with_certificate(item: Evidence, **entries: Any) -> Evidence:
 def test_equal_answers_do_not_differ_whenever_and_wherever_they_were_computed(passing: Evidence) -> None:
     found = compared(passing, replace(passing, seconds=77.0, replay="sgverify verify x"))
     assert found.same and not found.within and found.matched == 1
-    assert [line for _, line in told(found)] == ["SAME: 1 question is answered on both sides, alike"]
+    assert [line for _, line in found.told()] == ["SAME: 1 question is answered on both sides, alike"]
 
 
 def test_answers_are_matched_by_what_was_asked_and_not_by_place(passing: Evidence) -> None:
@@ -156,7 +152,7 @@ def test_sampled_values_change_beyond_a_quantile_of_all_that_are_compared(passin
         )
         return replace(passing, method="monte-carlo", certificate={}, points=rows)
 
-    one, hundred = (SampledNumbers(count).quantile(256) * 0.1 * math.sqrt(2) for count in (1, 100))
+    one, hundred = (quantile(count, 256) * 0.1 * math.sqrt(2) for count in (1, 100))
     assert one < hundred
     assert compared(points([0.0]), points([0.99 * one])).same
     assert not compared(points([0.0]), points([1.01 * one])).same
@@ -168,11 +164,11 @@ def test_sampled_values_change_beyond_a_quantile_of_all_that_are_compared(passin
 def test_equal_laws_seem_to_differ_as_seldom_as_is_stated(passing: Evidence) -> None:
     """400 comparisons of 20 averages of 4 chains each: no more than LEVEL of them, at a chance of 1e-4."""
     generator = numpy.random.default_rng(0)
-    quantile = SampledNumbers(20).quantile(4)
+    limit = quantile(20, 4)
     old, new = generator.standard_normal((2, 400, 20, 4))
     means = old.mean(-1) - new.mean(-1)
     errors = numpy.hypot(old.std(-1, ddof=1), new.std(-1, ddof=1)) / 2
-    alarms = int((abs(means) > quantile * errors).any(1).sum())
+    alarms = int((abs(means) > limit * errors).any(1).sum())
     assert alarms <= 400 * LEVEL + 4 * math.sqrt(400 * LEVEL)
 
 
@@ -210,7 +206,7 @@ def test_numbers_of_samples_without_a_stated_error_are_named_and_not_judged(pass
     old = replace(passing, method="monte-carlo")
     found = compared(old, with_certificate(old, size=9.0))
     assert found.same and [(item.numbers, item.unjudged) for item in found.within] == [(0, 1)]
-    assert "nothing is said of them" in told(found)[-1][1]
+    assert "nothing is said of them" in list(found.told())[-1][1]
 
 
 def test_a_weaker_method_is_worse_and_another_prediction_is_told(passing: Evidence) -> None:
@@ -252,7 +248,7 @@ def test_the_worst_comes_first(passing: Evidence) -> None:
         ("better", "x/4"),
         ("added", "x/new"),
     ]
-    lines = [line for _, line in told(found)]
+    lines = [line for _, line in found.told()]
     assert lines[0] == "worse: pass -> fail, sghmc-aboba x/3 (stationary-bias) friction=3.0 (of order h^2)"
     assert lines[-1] == (
         "DIFFERENT: 4 questions are answered on both sides; 2 worse, 1 changed, 1 better, 2 removed, 2 added"
@@ -263,6 +259,13 @@ def test_another_seed_matches_when_it_is_left_out(passing: Evidence) -> None:
     other = replace(passing, id="", configuration={**passing.configuration, "seed": 1})
     assert [item.direction for item in compared(passing, other).changes] == ["removed", "added"]
     assert compared(passing, other, apart=("seed",)).same
+    nested = replace(
+        passing, id="", configuration={**passing.configuration, "schedule": {"kind": "fixed", "step": 0.1}}
+    )
+    assert (
+        not compared(passing, nested).same
+        and compared(passing, nested, apart=("schedule.step", "dim.x")).same
+    )
     with pytest.raises(UserError, match="one question twice"):
         compared([passing, other], passing, apart=("seed",))
 
@@ -272,7 +275,7 @@ def test_the_whole_answer_is_compared_too(passing: Evidence) -> None:
         answer = WholeAnswer(
             **{"outcome": "pass", "not_tested": ("a",), "how_large": ({"bias": 0.25},), **fields}
         )
-        return AnswersAt("x", (passing,), answer=answer)
+        return AnswersAt("x", (AskedAnswer.of_evidence(passing), AskedAnswer.of_whole(answer, passing)))
 
     assert difference(side(), side()).same
     assert only(difference(side(), side(outcome="fail"))) == ("worse", "outcome", "answer/outcome")
@@ -296,7 +299,7 @@ def erratum(**fields: Any) -> Erratum:
 
 def test_errata_are_compared_in_what_falls_and_what_it_weighs() -> None:
     def side(**fields: Any) -> AnswersAt:
-        return AnswersAt("x", errata=(erratum(**fields),))
+        return AnswersAt("x", (AskedAnswer.of_erratum(erratum(**fields)),))
 
     assert difference(side(), side(seconds=3.0)).same
     assert only(difference(side(), side(severity="consequence"))) == ("changed", "severity", "severity")
@@ -315,7 +318,7 @@ def test_files_and_folders_are_read_and_all_else_is_refused_by_name(
     write_errata(folder / "errata.json", [erratum()], provenance)
     (folder / "studies.json").write_text("{}")
     read = read_answers(str(folder))
-    assert (len(read), read.provenance) == (2, provenance) and "studies.json" in read.not_compared[0]
+    assert (len(read.answers), read.provenance) == (2, provenance) and "studies.json" in read.not_compared[0]
     assert difference(read_answers(str(file)), read_answers(str(file))).same
     assert [item.direction for item in difference(read_answers(str(file)), read).changes] == ["added"]
     refused = {
@@ -337,25 +340,38 @@ def test_files_and_folders_are_read_and_all_else_is_refused_by_name(
         difference(empty, empty)
 
 
-def test_of_a_store_the_newest_answer_to_each_question_counts(passing: Evidence) -> None:
-    def row(item: Evidence) -> tuple[str, Any, Any]:
-        return "verify-case", {"scheme": item.scheme}, {"evidence": [encode_evidence(item)]}
+def test_of_a_store_the_newest_answer_to_each_question_counts(
+    passing: Evidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A file of the package that somebody edits meanwhile is no matter here.
+    monkeypatch.setattr(identity, "changed_since_start", lambda state: False)
+    identity._KEPT.clear()
+
+    def stored(name: str, *rows: tuple[str, Any, Any]) -> AnswersAt:
+        with Store(tmp_path / name) as store:
+            assert store.keep_all((key_of(kind, asked), value, 1.0) for kind, asked, value in rows) == len(
+                rows
+            )
+        return read_answers(str(tmp_path / name))
+
+    def row(item: Evidence, number: int = 0) -> tuple[str, Any, Any]:
+        return "verify-case", {"scheme": item.scheme, "number": number}, {"evidence": [encode_evidence(item)]}
 
     failing = replace(passing, verdict="violates")
     counts = ("calibration", {"cell": 1}, {"wrong": 3, "seconds": 1.0})
-    old = stored_answers("old", [row(failing), row(passing), counts, ("errata", {}, asdict(erratum()))])
-    assert (len(old.evidence), len(old.errata), len(old.values)) == (1, 1, 1)
+    old = stored("old", row(failing), row(passing, 1), counts, ("errata", {}, asdict(erratum())))
+    assert [answer.asked.kind for answer in old.answers] == ["evidence", "stored", "erratum"]
     later = ("calibration", {"cell": 1}, {"wrong": 3, "seconds": 2.0})
     errata = ("errata", {"number": 2}, [asdict(erratum())])
-    assert difference(old, stored_answers("new", [row(passing), later, errata])).same
+    assert difference(old, stored("new", row(passing), later, errata)).same
     worse = ("calibration", {"cell": 1.0}, {"wrong": 4, "seconds": 1.0})
-    found = difference(old, stored_answers("new", [row(passing), row(failing), worse, errata]))
+    found = difference(old, stored("newer", row(passing), row(failing, 1), worse, errata))
     found.document()
     assert [(item.direction, item.asked.kind) for item in found.changes] == [
         ("worse", "evidence"),
         ("changed", "stored"),
     ]
-    assert told(found)[1][1].startswith(
+    assert list(found.told())[1][1].startswith(
         "changed: calibration cell=1: constant at value/wrong 3 -> 4 [exact numbers]"
     )
 

@@ -19,10 +19,8 @@ from sgverify.campaigns.engines import LocalProcesses
 from sgverify.campaigns.tasks import Task, answered, key_of_task
 from sgverify.errors import UserError
 from sgverify.keeping import identity
-from sgverify.keeping import store_file as files
 from sgverify.keeping.identity import ContentKey, key_of
-from sgverify.keeping.store import CannotKeepError, Store
-from sgverify.keeping.store_file import StoreRow
+from sgverify.keeping.store import BESIDE, CannotKeepError, Store, StoredRow
 
 
 @pytest.fixture(autouse=True)
@@ -57,20 +55,16 @@ def test_what_is_kept_is_found_by_another_process_to_the_last_bit(place: Path) -
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == f"{value}\n"
     (answer,) = Store(place).answers()
-    assert (answer.kind, answer.question, answer.value, answer.seconds) == (
-        "example",
-        {"number": 1},
-        value,
-        2.5,
-    )
-    assert answer.circumstances == key(1).circumstances.value
+    told = (answer.kind, answer.question, answer.answer, answer.seconds)
+    assert told == ("example", {"number": 1}, value, 2.5)
+    assert answer.text == key(1).circumstances.text
 
 
 def test_the_newest_answer_counts_and_none_is_ever_changed(place: Path) -> None:
     store = Store(place)
     for value in ("old", "new"):
         store.keep(key(1), value, 1.0)
-    assert store.find(key(1)) == "new" and [answer.value for answer in store.answers()] == ["new"]
+    assert store.find(key(1)) == "new" and [row.answer for row in store.answers()] == ["new"]
     for statement in ("UPDATE answers SET seconds = 0", "DELETE FROM answers"):
         with (
             sqlite3.connect(place) as other,
@@ -167,23 +161,8 @@ def test_an_answer_to_another_question_under_this_key_is_not_used(place: Path) -
     """Forged with a checksum that fits: the key's own text says for which question it was kept."""
     with Store(place) as store:
         store.keep(key(1), "first", 1.0)
-        row = StoreRow.of(replace(key(2), kind="other"), "forged", 1.0)
-        forged = replace(row, digest=key(1).digest)
-        from sgverify.keeping.store_file import checksum as _checksum
-
-        told = (
-            forged.digest,
-            forged.kind,
-            forged.key,
-            forged.circumstances,
-            forged.value,
-            1.0,
-            forged.written,
-        )
-        forged = replace(forged, checksum=_checksum(*told))
-        with sqlite3.connect(place) as connection:
-            forged.add(connection)
-        connection.close()
+        row = StoredRow.of(replace(key(2), kind="other"), "forged", 1.0)._replace(digest=key(1).digest)
+        store._write([row._replace(checksum=row.seal)])
         assert store.find(key(1)) is None
         assert "under the key of another question" in store.problems[0]
 
@@ -307,7 +286,7 @@ def test_where_the_store_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_a_full_disk_is_one_message_and_loses_nothing(place: Path) -> None:
     store = Store(place)
     store.keep(key(1), 1, 1.0)
-    store._opened().execute(f"PRAGMA max_page_count = {place.stat().st_size // 4096 + 8}")
+    store._open().execute(f"PRAGMA max_page_count = {place.stat().st_size // 4096 + 8}")
     with pytest.raises(CannotKeepError, match="the disk is full; make room") as told:
         for number in range(2, 100):
             store.keep(key(number), os.urandom(4000).hex(), 1.0)
@@ -393,7 +372,7 @@ def test_a_killed_process_loses_nothing_that_it_had_kept(place: Path) -> None:
 def test_a_file_that_goes_away_is_made_anew(place: Path) -> None:
     store = Store(place)
     store.keep(key(1), 1, 1.0)
-    for ending in files.BESIDE:
+    for ending in BESIDE:
         Path(f"{place}{ending}").unlink(missing_ok=True)
     assert store.keep(key(2), 2, 1.0) and store.find(key(2)) == 2 and store.find(key(1)) is None
     assert Store(place).find(key(2)) == 2

@@ -11,7 +11,7 @@ import pytest
 
 from sgverify import pytest_plugin
 from sgverify.evidence import read_evidence
-from sgverify.evidence.baseline import BaselineFile
+from sgverify.evidence.recorded import BaselineFile
 from tests.inner_run import run_inside
 
 Run = Callable[..., pytest.RunResult]

@@ -2,5 +2,5 @@
 
 `options` are their common options, `output` is what goes to which stream, `workers` answers the questions of one call
 on several processes; `answering` answers tasks with a store, `report_tasks` are those
-of a report; `baselines` excuses known violations, and `github` annotates the lines of a pull request.
+of a report; `github` annotates the lines of a pull request.
 """

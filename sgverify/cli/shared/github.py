@@ -25,7 +25,7 @@ from sgverify.errors import UserError
 if TYPE_CHECKING:
     from sgverify.advice.diagnosis.model import Diagnosis
     from sgverify.evidence import Evidence
-    from sgverify.evidence.baseline import Compared
+    from sgverify.evidence.recorded import Compared
     from sgverify.verdict.results import Results
 
 TEXT, GITHUB = "text", "github"

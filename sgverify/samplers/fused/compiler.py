@@ -44,7 +44,7 @@ _SUFFIX = ".dll" if sys.platform == "win32" else ".so"
 
 def folder() -> Path | None:
     """The folder of built kernels, made if it is not there; None if none is wanted, or none can be trusted or written."""
-    with suppress(OSError, RuntimeError):
+    with suppress(OSError):
         found = cache_folder()
         if found is None:
             return None
