@@ -57,9 +57,17 @@ def claims() -> Mapping[str, Claim]:
 
     Cards of an installed distribution that are malformed, or whose prefix is taken, are left out with a `PluginWarning`.
     """
-    return _claims(
-        tuple(entry for kind in CARRYING for entries in plugins(kind).values() for entry in entries)
-    )
+    return _claims(carrying())
+
+
+def carrying() -> tuple[Plugin, ...]:
+    """The entry points that come with cards."""
+    return tuple(entry for kind in CARRYING for entries in plugins(kind).values() for entry in entries)
+
+
+def unmarked(text: str) -> str:
+    """The text of a card without the marks of its formulas, `$h^2$`, which pages alone go by."""
+    return text.replace("$", "")
 
 
 @cache
@@ -136,7 +144,7 @@ def claim_for(quantity: str, schedule: Schedule) -> Claim:
 def read_card(id: str, text: str, where: str) -> Claim:
     """The claim in the text of one card; raises DefinitionError with `where` it stands and the mistake."""
     try:
-        table = tomllib.loads(text)
+        table = tomllib.loads(unmarked(text))
     except tomllib.TOMLDecodeError as error:
         raise DefinitionError(f"{where} is not TOML: {error}") from None
     _check_keys(table, _REQUIRED, _OPTIONAL, where)

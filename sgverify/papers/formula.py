@@ -1,11 +1,11 @@
 """Which statements do the papers print, in which form are they computed, and how severe are their errors?
 
 The statements are data, the rows of `PAPER/errata/printed.toml`. A row has its place `where`; `printed`, a quotation of the paper
-(formulas in symbols: a/b for a fraction, U~ for a tilde; ` [...] ` for omissions); `read_as`, the form that is computed; and
-`holds`, the corrected form. The severity of an error is a judgement with a reason: `severity`, `affects` (the consequence for the
-results), `because`, and `elsewhere`, the place where the paper itself has the right form. An error that shows in several rows
-counts once: these rows name one `root`, from which they inherit the severity unless they state their own. Whether a row fails is
-computed and never stated here.
+(formulas in symbols between dollars: a/b is a fraction, U~ has a tilde; ` [...] ` for omissions); `read_as`, the form that is
+computed; and `holds`, the corrected form. The severity of an error is a judgement with a reason: `severity`, `affects` (the
+consequence for the results), `because`, and `elsewhere`, the place where the paper itself has the right form. An error that shows
+in several rows counts once: these rows name one `root`, from which they inherit the severity unless they state their own. Whether a
+row fails is computed and never stated here.
 
 The formulas under examination, paper by paper.
 """
@@ -20,6 +20,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from sgverify.claims.loading import unmarked
 from sgverify.errors import SgverifyError, UnknownNameError, find_named
 from sgverify.evidence import Erratum
 from sgverify.evidence.erratum import WEIGHT, Rung
@@ -56,7 +57,7 @@ def rows(paper: str) -> dict[str, PrintedRow]:
     """The rows of a paper, by name."""
     package = find_named("paper", paper, {known.id: known for known in papers()}).package
     text = resources.files(package).joinpath("errata", "printed.toml").read_text("utf-8")
-    data = tomllib.loads(text)
+    data = tomllib.loads(unmarked(text))
     roots = data.get("roots", {})
     return {name: _row(paper, name, row, roots) for name, row in data["rows"].items()}
 

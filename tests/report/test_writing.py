@@ -100,9 +100,8 @@ def test_errata_are_on_the_page_and_kept_beside_it(tmp_path, document):
     page = write_report(small, tmp_path, formulas=[wrong])
     assert decode_errata(json.loads((tmp_path / "errata.json").read_text())) == (wrong,)
     text = page.read_text()
-    assert "Errata of the paper" in text and "<I>" not in text and 'aria-label="D d_p²"' in text
+    assert "Errata of the paper" in text and "<I>" not in text and 'aria-label="d_p²"' in text
     assert "Misprints" in text and "1 misprint." in text
     assert (
-        'misprint | "2 D \\< I\\>" | 2 D I | D I | nothing<br>a factor |'
-        in (tmp_path / "report.md").read_text()
+        'misprint | "2D \\<I\\>" | 2D I | D I | nothing<br>a factor |' in (tmp_path / "report.md").read_text()
     )
