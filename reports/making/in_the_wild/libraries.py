@@ -65,8 +65,8 @@ def _all(module: str, *names: str, checks: tuple[str, ...] = ()) -> tuple[Releas
 SMALL_STEP = ("target.name=gaussian", "friction=0.01", "schedule.step=1e-5")
 """The default friction of several libraries, at a small learning rate."""
 
-OWN_DEFAULTS = ("target.name=gaussian", "temperature=1e-4", "friction=5.0", "schedule.step=0.01")
-"""h = lr = 0.01, h D = friction = 0.05 and sqrt(T) = noise_factor = 0.01: the defaults of TorchUncertainty's SGHMC."""
+AT_ITS_FLOOR = ("target.name=gaussian", "temperature=1e-4", "friction=5.0", "schedule.step=0.01")
+"""lr = h = 0.01, friction = h D = 0.05 and noise_factor = sqrt(T) = 0.01, as TorchUncertainty's SGHMC has them, at V = 1."""
 
 LIBRARIES = (
     ReleasedLibrary(
@@ -89,7 +89,7 @@ LIBRARIES = (
         ("torch_uncertainty",),
         (
             *_all("torch_uncertainty", "sgld", "sghmc"),
-            ReleasedSampler(f"{SAMPLERS}.torch_uncertainty:sghmc", OWN_DEFAULTS, ("stationary-bias",)),
+            ReleasedSampler(f"{SAMPLERS}.torch_uncertainty:sghmc", AT_ITS_FLOOR, ("stationary-bias",)),
         ),
     ),
     ReleasedLibrary("sghmc", ("sghmc",), _all("sghmc", "sghmc")),

@@ -6,12 +6,13 @@ import importlib
 import inspect
 import json
 import runpy
+import subprocess
 import sys
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,8 +20,10 @@ from typing import Any
 
 from reports.making.in_the_wild import page
 from reports.making.in_the_wild.finds import FINDS, Find
+from reports.making.in_the_wild.issues import found_by, read_finds, written
 from reports.making.in_the_wild.libraries import LIBRARIES, SAMPLERS, ReleasedLibrary
 from reports.making.suites import made_by
+from sgverify import __version__
 from sgverify.evidence import Evidence, read_evidence, whole_outcome, write_evidence
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.papers.suites import SuiteCase
@@ -59,7 +62,7 @@ def make(folder: Path) -> None:
 def finish(folder: Path) -> None:
     """The finds, from the stored evidence: mended, reproduced, and written with the page; those of what is absent as stored."""
     here = folder / FOLDER
-    before = json.loads((here / "finds.json").read_text(encoding="utf-8"))
+    before = read_finds(here / "finds.json")
     kept_rows = {row["name"]: row for row in before["finds"]}
     kept = read_evidence(here / "mended.json").evidence
     mended: list[Evidence] = []
@@ -118,9 +121,8 @@ def mending(find: Find) -> Iterator[None]:
 def _load(place: str) -> None:
     """The modules of a library that the suite loads in a way of its own."""
     package = place.partition(":")[0].partition(".")[0]
-    for name in ("sgmcmcjax", "jax_sgmc", "torch_uncertainty"):
-        if package in (name, f"sgverify_{name}_sghmc"):
-            importlib.import_module(f"{SAMPLERS}.{name}")
+    if package in ("sgmcmcjax", "jax_sgmc", "torch_uncertainty"):
+        importlib.import_module(f"{SAMPLERS}.{package}")
 
 
 def _forget() -> None:
@@ -130,9 +132,41 @@ def _forget() -> None:
 
 
 def reproduced(find: Find) -> dict[str, float]:
-    """What the ten lines of a find compute: `found`, by the library, and `expected`, by the formula."""
-    names = runpy.run_path(str(REPRODUCTIONS / f"{find.name}.py"))
+    """What the script of a find computes in this process: `found`, by the library, and `expected`, by the formula."""
+    names = runpy.run_path(str(script_path(find)))
     return {key: float(names[key]) for key in ("found", "expected")}
+
+
+def reproduced_alone(find: Find, script: Path | None = None) -> dict[str, Any]:
+    """What the script of a find computes and passes in a process that has its library, and neither sgverify nor this code."""
+    alone = Path(__file__).with_name("alone.py")
+    package = library_of(find).packages[-1]
+    done = subprocess.run(
+        [sys.executable, "-I", str(alone), str(script or script_path(find)), package],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    told: dict[str, Any] = json.loads(done.stdout.strip().rpartition("\n")[2])
+    return told
+
+
+def script_path(find: Find) -> Path:
+    """The file of a find's script."""
+    return REPRODUCTIONS / f"{find.name}.py"
+
+
+def commands_of(find: Find) -> list[str]:
+    """The commands that find it, in a checkout."""
+    return [
+        " ".join(
+            (
+                f"sgverify verify {case.scheme} --checks {','.join(case.checks)}",
+                *(f"--set {setting}" for setting in case.settings),
+            )
+        )
+        for case in cases_of_find(find)
+    ]
 
 
 def row_of(
@@ -148,12 +182,15 @@ def row_of(
         item for item in stored if item.scheme in schemes and item.check in find.by and item.outcome == "fail"
     ]
     still = [item for item in after if item.outcome == "fail"]
-    here = reproduced(find)
+    here = reproduced_alone(find)
+    calls = here["calls"]
     return {
         "name": find.name,
         "library": library.distribution,
         "release": library.release,
-        "title": find.title,
+        "title": written(find.title, calls),
+        "root": find.root or find.name,
+        "shared_by": [f"{SAMPLERS}.{name}" for name in find.shared_by],
         "verdict": failing[0].verdict if failing else "inconclusive",
         "evidence": [
             {"id": item.id, "scheme": item.scheme, "check": item.check, "reason": item.reason}
@@ -171,13 +208,18 @@ def row_of(
             "found": after_found,
         },
         "lines": [{"place": line_of(place, was), "was": was, "now": now} for place, was, now in find.edits],
-        "expected": find.expected,
-        "weight": find.weight,
+        "expected": written(find.expected, calls),
+        "weight": written(find.weight, calls),
+        "time_scale": written(find.time_scale, calls),
+        "upstream": asdict(find.upstream),
         "slight": find.slight,
-        "reproduction": (REPRODUCTIONS / f"{find.name}.py").read_text(encoding="utf-8"),
+        "reproduction": script_path(find).read_text(encoding="utf-8"),
+        "calls": calls,
         "found": here["found"],
+        "beside": here["beside"],
         "expected_number": here["expected"],
         "predicted": find.predicted(),
+        "provenance": found_by(find, commands_of(find), __version__, versions()),
     }
 
 
@@ -204,7 +246,7 @@ def line_of(place: str, was: str) -> str:
     start = next(k for k in range(len(whole)) if stripped[k : k + len(own)] == own)
     within = text_at(place).partition(was)[0].count("\n") + was.count("\n")
     parts = Path(inspect.getfile(module)).parts
-    root = place.partition(".")[0].partition(":")[0].removeprefix("sgverify_").removesuffix("_sghmc")
+    root = place.partition(".")[0].partition(":")[0]
     first = len(parts) - 1 - parts[::-1].index(root)
     return f"{'/'.join(parts[first:])}:{start + within + 1}"
 
@@ -223,7 +265,7 @@ def versions() -> dict[str, str]:
 def render(folder: Path) -> None:
     """Write the pages from the JSON that is stored."""
     here = folder / FOLDER
-    stored = json.loads((here / "finds.json").read_text(encoding="utf-8"))
+    stored = read_finds(here / "finds.json")
     evidence = {
         library.distribution: read_evidence(here / f"{library.distribution}.json").evidence
         for library in LIBRARIES

@@ -141,7 +141,7 @@ MUTANTS = (
         "(p**2).sum(-1, keepdim=True)",
         "p.norm(dim=-1, keepdim=True)",
         reason="the norm of the momentum for its square",
-        source="SGMCMCJax, SGNHT",
+        source="SGMCMCJax, badodab",
     ),
     bug(
         "torch-sgnht-without-dim",

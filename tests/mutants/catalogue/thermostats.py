@@ -40,7 +40,7 @@ MUTANTS = (
         now="sqrt(dot(p1, p1))/dim",
         reason="the norm of the momentum for its square",
         settings=SHORT,
-        source="SGMCMCJax, SGNHT",
+        source="SGMCMCJax, badodab",
     ),
     Mutant(
         name="sgnht-temperature-one-kept",

@@ -1,9 +1,13 @@
+import sys
 from collections import namedtuple
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import jax
 
-from reports.making.in_the_wild.samplers.jax_sgmc import solver  # jax_sgmc.solver
+sys.modules.setdefault("jax.experimental.host_callback", ModuleType("host_callback"))  # names that JAX lost
+jax.tree_flatten, jax.tree_unflatten = jax.tree_util.tree_flatten, jax.tree_util.tree_unflatten
+jax.named_call = lambda function, name: function
+from jax_sgmc import solver
 
 Chain = namedtuple("Chain", "position potential variance")
 _, update, _ = solver.parallel_tempering((None, lambda chain, schedule: chain, None))

@@ -1,9 +1,7 @@
 import posteriors
 import torch
 
-baoa = posteriors.sgmcmc.baoa.build(
-    lambda theta, batch: (0 * theta.sum(), torch.empty(0)), lr=1e-5, alpha=0.01
-)
+baoa = posteriors.sgmcmc.baoa.build(lambda theta, batch: (0 * theta.sum(), torch.empty(0)), lr=1e-5)
 zero = torch.zeros(2, dtype=torch.float64)
 momenta = []
 for start in (zero, zero + 1):

@@ -1,13 +1,14 @@
 """TorchUncertainty: its optimizers SGLD and SGHMC, whose noise is multiplied by `noise_factor` = sqrt(T).
 
-The files of the optimizers are loaded by themselves: the package asks for torchvision, and they do not.
+The package is made without running its `__init__`, which asks for lightning and torchvision; its optimizers do not.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 import sys
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 import torch
@@ -16,26 +17,12 @@ from torch import Tensor
 from sgverify.schemes.dynamics import kinetic, langevin
 from sgverify.schemes.torch_step import torch_step
 
-
-def _file(name: str) -> Any:
-    """The module of one file of the package."""
-    package = importlib.util.find_spec("torch_uncertainty")
-    if package is None or not package.submodule_search_locations:
-        raise ModuleNotFoundError("No module named 'torch_uncertainty'", name="torch_uncertainty")
-    own = f"sgverify_torch_uncertainty_{name}"
-    if own in sys.modules:
-        return sys.modules[own]
-    spec = importlib.util.spec_from_file_location(
-        own, f"{package.submodule_search_locations[0]}/optim/{name}.py"
-    )
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[own] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-SGLD, SGHMC = _file("sgld").SGLD, _file("sghmc").SGHMC
+_SPEC = find_spec("torch_uncertainty")
+if _SPEC is None:
+    raise ModuleNotFoundError("No module named 'torch_uncertainty'", name="torch_uncertainty")
+sys.modules.setdefault("torch_uncertainty", module_from_spec(_SPEC))
+_OPTIM: Any = importlib.import_module("torch_uncertainty.optim")
+SGLD, SGHMC = _OPTIM.SGLD, _OPTIM.SGHMC
 
 
 @torch_step(langevin, order=1)
