@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 Entry = TypeVar("Entry")
@@ -126,8 +126,20 @@ class MomentsDivergeError(InstabilityError):
     """The step contracts, but not the moments of higher degree that a question needs: random Hessians expand them."""
 
 
-class NotAffineError(SgverifyError):
-    """The step is not affine in the state on a quadratic potential, so no exact law exists for it."""
+class Unreached(SgverifyError):
+    """A method does not reach this question; the message says why, for the middle of a sentence or for its end.
+
+    Raised by whatever finds it out, and caught where the question is asked, which goes on to another method or says it.
+    """
+
+
+def unreached(ask: Callable[[], object]) -> str | None:
+    """The reason of the `Unreached` that `ask` raises; None where it answers."""
+    try:
+        ask()
+    except Unreached as why:
+        return str(why)
+    return None
 
 
 class NotExpandableError(SgverifyError):
@@ -144,10 +156,3 @@ class TooLargeError(NotExpandableError):
     def told(self, whose: str = "the step", between: str = "; ") -> str:
         """The reason as a clause about what has no series."""
         return f"the power series of {whose.removeprefix('a ')} is too large{between}{self}"
-
-
-class OutOfReachError(SgverifyError):
-    """An exact engine does not reach this scheme, target, test function or question, or its grids do not settle.
-
-    The message says why, for the middle of a sentence or for its end.
-    """

@@ -79,19 +79,6 @@ class GradientEstimator:
         centre = self.centre(target)
         return None if centre is None else tuple(map(float, centre))
 
-    def period(self, size: int, settings: Any, per_step: int) -> int:
-        """The minibatches from one that is independent of all before to the next such: those of a permutation of N data.
-
-        `settings` are those of the gradient table; a step asks for `per_step` minibatches.
-        """
-        return self.sweeps * (size // int(settings.batch)) or 1
-
-    def draw_of(self, number: int, size: int, settings: Any, per_step: int) -> int:
-        """The draw that is minibatch `number` of a run: a sweep back goes over the draws of the sweep there."""
-        period = self.period(size, settings, per_step)
-        place = number % period
-        return number - place + (min(place, period - 1 - place) if self.sweeps == 2 else place)
-
 
 # The estimators that ship: a family is a class, an estimator one object of it in `ESTIMATORS`.
 

@@ -11,7 +11,7 @@ from docs.making.places import ROOT
 from sgverify.claims import Claim, claims
 from sgverify.evidence import METHODS, Evidence, read_evidence
 from sgverify.papers.paper import papers
-from sgverify.report.text import limits_of_refutations
+from sgverify.report.wording import claim_order, gradient_text
 
 OPENING = """\
 # Claims and their status
@@ -57,6 +57,32 @@ def claims_page() -> str:
         for claim in cards:
             parts += _claim(claim, answers[claim.id], limits.get(claim.id, ""))
     return page(*parts)
+
+
+FEW = 4
+"""The most schemes of a setting that are named."""
+
+
+def limits_of_refutations(evidence: Sequence[Evidence]) -> list[str]:
+    """For each printed claim refuted somewhere: the number of refuting answers, and the gradients and schemes that conform."""
+    refuted = Counter(item.claim for item in evidence if item.refuted)
+    lines = []
+    for claim in sorted(refuted, key=claim_order):
+        settings: dict[str, dict[str, None]] = {}
+        conforms = [item for item in evidence if item.claim == claim and item.verdict == "conforms"]
+        for item in conforms:
+            settings.setdefault(gradient_text(item.configuration), {})[item.scheme] = None
+        where = "; ".join(f"{gradient} ({_few(list(schemes))})" for gradient, schemes in settings.items())
+        lines.append(
+            f"{claim}: refuted in {refuted[claim]}, conforms in {len(conforms)}{f' with {where}' if where else ''}"
+        )
+    return lines
+
+
+def _few(names: Sequence[str]) -> str:
+    """All names if they are few; else the first names and the number of the others."""
+    shown = ", ".join(names[:FEW])
+    return f"{shown} and {len(names) - FEW} more" if len(names) > FEW else shown
 
 
 def status(claim: Claim, answers: Sequence[Evidence]) -> str:

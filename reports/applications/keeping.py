@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError
-from sgverify.keeping.files import alone_in, is_unfinished, read_text, writable, write_atomically
+from sgverify.keeping.files import PART, alone_in, read_text, writable, write_atomically
 from sgverify.keeping.identity import differing, run_identity
 from sgverify.keeping.states import load_state, save_state
 
@@ -91,7 +91,7 @@ class KeptParts:
     def _claim(self, folder: Path) -> None:
         """Say whose the folder is, or refuse to go on with another run."""
         place = folder / RUN
-        others = [path.name for path in sorted(folder.iterdir()) if not is_unfinished(path)]
+        others = [path.name for path in sorted(folder.iterdir()) if not _is_unfinished(path)]
         if others and RUN not in others:
             raise ConfigurationError(
                 f"{str(folder)!r} holds {others[0]!r} and no unfinished run; expected no folder of this name, for what is not "
@@ -164,7 +164,7 @@ class KeptParts:
         if (folder / RUN).exists():
             # The name of the run goes last: a process that is killed here leaves a run that can be discarded.
             for path in sorted(folder.iterdir(), key=lambda path: path.name == RUN):
-                if path.suffix == SUFFIX or path.name == RUN or is_unfinished(path):
+                if path.suffix == SUFFIX or path.name == RUN or _is_unfinished(path):
                     path.unlink(missing_ok=True)
 
     def _place(self, part: str) -> Path:
@@ -192,3 +192,8 @@ def _identity_in(place: Path) -> dict[str, Any]:
             "there; give --again to start anew"
         )
     return held
+
+
+def _is_unfinished(path: Path) -> bool:
+    """Was it being written by a process that was killed?"""
+    return path.name.startswith(".") and path.suffix == PART

@@ -39,7 +39,7 @@ def entry_of(name: str, posterior: Posterior, reference: dict[str, Any]) -> dict
             for place, known in enumerate(posterior.names)
             if known is not None
         ]
-    except sgverify.errors.OutOfReachError as error:
+    except sgverify.errors.Unreached as error:
         return {**entry, "refused": str(error)}
     draws = max((row.pop("_draws") for row in rows), key=lambda item: item.count)
     return {

@@ -18,7 +18,7 @@ import numpy as np
 
 from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.checks.readings import why_no_law
-from sgverify.errors import InstabilityError, OutOfReachError
+from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers.invariant import InvariantLaw
@@ -134,7 +134,7 @@ def _on_grid(subject: Subject) -> GridLaws | None:
         return None
     try:
         return GridLaws(subject)
-    except OutOfReachError:
+    except Unreached:
         return None
 
 
@@ -212,7 +212,7 @@ class ExactLaws(ChainLaws):
 class GridLaws(ChainLaws):
     """The laws on a line that is no Gaussian's, of full gradients: averages of theta, theta^2 and p^2 by transfer operators.
 
-    Raises `OutOfReachError` where no grid holds the subject.
+    Raises `Unreached` where no grid holds the subject.
     """
 
     method: ClassVar[str] = "grid"

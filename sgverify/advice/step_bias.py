@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, HeatedLaws, quick_laws_of
-from sgverify.errors import InstabilityError, NotAffineError
+from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes.composites.composite import ReplicaExchange
 from sgverify.subject.caching import cached_per_subject
@@ -107,7 +107,7 @@ def step_bias(subject: Subject, step: float) -> StepBias | None:
     for laws in quick_laws_of(subject):
         try:
             found = _told(laws, step)
-        except (InstabilityError, PrecisionLostError, NotAffineError):
+        except (InstabilityError, PrecisionLostError, Unreached):
             continue
         if found.distrust is None:
             return found

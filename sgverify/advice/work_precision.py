@@ -15,7 +15,7 @@ from functools import partial
 from sgverify.advice.chain_laws import ExactLaws, GridLaws
 from sgverify.advice.plans.costs import gradients_per_step
 from sgverify.checks.rates.engines import exact_answers
-from sgverify.errors import InstabilityError, OutOfReachError, UserError
+from sgverify.errors import InstabilityError, Unreached, UserError
 from sgverify.evidence import Panel, Series, Table
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes.catalogue import NAMED
@@ -37,7 +37,7 @@ ALIKE = 1e-9
 MOST = 8
 """The most curves in one picture: more cannot be told apart by their colours."""
 
-_NO_LAW = (InstabilityError, PrecisionLostError, OutOfReachError)
+_NO_LAW = (InstabilityError, PrecisionLostError, Unreached)
 
 
 @dataclass(frozen=True)
@@ -117,17 +117,15 @@ def work_precision(subject: Subject) -> WorkPrecision:
 
     Comparable are the schemes of the catalogue whose dynamics has the same variables and leaves exp(-U/T) invariant, on the same
     target, with the same gradient estimator, temperature and friction. Exact where one step is affine and U quadratic, from
-    transfer operators on the line; raises `OutOfReachError` where neither reaches the target, with a sentence for the reader.
+    transfer operators on the line; raises `Unreached` where neither reaches the target, with a sentence for the reader.
     """
     if subject.composite is not None:
-        raise OutOfReachError(
-            "a composite's errors depend on swaps or weights, whose exact law is not computed"
-        )
+        raise Unreached("a composite's errors depend on swaps or weights, whose exact law is not computed")
     dynamics = subject.scheme.dynamics
     if not dynamics.usual:
-        raise OutOfReachError(f"no other scheme of {dynamics.name} to compare with")
+        raise Unreached(f"no other scheme of {dynamics.name} to compare with")
     if subject.configuration.schedule.kind != "fixed":
-        raise OutOfReachError("the step size changes during the run")
+        raise Unreached("the step size changes during the run")
     others = [
         name
         for name, item in NAMED.items()
@@ -139,11 +137,11 @@ def work_precision(subject: Subject) -> WorkPrecision:
     for name, other in _subjects(subject, others):
         try:
             curves.append(_curve(name, other, cost))
-        except (OutOfReachError, UserError) as why:
+        except (Unreached, UserError) as why:
             left_out.append((name, str(why)))
     if not curves:
         reasons = dict.fromkeys(why for _, why in left_out)
-        raise OutOfReachError(next(iter(reasons)) if reasons else "nothing to compare with")
+        raise Unreached(next(iter(reasons)) if reasons else "nothing to compare with")
     quadratic = subject.target.quadratic
     return WorkPrecision(
         average=str(subject.observable),
@@ -171,9 +169,9 @@ def _subjects(subject: Subject, others: Sequence[str]) -> Iterator[tuple[str, Su
 
 
 def _curve(name: str, subject: Subject, cost: float | None) -> CostCurve:
-    """The curve of one scheme. Raises `OutOfReachError` or `UserError` where it has none."""
+    """The curve of one scheme. Raises `Unreached` or `UserError` where it has none."""
     if subject.black_box:
-        raise OutOfReachError("torch code counts its gradients itself")
+        raise Unreached("torch code counts its gradients itself")
     subject.validate()
     per_step = gradients_per_step(subject)
     laws = _laws(subject)
@@ -183,7 +181,7 @@ def _curve(name: str, subject: Subject, cost: float | None) -> CostCurve:
         limit, steps = None, [2 * subject.step * 2.0**-k for k in range(ON_GRIDS)]
     costs = tuple(filter(None, (_cost(laws, step, per_step) for step in steps)))
     if not costs:
-        raise OutOfReachError("no step that was tried is stable")
+        raise Unreached("no step that was tried is stable")
     there = None
     if cost is not None and (limit is None or per_step / cost < limit):
         there = _cost(laws, per_step / cost, per_step)
@@ -197,12 +195,10 @@ def _laws(subject: Subject) -> ExactLaws | GridLaws:
         laws = ExactLaws(subject)
         limit = laws.largest_step
         if not math.isfinite(limit) or limit <= 0:
-            raise OutOfReachError(
-                "it is stable at no step size" if limit <= 0 else "no stability limit is known"
-            )
+            raise Unreached("it is stable at no step size" if limit <= 0 else "no stability limit is known")
         return laws
     if len(subject.scheme.dynamics.state) > 1 or subject.target.dim > 1:
-        raise OutOfReachError(
+        raise Unreached(
             "no exact law off Gaussian targets but on the line: there is no curve to compare with"
         )
     return GridLaws(subject)

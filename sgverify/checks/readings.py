@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sgverify.errors import InstabilityError, NotExpandableError, SgverifyError
+from sgverify.errors import InstabilityError, NotExpandableError, SgverifyError, Unreached, unreached
 from sgverify.schemes import exact
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import parameters_of
@@ -71,13 +71,11 @@ def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
     """The local order of torch code, measured by quadrature; or the reason why it cannot be measured."""
     # Imported here: torch is loaded when a step runs, not when a subject is made.
     from sgverify.checks.order.quadrature import measure_order
-    from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
-    from sgverify.samplers.intercepted.equilibrated import NotAtRestError
 
     if subject.scheme.memory:
         try:
             return measure_order(subject.step_at_rest, subject.proof_dimension)
-        except (BlackBoxError, UnreadableDrawError, NotAtRestError) as error:
+        except Unreached as error:
             why = f"with a memory ({subject.kept}) one step has no order, and {error}"
             command = subject.as_momentum
             return (
@@ -87,14 +85,14 @@ def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
             )
     try:
         found = measure_order(subject.scheme, subject.proof_dimension)
-    except (BlackBoxError, UnreadableDrawError) as error:
+    except Unreached as error:
         return str(error)
     # A step may treat its third coordinate differently; beyond four coordinates there are too many moments.
     dim = subject.target.dim
     if subject.proof_dimension < dim and dim * len(subject.scheme.state) <= MOST_COORDINATES:
         try:
             larger = measure_order(subject.scheme, dim)
-        except (BlackBoxError, UnreadableDrawError):
+        except Unreached:
             return found
         # Rounding accumulates over more nodes: a difference is still visible, while equality may not be provable.
         if larger.order < found.order or larger.resolved:
@@ -104,11 +102,11 @@ def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
 
 def noise_enters_as_drift(subject: Subject) -> bool:
     """Does gradient noise move one step of torch code, to leading order in h, by h times what it moves the drift?"""
-    from sgverify.checks.one_step.torch_chain import NotReadError, chain_of
+    from sgverify.checks.one_step.torch_chain import chain_of
 
     try:
         return chain_of(subject).noise_enters_as_drift
-    except (NotReadError, InstabilityError):
+    except (Unreached, InstabilityError):
         return False
 
 
@@ -129,17 +127,17 @@ def why_no_law(subject: Subject) -> str | None:
             f"`{subject.scheme.dynamics.name}` states a density of its own; the moments are known of exp(-U/T) and "
             "exp(-(U + p.p/2)/T)"
         )
-    return InvariantLaw(subject.model).unreached
+    return unreached(lambda: InvariantLaw(subject.model).answers)
 
 
 def _why_no_chain(subject: Subject) -> str | None:
     """The reason why no chain of steps of torch code is read as a linear map of its moments."""
-    from sgverify.checks.one_step.torch_chain import NotReadError, chain_of
+    from sgverify.checks.one_step.torch_chain import chain_of
 
     try:
         chain = chain_of(subject)
         chain.map(chain.first)
-    except (NotReadError, InstabilityError) as error:
+    except (Unreached, InstabilityError) as error:
         return str(error)
     return None
 

@@ -169,11 +169,6 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def is_unfinished(path: Path) -> bool:
-    """Was it being written by a process that was killed?"""
-    return path.name.startswith(".") and path.suffix == PART
-
-
 def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Put a file in place in one step; a link is followed.
 

@@ -4,14 +4,14 @@ Every bound holds for any number of draws, at the level that is asked; none is a
 x of independent entries with E exp(s x) <= exp(s^2/2), the sum <y, x>/|y| is sub-Gaussian given y: it leaves
 +- sqrt(2 log(2/level)) with at most the probability `level`. Sums of such terms over the steps, divided by the root of
 their number, keep the bound, since each is one given all steps before it. The standard normal law fulfils the
-condition, and so does every symmetric law with even moments that are no larger (`bounded_by_normal`).
+condition, and so does every symmetric law with even moments that are no larger.
 Sources: Boucheron, Lugosi, Massart 2013, "Concentration inequalities", sections 2.3 and 2.4; Massart 1990.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw
 
 # An odd multiplier spreads the words of a stretch over the 64 bits that are compared first.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -45,15 +45,6 @@ def sub_gaussian_bound(count: int, level: float) -> float:
     return math.sqrt(2 * math.log(2 * count / level))
 
 
-def bounded_by_normal(law: NoiseLaw) -> bool:
-    """Is E z^(2k) <= (2k-1)!! for every k, z symmetric? Then E exp(s z) <= exp(s^2/2) for every s."""
-    if law.normal:
-        return True
-    # From 2k - 1 >= max |z|^2 on, the right side grows faster than the left.
-    most = math.ceil((law.largest**2 + 1) / 2) + 1
-    return law.symmetric and all(law.moment(2 * k) <= NORMAL.moment(2 * k) for k in range(1, most + 1))
-
-
 def lagged(draws: np.ndarray, lag: int, level: float) -> Extreme | None:
     """Correlation of every draw with every draw `lag` steps later. Shape (L, w, C): steps, draws of a step, chains.
 
@@ -69,12 +60,6 @@ def lagged(draws: np.ndarray, lag: int, level: float) -> Extreme | None:
         found = np.triu(found, 1)
     count = width * width if lag else width * (width - 1) // 2
     return _largest(found, sub_gaussian_bound(count, level), count)
-
-
-def crossed(draws: np.ndarray, others: np.ndarray, level: float) -> Extreme:
-    """Correlation of the draws of a step with other ones of the same step. Shapes (L, w, C), (L, v, C)."""
-    found = np.einsum("lac,lbc->ab", _unit(draws), others, optimize=True) / math.sqrt(len(draws))
-    return _largest(found, sub_gaussian_bound(found.size, level), found.size)
 
 
 def between_chains(draws: np.ndarray, level: float) -> Extreme | None:
@@ -196,10 +181,3 @@ def _unit(draws: np.ndarray) -> Any:
 def _largest(found: np.ndarray, bound: float, count: int) -> Extreme:
     place = np.unravel_index(int(np.argmax(np.abs(found))), found.shape)
     return Extreme(float(found[place]), bound, tuple(int(i) for i in place), count)
-
-
-def most(found: Sequence[Extreme | None]) -> Extreme | None:
-    """The statistic that is largest in units of its bound."""
-    return max(
-        (item for item in found if item is not None), key=lambda e: abs(e.value) / e.bound, default=None
-    )

@@ -132,13 +132,6 @@ def with_shared_parts(page: str) -> str:
     return page.replace("<header>", f"{hidden}<header>", 1) if named else page
 
 
-def standalone_svg(drawing: Drawing) -> str:
-    """A drawing as a file of its own, in its own colours; the same drawing gives the same bytes."""
-    root = _slim(_rendered(drawing), "s")
-    root.set("xmlns", "http://www.w3.org/2000/svg")
-    return _written(root) + "\n"
-
-
 def file_svg(drawing: Drawing, title: str, description: str) -> str:
     """A drawing as a file of its own for light and dark screens, as a code host shows it beside text."""
     root = ElementTree.fromstring(embedded(drawing, "s", title, description))

@@ -11,11 +11,9 @@ from sgverify.claims import claims
 from sgverify.evidence import OUTCOMES, Evidence
 from sgverify.rates.sample import chance_of_any
 from sgverify.report.wording import (
-    claim_order,
     compared_text,
     fitted_text,
     found_text,
-    gradient_text,
     method_text,
     predicted_text,
     symbol,
@@ -30,28 +28,6 @@ def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
     """How often each outcome occurs, all of them named."""
     found = Counter[str](item.outcome for item in evidence)
     return {name: found[name] for name in OUTCOMES}
-
-
-def limits_of_refutations(evidence: Sequence[Evidence]) -> list[str]:
-    """For each printed claim refuted somewhere: the number of refuting answers, and the gradients and schemes that conform."""
-    refuted = Counter(item.claim for item in evidence if item.refuted)
-    lines = []
-    for claim in sorted(refuted, key=claim_order):
-        settings: dict[str, dict[str, None]] = {}
-        conforms = [item for item in evidence if item.claim == claim and item.verdict == "conforms"]
-        for item in conforms:
-            settings.setdefault(gradient_text(item.configuration), {})[item.scheme] = None
-        where = "; ".join(f"{gradient} ({_few(list(schemes))})" for gradient, schemes in settings.items())
-        lines.append(
-            f"{claim}: refuted in {refuted[claim]}, conforms in {len(conforms)}{f' with {where}' if where else ''}"
-        )
-    return lines
-
-
-def _few(names: Sequence[str]) -> str:
-    """All names if they are few; else the first names and the number of the others."""
-    shown = ", ".join(names[:FEW])
-    return f"{shown} and {len(names) - FEW} more" if len(names) > FEW else shown
 
 
 def sampled_together(evidence: Sequence[Evidence]) -> str:

@@ -13,9 +13,8 @@ from sgverify.exports import lazily
 from sgverify.samplers.own import functions as _functions  # noqa: F401 - teaches a log density to read tensors
 
 if TYPE_CHECKING:
-    from sgverify.samplers.composites.annealing import AnnealingChoice
     from sgverify.samplers.gradients.estimators import GradientChoice
-    from sgverify.samplers.run.averages import Averages, States, sample, sample_states
+    from sgverify.samplers.run.averages import Averages, sample
     from sgverify.samplers.run.leg import Divergence
     from sgverify.samplers.run.schedules import (
         Annealed,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Annealed",
-    "AnnealingChoice",
     "Averages",
     "Cyclical",
     "Divergence",
@@ -42,7 +40,6 @@ __all__ = [
     "Power",
     "Row",
     "Settings",
-    "States",
     "annealed",
     "cyclical",
     "fixed",
@@ -50,7 +47,6 @@ __all__ = [
     "one_thread",
     "power",
     "sample",
-    "sample_states",
 ]
 
 __getattr__, __dir__ = lazily(__name__)

@@ -176,7 +176,7 @@ class Alphabet:
 
 
 def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
-    """Whether a letter can flow for a negative time; a letter with noise cannot, its variance would be negative."""
+    """Whether a letter can flow for a negative time, with U = theta^2/2; noise cannot, its variance would be negative."""
     if "noise" not in letter.declaration.ingredients:
         return True
     given = dict.fromkeys(dynamics.parameters, 1.0)
@@ -184,7 +184,9 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
         letter.flow(
             (1.0,) * len(dynamics.state),
             t=-0.5,
-            grad=_Itself(),
+            grad=FullGradientIngredient(
+                lambda theta: theta, prior=lambda theta: theta, hessian=lambda theta, v: v
+            ),
             noise=Noise(lambda law: 1.0),
             dim=1,
             **given,
@@ -194,18 +196,6 @@ def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
     except Exception:  # a letter that plain numbers cannot run: its readings will say what they meet
         return True
     return True
-
-
-class _Itself(FullGradientIngredient):
-    """The gradient of U = theta^2/2 on plain numbers; all of it belongs to the prior."""
-
-    def __call__(self, place: Any) -> Any:
-        return place
-
-    prior = __call__
-
-    def hessian(self, place: Any, vector: Any) -> Any:
-        return vector
 
 
 def _read_shares(text: str, given: Sequence[Any] | str) -> tuple[Share, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from sgverify.errors import Unreached
+
 
 class HasMemory(Protocol):
     """An object, such as a subject, with dictionaries for the values derived from it."""
@@ -29,7 +31,7 @@ def cached_per_subject(
 ) -> Callable[Concatenate[Owner, Further], Value]:
     """`function` with a cache: it is called once for each subject and each tuple of further (hashable) arguments.
 
-    A call that raises is not cached.
+    An `Unreached` is kept and raised again; another exception is not.
 
     >>> class Counting:
     ...     memory: dict = {}
@@ -47,8 +49,13 @@ def cached_per_subject(
     def once(owner: Owner, /, *further: Further.args, **named: Further.kwargs) -> Value:
         key = (function, *further, *sorted(named.items()))
         if key not in owner.memory:
-            owner.memory[key] = function(owner, *further, **named)
+            try:
+                owner.memory[key] = function(owner, *further, **named)
+            except Unreached as why:
+                owner.memory[key] = why
         value: Value = owner.memory[key]
+        if isinstance(value, Unreached):
+            raise value.with_traceback(None)
         return value
 
     return once

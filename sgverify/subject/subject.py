@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sgverify.configuration import Configuration, settings_of
-from sgverify.errors import ConfigurationError, DefinitionError, NotAffineError, NotExpandableError
+from sgverify.errors import ConfigurationError, DefinitionError, NotExpandableError, Unreached
 from sgverify.evidence.provenance import Command
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.noise import GradientNoise, check_minibatch, gradient_noise
@@ -239,7 +239,7 @@ class Subject:
         found = MomentStability(kind(self.model), not noise.exchangeable)
         try:
             return found if found.reaches(SECOND) else None
-        except NotAffineError:
+        except Unreached:
             return None
 
     @property
@@ -253,7 +253,7 @@ class Subject:
         if self.effective_target.quadratic:
             try:
                 return self.step_sizes.default
-            except NotAffineError:
+            except Unreached:
                 # A step with products of state variables, or of state and noise, is not given by one matrix.
                 pass
         step = typical_step(self.scheme, self.effective_target, self.configuration.temperature, self.metric)
@@ -359,7 +359,7 @@ class Subject:
             return f"gradient.clip={self.configuration.gradient.clip!r}: a clipped gradient is not affine in the state"
         try:
             spectral_radii(self.model.scheme, self.model.parameters, self.step_sizes.eigenvalues, [1e-3])
-        except NotAffineError as error:
+        except Unreached as error:
             return str(error)
         return None
 

@@ -5,25 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq
 
 from sgverify.targets.form import DataTable, Form, Monomial, Quadratic, quadratic_of, read_form
 from sgverify.targets.potential import PairPotential, Potential, Vector
 from sgverify.targets.power_sums import PolynomialVectors, PowerSums
 
 _ZERO = fmpq(0)
-
-
-class DataQuadratics(NamedTuple):
-    """N grad likelihood(theta, x_i) = H_i theta + g_i: row i of `gradients` (N, d) is g_i, row i of `hessians`
-    (N, d^2) is H_i row by row; flint's rational matrices.
-    """
-
-    gradients: fmpq_mat
-    hessians: fmpq_mat
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,22 +75,6 @@ class ExactPotential:
         ]
         forms += [{z: c * size for z, c in linear.get(place, {}).items()} for place in range(d)]
         return PolynomialVectors(self._sums, forms)
-
-    @cached_property
-    def data_quadratics(self) -> DataQuadratics:
-        """N grad likelihood(theta, x_i) = H_i theta + g_i, for a quadratic potential."""
-        d, size = self.dim, len(self._table)
-        gradients, hessians = fmpq_mat(size, d), fmpq_mat(size, d * d)
-        for (place,), form in self._of_degree(1):
-            values, scale = self._table.combined(form)
-            for i, value in enumerate(values):
-                gradients[i, place] = fmpq(size * value, scale)
-        for (j, k), form in self._of_degree(2):
-            values, scale = self._table.combined(form)
-            for i, value in enumerate(values):
-                entry = fmpq(size * value * (2 if j == k else 1), scale)
-                hessians[i, j * d + k] = hessians[i, k * d + j] = entry
-        return DataQuadratics(gradients, hessians)
 
     @cached_property
     def data_gradients(self) -> list[tuple[Fraction, ...]]:

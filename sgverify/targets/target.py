@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.targets.exact_potential import DataQuadratics, ExactPotential
+from sgverify.targets.exact_potential import ExactPotential
 from sgverify.targets.form import Monomial, Quadratic, Rows, inverse, solved
 from sgverify.targets.points import gradient_at
 from sgverify.targets.potential import PairPotential, Potential
@@ -111,20 +111,11 @@ class Target:
             return self.quadratic
         return self._exact.common_curvature
 
-    def data_quadratics(self) -> DataQuadratics:
-        """g_i and H_i with N grad likelihood(theta, x_i) = H_i theta + g_i, exactly.
-
-        Raises `ConfigurationError` for a target without data and `DefinitionError` where U is not quadratic.
-        """
-        self.check_data()
-        _ = self.precision
-        return self._exact.data_quadratics
-
     def data_vectors(self) -> PolynomialVectors:
-        """H_i and g_i of `data_quadratics` as polynomials in the data, with their joint power sums: no list of N numbers.
+        """H_i and g_i with N grad likelihood(theta, x_i) = H_i theta + g_i as polynomials in the data, with their joint power sums.
 
-        Shape (N, d (d + 3) / 2). Raises `ConfigurationError` for a target without data and `DefinitionError` where U is not
-        quadratic.
+        The upper triangle of H_i row by row, then g_i: no list of N numbers. Shape (N, d (d + 3) / 2). Raises
+        `ConfigurationError` for a target without data and `DefinitionError` where U is not quadratic.
         """
         self.check_data()
         _ = self.precision
@@ -142,7 +133,7 @@ class Target:
         if not self.common_curvature:
             raise ConfigurationError(
                 f"target.name={self.name!r}: its data differ in their Hessians, so minibatch noise depends on theta; "
-                "expected a target whose data share one, as 'gaussian-mean'; ask for data_quadratics() instead"
+                "expected a target whose data share one, as 'gaussian-mean'; ask for data_vectors() instead"
             )
         return self._exact.data_gradients
 

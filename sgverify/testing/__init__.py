@@ -10,8 +10,12 @@ compares an interpreter with the others, `shrinking` finds the simplest configur
 
 from sgverify.exact.readings.formula import plant
 from sgverify.testing.conformance.case import Case, cases
-from sgverify.testing.conformance.expansion import ExpansionConformance, Expectation, expectations
-from sgverify.testing.conformance.suite import CarrierConformance
+from sgverify.testing.conformance.suite import (
+    CarrierConformance,
+    ExpansionConformance,
+    Expectation,
+    expectations,
+)
 from sgverify.testing.parametrize import check_property, parametrize_with_checks
 from sgverify.testing.places import regression_examples
 from sgverify.testing.planting import PlantError, edited_source

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgverify.advice.work_precision import WorkPrecision, work_precision
 from sgverify.claims import claims
-from sgverify.errors import NotExpandableError, OutOfReachError, UserError
+from sgverify.errors import NotExpandableError, Unreached, UserError
 from sgverify.evidence import Document, Evidence, Provenance
 from sgverify.evidence.crash import Crash
 from sgverify.exact.readings.formula import formula, text_of
@@ -283,7 +283,7 @@ def _compared(subject: Subject) -> WorkPrecision | str:
     """The curves, or the reason why there are none."""
     try:
         return work_precision(subject)
-    except (OutOfReachError, UserError) as why:
+    except (Unreached, UserError) as why:
         return str(why)
 
 

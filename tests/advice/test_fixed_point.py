@@ -8,9 +8,10 @@ import pytest
 from sgverify.advice.closure.fixed_point import fixed_law
 from sgverify.advice.closure.gaussian_closure import GaussianClosure
 from sgverify.advice.closure.gradient_calls import step_in_gradients
-from sgverify.advice.closure.gradient_fit import GradientEstimate, NoLawError
+from sgverify.advice.closure.gradient_fit import GradientEstimate
 from sgverify.advice.closure.linear_chain import Mixing
 from sgverify.configuration import load_configuration
+from sgverify.errors import InstabilityError
 from sgverify.subject.binding import make_subject
 
 
@@ -82,5 +83,5 @@ def test_noise_that_is_no_covariance_leaves_no_law(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("sgverify.advice.closure.fixed_point.OneStep", Corrected)
     subject = make_subject("sghmc-baoab", load_configuration(target={"name": "gaussian"}))
     closure = GaussianClosure(subject)
-    with pytest.raises(NoLawError, match="the covariance of the chain is not positive definite"):
+    with pytest.raises(InstabilityError, match="the covariance of the chain is not positive definite"):
         fixed_law(step_in_gradients(subject, 0.1), closure.estimate.fit, (np.zeros(2), np.eye(2)), 0.1, 1e-6)

@@ -7,7 +7,7 @@ import pytest
 from sgverify.advice.work_precision import ALIKE, CostCurve, WorkPrecision, work_precision
 from sgverify.checks.rates.engines import exact_answers
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.subject.binding import make_subject
 
@@ -63,5 +63,5 @@ def test_the_picture_has_the_judged_scheme_first_and_the_table_every_scheme() ->
 
 def test_what_has_no_curve_is_named_with_the_reason() -> None:
     assert any(name == "sgrhmc-euler" and "metric" in why for name, why in compared("sghmc-ubu").left_out)
-    with pytest.raises(OutOfReachError, match="on the line"):
+    with pytest.raises(Unreached, match="on the line"):
         compared("sghmc-aboba", **{"target.name": "double-well"})

@@ -11,12 +11,11 @@ import sgverify
 from sgverify.checks import facts
 from sgverify.checks.question import STATED, Question
 from sgverify.checks.rates.sampled import lengths
-from sgverify.checks.rates.sampled.lengths import NoRun
 from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.checks.registry import find_check
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.errors import UnknownNameError
+from sgverify.errors import UnknownNameError, Unreached
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 
@@ -84,7 +83,7 @@ def test_chains_along_a_schedule_are_seeded_by_it_so_that_their_evidence_is_repl
 
     def settle(subject: Subject, *_: object) -> None:
         seeds.append(run_seed(subject, "lengths"))
-        raise NoRun("seen")
+        raise Unreached("seen")
 
     monkeypatch.setattr(lengths, "_settle", settle)
     subject = make_subject("sgld-euler", load_configuration(), method="monte-carlo")

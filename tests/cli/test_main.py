@@ -12,7 +12,7 @@ import pytest
 
 import sgverify
 from sgverify.cli.main import MOVED, cli
-from sgverify.errors import ConfigurationError, NotAffineError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.evidence import canonical
 from tests.cli.conftest import MINE, Call
 
@@ -109,7 +109,7 @@ def broken_check(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (RecursionError("maximum recursion depth exceeded"), "RecursionError"),
         (MemoryError(), "memory ran out, nothing was answered; MemoryError"),
         (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "memory ran out"),
-        (NotAffineError("nobody caught this"), "nobody caught this"),
+        (Unreached("nobody caught this"), "nobody caught this"),
         (SystemExit(0), "SystemExit: 0"),
     ],
 )

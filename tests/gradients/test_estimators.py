@@ -14,6 +14,7 @@ from sgverify.samplers import GradientChoice
 from sgverify.samplers.gradients.kinds import running
 from sgverify.targets import build_target
 from tests.self_checks.gradient_cases import elsewhere
+from tests.self_checks.minibatches import draw_of, period_of
 
 EVERY = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=list(ESTIMATORS))
 
@@ -31,8 +32,8 @@ def test_what_it_declares_fits_together(estimator: GradientEstimator) -> None:
     assert estimator.noisy or not (estimator.draws_data or estimator.each_evaluation)
     assert not (estimator.exchangeable and estimator.replaced)
     asked = (12, GradientChoice(estimator.name, batch=4), 1)
-    period = estimator.period(*asked)
-    draws = [estimator.draw_of(number, *asked) for number in range(2 * period)]
+    period = period_of(estimator, *asked)
+    draws = [draw_of(estimator, number, *asked) for number in range(2 * period)]
     # No draw is used before its time, and none beyond its period.
     assert all(draw <= number for number, draw in enumerate(draws))
     assert not set(draws[:period]) & set(draws[period:])
@@ -44,7 +45,7 @@ def test_what_it_declares_fits_together(estimator: GradientEstimator) -> None:
 def test_a_sweep_back_goes_over_the_draws_of_the_sweep_there() -> None:
     asked = (12, GradientChoice("symmetric", batch=4), 1)
     estimator = find_estimator("symmetric")
-    assert [estimator.draw_of(number, *asked) for number in range(8)] == [0, 1, 2, 2, 1, 0, 6, 7]
+    assert [draw_of(estimator, number, *asked) for number in range(8)] == [0, 1, 2, 2, 1, 0, 6, 7]
 
 
 def test_an_unknown_kind_is_refused_where_it_is_asked_for() -> None:

@@ -17,7 +17,7 @@ from sgverify.evidence import Panel, Series
 from sgverify.report.drawing import STYLE, draw
 from sgverify.report.figures import figures
 from sgverify.report.studies import draw_panel
-from sgverify.report.svg import embedded, file_svg, inline_svg, standalone_svg, with_shared_parts
+from sgverify.report.svg import embedded, file_svg, inline_svg, with_shared_parts
 
 MANY = 400
 """Sampled points; each has a mark, a bar and the two caps of the bar."""
@@ -86,7 +86,7 @@ def words(root: ElementTree.Element) -> list[str]:
 
 
 def test_marks_lines_and_words_are_those_of_matplotlib(drawing: Figure) -> None:
-    whole, small = drawn_by_matplotlib(drawing), ElementTree.fromstring(standalone_svg(drawing))
+    whole, small = drawn_by_matplotlib(drawing), ElementTree.fromstring(embedded(drawing, "s", "", ""))
     assert sum(marks(whole).values()) > 3 * MANY
     assert marks(small) == marks(whole)
     assert len(lines(whole)) > 2 * MANY and lines(small) == lines(whole)
@@ -113,7 +113,7 @@ def test_lines_that_are_seen_through_stay_apart() -> None:
         axes = drawing.add_axes((0, 0, 1, 1))
         axes.hlines([1, 2, 3], 0, 1, alpha=0.5, colors="#0b6aa8")
         axes.vlines([0.2, 0.3, 0.4], 1, 3, colors="#0b6aa8")
-    text = standalone_svg(drawing)
+    text = embedded(drawing, "s", "", "")
     assert len(re.findall("stroke-opacity:0.5", text)) == 3
     assert len([path for path in re.findall(r' d="([^"]+)"', text) if path.count("M") == 3]) == 1
 

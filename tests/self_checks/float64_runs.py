@@ -4,15 +4,31 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed, sample
-from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit
+from sgverify.samplers.intercepted.dtypes import DtypeAudit
+from sgverify.samplers.intercepted.interception import OperationMode
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding
 
 STEPS, CHAINS = 4, 2
 """The length and the chains of the watched run: its steps run the definition, record it, and play the recording."""
+
+
+class Audited(OperationMode):
+    """A context in which `audit` is shown every torch operation."""
+
+    def __init__(self, audit: DtypeAudit) -> None:
+        super().__init__()
+        self._audit = audit
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        self._audit(func, (args, kwargs), result)
+        return result
 
 
 def check_dtype(subject: Subject) -> Finding:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.gradients import (
     CentredGradient,
     GradientEstimator,
@@ -28,6 +28,7 @@ from sgverify.targets import Target
 from sgverify.targets.own.function import OwnPotential
 from tests.self_checks.enumeration import MOST_POSITIONS, Scripted, every_sequence, resolution_of
 from tests.self_checks.gradient_parts import GradientParts, gradient_parts
+from tests.self_checks.minibatches import draw_of
 
 FEW = 4
 """The largest number of data in an enumerated problem."""
@@ -113,7 +114,7 @@ def problems(subject: Subject) -> list[EstimatorProblem]:
     settings = gradient.model_copy(update={"batch": batch, **more})
     draws: dict[int, list[int]] = {}
     for number in range(count):
-        draws.setdefault(estimator.draw_of(number, size, settings, per_step), []).append(number)
+        draws.setdefault(draw_of(estimator, number, size, settings, per_step), []).append(number)
     return [
         problem(size, batch, range(draw * batch, (draw + 1) * batch), count, decided, **more)
         for draw, decided in draws.items()
@@ -221,7 +222,7 @@ def elsewhere(estimator: GradientEstimator, run: History) -> tuple[list[Gradient
     An estimate is grad prior + sum_i kept_i + N/n sum_{i in B} (g_i - kept_i), with g_i the gradient of datum i at the
     current state.
     """
-    raise OutOfReachError(f"{type(estimator).__name__} registers nothing that its estimates are held against")
+    raise Unreached(f"{type(estimator).__name__} registers nothing that its estimates are held against")
 
 
 @elsewhere.register

@@ -10,7 +10,7 @@ import numpy as np
 from flint import fmpq
 
 from sgverify.checks.rates.sampled.method import run_seed, share_of
-from sgverify.errors import DefinitionError, OutOfReachError
+from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.minibatch.law import (
     MinibatchNoise,
     block_covariances,
@@ -39,6 +39,7 @@ from tests.self_checks.gradient_cases import (
 )
 from tests.self_checks.gradient_parts import GradientParts
 from tests.self_checks.index_stream import additive_defect, index_stream
+from tests.self_checks.minibatches import draw_of, period_of
 
 STAGE = "gradient-mean"
 
@@ -77,7 +78,7 @@ def check_gradient_mean(subject: Subject) -> Finding:
     except DefinitionError as error:
         reason = f"the derivatives of the potential are not read; {error}"
         return unanswered(reason)
-    except OutOfReachError as error:
+    except Unreached as error:
         return unanswered(str(error))
     if defect is not None:
         judgement = Judgement("violates", False, defect)
@@ -260,12 +261,12 @@ def _joint_defect(problem: EstimatorProblem, per_step: int, deviations: list[Any
     The covariance is V for one minibatch, -V n/(N - n) for two blocks of one permutation, and 0 otherwise.
     """
     gradient, asked = problem.gradient, (problem.size, problem.gradient, per_step)
-    estimator, period = gradient.estimator, gradient.estimator.period(*asked)
+    estimator, period = gradient.estimator, period_of(gradient.estimator, *asked)
     for later in range(len(deviations)):
         for earlier in range(later):
             (one, near, exact), (two, close, _) = deviations[earlier], deviations[later]
             due = None
-            if estimator.draw_of(earlier, *asked) == estimator.draw_of(later, *asked):
+            if draw_of(estimator, earlier, *asked) == draw_of(estimator, later, *asked):
                 due = (with_replacement if estimator.replaced else without_replacement)(
                     exact, int(gradient.batch), order=2
                 ).covariance

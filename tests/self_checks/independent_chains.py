@@ -15,11 +15,12 @@ import numpy as np
 
 from sgverify.checks.rates.sampled.method import WIDEST, share_of
 from sgverify.rates import Judgement
-from sgverify.rates.whiteness import Extreme, between_chains, coincidence, common_part, crossed, repeated
+from sgverify.rates.whiteness import Extreme, between_chains, coincidence, common_part, repeated
 from sgverify.samplers import GradientChoice, Row
 from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
+from tests.self_checks.minibatches import draw_of, period_of
 from tests.self_checks.run_transcript import transcribe
 from tests.self_checks.transcripts import (
     LENGTH,
@@ -33,6 +34,7 @@ from tests.self_checks.transcripts import (
     sides,
     unit_of,
 )
+from tests.self_checks.white_noise import crossed
 
 WORK = 1_000_000
 """The largest number of values that the steps of the widest batches visit; data count if gradients visit all of them."""
@@ -107,11 +109,11 @@ def minibatch_bits(subject: Subject, count: int) -> float:
     assert size is not None
     per_step = max(1, subject.scheme.minibatches)
     if not c.estimator.exchangeable:
-        draws = 1 + c.estimator.draw_of(count - 1, size, c, per_step)
+        draws = 1 + draw_of(c.estimator, count - 1, size, c, per_step)
         own = _log2_factorial(size) - _log2_factorial(c.batch) - _log2_factorial(size - c.batch)
         return draws * (math.log2(size) if c.estimator.replaced else own)
     blocks = size // c.batch
-    epochs, rest = divmod(count, c.estimator.period(size, c, per_step))
+    epochs, rest = divmod(count, period_of(c.estimator, size, c, per_step))
 
     def of_blocks(r: int) -> float:
         return _log2_factorial(size) - _log2_factorial(size - r * c.batch) - r * _log2_factorial(c.batch)
@@ -284,4 +286,4 @@ def _sweep(subject: Subject) -> int:
     """The number of minibatches from one permutation of the data to the next."""
     assert subject.target.size is not None
     gradient = subject.configuration.gradient
-    return gradient.estimator.period(subject.target.size, gradient, max(1, subject.scheme.minibatches))
+    return period_of(gradient.estimator, subject.target.size, gradient, max(1, subject.scheme.minibatches))

@@ -11,6 +11,7 @@ from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.enumeration import additive_responses, minibatches_of
 from tests.self_checks.gradient_cases import parts_at, plain_ensemble, states, visited
+from tests.self_checks.minibatches import period_of
 
 STEPS = 2
 _LARGEST = 60
@@ -143,7 +144,7 @@ def _draw(subject: Subject, seed: int, size: int, expected: int) -> np.ndarray:
         # The first half of a permutation: one draw without replacement.
         return half.reshape(1, -1, SHUFFLED_CHAINS)
     ensemble = plain_ensemble(subject, subject.target, gradient, CHAINS, hoist=True, seed=seed)
-    period = gradient.estimator.period(size, gradient, max(1, subject.scheme.minibatches))
+    period = period_of(gradient.estimator, size, gradient, max(1, subject.scheme.minibatches))
     return minibatches_of(ensemble, period * max(1, -(-wanted // CHAINS)))[::period]
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.transfer.line.bias import LEVELS, LineGrids
@@ -128,7 +128,7 @@ class LineTransient:
     """Averages over the first steps of a scheme of state (theta) on the line.
 
     `estimates`: the distribution of the gradient of a step, as targets with their probabilities; empty for full gradients.
-    Raises `OutOfReachError` where the scheme or the target is beyond the grids.
+    Raises `Unreached` where the scheme or the target is beyond the grids.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class LineTransient:
     ) -> None:
         numbers = {name: float(value) for name, value in parameters.items()}
         if len(estimates) > 1 and scheme.minibatches > 1:
-            raise OutOfReachError(f"one step takes {scheme.minibatches} minibatches, and the grids take one")
+            raise Unreached(f"one step takes {scheme.minibatches} minibatches, and the grids take one")
         self._grids = LineGrids.of(scheme, target, observable, numbers)
         own = self._grids.motion
         shares = [(float(share), replace(own, target=conditional)) for share, conditional in estimates]
@@ -151,7 +151,7 @@ class LineTransient:
     def average(self, step: float, length: int, start: float) -> Transient:
         """The average over L steps of size h from X_0 = start.
 
-        Raises `OutOfReachError` where a grid would need too many points.
+        Raises `Unreached` where a grid would need too many points.
         """
         nodes, spacing = _NODES[self._motions[0][1].normal], self._grids.scale / _PER_SCALE
         more = max(1, int(nodes * _FINER))
@@ -191,7 +191,7 @@ class LineTransient:
         low, high = interval
         count = max(_FEWEST, STENCIL, int(np.ceil((high - low) / spacing)))
         if count > MOST_OF_LINE:
-            raise OutOfReachError(f"a grid would need {count} points, above {MOST_OF_LINE}")
+            raise Unreached(f"a grid would need {count} points, above {MOST_OF_LINE}")
         x = np.linspace(EXTENDED(low), EXTENDED(high), count)
         starts = np.append(x, EXTENDED(start))
         found: Any = sparse.csr_array((count + 1, count))

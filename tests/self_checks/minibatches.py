@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+
+from sgverify.gradients import GradientEstimator
 
 BITS = 40.0
 """Minibatches are compared only if two independent ones agree in all chains with probability at most 2^-BITS."""
@@ -41,3 +44,18 @@ def meeting(one: Sequence[np.ndarray], other: Sequence[np.ndarray], size: int) -
             if same(a, b, size):
                 return i, j
     return None
+
+
+def period_of(estimator: GradientEstimator, size: int, settings: Any, per_step: int) -> int:
+    """The minibatches from one that is independent of all before to the next such: those of a permutation of N data.
+
+    `settings` are those of the gradient table; a step asks for `per_step` minibatches.
+    """
+    return estimator.sweeps * (size // int(settings.batch)) or 1
+
+
+def draw_of(estimator: GradientEstimator, number: int, size: int, settings: Any, per_step: int) -> int:
+    """The draw that is minibatch `number` of a run: a sweep back goes over the draws of the sweep there."""
+    period = period_of(estimator, size, settings, per_step)
+    place = number % period
+    return number - place + (min(place, period - 1 - place) if estimator.sweeps == 2 else place)

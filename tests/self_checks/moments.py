@@ -24,18 +24,19 @@ import numpy as np
 import torch
 
 from sgverify.checks.rates.sampled.method import run_seed, share_of
-from sgverify.errors import NotAffineError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
 from sgverify.rates import Decision, Judgement
 from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
-from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.reading.binding import TENSORS
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.binding import bind
 from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.schemes.definition.mathematics import NORMAL
 from sgverify.subject.subject import Subject
+from tests.sampled_states import sample_states
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.nulls import Nulls, bounded_nulls, correlation_null, variance_tail
 from tests.self_checks.point_null import decide_point_null
@@ -266,7 +267,7 @@ def _exact_momentum(subject: Subject) -> tuple[np.ndarray, np.ndarray] | str:
             map_, shift, added = floats(chain.map), floats(chain.shift)[:, 0], floats(chain.covariance)
             mean = floats(chain.start_mean)[:, 0]
             spread = np.zeros_like(map_) if chain.start_covariance is None else floats(chain.start_covariance)
-    except NotAffineError as error:
+    except Unreached as error:
         return str(error)
     largest = float(np.abs(mean).max())
     for _ in range(LENGTH):
@@ -301,7 +302,7 @@ def _identities(subject: Subject) -> Iterator[Identity]:
         values = bind(scheme, TENSORS, {"D": friction, "T": temperature}, dim=dim).step(
             [torch.from_numpy(state) for state in before],
             h=SIZE,
-            grad=_Gradient(),
+            grad=_ARBITRARY,
             draw=lambda law: torch.from_numpy(generator.standard_normal((*shape, dim))),  # noqa: B023
         )
         states = tuple(
@@ -323,11 +324,8 @@ def _identities(subject: Subject) -> Iterator[Identity]:
             yield identity
 
 
-class _Gradient(FullGradientIngredient):
-    """An arbitrary gradient: a scalar's drift uses none, and the identity must hold whatever moves the other variables."""
-
-    def __call__(self, theta: Any) -> Any:
-        return theta * 0.75
+_ARBITRARY = FullGradientIngredient(lambda theta: theta * 0.75)
+"""A scalar's drift uses no gradient, and the identity must hold whatever moves the other variables."""
 
 
 def _drift(
@@ -336,7 +334,7 @@ def _drift(
     """The drift, shape (...), of the scalar at `place` at states of shape (..., width)."""
     drift, _ = subject.scheme.dynamics.coefficients(
         tuple(Chains(torch.from_numpy(np.ascontiguousarray(state))) for state in states),
-        grad=_Gradient(),
+        grad=_ARBITRARY,
         dim=subject.target.dim,
         D=friction,
         T=temperature,

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.exchange.plan import ExchangePlan
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.long_double import LongDouble, step_in_long_double
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.definition.gradient import FullGradientIngredient
+from tests.self_checks.exchange_plan import ExchangePlan
 from tests.self_checks.exchange_transcript import ExchangeStep
 
 STEP_ROUNDING = 1e-9

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from sgverify.errors import ConfigurationError, DefinitionError, OutOfReachError
+from sgverify.errors import ConfigurationError, DefinitionError, Unreached
 from sgverify.exact.numbers.jets import derivatives_of
 from sgverify.exact.numbers.quadrature import normal_quadrature
 from sgverify.exact.transfer.line.operator import centred
@@ -47,7 +47,7 @@ Carry = Callable[[np.ndarray], np.ndarray]
 class PlaneTransient:
     """Averages over the first steps of a scheme of state (theta, p) on a target of the line, with full gradients.
 
-    Raises `OutOfReachError` where the scheme, the target or its step is beyond the grid.
+    Raises `Unreached` where the scheme, the target or its step is beyond the grid.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class PlaneTransient:
     ) -> Transient:
         """The average over L steps of size h from (start, 0), or from (start, p) with p ~ N(0, T).
 
-        Raises `OutOfReachError` where a grid would need too many points, or a step cannot be factored.
+        Raises `Unreached` where a grid would need too many points, or a step cannot be factored.
         """
         for widening in _WIDENINGS:
             depth = _DEPTH * widening
@@ -88,7 +88,7 @@ class PlaneTransient:
             moves = self._reading.moves(step)
             factors = [factor for move in moves for factor in factors_of(move, grid)]
         except DefinitionError as error:
-            raise OutOfReachError(f"the derivatives of the potential are not known: {error}") from None
+            raise Unreached(f"the derivatives of the potential are not known: {error}") from None
         # Backwards: the last factor acts first on a function.
         carries = [carry for factor in reversed(factors) for carry in _carries(factor, grid)]
 
@@ -118,7 +118,7 @@ class PlaneTransient:
         reach = float(np.sqrt(2 * self._temperature * (depth + max(0.0, ends[0] - ends[1]))))
         p = _axis(-reach, reach, float(np.sqrt(self._temperature)) / (_PER_MOMENTUM * finer))
         if theta.count * p.count > LARGEST:
-            raise OutOfReachError(
+            raise Unreached(
                 f"a grid would need {theta.count} times {p.count} points, above {LARGEST}: the density has features of very "
                 "different widths, or the start is far off"
             )
@@ -148,7 +148,7 @@ class PlaneTransient:
         try:
             second = derivatives_of(self._target, self._inner, 2)[2] / self._temperature
         except (DefinitionError, ConfigurationError) as error:
-            raise OutOfReachError(f"the derivatives of the potential are not known: {error}") from None
+            raise Unreached(f"the derivatives of the potential are not known: {error}") from None
         return float(1 / np.sqrt(np.abs(second).max()))
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.exchange.plan import EPS, ExchangePlan, rounding_of
+from sgverify.checks.exchange.sampled_variance import EPS, rounding_of
 from sgverify.schemes.composites import exchange_rules
 from sgverify.schemes.definition.abstract_value import SCALAR
+from tests.self_checks.exchange_plan import ExchangePlan
 from tests.self_checks.exchange_transcript import ExchangeStep, ExchangeTranscript
 from tests.self_checks.motion import motion_faults
 from tests.self_checks.weight_rules import energies_of
@@ -146,13 +147,13 @@ def _measured(
     assert step.spread_on is not None
     wide = np.broadcast_to(theta, (step.spread_on.shape[1], *theta.shape))
     here = energies_of(target, wide, step.spread_on)
-    estimates, rough, learnt = here, rounding_of(plan, theta), controls
+    estimates, rough, learnt = here, rounding_of(plan.subject.target, theta), controls
     if controls is not None:
         at, full, coefficient = controls
         there = energies_of(target, np.broadcast_to(at, wide.shape), step.spread_on)
         c = coefficient[..., 0]
         estimates = exchange_rules.reduced_energy(here, there, full[..., 0], coefficient=c)
-        rough += rounding_of(plan, at) * (1 + float(np.abs(c).max()))
+        rough += rounding_of(plan.subject.target, at) * (1 + float(np.abs(c).max()))
         if plan.learns:
             of_there = there.var(0, ddof=1)
             both = ((here - here.mean(0)) * (there - there.mean(0))).sum(0) / (len(here) - 1)
@@ -200,14 +201,14 @@ def _swap_faults(
     """Faults of the energies, pairs, swap probabilities and decisions; and the row that each state comes from."""
     target, T, R = plan.subject.target, plan.temperatures[:, None], len(plan.temperatures)
     source = np.repeat(np.arange(R)[:, None], theta.shape[1], axis=1)
-    energy, rough = energies_of(target, theta, step.swapped_on), rounding_of(plan, theta)
+    energy, rough = energies_of(target, theta, step.swapped_on), rounding_of(plan.subject.target, theta)
     if controls is not None:
         at, full, coefficient = (
             part if part.shape[-1] > 1 or i == 0 else part[..., 0] for i, part in enumerate(controls)
         )
         there = energies_of(target, at, step.swapped_on)
         energy = exchange_rules.reduced_energy(energy, there, full, coefficient=coefficient)
-        rough += rounding_of(plan, at) * (1 + float(np.abs(coefficient).max()))
+        rough += rounding_of(plan.subject.target, at) * (1 + float(np.abs(coefficient).max()))
     found = step.recorded.get("energy")
     if found is None:
         return [
@@ -295,7 +296,7 @@ def _control_faults(
     *,
     learning: bool = False,
 ) -> Iterator[tuple[str, str]]:
-    rough = rounding_of(plan, wanted[0])
+    rough = rounding_of(plan.subject.target, wanted[0])
     # A coefficient is a covariance over a variance, both of numbers whose rounding is at most `LOST` of their spread.
     bounds = (0.0, rough, 8 * LOST if learning else 1e-13)
     names = ("control", "full energy at the control", "coefficient")

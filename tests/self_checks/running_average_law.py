@@ -14,7 +14,7 @@ import flint
 import numpy as np
 
 from sgverify.checks.rates.engines import exact_answers
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
@@ -74,32 +74,32 @@ class AverageLaw:
 def law_of_average(subject: Subject) -> AverageLaw:
     """The law of the average at the subject's step size, over its configured steps, or fewer if these cost too much.
 
-    Raises `OutOfReachError` with a sentence for the reader, `InstabilityError` for a step that does not contract, and
+    Raises `Unreached` with a sentence for the reader, `InstabilityError` for a step that does not contract, and
     `MomentsDivergeError` if the average has no variance.
     """
     if subject.affine:
         return _affine(subject)
     if subject.configuration.schedule.kind == "cyclical":
-        raise OutOfReachError(
+        raise Unreached(
             f"no exact law of an average over cycles of steps: {subject.why_not_affine}, and the grids take fixed steps"
         )
     reached = _transient(subject)
     spread = math.sqrt(max(reached.variance, 0.0))
     if reached.left > ESCAPING:
-        raise OutOfReachError(
+        raise Unreached(
             f"escape: at h={subject.step:.3g} a chain leaves the support of the target with probability {reached.left:.2g} within "
             f"{_length(subject)} steps, and its average has no law to compare; take a smaller step"
         )
     if not reached.mean_error <= VAGUE * spread:
-        raise OutOfReachError(
+        raise Unreached(
             f"the grids know the mean of the average to {reached.mean_error:.2g} only, and its standard deviation is {spread:.2g}"
         )
     if reached.variance_error >= LOST * reached.variance:
-        raise OutOfReachError(
+        raise Unreached(
             f"the grids know the variance of the average to {reached.variance_error:.2g} only, and it is {reached.variance:.2g}"
         )
     if reached.kurtosis_error >= LOST * (3 + abs(reached.kurtosis)):
-        raise OutOfReachError(
+        raise Unreached(
             f"the grids know the excess kurtosis of the average to {reached.kurtosis_error:.2g} only, and it is "
             f"{reached.kurtosis:.2g}: how the variance of samples spreads is not known"
         )
@@ -139,11 +139,11 @@ def _affine(subject: Subject) -> AverageLaw:
         try:
             variance = _variance(bias, answers.mean_square_error(fixed_step(step), length))
         except PrecisionLostError:
-            raise OutOfReachError(
+            raise Unreached(
                 "the exact variance of the average is lost in rounding, whatever precision was tried"
             ) from None
         if variance[1] >= LOST * variance[0]:
-            raise OutOfReachError(
+            raise Unreached(
                 f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}, because the chain hardly "
                 f"moves in {length} steps"
             )
@@ -173,15 +173,13 @@ def _over_cycles(
     """sum h_l phi(X_l) / sum h_l over the sampling stages, by the engine of steps that change."""
     why = answers.why_not("weighted average")
     if why:
-        raise OutOfReachError(f"no exact law of an average over cycles of steps: {why}")
+        raise Unreached(f"no exact law of an average over cycles of steps: {why}")
     subject.check_stable([subject.scale], "schedule.scale")
     steps, weights = steps_over_cycles(subject, length)
     bias = answers.weighted_bias(steps, weights)
     variance = _variance(bias, answers.weighted_mean_square_error(steps, weights))
     if variance[1] >= LOST * variance[0]:
-        raise OutOfReachError(
-            f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}"
-        )
+        raise Unreached(f"the exact variance of the average is lost: {variance[0]:.3g} +- {variance[1]:.1g}")
     return bias, variance
 
 
@@ -224,14 +222,12 @@ def _transient(subject: Subject) -> Transient:
     c, target = subject.configuration, subject.target
     state = subject.scheme.state
     if state not in (("theta",), ("theta", "p")):
-        raise OutOfReachError(
+        raise Unreached(
             f"no exact law: {subject.why_not_affine}; and no grid holds the state ({', '.join(state)})"
         )
     why = _unreached(subject)
     if why:
-        raise OutOfReachError(
-            f"no exact law: {subject.why_not_affine}; and no transfer operator on a grid: {why}"
-        )
+        raise Unreached(f"no exact law: {subject.why_not_affine}; and no transfer operator on a grid: {why}")
     try:
         start = float(
             (target.location_float64(c.temperature) + c.start_of() * target.spread_float64(c.temperature))[0]
@@ -245,8 +241,8 @@ def _transient(subject: Subject) -> Transient:
             start,
             stationary_momentum=c.start_momentum == "stationary",
         )
-    except OutOfReachError as error:
-        raise OutOfReachError(
+    except Unreached as error:
+        raise Unreached(
             f"no exact law: {subject.why_not_affine}; and no transfer operator on a grid: {error}"
         ) from None
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sgverify.checks.rates.sampled.method import check_complete, run_seed, share_of
-from sgverify.errors import MomentsDivergeError, OutOfReachError
+from sgverify.errors import MomentsDivergeError, Unreached
 from sgverify.evidence import Point
 from sgverify.rates import Judgement
 from sgverify.rates.sample import Floats
@@ -70,7 +70,7 @@ def check_agreement(subject: Subject) -> Finding:
         return unanswered(reason, "not-applicable")
     try:
         law = law_of_average(subject)
-    except OutOfReachError as unreached:
+    except Unreached as unreached:
         return unanswered(str(unreached))
     except MomentsDivergeError as error:
         return unanswered(f"the average has no variance to compare: {error}")

@@ -14,10 +14,8 @@ from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_cubature
 from sgverify.exact.readings.long_double import (
-    BITS,
-    Coarse,
     LongDouble,
-    LongDoubleGradient,
+    extended,
     step_in_long_double,
 )
 from sgverify.rates import Judgement
@@ -26,6 +24,7 @@ from sgverify.schemes.definition.binding import parameters_of
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.given_steps import run_given
+from tests.self_checks.long_double import BITS, Coarse, MinibatchGradient
 from tests.self_checks.transcripts import SHRUNK
 
 STAGE = "one-step-law"
@@ -183,7 +182,7 @@ def _definition(
         [value[few] for value in before],
         [draw[few] for draw in plan.draws[number - 1]],
         h=plan.h if h is None else h,
-        gradient=LongDoubleGradient(
+        gradient=MinibatchGradient(
             subject.target,
             plan.minibatches,
             scale=c.gradient.scale,
@@ -193,8 +192,7 @@ def _definition(
         parameters=parameters_of(c),
         dim=subject.target.dim,
         metric=subject.metric,
-        constants=constants,
-        carrier=carrier,
+        carrier=extended(constants, carrier),
     )
 
 
@@ -213,7 +211,7 @@ def _rounding(
     3. One rounding per datum in a sum over the data.
     4. The unit roundoff of each number itself.
     """
-    gradient = LongDoubleGradient(subject.target, scale=subject.configuration.gradient.scale)
+    gradient = MinibatchGradient(subject.target, scale=subject.configuration.gradient.scale)
     # A control variate adds two more sums over the data.
     sums = 3 if subject.configuration.gradient.estimator.centred else 1
     summed = sums * plan.h * (MARGIN + (subject.target.size or 0)) * gradient.size(plan.state[0][:1])

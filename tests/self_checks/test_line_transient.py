@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.transfer.line.operator import centred
@@ -199,9 +199,9 @@ def test_a_sparse_operator_is_the_dense_one(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_what_no_grid_holds_is_out_of_reach() -> None:
-    with pytest.raises(OutOfReachError, match="dim=2"):
+    with pytest.raises(Unreached, match="dim=2"):
         transient(subject_of("sghmc-baoab", "target.name=double-well", "target.dim=2"), 3, 0.0)
-    with pytest.raises(OutOfReachError, match="xi"):
+    with pytest.raises(Unreached, match="xi"):
         transient(subject_of("sgnht-euler", "target.name=double-well"), 3, 0.0)
 
 

@@ -13,6 +13,7 @@ from sgverify.exact.readings.long_double import LongDouble, LongDoubleGradient
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target
 from sgverify.testing.planting import edited_source
+from tests.self_checks.long_double import MinibatchGradient
 from tests.self_checks.registry import self_check
 from tests.zoo.carriers import Extended
 
@@ -145,7 +146,7 @@ def test_gradients_in_long_double_are_those_of_the_exact_quadratic():
         LongDoubleGradient(target)(LongDouble(theta)).value.astype(float), expected, rtol=1e-15
     )
     # The mean over all minibatches of one datum is the gradient itself.
-    single = [LongDoubleGradient(target, [[k]])(LongDouble(theta)).value for k in range(4)]
+    single = [MinibatchGradient(target, [[k]])(LongDouble(theta)).value for k in range(4)]
     assert np.allclose(np.mean(single, axis=0).astype(float), expected, rtol=1e-14)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,14 +15,15 @@ from sgverify.errors import ConfigurationError
 from sgverify.rates import Judgement
 from sgverify.rates.whiteness import (
     Extreme,
+    _largest,
+    _unit,
     coincidence,
-    crossed,
     lagged,
     law_distance,
     mean_size,
-    most,
     repeated,
     sizes,
+    sub_gaussian_bound,
     variance_ratio,
     window,
 )
@@ -55,6 +56,19 @@ STEPS = 28
 
 ROUNDINGS = 4
 """The roundings in a draw over two fine steps: of each fine draw to the dtype, of their sum, and of the quotient by sqrt(2)."""
+
+
+def crossed(draws: np.ndarray, others: np.ndarray, level: float) -> Extreme:
+    """Correlation of the draws of a step with other ones of the same step. Shapes (L, w, C), (L, v, C)."""
+    found = np.einsum("lac,lbc->ab", _unit(draws), others, optimize=True) / math.sqrt(len(draws))
+    return _largest(found, sub_gaussian_bound(found.size, level), found.size)
+
+
+def most(found: Sequence[Extreme | None]) -> Extreme | None:
+    """The statistic that is largest in units of its bound."""
+    return max(
+        (item for item in found if item is not None), key=lambda e: abs(e.value) / e.bound, default=None
+    )
 
 
 def check_white_noise(subject: Subject) -> Finding:

@@ -62,15 +62,6 @@ def rows_of(vectors: PolynomialVectors) -> list[tuple[Fraction, ...]]:
     return [vectors[i] for i in range(len(vectors))]
 
 
-def test_the_vectors_are_those_of_the_data_quadratics() -> None:
-    """(H_11, H_12, H_22, g_1, g_2) of every datum, as the potential's own derivation lists them."""
-    target = build_target(SimpleNamespace(name="linear-regression", dim=2, size=6))
-    listed = target.data_quadratics()
-    for i, row in enumerate(rows_of(target.data_vectors())):
-        h, g = listed.hessians.tolist()[i], listed.gradients.tolist()[i]
-        assert [str(value) for value in row] == [str(value) for value in (h[0], h[1], h[3], *g)]
-
-
 @pytest.mark.parametrize("draw", [with_replacement, without_replacement])
 def test_cumulants_of_polynomials_are_those_of_their_list(draw: Any, vectors: PolynomialVectors) -> None:
     assert draw(vectors, 3).cumulants == draw(rows_of(vectors), 3).cumulants

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from sgverify.configuration import Configuration, TargetTable, load_configuration
-from sgverify.errors import ConfigurationError, MomentsDivergeError, OutOfReachError
+from sgverify.errors import ConfigurationError, MomentsDivergeError, Unreached
 from sgverify.exact.readings.formula import plant
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.schemes import NAMED, Scheme
@@ -116,7 +116,7 @@ def agreement(subject: Subject) -> Any:
     def z(seed: int, budget: int) -> float:
         try:
             law = law_of_average(subject)
-        except (OutOfReachError, MomentsDivergeError) as error:
+        except (Unreached, MomentsDivergeError) as error:
             raise Unconfirmed(str(error)) from None
         rows = fixed([law.step], [law.length])
         found = sample(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from reports.making.calibration.document import Bar, Calibration, Counted, Tally, write_calibration
 from sgverify.keeping.files import write_atomically
 from sgverify.report.drawing import GRID, INK, PAPER, SOFT, STYLE
-from sgverify.report.svg import standalone_svg
+from sgverify.report.svg import file_svg
 from sgverify.report.writing import prepare_folder
 
 NAME = "calibration"
@@ -24,7 +24,12 @@ def write_calibration_report(calibration: Calibration, folder: str | Path) -> Pa
     """
     folder = prepare_folder(folder)
     write_calibration(folder / f"{NAME}.json", calibration)
-    write_atomically(folder / f"{NAME}.svg", standalone_svg(draw_calibration(calibration)))
+    picture = file_svg(
+        draw_calibration(calibration),
+        "Calibration",
+        "How often each check errs, beside the rate that it states.",
+    )
+    write_atomically(folder / f"{NAME}.svg", picture)
     page = folder / f"{NAME}.md"
     write_atomically(page, render_calibration(calibration))
     return page

@@ -19,7 +19,7 @@ from reports.making.gallery.settings import PHI, TOLERANCE, gaussian
 from sgverify import rate
 from sgverify.advice.plans.costs import gradients_per_step
 from sgverify.checks.rates.engines import exact_answers
-from sgverify.errors import InstabilityError, NotAffineError, OutOfReachError, UserError
+from sgverify.errors import InstabilityError, Unreached, UserError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.chain.mse import long_run_variance, stationary_variance
@@ -44,7 +44,7 @@ class Average:
 
     @cached_property
     def answers(self) -> ExactAnswers:
-        """The engine. Raises `OutOfReachError` or `NotAffineError` where no exact law is known."""
+        """The engine. Raises `Unreached` where no exact law is known."""
         return exact_answers(self.subject)
 
     @property
@@ -138,7 +138,7 @@ def biased(scheme: str, gradient: Mapping[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {"scheme": scheme, "gradients_per_step": average.gradients}
     try:
         coefficients, limit = average.answers.expansion, average.limit
-    except (OutOfReachError, NotAffineError) as unknown:
+    except Unreached as unknown:
         return {**row, "why": str(unknown)}
     order = next((k for k, value in enumerate(coefficients.values) if value), None)
     return {
@@ -158,7 +158,7 @@ def measured(scheme: str, gradient: Mapping[str, Any]) -> dict[str, Any]:
     try:
         coefficients = average.answers.expansion
         limit = average.limit
-    except (OutOfReachError, NotAffineError) as unknown:
+    except Unreached as unknown:
         return {**row, "why": str(unknown)}
     order = next((k for k, value in enumerate(coefficients.values) if value), None)
     error = TOLERANCE * average.truth

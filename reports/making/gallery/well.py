@@ -8,7 +8,7 @@ from typing import Any
 from reports.making.gallery.settings import PHI, TOLERANCE, well
 from sgverify.advice.size.finding import smallest_crossings
 from sgverify.checks.rates.engines import transfer_answers
-from sgverify.errors import OutOfReachError, UserError
+from sgverify.errors import Unreached, UserError
 
 FARTHEST = 8.0
 """Steps are sought up to this many default steps: grids of much larger steps take minutes."""
@@ -22,7 +22,7 @@ def measured(scheme: str) -> dict[str, Any]:
     try:
         answers = transfer_answers(subject)
         expansion = answers.expansion
-    except (OutOfReachError, UserError) as error:
+    except (Unreached, UserError) as error:
         return {**row, "why": str(error)}
     truth = float(subject.reference_average.value)
     leading = expansion.leading

@@ -52,15 +52,6 @@ class Spelling:
         return {"h": h * (g / m) ** 0.5, "D": D * (m / g) ** 0.5, "T": T / g}
 
 
-class _Multiplied(FullGradientIngredient):
-    def __init__(self, grad: Any, factor: float) -> None:
-        super().__init__()
-        self._grad, self._factor = grad, factor
-
-    def __call__(self, place: Chains) -> Chains:
-        return Chains(self._factor * self._grad(place.tensor))
-
-
 def spelled(
     name: str, spelling: Spelling, *, declared: tuple[str, ...] = ("D", "T"), **fixed: float
 ) -> TorchStep:
@@ -85,7 +76,8 @@ def spelled(
             draws = [torch.stack([float(c) * z for c, z in zip(row, draws, strict=True)]).sum(0) for row in q]
         numbers = {n: {"D": D, "T": T}[n] for n in scheme.parameters}
         bound = bind(scheme, TENSORS, numbers, dim=dim)
-        after = bound.step(inner, h=h, grad=_Multiplied(grad, root), draw=in_order(draws))
+        gradient = FullGradientIngredient(lambda place: Chains(root * grad(place.tensor)))
+        after = bound.step(inner, h=h, grad=gradient, draw=in_order(draws))
         return tuple(u * part + o for part, u, o in zip(after, units, moved, strict=True))
 
     names = [*scheme.state]

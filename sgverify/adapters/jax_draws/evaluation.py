@@ -20,7 +20,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from sgverify.adapters.jax_draws.laws import replaced
 from sgverify.adapters.jax_draws.numbers import UNIFORM, GivenNumbers
-from sgverify.samplers.intercepted.black_box import BlackBoxError
+from sgverify.errors import Unreached
 
 LONGEST = 1_000
 """The most rounds of a loop that draws."""
@@ -114,7 +114,7 @@ def _equation(eqn: Any, given: list[Any], numbers: GivenNumbers) -> list[Any]:
         return _while(eqn, given, numbers)
     if name == "cond":
         return _branches(eqn, given, numbers)
-    raise BlackBoxError(f"it draws random numbers within JAX's {name}, which is not taken apart")
+    raise Unreached(f"it draws random numbers within JAX's {name}, which is not taken apart")
 
 
 def _plainly(eqn: Any, given: list[Any], known: bool, keyed: bool) -> list[Any]:
@@ -124,7 +124,7 @@ def _plainly(eqn: Any, given: list[Any], known: bool, keyed: bool) -> list[Any]:
         with jax.ensure_compile_time_eval():
             return [Known(value, keyed) for value in _bound(eqn, values)]
     if any(isinstance(value, Known) and value.keyed for value in given):
-        raise BlackBoxError(
+        raise Unreached(
             f"it computes with its key as with a number ({eqn.primitive.name}); expected draws by jax.random"
         )
     return _bound(eqn, values)
@@ -142,7 +142,7 @@ def _bound(eqn: Any, values: list[Any]) -> list[Any]:
 def _bits(eqn: Any, key: Any, numbers: GivenNumbers) -> Any:
     """The bits of uniform numbers, for the key's shape and that of the draw."""
     if not isinstance(key, Known):
-        raise BlackBoxError("the key of a draw depends on the state of the chain or on earlier draws")
+        raise Unreached("the key of a draw depends on the state of the chain or on earlier draws")
     width, shape = eqn.params["bit_width"], tuple(eqn.params["shape"])
     with jax.ensure_compile_time_eval():
         data = np.asarray(jax.random.key_data(key.value))
@@ -174,7 +174,7 @@ def _scan(eqn: Any, given: list[Any], numbers: GivenNumbers) -> list[Any]:
     params = eqn.params
     length, consts, carried = params["length"], params["num_consts"], params["num_carry"]
     if length > LONGEST:
-        raise BlackBoxError(f"a loop of {length} rounds draws random numbers; at most {LONGEST} are unrolled")
+        raise Unreached(f"a loop of {length} rounds draws random numbers; at most {LONGEST} are unrolled")
     fixed, state, over = given[:consts], given[consts : consts + carried], given[consts + carried :]
     collected: list[list[Any]] = []
     order = range(length - 1, -1, -1) if params["reverse"] else range(length)
@@ -201,13 +201,11 @@ def _while(eqn: Any, given: list[Any], numbers: GivenNumbers) -> list[Any]:
     for _ in range(LONGEST):
         (on,) = evaluate(params["cond_jaxpr"], [*of_test, *state], numbers)
         if not isinstance(on, Known):
-            raise BlackBoxError(
-                "it draws in a loop whose end depends on the state of the chain or on the draws"
-            )
+            raise Unreached("it draws in a loop whose end depends on the state of the chain or on the draws")
         if not bool(on.value):
             return list(state)
         state = evaluate(params["body_jaxpr"], [*of_body, *state], numbers)
-    raise BlackBoxError(f"a loop of more than {LONGEST} rounds draws random numbers")
+    raise Unreached(f"a loop of more than {LONGEST} rounds draws random numbers")
 
 
 def _branches(eqn: Any, given: list[Any], numbers: GivenNumbers) -> list[Any]:

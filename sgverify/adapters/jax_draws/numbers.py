@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import log_ndtr, ndtr, ndtri
 
-from sgverify.samplers.intercepted.black_box import BlackBoxError
+from sgverify.errors import Unreached
 from sgverify.samplers.intercepted.interception import MOST_DRAWS
 
 NORMAL, UNIFORM, EXPONENTIAL, INTEGER, COIN = "normal", "uniform", "exponential", "integer", "coin"
@@ -44,7 +44,7 @@ class RandomNumbers:
             if place == len(self.laws):
                 self.laws.append(law)
             if place >= 10 * MOST_DRAWS:
-                raise BlackBoxError(f"one step draws more than {10 * MOST_DRAWS} random numbers")
+                raise Unreached(f"one step draws more than {10 * MOST_DRAWS} random numbers")
             found.append(place)
         return np.array(found, dtype=np.int64).reshape(shape)
 

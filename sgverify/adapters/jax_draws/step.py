@@ -24,8 +24,7 @@ from sgverify.adapters.jax_draws.numbers import (
     GivenNumbers,
     RandomNumbers,
 )
-from sgverify.errors import DefinitionError, SgverifyError
-from sgverify.samplers.intercepted.black_box import BlackBoxError
+from sgverify.errors import DefinitionError, SgverifyError, Unreached
 from sgverify.samplers.intercepted.dtypes import Narrow
 from sgverify.samplers.intercepted.interception import show_foreign
 from sgverify.schemes.adapting import Parameter
@@ -206,7 +205,7 @@ class JaxStep:
         def moved(values: Any, *arguments: Any) -> list[Any]:
             found = evaluate(closed, [Known(key, keyed=True), *arguments], GivenNumbers(table, values))
             if any(isinstance(value, Known) and value.keyed for value in found):
-                raise BlackBoxError("what it returns as its state follows from its key alone")
+                raise Unreached("what it returns as its state follows from its key alone")
             return [value.value if isinstance(value, Known) else value for value in found]
 
         jax.eval_shape(lambda *arguments: moved(None, *arguments), *state, *some)

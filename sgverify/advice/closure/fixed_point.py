@@ -41,8 +41,9 @@ from itertools import permutations
 import numpy as np
 
 from sgverify.advice.closure.gradient_calls import StepInGradients
-from sgverify.advice.closure.gradient_fit import GradientFit, NoLawError
+from sgverify.advice.closure.gradient_fit import GradientFit
 from sgverify.advice.closure.linear_chain import LinearChain, Mixing, invariant_third, through
+from sgverify.errors import InstabilityError
 
 FitAt = Callable[[np.ndarray, np.ndarray], GradientFit]
 """The fit over N(mean, covariance)."""
@@ -94,7 +95,7 @@ class OneStep:
     def noise(self) -> np.ndarray:
         """The covariance Q with which S = M S M^T + Q at the covariance of the start; its third cumulants are the invariant ones.
 
-        Shape (n d, n d). Raises `NoLawError` where third cumulants are not finite.
+        Shape (n d, n d). Raises `InstabilityError` where third cumulants are not finite.
         """
         driven = self._after.copy()
         driven[:, : self._states] = 0
@@ -244,7 +245,7 @@ def fixed_law(
         variances = np.diag(chain.covariance)
         # The noise is corrected by third cumulants, after which it may be no covariance: then a momentum has none either.
         if (variances < -_ROUNDED * variances.max()).any():
-            raise NoLawError("the covariance of the chain is not positive definite")
+            raise InstabilityError("the covariance of the chain is not positive definite")
         if largest_change(shift[:dim], covariance[:dim, :dim], chain.of_theta) <= tolerance:
             return mean + shift, chain
         if not len(scale):
@@ -255,7 +256,7 @@ def fixed_law(
         mixed = None if mixing is None else mixing.next(before, _flat(mean, covariance, scale))
         if mixed is not None:
             mean, covariance = _law_of(mixed, scale, dim) or (mean, covariance)
-    raise NoLawError("averaging over it does not settle")
+    raise InstabilityError("averaging over it does not settle")
 
 
 def largest_change(shift: np.ndarray, before: np.ndarray, after: np.ndarray) -> float:
@@ -266,9 +267,9 @@ def largest_change(shift: np.ndarray, before: np.ndarray, after: np.ndarray) -> 
 
 
 def positive(matrix: np.ndarray, whose: str) -> np.ndarray:
-    """The matrix itself. Raises `NoLawError` unless it is positive definite."""
+    """The matrix itself. Raises `InstabilityError` unless it is positive definite."""
     if not np.isfinite(matrix).all() or np.linalg.eigvalsh(matrix)[0] <= 0:
-        raise NoLawError(f"{whose} is not positive definite")
+        raise InstabilityError(f"{whose} is not positive definite")
     return matrix
 
 

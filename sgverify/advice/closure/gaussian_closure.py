@@ -19,7 +19,7 @@ from scipy import linalg, optimize
 
 from sgverify.advice.closure.fixed_point import ROUNDS, FitAt, fixed_law, largest_change, positive
 from sgverify.advice.closure.gradient_calls import StepInGradients, step_in_gradients
-from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit, NoLawError
+from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit
 from sgverify.advice.closure.linear_chain import LinearChain, Mixing, target_covariance
 from sgverify.errors import InstabilityError
 from sgverify.subject.subject import Subject
@@ -281,7 +281,7 @@ class GaussianClosure:
             covariance = law(fitted, covariance)
             if largest_change(shift, before, covariance) <= _CONVERGED:
                 return mean, covariance
-        raise NoLawError("averaging over it does not settle")
+        raise InstabilityError("averaging over it does not settle")
 
     @cached_property
     def estimate(self) -> GradientEstimate:

@@ -52,7 +52,7 @@ class StepInGradients:
 
 
 def step_in_gradients(subject: Subject, step: float) -> StepInGradients:
-    """Read one step of the subject's scheme at this step size. Raises `NotAffineError` where it is not affine."""
+    """Read one step of the subject's scheme at this step size. Raises `Unreached` where it is not affine."""
     found: list[_Call] = []
     scheme = subject.scheme
     with flint.ctx.workprec(_BITS):

@@ -37,10 +37,6 @@ _MOST_OF_PAIRS = 30
 """The dimension up to which the covariances between the entries of data's Hessians are held: d^4 numbers."""
 
 
-class NoLawError(InstabilityError):
-    """Raised if there is no Gaussian law; the message says why."""
-
-
 @dataclass(frozen=True, eq=False)
 class FittedMinibatchNoise:
     """What one minibatch adds to the gradient at y = theta - mean: zeta + Delta y, random numbers of mean 0 of the minibatch.
@@ -127,7 +123,7 @@ class GradientEstimate:
     subject: Subject
 
     def fit(self, mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
-        """The averages over N(mean, covariance). Shapes (d,), (d, d). Raises `NoLawError` where the gradient is not finite."""
+        """The averages over N(mean, covariance). Shapes (d,), (d, d). `InstabilityError` where the gradient is not finite."""
         if self._linear is None:
             return self._fitted(mean, covariance)
         return self._linear.over(mean, covariance)
@@ -155,7 +151,7 @@ class GradientEstimate:
             linear = weights[:, None] * np.column_stack([np.ones(len(nodes)), slopes])
         gradients, noises, minibatch = self._averaged(mean + away, linear)
         if not np.isfinite(gradients).all():
-            raise NoLawError("the gradient is not finite within the spread")
+            raise InstabilityError("the gradient is not finite within the spread")
         gradient = weights @ gradients
         rows = (weights * gradients.T) @ slopes
         hessian, noise = (rows + rows.T) / 2, np.einsum("k,kij->ij", weights, noises)
@@ -180,7 +176,7 @@ class GradientEstimate:
         root = _root(covariance)
         slopes, gradients = nodes @ np.linalg.inv(root), self.full(mean + nodes @ root.T)
         if not np.isfinite(gradients).all():
-            raise NoLawError("the gradient is not finite within the spread")
+            raise InstabilityError("the gradient is not finite within the spread")
         # What the third Hermite polynomial y y y - 3 sym(S y) leaves of a gradient less its linear fit is its first term.
         left = gradients - weights @ gradients
         left -= nodes @ ((weights * left.T) @ nodes).T
@@ -321,6 +317,6 @@ def _root(covariance: np.ndarray) -> np.ndarray:
     try:
         return np.asarray(np.linalg.cholesky(covariance))
     except np.linalg.LinAlgError:
-        raise NoLawError(
+        raise InstabilityError(
             "where a gradient is evaluated, theta has no covariance that is positive definite"
         ) from None

@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
-from sgverify.advice.closure.gradient_fit import GradientFit, NoLawError
+from sgverify.advice.closure.gradient_fit import GradientFit
 from sgverify.errors import InstabilityError
 
 
@@ -122,12 +122,12 @@ def target_covariance(fitted: GradientFit, covariance: np.ndarray, temperature: 
     found = (temperature * np.eye(len(back)) - coupled) @ back
     found = (found + found.T) / 2
     if not np.isfinite(found).all() or np.linalg.eigvalsh(found)[0] <= 0:
-        raise NoLawError("its covariance with third cumulants is not positive definite")
+        raise InstabilityError("its covariance with third cumulants is not positive definite")
     return found
 
 
 def invariant_third(move: np.ndarray, forcing: np.ndarray) -> np.ndarray:
-    """K = M M M K + forcing, in the eigenvectors of M. Shapes (n, n), (n, n, n). Raises `NoLawError` where it is not finite."""
+    """K = M M M K + forcing, in the eigenvectors of M. Shapes (n, n), (n, n, n). `InstabilityError` where it is not finite."""
     values, vectors = np.linalg.eig(move)
     back = np.linalg.inv(vectors)
     found = through(forcing, back, back, back)
@@ -135,7 +135,7 @@ def invariant_third(move: np.ndarray, forcing: np.ndarray) -> np.ndarray:
         found = found / (1 - values[:, None, None] * values[:, None] * values)
         found = through(found, vectors, vectors, vectors)
     if not np.isfinite(found).all():
-        raise NoLawError("its third cumulants are not finite")
+        raise InstabilityError("its third cumulants are not finite")
     return np.asarray(found.real)
 
 

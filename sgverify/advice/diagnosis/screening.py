@@ -131,7 +131,7 @@ class Screen:
         self._parameters = {
             name: _scalar(_rows([float(setting[name]) for _, setting in SETTINGS])) for name in SETTINGS[0][1]
         }
-        self._gradient = _Gradient(self._potential)
+        self._gradient = _gradient(self._potential)
 
     @property
     def _steps(self) -> int:
@@ -265,40 +265,32 @@ class _Run:
         return EntrywiseVector([_scalar(column) for column in columns])
 
 
-class _Gradient(FullGradientIngredient):
+def _gradient(potential: PolynomialPotential) -> FullGradientIngredient:
     """The gradient of a polynomial potential on arrays of places; a cubic part of each coordinate is the prior's."""
+    units = [tuple(int(j == i) for j in range(potential.dim)) for i in range(potential.dim)]
+    first = [_coefficients(potential, unit) for unit in units]
+    second = [
+        [_coefficients(potential, tuple(map(sum, zip(a, b, strict=True)))) for b in units] for a in units
+    ]
 
-    def __init__(self, potential: PolynomialPotential) -> None:
-        self._dim = potential.dim
-        units = [tuple(int(j == i) for j in range(self._dim)) for i in range(self._dim)]
-        self._first = {unit: _coefficients(potential, unit) for unit in units}
-        self._second = {
-            (i, j): _coefficients(potential, tuple(map(sum, zip(units[i], units[j], strict=True))))
-            for i in range(self._dim)
-            for j in range(self._dim)
-        }
-
-    def __call__(self, place: EntrywiseVector) -> EntrywiseVector:
+    def at(place: EntrywiseVector) -> EntrywiseVector:
         points = _arrays(place)
-        return EntrywiseVector([_scalar(_value(c, points)) for c in self._first.values()])
+        return EntrywiseVector([_scalar(_value(c, points)) for c in first])
 
-    def prior(self, place: EntrywiseVector) -> EntrywiseVector:
+    def prior(place: EntrywiseVector) -> EntrywiseVector:
         return EntrywiseVector(
             [x * (Fraction(k + 1, 4)) + x**3 * Fraction(1, 8) for k, x in enumerate(place.entries)]
         )
 
-    def likelihood(self, place: EntrywiseVector) -> EntrywiseVector:
-        return self(place) - self.prior(place)
-
-    def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        points = _arrays(place)
-        rows = []
-        for i in range(self._dim):
-            total: Any = 0
-            for j in range(self._dim):
-                total = total + vector.entries[j] * _scalar(_value(self._second[i, j], points))
-            rows.append(total)
+    def hessian(place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
+        points, entries = _arrays(place), vector.entries
+        rows = [
+            sum((v * _scalar(_value(c, points)) for v, c in zip(entries, row, strict=True)), 0)
+            for row in second
+        ]
         return EntrywiseVector(rows)
+
+    return FullGradientIngredient(at, prior=prior, hessian=hessian)
 
 
 class _Metric:

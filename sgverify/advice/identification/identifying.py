@@ -48,8 +48,7 @@ from sgverify.advice.identification.observed import (
 )
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import Overrides
-from sgverify.errors import ConfigurationError, SgverifyError
-from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
+from sgverify.errors import ConfigurationError, SgverifyError, Unreached
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import scheme_reference
@@ -136,7 +135,7 @@ def _identified(subject: Subject) -> Identification:
         search.run()
         found = _of_match(subject, search) if search.matches else _of_none(subject, search)
         return of_other_draws(found, other) if other else found
-    except (BlackBoxError, UnreadableDrawError) as error:
+    except Unreached as error:
         return _without(name, OPEN, f"its law of one step is not read: {error}")
 
 

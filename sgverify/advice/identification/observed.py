@@ -97,25 +97,18 @@ class Probe:
         along = (theta @ direction)[..., None] * (vector @ direction)[..., None]
         return np.asarray(vector @ precision + self.bend * (3 * theta**2 * vector + 2 * along * direction))
 
+    @property
+    def ingredient(self) -> FullGradientIngredient:
+        """The ingredient `grad` of a definition on this potential; |theta|^2 `PRIOR`/2 counts as the prior."""
 
-class ProbeGradient(FullGradientIngredient):
-    """The ingredient `grad` of a definition on a probe; |theta|^2 `PRIOR`/2 counts as the prior."""
+        def hessian(place: LongDouble, vector: LongDouble) -> LongDouble:
+            return LongDouble(self.hessian(place.value, np.broadcast_to(vector.value, place.value.shape)))
 
-    def __init__(self, probe: Probe) -> None:
-        super().__init__()
-        self._probe = probe
-
-    def __call__(self, place: LongDouble) -> LongDouble:
-        """grad U."""
-        return LongDouble(self._probe.at(place.value))
-
-    def prior(self, place: LongDouble) -> LongDouble:
-        """The gradient of the prior's part."""
-        return LongDouble(EXTENDED(PRIOR) * place.value)
-
-    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
-        """The Hessian of U times the vector."""
-        return LongDouble(self._probe.hessian(place.value, np.broadcast_to(vector.value, place.value.shape)))
+        return FullGradientIngredient(
+            lambda place: LongDouble(self.at(place.value)),
+            prior=lambda place: LongDouble(EXTENDED(PRIOR) * place.value),
+            hessian=hessian,
+        )
 
 
 def quadratic_probes(dim: int) -> tuple[Probe, ...]:
@@ -305,7 +298,7 @@ class ObservedDefinition:
         state = np.split(np.asarray(states, dtype=EXTENDED), np.cumsum(self.sizes)[:-1], axis=1)
         parts = np.split(np.asarray(draws, dtype=EXTENDED), max(1, self.step.draws), axis=1)
         with np.errstate(all="ignore"):
-            values = bound.step(state, h=numbers["h"], grad=ProbeGradient(probe), draw=in_order(parts))
+            values = bound.step(state, h=numbers["h"], grad=probe.ingredient, draw=in_order(parts))
         return np.concatenate(
             [np.broadcast_to(value, part.shape) for value, part in zip(values, state, strict=True)], axis=1
         )

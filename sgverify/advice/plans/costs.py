@@ -27,7 +27,7 @@ from sgverify.advice.closure.gaussian_closure import CLOSE, GaussianClosure
 from sgverify.advice.size.finding import smallest_crossings
 from sgverify.advice.size.model import below
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.errors import InstabilityError, NotAffineError, OutOfReachError
+from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.gradients import CONTROL_VARIATE, FULL, IID, SVRG
 from sgverify.subject.subject import Subject
@@ -107,7 +107,7 @@ def gradients_per_step(subject: Subject) -> float:
     return calls * per_call + (0.0 if interval is None else size / interval(size, table))
 
 
-LOST = (InstabilityError, PrecisionLostError, NotAffineError, OutOfReachError, np.linalg.LinAlgError)
+LOST = (InstabilityError, PrecisionLostError, Unreached, np.linalg.LinAlgError)
 
 FORGOTTEN = 0.1
 """The start is forgotten where its share of the error is below this one."""
@@ -156,12 +156,12 @@ def cost_at(
 ) -> StepCost:
     """The cost at a step size; infinite where the bias is beyond the error.
 
-    `start`: standard deviations between the target's mean and where chains start. Raises `OutOfReachError` where autocorrelations
+    `start`: standard deviations between the target's mean and where chains start. Raises `Unreached` where autocorrelations
     are not known.
     """
     chain = moments.chain
     if chain is None:
-        raise OutOfReachError("the autocorrelations of the chain are not known")
+        raise Unreached("the autocorrelations of the chain are not known")
     mean, sd = (moments.mean - target.mean) / target.sd, moments.sd / target.sd - 1
     variances = np.concatenate(
         [chain.mean_variance / target.sd**2, chain.square_variance / (2 * moments.sd * target.sd) ** 2]

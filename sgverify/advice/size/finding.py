@@ -22,7 +22,7 @@ from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, Stationar
 from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
 from sgverify.configuration import load_configuration
-from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError, OutOfReachError
+from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.chain.mse import long_run_variance, stationary_variance
@@ -125,7 +125,7 @@ ERRORS = (0.01, 0.05, 0.10)
 _SERIES = 4
 """The most coordinates of a chain whose moments are expanded at h = 0 within milliseconds; else two small steps show the power."""
 
-_LAW_IS_LOST = (InstabilityError, PrecisionLostError, NotAffineError, OutOfReachError)
+_LAW_IS_LOST = (InstabilityError, PrecisionLostError, Unreached)
 
 
 @cached_per_subject
@@ -335,7 +335,7 @@ def _of_exact_average(subject: Subject) -> MonteCarlo | None:
     """The average of the test function over a chain whose law is exact; None where its variance is not computed."""
     try:
         answers = exact_answers(subject)
-    except OutOfReachError:
+    except Unreached:
         return None
     if type(answers) is not QuadraticAnswers or not subject.observable.degree:
         return None

@@ -12,7 +12,7 @@ from typing import Any
 from flint import fmpq
 
 from sgverify.checks.question import Question
-from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
+from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import Evidence
 from sgverify.exact.closure import Generator, read_generator
 from sgverify.exact.closure.generator import (
@@ -47,7 +47,7 @@ def check_bounded_derivatives(question: Question) -> Evidence:
     subject = question.subject
     try:
         generator = _generator(subject)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         why = f"decided where the drift is a polynomial: {reason}"
         return question.unanswered(why, "not-applicable")
     power = max(1, generator.degree)
@@ -89,16 +89,16 @@ def check_backward_equation(question: Question) -> Evidence:
     try:
         generator = _generator(subject)
         if not generator.affine:
-            raise OutOfReachError(
+            raise Unreached(
                 f"its drift is of degree {generator.degree}, or its noise depends on the state: the degree of L^i phi grows "
                 "with i, and whether the series converges is not decided"
             )
         if generator.size > LARGEST or subject.observable.degree > MOST_DEGREE:
-            raise OutOfReachError(
+            raise Unreached(
                 f"{generator.size} coordinates and a test function of degree {subject.observable.degree}; up to {LARGEST} and "
                 f"{MOST_DEGREE} are read"
             )
-    except OutOfReachError as reason:
+    except Unreached as reason:
         why = f"the law of X_t is known where `{subject.scheme.dynamics.name}` is affine: {reason}"
         return question.unanswered(why, "not-applicable")
     phi = rational_form(dict(subject.observable.terms), generator.size)
@@ -150,16 +150,16 @@ def check_poisson_bound(question: Question) -> Evidence:
     try:
         generator = read_generator(subject.scheme.dynamics, subject.target, parameters)
         if not generator.affine:
-            raise OutOfReachError(
+            raise Unreached(
                 f"the drift of `{subject.scheme.dynamics.name}` on this target is of degree {generator.degree}, or its noise "
                 "depends on the state"
             )
         if not subject.affine:
-            raise OutOfReachError(str(subject.why_not_affine))
+            raise Unreached(str(subject.why_not_affine))
         lyapunov = lyapunov_of(generator)
         phi = rational_form(dict(subject.observable.terms), generator.size)
         psi, average = solve_poisson(generator, phi)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         why = f"psi is known where it is a polynomial that is computed: of an affine dynamics on a Gaussian target; {reason}"
         return question.unanswered(why, "not-applicable")
     except NotExpandableError as reason:

@@ -14,7 +14,7 @@ from flint import arb, fmpq, fmpq_mat
 
 from sgverify.checks.question import Question
 from sgverify.checks.readings import predicted_order
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.closure import read_generator
 from sgverify.exact.numbers.ball import number
@@ -203,7 +203,7 @@ def _judged(question: Question, judge, by_bounds) -> Evidence:  # type: ignore[n
         return question.evidence(method="proof", judgement=declared)
     try:
         drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
-    except OutOfReachError as reason:
+    except Unreached as reason:
         return question.unanswered(f"decided where grad U is a polynomial: {reason}", "not-applicable")
     found = judge([{m: -c for m, c in form.items()} for form in drift])
     if isinstance(found, str):

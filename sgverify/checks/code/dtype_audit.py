@@ -11,9 +11,9 @@ from torch import Tensor
 
 from sgverify.checks.code.injected_step import OTHERS, black_box, questions_of, states_of, taker
 from sgverify.checks.question import Question
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Judgement
-from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dtype, effect
 from sgverify.samplers.intercepted.purity import StepInput as Call
@@ -42,7 +42,7 @@ def check_dtype(question: Question) -> Evidence:
     """
     try:
         return _of_torch_code(question)
-    except BlackBoxError as error:
+    except Unreached as error:
         return question.unanswered(f"the step cannot be run with chosen draws: {error}")
 
 
@@ -52,9 +52,7 @@ def _of_torch_code(question: Question) -> Evidence:
     numbers = box.census(states_of(subject, 1)[0], subject.step)
     (call,) = questions_of(subject, 1, numbers)
     if kept_noise(subject.scheme.function) or _keeps(subject):
-        raise BlackBoxError(
-            "what it returns depends on earlier calls, whatever their dtype was: see pure-step"
-        )
+        raise Unreached("what it returns depends on earlier calls, whatever their dtype was: see pure-step")
     files = _files(subject.scheme.function)
 
     def take(h: float, audit: DtypeAudit | None = None, state: Any = call.state) -> Sequence[Tensor]:
@@ -64,7 +62,7 @@ def _of_torch_code(question: Question) -> Evidence:
     plain, doubled = DtypeAudit(files), DtypeAudit(files)
     result = take(subject.step, plain)
     if any(not torch.equal(a, b) for a, b in zip(result, take(subject.step), strict=True)):
-        raise BlackBoxError("called again with the same draws, it gives other numbers: see pure-step")
+        raise Unreached("called again with the same draws, it gives other numbers: see pure-step")
     with default_dtype(torch.float64):
         take(subject.step, doubled)
     effects = [_relative(take, call, subject.step * share) for share in SHRINK]

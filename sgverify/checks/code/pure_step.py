@@ -9,9 +9,9 @@ from sgverify.checks.code.batches import Batches, judge_batches
 from sgverify.checks.code.injected_step import black_box, questions_of, states_of, taker
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
-from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.black_box import KeptShapeError
 from sgverify.samplers.intercepted.purity import Purity, clock_fault, judge_purity
 from sgverify.samplers.intercepted.real_calls import (
@@ -53,7 +53,7 @@ def check_pure_step(question: Question) -> Evidence:
     clock, left = _clock(subject), left_behind(subject.scheme.function)
     try:
         purity = _purity(subject)
-    except BlackBoxError as error:
+    except Unreached as error:
         purity, unread = Purity((), 0, 0), f"the step cannot be asked twice: {error}"
     else:
         unread = batches.unread or clock[1]
@@ -95,7 +95,7 @@ def _clock(subject: Subject) -> tuple[str, str]:
     try:
         question = questions_of(subject, 1, count(states_of(subject, 1)[0]))[0]
         return clock_fault(lambda: tuple(take(copies(question.state), question.draws, question.h)))
-    except BlackBoxError:
+    except Unreached:
         # The test that calls the step twice reports this error.
         return "", ""
 

@@ -15,7 +15,7 @@ from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.code.pure_step import noise_faults
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed, share_of
-from sgverify.errors import SgverifyError, UserError
+from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.rates.whiteness import (
@@ -31,7 +31,6 @@ from sgverify.rates.whiteness import (
     variance_ratio,
     window,
 )
-from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.samplers.intercepted.interception import LiveDraws, Recording, Replay, ReplayError
 from sgverify.samplers.intercepted.real_calls import copies
 from sgverify.schemes.definition.mathematics import NORMAL
@@ -73,7 +72,7 @@ def draws_of_chains(subject: Subject) -> ChainDraws:
         torch.manual_seed(run_seed(subject, "draws of torch code"))
         try:
             rows = _together(subject) if cast(TorchSubject, subject).scheme.chains else _in_turn(subject)
-        except (UnreadableDrawError, BlackBoxError) as error:
+        except Unreached as error:
             return ChainDraws(np.zeros((STEPS, 0, CHAINS)), 0, str(error))
     width = min((len(row) for chain in rows for row in chain), default=0)
     values = np.array([[row[:width] for row in chain] for chain in rows]).reshape(CHAINS, STEPS, width)

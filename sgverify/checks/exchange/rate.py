@@ -11,7 +11,7 @@ from flint import Ordering, fmpq_mpoly_ctx
 
 from sgverify.checks.exchange.noisy_gaps import noisy_gaps
 from sgverify.checks.question import Question
-from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.acceptance import mean_chance
 from sgverify.exact.exchange.generator import Cells, Energy, Replicas, graded_edges, wasserstein_bounds
@@ -84,7 +84,7 @@ def check_exchange_rate(question: Question) -> Evidence:
         gaps = line.gaps()
         laws, late = line.distances(gaps.fine[SHOWN]) if gaps.fine else ([], (0.0, 0.0))
         noisy = noisy_gaps(subject, line) if gaps.fine else None
-    except (OutOfReachError, ConfigurationError) as error:
+    except (Unreached, ConfigurationError) as error:
         return question.unanswered(f"no grid on the line; {error}")
     judgement = _judgement(identity, gaps, late)
     if judgement is not None and judgement.verdict == "conforms" and noisy is not None:

@@ -25,11 +25,10 @@ import torch
 from scipy import stats
 from torch import Tensor
 
-from sgverify.checks.exchange.plan import ExchangePlan, rounding_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed, share_of
 from sgverify.configuration.model import ExchangeTable
-from sgverify.errors import ConfigurationError
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.exchange.acceptance import ages
 from sgverify.rates import Judgement
@@ -40,6 +39,7 @@ from sgverify.samplers.run.leg import RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.subject.composite import CompositeSubject, Ladder
+from sgverify.targets import Target
 
 STAGE = "energy-variance"
 CHAINS = 128
@@ -53,6 +53,7 @@ LONGEST = 200
 """The most steps between two refreshes of a run; a longer configured period is shortened to it, and the answer says so."""
 MOST = 1 << 22
 """The most energies of single data that are held at once, and a hundred times as many are computed in all."""
+EPS = float(np.finfo(np.float64).eps)
 PAIRS = 8
 """The pairs of data whose estimate is compared with the average of the two."""
 
@@ -104,7 +105,7 @@ def sampled_energy_variance(question: Question, why: str) -> Evidence:
         first = subject.step * VANISHING["p" in subject.scheme.dynamics.state]
         small = _Run(subject, [first * share for share in HALVINGS], period, looks, swaps=False)
         large = _Run(subject, [subject.step], period, list(ages(period)))
-    except Diverged as error:
+    except Unreached as error:
         return question.unanswered(str(error), method="monte-carlo")
     faults = [*small.faults, *large.faults]
     if faults:
@@ -161,8 +162,13 @@ def _judgement(question: Question, exponents: list[LocalExponent], run: _Run, co
     )
 
 
-class Diverged(ConfigurationError):
-    """A chain of the run diverged."""
+def rounding_of(target: Target, theta: np.ndarray) -> float:
+    """A rounding bound of a sum over the data in any order: N eps times the sum of absolute values."""
+    total = float(np.abs(np.asarray(target.prior(theta))).max())
+    if target.data is not None and target.likelihood is not None:
+        each = np.abs(np.asarray(target.likelihood(theta[..., None, :], target.data)))
+        total += len(target.data) * float(each.max())
+    return 64 * ((target.size or 1) + 16) * EPS * (total + 1)
 
 
 class _Run:
@@ -202,7 +208,7 @@ class _Run:
         with one_thread(), torch.no_grad():
             for block in self.ensemble.blocks(_Looking(self)):
                 for why in block.diverged.values():
-                    raise Diverged(f"the chains diverge; {why}")
+                    raise Unreached(f"the chains diverge; {why}")
 
     def look(self, number: int, theta: Tensor) -> None:
         """Compute V where step `number` is one of the ages that are asked for, after the first refresh."""
@@ -249,8 +255,8 @@ class _Run:
     ) -> list[str]:
         """Is the mean over minibatches U(theta), and the estimate on two data the average of those on each?"""
         places = theta.reshape(-1, theta.shape[-1]).numpy()
-        plan = ExchangePlan(self.subject, None, 0.0, 0.0)
-        margin = rounding_of(plan, np.concatenate([places, controls.at.reshape(places.shape).numpy()])) * 4
+        states = np.concatenate([places, controls.at.reshape(places.shape).numpy()])
+        margin = rounding_of(self.subject.target, states) * 4
         off = float(np.abs(single.mean(0).ravel() - self.subject.target.energy_float64(places)).max())
         if off > margin:
             return [

@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 from torch import Tensor
 
 from sgverify.checks.question import Question
-from sgverify.errors import SgverifyError
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import Interception
@@ -44,10 +44,6 @@ OFF = 2.0**-20
 
 ROUNDED = 2.0**-23
 """The rounding of an energy, as a share of its size, if the code takes float32."""
-
-
-class _NotReadError(SgverifyError):
-    """Raised with the reason why the chance of a swap is not found."""
 
 
 def torch_swap_balance(question: Question) -> Evidence:
@@ -80,7 +76,7 @@ def torch_swap_balance(question: Question) -> Evidence:
             if abs(there - again) > OFF:
                 text = f"the chance of a swap is {there:.6g} or {again:.6g} at the same energies, for other states"
                 faults.append(text)
-    except _NotReadError as error:
+    except Unreached as error:
         return question.unanswered(f"the chance of a swap is not found: {error}", method="quadrature")
     if faults:
         judgement = Judgement("violates", False, faults[0])
@@ -166,11 +162,11 @@ def _chance(
     looked = _quantiles(LOOKED)
     decides = [j for j in range(count) if len(set(along(j, looked))) > 1]
     if len(decides) > 1:
-        raise _NotReadError(f"{len(decides)} of its {count} draws decide together")
+        raise Unreached(f"{len(decides)} of its {count} draws decide together")
     if not decides:
         others = {outcome(z)[0] for z in np.random.default_rng(1).standard_normal((FINER, count))}
         if len(others) > 1:
-            raise _NotReadError("several of its draws decide together")
+            raise Unreached("several of its draws decide together")
         return float(others.pop())
     points = _quantiles(FINER)
     values = along(decides[0], points)
@@ -195,7 +191,7 @@ def _quantiles(count: int) -> np.ndarray:
 
 
 def _swapped(result: Any, states: tuple[Tensor, Tensor]) -> bool:
-    """Are the two states exchanged? Raises `_NotReadError` for a result that is neither them nor their exchange."""
+    """Are the two states exchanged? Raises `Unreached` for a result that is neither them nor their exchange."""
     if isinstance(result, (tuple, list)) and len(result) == 2:
         same = [
             [isinstance(value, Tensor) and torch.equal(value, state) for state in states] for value in result
@@ -204,7 +200,7 @@ def _swapped(result: Any, states: tuple[Tensor, Tensor]) -> bool:
             return False
         if same[0][1] and same[1][0]:
             return True
-    raise _NotReadError("what it returns is neither the two states as they came nor the two exchanged")
+    raise Unreached("what it returns is neither the two states as they came nor the two exchanged")
 
 
 __all__ = ["torch_swap_balance"]

@@ -23,6 +23,7 @@ from functools import partial
 import numpy as np
 from numpy.polynomial import chebyshev
 
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.panels import (
     Panels,
     UnresolvedError,
@@ -33,7 +34,6 @@ from sgverify.exact.numbers.panels import (
     whole_axis,
 )
 from sgverify.exact.numbers.quadrature import IncompressibleError, compressed, cubature, leading_functions
-from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.samplers.intercepted.replacing import DrawLaw, numbers_of, own_units
 
 After = Callable[[np.ndarray], np.ndarray]
@@ -158,13 +158,11 @@ class DrawRules:
                 parts.append(([j], z[:, None], w))
             elif self.axes[j].panels:
                 if law != self.laws[j]:
-                    raise BlackBoxError(
-                        f"draw {j + 1} has {law.named}, whose chances depend on the step size"
-                    )
+                    raise Unreached(f"draw {j + 1} has {law.named}, whose chances depend on the step size")
                 try:
                     z, w = self.axes[j].nodes(degree, not second, self._noise)
                 except IncompressibleError:
-                    raise BlackBoxError(
+                    raise Unreached(
                         f"what it makes of draw {j + 1} depends on the other draws in too many ways for a quadrature"
                     ) from None
                 parts.append(([j], z[:, None], w))
@@ -178,7 +176,7 @@ class DrawRules:
 
     def _refuse_more(self, count: int) -> None:
         if count > self._most:
-            raise BlackBoxError(
+            raise Unreached(
                 f"a step makes {len(self.laws)} draws: {count} nodes would be needed, and {self._most} are evaluated at most"
             )
 
@@ -214,9 +212,7 @@ class DrawRules:
     def _evaluated(self, lines: Sequence[np.ndarray]) -> np.ndarray:
         """X_1 at the points of some lines, shape (lines, points, coordinates)."""
         if sum(map(len, lines)) > self._most:
-            raise BlackBoxError(
-                f"a step makes {len(self.laws)} draws: too many to look at what it makes of each"
-            )
+            raise Unreached(f"a step makes {len(self.laws)} draws: too many to look at what it makes of each")
         return self._after(np.concatenate(lines)).reshape(len(lines), len(lines[0]), -1)
 
     def _along(self, j: int, base: int, points: np.ndarray) -> np.ndarray:
@@ -275,11 +271,11 @@ class DrawRules:
         try:
             panels = resolve(self._section(j, 0), noise=self._noise, most=10 * self._most)
         except UnresolvedError:
-            raise BlackBoxError(
+            raise Unreached(
                 f"it jumps or bends at so many values of draw {j + 1} that they are not told apart"
             ) from None
         if len(self.laws) > 1 and not smooth_on([panels], self._section(j, 1), noise=self._noise):
-            raise BlackBoxError(
+            raise Unreached(
                 f"where it jumps or bends in draw {j + 1} depends on its other draws: no quadrature here stands for that"
             )
         made = []
@@ -296,7 +292,7 @@ class DrawRules:
         return _Axis(((every, values), (every, values)))
 
     def _explain(self, axes: dict[int, _Axis], bases: Sequence[int]) -> None:
-        """Raise `BlackBoxError` if the step jumps or bends along a slanting line, but along no single draw."""
+        """Raise `Unreached` if the step jumps or bends along a slanting line, but along no single draw."""
         for line in self._lines:
             parts = [
                 whole_axis(),
@@ -309,7 +305,7 @@ class DrawRules:
             for base in bases:
                 section = partial(self._on, line, base)
                 if not smooth_on(parts, section, noise=self._noise):
-                    raise BlackBoxError(
+                    raise Unreached(
                         "it jumps or bends where several of its draws together say so: no quadrature here stands for that"
                     )
 

@@ -20,14 +20,12 @@ import numpy as np
 import torch
 
 from sgverify.checks.code.injected_step import chosen_gradient
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting, NoGaussianLawError
+from sgverify.checks.one_step.gaussian_setting import GaussianSetting
 from sgverify.checks.one_step.step_rows import OverDraws, StepRows
-from sgverify.checks.one_step.torch_chain import NotReadError
 from sgverify.checks.settings.designs import Design
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import OrthonormalPolynomials
-from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
-from sgverify.samplers.intercepted.equilibrated import NotAtRestError, equilibrated
+from sgverify.samplers.intercepted.equilibrated import equilibrated
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.subject import Subject
@@ -70,20 +68,20 @@ Functions = Callable[[np.ndarray], np.ndarray]
 class GalerkinChain:
     """The step of a subject from the stationary law of its dynamics.
 
-    A step with memory is that with its memory at rest, to which it tends as h -> 0. Raises `NotReadError` if that law is no
+    A step with memory is that with its memory at rest, to which it tends as h -> 0. Raises `Unreached` if that law is no
     product in one to three coordinates.
     """
 
     def __init__(self, subject: Subject, step: TorchStep) -> None:
         c, target = subject.configuration, subject.target
         if target.dim != 1:
-            raise NotReadError(
+            raise Unreached(
                 f"products of one-dimensional laws are taken, and the target has dim={target.dim}"
             )
         if step.memory:
             step = equilibrated(step)
         if c.gradient.estimator.noisy or c.gradient.clip is not None or c.gradient.scale != 1:
-            raise NotReadError(
+            raise Unreached(
                 f"gradient.kind={c.gradient.kind!r}: full gradients alone are taken beyond Gaussians"
             )
         spread = target.spread_float64(c.temperature)[0]
@@ -94,38 +92,26 @@ class GalerkinChain:
             np.array(target.location_float64(c.temperature), dtype=float),
         )
         self.subject = subject
-        try:
-            self.setting: GaussianSetting = design.setting(step.dynamics)
-            self.rows = StepRows(step, self.setting, subject.step, chosen_gradient(subject))
-            self.axes = [self._axis(k) for k in range(len(self.setting.spreads))]
-        except (
-            NoGaussianLawError,
-            NotAtRestError,
-            BlackBoxError,
-            UnreadableDrawError,
-            OutOfReachError,
-        ) as error:
-            raise NotReadError(str(error)) from error
+        self.setting: GaussianSetting = design.setting(step.dynamics)
+        self.rows = StepRows(step, self.setting, subject.step, chosen_gradient(subject))
+        self.axes = [self._axis(k) for k in range(len(self.setting.spreads))]
         if len(self.axes) > MOST_COORDINATES:
-            raise NotReadError(f"the state has {len(self.axes)} coordinates, more than {MOST_COORDINATES}")
+            raise Unreached(f"the state has {len(self.axes)} coordinates, more than {MOST_COORDINATES}")
         self._check_product()
 
     def biases(self, functions: Functions, h: float) -> GalerkinLaw:
-        """pi_h(f) - pi(f) at step size h. Raises `NotReadError` if the step cannot be evaluated there."""
+        """pi_h(f) - pi(f) at step size h. Raises `Unreached` if the step cannot be evaluated there."""
         basis, larger = SIZES[len(self.axes)]
-        try:
-            draws = self._draw_rules(h)
-            solved = [
-                self._solved(functions, h, basis, draws[0]),
-                self._solved(functions, h, larger, draws[0]),
-                self._solved(functions, h, basis, draws[1]),
-            ]
-        except (BlackBoxError, NotAtRestError, UnreadableDrawError) as error:
-            raise NotReadError(str(error)) from error
+        draws = self._draw_rules(h)
+        solved = [
+            self._solved(functions, h, basis, draws[0]),
+            self._solved(functions, h, larger, draws[0]),
+            self._solved(functions, h, basis, draws[1]),
+        ]
         tail = solved[1][1] * self.sizes(functions)
         found = [part for part, _ in solved]
         if not all(np.isfinite(part).all() for part in found):
-            raise NotReadError(f"a step of size {h:.3g} from the stationary law is not finite: chains escape")
+            raise Unreached(f"a step of size {h:.3g} from the stationary law is not finite: chains escape")
         apart = np.abs(found[0] - found[1]) + np.abs(found[0] - found[2])
         # A step rounds by `rounding`, which the equations divide by h.
         rounding = self.rows.rounding(np.full((1, len(self.axes)), 6.0)) / (h * self.setting.rate)
@@ -196,7 +182,7 @@ class GalerkinChain:
         """The log density of the stationary law, at states in natural units."""
         subject, stated = self.subject, self.setting.dynamics.density
         if stated is None:
-            raise NotReadError(f"the dynamics `{self.setting.dynamics.name}` states no density")
+            raise Unreached(f"the dynamics `{self.setting.dynamics.name}` states no density")
         energy = subject.target.energy_of_coordinate(0)
         rows = torch.tensor(self._in_units(states))
         given = {
@@ -224,7 +210,7 @@ class GalerkinChain:
                 break
             reach *= 1.5
             if reach > FARTHEST:
-                raise NotReadError("the stationary density falls too slowly for polynomials")
+                raise Unreached("the stationary density falls too slowly for polynomials")
         inside = points[values > values.max() - DEPTH]
         points = np.linspace(inside[0], inside[-1], POINTS)
         most = max(sizes[0] for pair in SIZES.values() for sizes in pair) + max(MORE_NODES.values())
@@ -237,7 +223,7 @@ class GalerkinChain:
         due = zero + sum(self._log(random * (np.arange(n) == k)) - zero for k in range(n))
         off = np.abs(self._log(random) - due).max()
         if not off <= ALIKE * max(1.0, float(np.abs(due).max())):
-            raise NotReadError("the stationary density is no product of functions of the coordinates")
+            raise Unreached("the stationary density is no product of functions of the coordinates")
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import torch
 from scipy.linalg import block_diag, expm
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.memory import Axes, Memory, coordinate_names, size_at
@@ -20,10 +21,6 @@ FIRST_SHARE = 1 / 5
 
 AFFINE = 1e-9
 """A function counts as affine if it agrees with its affine map up to this relative error."""
-
-
-class NoGaussianLawError(Exception):
-    """Raised with the reason why the dynamics has no known Gaussian invariant law at this setting."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ class GaussianSetting:
     def law(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance of the stationary law, from second differences of its log density, which is quadratic here.
 
-        Raises `NoGaussianLawError` if the dynamics states no density, or one that is not normal on this target.
+        Raises `Unreached` if the dynamics states no density, or one that is not normal on this target.
         """
         if self.memory:
             mean, covariance = self.without_memory.law
@@ -122,7 +119,7 @@ class GaussianSetting:
             return np.append(mean, starts), block_diag(covariance, np.diag(units**2))
         stated = self.dynamics.density
         if stated is None:
-            raise NoGaussianLawError(f"the dynamics `{self.dynamics.name}` states no density")
+            raise Unreached(f"the dynamics `{self.dynamics.name}` states no density")
         n = sum(self.sizes)
 
         def log(rows: np.ndarray) -> np.ndarray:
@@ -142,14 +139,10 @@ class GaussianSetting:
         far = np.random.default_rng(0).standard_normal((4, n)) * 3
         due = zero + far @ gradient + np.einsum("ki,ij,kj->k", far, hessian, far) / 2
         if not np.abs(log(far) - due).max() <= AFFINE * max(1.0, np.abs(due).max()):
-            raise NoGaussianLawError(
-                f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
-            )
+            raise Unreached(f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target")
         covariance = np.linalg.inv(-hessian)
         if not np.linalg.eigvalsh((covariance + covariance.T) / 2)[0] > 0:
-            raise NoGaussianLawError(
-                f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target"
-            )
+            raise Unreached(f"the density of `{self.dynamics.name}` is no normal law on a Gaussian target")
         return covariance @ gradient, (covariance + covariance.T) / 2
 
     @cached_property
@@ -247,4 +240,4 @@ def _array(value: object) -> np.ndarray:
     return value.tensor.numpy() if isinstance(value, Chains) else np.asarray(value, dtype=float)
 
 
-__all__ = ["GaussianSetting", "NoGaussianLawError"]
+__all__ = ["GaussianSetting"]

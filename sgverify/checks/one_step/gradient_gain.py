@@ -15,7 +15,7 @@ from torch import Tensor
 
 from sgverify.checks.one_step.one_step_map import AFFINE
 from sgverify.checks.one_step.step_rows import StepRows
-from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.errors import Unreached
 from sgverify.samplers.intercepted.black_box import GradientFunction
 
 SIZES = (0.5, 1.0, 3.0, 6.0)
@@ -66,7 +66,7 @@ class GradientGain:
 
 
 def read_gains(rows: StepRows, gradient: ShiftedGradient, units: np.ndarray, h: float) -> GradientGain:
-    """The gains at step size h. Raises `BlackBoxError` if the step is not affine in its gradients.
+    """The gains at step size h. Raises `Unreached` if the step is not affine in its gradients.
 
     `gradient` is the one that `rows` runs with. The step is held against its gains at random states, draws and noises of up to 6
     standard deviations.
@@ -98,7 +98,7 @@ def read_gains(rows: StepRows, gradient: ShiftedGradient, units: np.ndarray, h: 
                 np.vstack([states, moved])
             )
             if gradient.uneven or not np.abs(moved - due - added).max() <= off:
-                raise BlackBoxError(
+                raise Unreached(
                     f"it is not affine in its gradients, at a gradient noise of {size:g} standard deviations"
                 )
     finally:

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from sgverify.checks.one_step.draw_rules import DrawRules, QuadratureRule
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.series.probe import PolynomialPotential
-from sgverify.samplers.intercepted import BlackBox, BlackBoxError
+from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.interception import DEPENDENT
 from sgverify.samplers.intercepted.replacing import DrawLaw
@@ -35,7 +35,7 @@ class StepAtNodes:
     """X_1 from one state x at given draws, which are all made of normal numbers.
 
     Code for one chain is run once per draw, unless it gives equal results for all draws in one tensor (as code does that works
-    entry by entry). Raises `BlackBoxError` if the step is still random with its draws given, or if a chain in a batch gives
+    entry by entry). Raises `Unreached` if the step is still random with its draws given, or if a chain in a batch gives
     another result than alone.
     """
 
@@ -54,7 +54,7 @@ class StepAtNodes:
             once, _ = box.run(self._state(1), some, h, witness=audit)
             again, _ = box.run(self._state(1), some, h)
         if any(not torch.equal(a, b) for a, b in zip(once, again, strict=True)):
-            raise BlackBoxError(
+            raise Unreached(
                 "the step is random although every torch draw was put in, or it keeps something from call to call"
             )
         self.operations = audit.operations
@@ -64,7 +64,7 @@ class StepAtNodes:
             tried = sizes * np.random.default_rng(0).standard_normal((compared, self.draws))
             agrees = self._agrees(torch.tensor(tried), h)
             if self.together and not agrees:
-                raise BlackBoxError(
+                raise Unreached(
                     "what a chain does depends on the others in its batch: see the check pure-step"
                 )
             self.together = agrees
@@ -86,7 +86,7 @@ class StepAtNodes:
         draws = torch.tensor(nodes, dtype=torch.float64)
         moved = self._all(draws, h) if self.together else self._each(draws, h)
         if not np.isfinite(moved).all():
-            raise BlackBoxError(f"a step of size {h:g} from a state of size {self.reach:.2g} is not finite")
+            raise Unreached(f"a step of size {h:g} from a state of size {self.reach:.2g} is not finite")
         return moved
 
     def _agrees(self, draws: Tensor, h: float) -> bool:
@@ -117,7 +117,7 @@ class StepAtNodes:
     def _compare(self, laws: Sequence[DrawLaw], h: float) -> None:
         due = self.laws(h)
         if DEPENDENT in laws or any(a != b for a, b in zip(laws, due, strict=True)):
-            raise BlackBoxError(
+            raise Unreached(
                 "the chances of a draw, or its law, depend on the draws before it: no quadrature here stands for that"
             )
 

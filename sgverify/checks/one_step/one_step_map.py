@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
 from sgverify.checks.one_step.step_rows import MemoryRangeError, StepRows
-from sgverify.samplers.intercepted import BlackBoxError
+from sgverify.errors import Unreached
 
 REACH = (0.5, 1.0, 3.0, 6.0)
 """The distances from the mean, in spreads of the law, at which states are tried; differences alone use 1."""
@@ -209,7 +209,7 @@ def _moments_of_noise(rows: StepRows, h: float, n: int) -> tuple[np.ndarray, np.
     if m <= INTEGRATED and rows.setting.dim < INTEGRATED:
         try:
             return rows.integrated(h)
-        except BlackBoxError:
+        except Unreached:
             # No quadrature rule exists for these draws.
             pass
     count = 1 << int(np.log2(POINTS // m)) if rows.together else POINTS_ONE_BY_ONE

@@ -13,10 +13,10 @@ import torch
 from sgverify.checks.one_step.draw_rules import DrawRules, QuadratureRule
 from sgverify.checks.one_step.gaussian_setting import GaussianSetting
 from sgverify.checks.one_step.nodes import AGAIN, COMPARED, NARROW_UNIT, UNIT, StepAtNodes
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.numbers.panels import Panels
 from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.black_box import BlackBoxError, GradientFunction, NotFiniteError
+from sgverify.samplers.intercepted.black_box import GradientFunction, NotFiniteError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.schemes.memory import shape_at
 from sgverify.schemes.torch_step import TorchStep
@@ -37,7 +37,7 @@ Function = Callable[[np.ndarray], np.ndarray]
 """A function of states: shape (n, coordinates) gives values of shape (n, q)."""
 
 
-class MemoryRangeError(BlackBoxError):
+class MemoryRangeError(Unreached):
     """Raised if a step has no finite value at a memory that was tried; a second moment, for one, is never below 0."""
 
 
@@ -85,7 +85,7 @@ class StepRows:
     def integrated(self, h: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Mean and covariance of a step from the target's mean, over its draws, and a bound of the error of both.
 
-        Raises `BlackBoxError` if no quadrature rule exists for the draws.
+        Raises `Unreached` if no quadrature rule exists for the draws.
         """
         step = self._over_draws(h)
         mean, covariance, units = step.mean(), step.covariance(), np.outer(self._spreads, self._spreads)
@@ -95,7 +95,7 @@ class StepRows:
     def cumulants(self, h: float) -> tuple[Expected, Expected]:
         """The third and fourth cumulants of a step from the target's mean, shapes (n, n^2) and (n, n^3), with bounds.
 
-        Raises `BlackBoxError` if no quadrature rule exists for the draws.
+        Raises `Unreached` if no quadrature rule exists for the draws.
         """
         third, fourth = self._over_draws(h).cumulants()
         pairs = np.outer(self._spreads, self._spreads).reshape(-1)
@@ -194,7 +194,7 @@ class OverDraws:
     """One step of a black box from the state x, shape (coordinates,), at step size h, its draws integrated out.
 
     The step's dependence on its draws is examined once and gives two quadrature rules (`DrawRules`); error bounds contain the
-    difference of the two rules, and rounding. Raises `BlackBoxError` or `UnreadableDrawError` if no rule exists for the draws.
+    difference of the two rules, and rounding. Raises `Unreached` if no rule exists for the draws.
     """
 
     def __init__(

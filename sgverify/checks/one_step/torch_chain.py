@@ -13,19 +13,18 @@ from flint import arb, arb_mat
 from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.checks.code.injected_step import chosen_gradient, started
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting, NoGaussianLawError
+from sgverify.checks.one_step.gaussian_setting import GaussianSetting
 from sgverify.checks.one_step.gradient_gain import GradientGain, ShiftedGradient, read_gains
 from sgverify.checks.one_step.one_step_map import REACH, OneStepMap, read_one_step
 from sgverify.checks.one_step.step_rows import Expected, StepRows
 from sgverify.checks.settings.designs import configured_design
 from sgverify.checks.settings.memory_of_steps import with_memory_units
-from sgverify.errors import ConfigurationError, InstabilityError, SgverifyError
-from sgverify.exact.affine.noise import LARGEST_TENSOR, GradientNoise
+from sgverify.errors import ConfigurationError, InstabilityError, Unreached
+from sgverify.exact.affine.noise import LARGEST_TENSOR
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.numbers.entrywise import push
 from sgverify.rates.powers import powers_of_h
-from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.caching import cached_by, cached_per_subject
 from sgverify.subject.subject import Subject
@@ -46,30 +45,14 @@ WIDER = 1.5
 """States of the chain's own law are tried if it is wider than the stationary law by this factor."""
 
 
-class NotReadError(SgverifyError):
-    """Raised with the reason why the chain of a step is not read."""
-
-
-class BendsError(NotReadError):
+class BendsError(Unreached):
     """Raised if the step is not affine in the state."""
 
 
-def chain_of(subject: Subject) -> TorchChain:
-    """The chain of a subject, whose maps are read once each; raises `NotReadError` and what the code itself raises."""
-    found = _read(subject)
-    if isinstance(found, NotReadError):
-        raise found
-    return found
-
-
 @cached_per_subject
-def _read(subject: Subject) -> TorchChain | NotReadError:
-    try:
-        return TorchChain(subject)
-    except NotReadError as error:
-        return error
-    except (BlackBoxError, UnreadableDrawError, NoGaussianLawError) as error:
-        return NotReadError(str(error))
+def chain_of(subject: Subject) -> TorchChain:
+    """The chain of a subject, whose maps are read once each; raises `Unreached` and what the code itself raises."""
+    return TorchChain(subject)
 
 
 @cached_by(
@@ -95,7 +78,7 @@ class TorchChain:
     """The subject's step on its target: X_1 = M X_0 + c + noise at each step size, in natural units about the stationary mean.
 
     The step is tested at states out to 6 spreads of the target and of the chain's own law, at draws of up to 6 standard deviations,
-    and at gradient noise of up to 6. Raises `NotReadError` if the target is not Gaussian or the gradients' noise not known.
+    and at gradient noise of up to 6. Raises `Unreached` if the target is not Gaussian or the gradients' noise not known.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -114,13 +97,10 @@ class TorchChain:
     def map(self, h: float) -> OneStepMap:
         """The affine map of one step of size h, `covariance` with the noise of gradients.
 
-        Raises `BendsError` if the step is not affine at some tested state, `NotReadError` if it cannot be evaluated.
+        Raises `BendsError` if the step is not affine at some tested state, `Unreached` if it cannot be evaluated.
         """
         if h not in self._maps:
-            try:
-                self._maps[h] = self._tested(h)
-            except (BlackBoxError, UnreadableDrawError) as error:
-                raise NotReadError(str(error)) from error
+            self._maps[h] = self._tested(h)
         seen = self._maps[h]
         if seen.bend is not None:
             raise BendsError(f"one step is not affine at {seen.where}, {seen.bend:g} spreads from the mean")
@@ -144,10 +124,7 @@ class TorchChain:
         """The gains of the gradients' noise in one step of size h."""
         if h not in self._gains:
             units = np.sqrt(np.diag(_floats(self.noise.covariance)))
-            try:
-                self._gains[h] = read_gains(self.rows, self.gradient, units, h)
-            except (BlackBoxError, UnreadableDrawError) as error:
-                raise NotReadError(str(error)) from error
+            self._gains[h] = read_gains(self.rows, self.gradient, units, h)
         return self._gains[h]
 
     def _with_gradients(self, seen: OneStepMap, h: float) -> OneStepMap:
@@ -234,7 +211,7 @@ class TorchChain:
                 f"schedule.step={subject.step:.6g}: one step of {subject.reference} does not contract on this target, spectral "
                 f"radius {radius:.6g}; expected a smaller step; leave schedule.step out for one that is"
             )
-        raise NotReadError(
+        raise Unreached(
             f"the chain contracts at no step size from {subject.step:.3g} down to {2 * h:.3g}: spectral radius {radius:.6g}"
         )
 
@@ -274,7 +251,7 @@ class TorchChain:
         if self.map(h).noise_bend is not None:
             try:
                 self.rows.cumulants(h)
-            except BlackBoxError as error:
+            except Unreached as error:
                 return f"the third and fourth cumulants of its draws are not read: {error}"
         dim, drawn = (
             self.subject.target.dim,
@@ -344,26 +321,23 @@ def _refuse(subject: Subject) -> None:
     gradient, noise = subject.configuration.gradient, subject.noise
     kind = f"gradient.kind={gradient.kind!r}"
     if not subject.target.quadratic:
-        raise NotReadError(
+        raise Unreached(
             f"the potential of target.name={subject.configuration.target.name!r} is not quadratic"
         )
     if gradient.clip is not None:
-        raise NotReadError(f"gradient.clip={gradient.clip!r}: a clipped gradient is not affine in the state")
-    why = _why_unread(noise)
-    if why:
-        raise NotReadError(f"{kind}: {why}")
-
-
-def _why_unread(noise: GradientNoise) -> str | None:
+        raise Unreached(f"gradient.clip={gradient.clip!r}: a clipped gradient is not affine in the state")
     if not noise.known:
-        return "the law of its noise is not known"
+        raise Unreached(f"{kind}: the law of its noise is not known")
     if noise.exchangeable:
-        return "the minibatches of a pass over the data depend on one another, and a step of torch code is read alone"
+        raise Unreached(
+            f"{kind}: the minibatches of a pass over the data depend on one another, and a step of torch code is read alone"
+        )
     if noise.multiplicative:
-        return "its minibatches have Hessians of their own, so that one step has no single matrix"
+        raise Unreached(
+            f"{kind}: its minibatches have Hessians of their own, so that one step has no single matrix"
+        )
     if noise.refresh is not None and noise.covariance is not None:
-        return "it keeps a snapshot from step to step"
-    return None
+        raise Unreached(f"{kind}: it keeps a snapshot from step to step")
 
 
-__all__ = ["FEWEST", "HALVINGS", "BendsError", "NotReadError", "TorchChain", "chain_of"]
+__all__ = ["FEWEST", "HALVINGS", "BendsError", "TorchChain", "chain_of"]

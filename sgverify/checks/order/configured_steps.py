@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from sgverify.errors import InstabilityError, NotAffineError, NotExpandableError
+from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.exact.affine.expanded_step import ExpandedStep, SeriesDifference
 from sgverify.exact.affine.stability import eigenvalues_of
 from sgverify.exact.readings.leading_terms import FAR, Departure, LinearSetting, departure
@@ -150,5 +150,5 @@ def _difference(subject: Subject, step: float) -> SeriesDifference | None:
 def _expanded(subject: Subject) -> ExpandedStep | None:
     try:
         return ExpandedStep(subject.read_scheme, subject.model_parameters)
-    except (NotAffineError, NotExpandableError):
+    except (Unreached, NotExpandableError):
         return None

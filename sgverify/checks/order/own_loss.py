@@ -13,11 +13,10 @@ from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.order.own_loss_call import RIGHT, CallOfDraws, moments
 from sgverify.checks.order.own_loss_cause import Terms, cause_of_drift, cause_of_noise, index_laws
 from sgverify.checks.question import Question
-from sgverify.errors import UserError
+from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.rates.powers import powers_of_h
-from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.samplers.reading.carrier import Chains
@@ -74,7 +73,7 @@ def check_own_loss(question: Question) -> Evidence:
     assert own is not None
     try:
         found = _coefficients(subject)
-    except (BlackBoxError, UnreadableDrawError) as error:
+    except Unreached as error:
         return question.unanswered(
             f"its minibatches and its noise are not enumerated: {error}", method="quadrature"
         )

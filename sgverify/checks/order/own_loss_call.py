@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.intercepted import BlackBox, BlackBoxError
+from sgverify.errors import Unreached
+from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import DtypeAudit
 from sgverify.samplers.intercepted.replacing import numbers_of
 
@@ -37,13 +38,13 @@ class CallOfDraws:
         self.laws = box.laws(state, h)
         odd = next((law for law in self.laws if not law.chances and law.kind != "normal"), None)
         if odd is not None:
-            raise BlackBoxError(f"it draws {odd.named} numbers: choices and normal draws are enumerated")
+            raise Unreached(f"it draws {odd.named} numbers: choices and normal draws are enumerated")
         self.free = [j for j, law in enumerate(self.laws) if not law.chances]
         self.outcomes = {j: numbers_of(law) for j, law in enumerate(self.laws) if law.chances}
         self.base = np.zeros(len(self.laws))
         for j, (numbers, _) in self.outcomes.items():
             if len(numbers) > MOST // 10:
-                raise BlackBoxError(
+                raise Unreached(
                     f"one draw has {len(numbers)} outcomes: too many to enumerate; give it fewer data"
                 )
             self.base[j] = numbers[0]
@@ -67,7 +68,7 @@ class CallOfDraws:
             a.kind != b.kind or len(a.chances) != len(b.chances)
             for a, b in zip(handed.laws, self.laws, strict=True)
         ):
-            raise BlackBoxError("the chances of a draw, or its law, depend on the draws before it")
+            raise Unreached("the chances of a draw, or its law, depend on the draws before it")
         return torch.cat(
             [(b.double() - a).reshape(-1) for a, b in zip(self._state, moved, strict=True)]
         ).numpy()
@@ -109,7 +110,7 @@ def moments(call: CallOfDraws, h: float, share: float) -> tuple[np.ndarray, np.n
     plain = total + len(columns) < MOST and _additive(call, columns, h, share)
     nodes = 1 if plain or not free else 2 * len(free)
     if total * nodes > MOST:
-        raise BlackBoxError(
+        raise Unreached(
             f"{total} minibatches and {nodes} values of its noise: {MOST} calls at most are made; give it fewer data"
         )
     size = len(call.after(call.base, h))

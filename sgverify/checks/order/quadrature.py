@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from sgverify.checks.one_step.nodes import UNIT, NodeRunner
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.series.probe import (
     PolynomialPotential,
     generic_potential,
@@ -18,7 +18,6 @@ from sgverify.exact.series.probe import (
     increment_moments,
 )
 from sgverify.rates.powers import PowersOfH, powers_of_h
-from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.schemes.torch_step import TorchStep
 
 PARAMETERS = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
@@ -85,7 +84,7 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     The moments E (X_1 - x)^a of the increment, |a| <= 2(K + 1), determine P_h f through h^(K+1) for every smooth f. Each draw
     enters the step with sqrt(h), so that a rule of degree 2K + 3 gives the moments exactly through h^(K+1). A second rule, with
     other nodes and a higher degree, bounds the error. The powers of h in the moments less the Taylor series of exp(hL) give
-    the order. Raises `BlackBoxError` or `UnreadableDrawError` if the code cannot be evaluated in this way.
+    the order. Raises `Unreached` if the code cannot be evaluated in this way.
     """
     examined = min(HIGHEST, max(EXAMINED, step.order or 0))
     potential = generic_potential(dim)
@@ -188,7 +187,7 @@ def _expected(
             derivative_of_potential=lambda index: potential.derivative(index, theta),
         )
     except NotExpandableError as error:
-        raise BlackBoxError(f"exp(hL) has no power series here: {error}") from None
+        raise Unreached(f"exp(hL) has no power series here: {error}") from None
     none = [0] * (examined + 2)
     return np.array([[float(m) for m in known.get(index, none)] for index in indices]).T
 

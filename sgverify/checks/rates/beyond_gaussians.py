@@ -9,10 +9,10 @@ from typing import cast
 import numpy as np
 
 from sgverify.checks.one_step.galerkin import MOST_COORDINATES, GalerkinChain, GalerkinLaw
-from sgverify.checks.one_step.torch_chain import FEWEST, HALVINGS, NotReadError
+from sgverify.checks.one_step.torch_chain import FEWEST, HALVINGS
 from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep
@@ -52,7 +52,7 @@ def bias_beyond_gaussians(question: Question) -> Evidence:
             Followed.of(partial(_value, subject, k), steps, f"the stationary bias of {name}", float(sizes[k]))
             for k, name in enumerate(names)
         ]
-    except NotReadError as error:
+    except Unreached as error:
         reason = (
             f"its invariant law is not read: {error}; on a Gaussian it may be (--set target.name=gaussian)"
         )

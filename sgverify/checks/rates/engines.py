@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from flint import arb
 
-from sgverify.errors import NotExpandableError, OutOfReachError
+from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.affine.marginal import marginal
-from sgverify.exact.answers import ExactAnswers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, answers_for
 from sgverify.exact.numbers.ball import Certified, number
 from sgverify.exact.numbers.entrywise import coordinate_keys
 from sgverify.exact.transfer.result import GridAnswers
@@ -29,18 +29,17 @@ FAR_BELOW = (20, 21, 22)
 
 @cached_per_subject
 def exact_answers(subject: Subject) -> ExactAnswers:
-    """The exact answers about `subject`; raises `OutOfReachError` with a sentence for the reader."""
+    """The exact answers about `subject`; raises `Unreached` with a sentence for the reader."""
     if subject.why_not_affine:
-        raise OutOfReachError(f"no exact law: {subject.why_not_affine}")
+        raise Unreached(f"no exact law: {subject.why_not_affine}")
     if subject.scheme.starts.gradients and subject.noise.covariance is not None:
-        raise OutOfReachError(
+        raise Unreached(
             "no exact law: the memory starts from noisy gradients, and the exact law of the start has none"
         )
-    model = marginal(subject.model, subject.configuration.gradient)
-    why = unreached(model)
-    if why:
-        raise OutOfReachError(f"no exact law: {why}")
-    return answers_for(model)
+    try:
+        return answers_for(marginal(subject.model, subject.configuration.gradient))
+    except Unreached as why:
+        raise Unreached(f"no exact law: {why}") from None
 
 
 def expansion_certificate(answers: ExactAnswers) -> dict[str, Any]:
@@ -109,54 +108,49 @@ ENGINES: dict[tuple[str, ...], Callable[..., GridAnswers]] = {
 
 @cached_per_subject
 def transfer_answers(subject: Subject) -> GridAnswers:
-    """The answers of transfer operators on grids about `subject`; raises `OutOfReachError` with a sentence for the reader."""
-    why = _why_not(subject)
-    if why:
-        raise OutOfReachError(f"no transfer operator on a grid: {why}")
-    c = subject.configuration
-    engine = ENGINES[subject.scheme.dynamics.state]
+    """The answers of transfer operators on grids about `subject`; raises `Unreached` with a sentence for the reader."""
     try:
-        return engine(
-            subject.read_scheme, subject.target, subject.observable, exact(c.temperature), exact(c.friction)
-        )
-    except OutOfReachError as error:
-        raise OutOfReachError(f"no transfer operator on a grid: {error}") from None
+        return _on_a_grid(subject)
+    except Unreached as error:
+        raise Unreached(f"no transfer operator on a grid: {error}") from None
 
 
-def _why_not(subject: Subject) -> str | None:
-    gradient, state = subject.configuration.gradient, subject.scheme.dynamics.state
+def _on_a_grid(subject: Subject) -> GridAnswers:
+    c, state = subject.configuration, subject.scheme.dynamics.state
+    gradient = c.gradient
     if state not in ENGINES:
-        return f"none for the state ({', '.join(state)})"
+        raise Unreached(f"none for the state ({', '.join(state)})")
     if gradient.estimator.noisy:
-        return f"gradient.kind={gradient.kind!r}: grids take full gradients alone"
+        raise Unreached(f"gradient.kind={gradient.kind!r}: grids take full gradients alone")
     if gradient.clip is not None:
-        return f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth"
+        raise Unreached(f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth")
     if gradient.scale != 1:
-        return f"gradient.scale={gradient.scale!r}: grids take unbiased gradients alone"
-    return None
+        raise Unreached(f"gradient.scale={gradient.scale!r}: grids take unbiased gradients alone")
+    given = subject.read_scheme, subject.target, subject.observable, exact(c.temperature), exact(c.friction)
+    return ENGINES[state](*given)
 
 
 def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
-    """The exact answers or, for a bias, those of closed moments; raises `OutOfReachError` with the reasons of both."""
+    """The exact answers or, for a bias, those of closed moments; raises `Unreached` with the reasons of both."""
     try:
         return exact_answers(subject)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         if quantity not in ("bias", "stationary-bias"):
             raise
         try:
             return closure_answers(subject)
-        except OutOfReachError as why:
-            raise OutOfReachError(f"{reason}; no exact bias from moments: {why}") from None
+        except Unreached as why:
+            raise Unreached(f"{reason}; no exact bias from moments: {why}") from None
 
 
 @cached_per_subject
 def closure_answers(subject: Subject) -> ClosureAnswers:
-    """The answers from closed moments; raises `OutOfReachError` if the moments do not close."""
+    """The answers from closed moments; raises `Unreached` if the moments do not close."""
     from sgverify.exact.closure import ClosureAnswers, close_moments
 
     gradient = subject.configuration.gradient
     if gradient.estimator.noisy or gradient.clip is not None:
-        raise OutOfReachError("moments close for full, unclipped gradients alone")
+        raise Unreached("moments close for full, unclipped gradients alone")
     parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
     moments = close_moments(subject.scheme, subject.effective_target, subject.observable, parameters)
     return ClosureAnswers(moments, _Start(subject), subject.reference_average)

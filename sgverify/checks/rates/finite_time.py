@@ -20,7 +20,7 @@ from sgverify.checks.rates.engines import (
 )
 from sgverify.checks.readings import mean_error, term_of_theorem_2, unbiased
 from sgverify.claims import Prediction
-from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError, OutOfReachError
+from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import StepSize, as_run, fixed_step, horizon_step
 from sgverify.exact.answers import ExactAnswers
@@ -100,10 +100,10 @@ def _check(question: Question) -> Evidence:
         answers = answers_with_closure(subject, quantity)
         why = None if quantity == "bias" else answers.why_not("mean square error")
         if why:
-            raise OutOfReachError(f"no exact mean square error: {why}")
+            raise Unreached(f"no exact mean square error: {why}")
         points = _points(subject, answers, quantity, schedule, alpha)
         found = _rate(subject, answers, quantity, schedule, alpha)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         return _beyond_moments(question, str(reason))
     except NotExpandableError as error:
         return question.unanswered(why_no_expansion(error))
@@ -144,7 +144,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
     try:
         what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
         return transferred_rate(question, what)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         return question.sampled(f"{why}; {reason}")
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import exact_answers, why_no_expansion
 from sgverify.checks.readings import gradient_error, mean_error, unit_change
-from sgverify.errors import NotExpandableError, OutOfReachError, UserError
+from sgverify.errors import NotExpandableError, Unreached, UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.expanded_step import limit_bias
 from sgverify.exact.answers import Coefficients
@@ -45,7 +45,7 @@ def bias_of_memory(question: Question) -> Evidence | None:
             lambda theta: np.asarray(sum(float(c) * theta**k for (k,), c in terms.items())),
             float(configuration.temperature),
         )
-    except (OutOfReachError, UserError):
+    except (Unreached, UserError):
         return None
     difference = limit.average - float(truth)
     if abs(difference) <= SEEN * (limit.error_bound + truth.error_bound) + 1e-6 * abs(float(truth)):
@@ -86,7 +86,7 @@ def order_of_memory(question: Question) -> Evidence | str | None:
         step = equilibrated_step(
             subject.scheme, subject.target, float(settings.temperature), float(settings.friction)
         )
-    except (OutOfReachError, UserError) as why:
+    except (Unreached, UserError) as why:
         return str(why)
     if step.share <= DIFFERS:
         return None
@@ -201,7 +201,7 @@ def _without_limit(question: Question) -> Evidence:
     subject = question.subject
     try:
         exact_answers(subject)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         why = str(reason)
     certificate: dict[str, Any] = mean_error(subject)
     at = ", ".join(f"{value:.6g}" for value in certificate["at"]["mean"])

@@ -28,11 +28,11 @@ from sgverify.checks.rates.engines import (
 )
 from sgverify.checks.readings import escape_of
 from sgverify.claims import claim_for
-from sgverify.errors import InstabilityError, NotExpandableError, OutOfReachError
+from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import as_run, fixed_step
 from sgverify.exact.affine.noise import GradientNoise, gradient_noise
-from sgverify.exact.answers import ExactAnswers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, answers_for
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.posterior.polynomials import posterior_formula
 from sgverify.rates import Rate, judge_step_rate, leading_power
@@ -116,7 +116,10 @@ def _first_order_of_fresh(subject: Subject, answers: ExactAnswers) -> float | No
         return answers.first_order_of_old_snapshots
     table = subject.configuration.gradient.model_copy(update={"kind": "without-replacement"})
     model = replace(subject.model, noise=gradient_noise(table, subject.effective_target))
-    return None if unreached(model) else answers_for(model).expansion.values[1]
+    try:
+        return answers_for(model).expansion.values[1]
+    except Unreached:
+        return None
 
 
 def _exponents(answers: ExactAnswers, quiet: ExactAnswers, steps: Sequence[float]) -> dict[str, float]:
@@ -167,7 +170,7 @@ def _answered(question: Question) -> Evidence:
         return question.sampled()
     try:
         answers = answers_with_closure(subject, question.quantity)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         return _beyond_moments(question, str(reason))
     steps = subject.sweep_steps
     if subject.affine:
@@ -223,7 +226,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
         return found
     try:
         return transferred_stationary_bias(question)
-    except OutOfReachError as reason:
+    except Unreached as reason:
         return question.sampled(f"{why}; {reason}")
 
 

@@ -8,17 +8,16 @@ from typing import Any, cast
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.one_step.gaussian_setting import NoGaussianLawError
 from sgverify.checks.one_step.one_step_map import RARE, REACH, OneStepMap
-from sgverify.checks.one_step.torch_chain import BendsError, NotReadError, TorchChain, chain_of
+from sgverify.checks.one_step.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
 from sgverify.checks.rates.halvings import Followed, StepValue
 from sgverify.checks.settings.step_at_setting import FAR, Tried, try_setting
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Found
 from sgverify.exact.numbers.quadrature import normal_cubature
 from sgverify.rates import Judgement
-from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.subject.torch import TorchSubject, limits
@@ -41,7 +40,7 @@ def torch_bias(question: Question) -> Evidence:
             followed = followed_bias(subject)
         except BendsError:
             return _by_its_defect(question, chain_of(subject))
-    except (NotReadError, BlackBoxError, UnreadableDrawError, NoGaussianLawError) as error:
+    except Unreached as error:
         reason = f"its invariant law is not read: {error}"
         return question.unanswered(reason, method="quadrature")
     prediction = question.prediction
@@ -82,7 +81,7 @@ def told_of_reading(subject: TorchSubject) -> dict[str, Any]:
 
 @cached_per_subject
 def followed_bias(subject: TorchSubject) -> Followed:
-    """The stationary bias of the test function at falling steps; raises `NotReadError`, `BendsError`."""
+    """The stationary bias of the test function at falling steps; raises `Unreached`, `BendsError`."""
     chain = chain_of(subject)
     if any(name not in ("theta", "p") for name in subject.scheme.dynamics.state):
         raise BendsError("the state has further variables, of which no test function speaks")
@@ -99,7 +98,7 @@ def _bias(chain: TorchChain, h: float) -> StepValue:
         unsure = 8 * abs(once - twice)
     else:
         if subject.observable.degree > 2:
-            raise NotReadError("its noise is not normal, and moments beyond the second are not read then")
+            raise Unreached("its noise is not normal, and moments beyond the second are not read then")
         gain = float(np.linalg.norm(solve_discrete_lyapunov(seen.matrix, np.eye(len(seen.matrix))), 2))
         wider = OneStepMap(
             **{**vars(seen), "covariance": seen.covariance + seen.blur * np.eye(len(seen.matrix))}
@@ -110,7 +109,7 @@ def _bias(chain: TorchChain, h: float) -> StepValue:
         and not chain.noise.each_evaluation
         and subject.observable.degree > 2
     ):
-        raise NotReadError(
+        raise Unreached(
             "the noise of minibatches is not normal, and moments beyond the second are not read then"
         )
     truth = float(subject.truth)
@@ -119,10 +118,10 @@ def _bias(chain: TorchChain, h: float) -> StepValue:
 
 
 def contracting(chain: TorchChain, h: float) -> OneStepMap:
-    """The map at step size h; raises `NotReadError` if the chain does not contract there."""
+    """The map at step size h; raises `Unreached` if the chain does not contract there."""
     seen = chain.map(h)
     if not seen.radius < 1:
-        raise NotReadError(f"the chain does not contract at h={h:.3g}: spectral radius {seen.radius:.6g}")
+        raise Unreached(f"the chain does not contract at h={h:.3g}: spectral radius {seen.radius:.6g}")
     return seen
 
 

@@ -11,11 +11,12 @@ import numpy as np
 from flint import arb, arb_mat
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.one_step.torch_chain import NotReadError, TorchChain, chain_of
+from sgverify.checks.one_step.torch_chain import TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
 from sgverify.checks.rates.invariant_law import BOUND_NAME, COVARIANCE_NAME, DISTANCE_NAME
 from sgverify.checks.rates.torch_bias import contracting, or_rounding, told_of_reading
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN, Distance, Moments
 from sgverify.exact.numbers.ball import PrecisionLostError
@@ -76,7 +77,7 @@ def _compared(question: Question, distance: Distance, name: str, of_moments: str
         entries = [entry for entry in _entries(chain) if means or entry.j is not None]
         followed = {entry: followed_entry(subject, entry) for entry in entries}
         points = [_point(chain, h, distance) for h in steps]
-    except NotReadError as error:
+    except Unreached as error:
         return question.unanswered(f"its invariant law is not read: {error}", method="quadrature")
     names = chain.setting.names
     variables = chain.setting.dynamics.state

@@ -15,13 +15,14 @@ from typing import Any, cast
 import flint
 import numpy as np
 
-from sgverify.checks.one_step.torch_chain import BendsError, NotReadError, TorchChain, chain_of
+from sgverify.checks.one_step.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
 from sgverify.checks.rates.finite_time import BRIEF_LENGTHS, LENGTHS, schedule_text
 from sgverify.checks.rates.torch_bias import certificate_of, followed_bias, torch_bias
 from sgverify.checks.rates.transfer import ASSUMED, rate_of_powers
 from sgverify.claims import claim_for
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.chain.chain import ChainProblem
 from sgverify.exact.chain.ergodic import Centred, ergodic_bias
@@ -81,7 +82,7 @@ def torch_length_rate(question: Question) -> Evidence:
         found = _rate(chain, series, quantity, schedule, alpha)
     except BendsError as error:
         return _from_stationary_law(question, str(error))
-    except (NotReadError, PrecisionLostError) as error:
+    except (Unreached, PrecisionLostError) as error:
         return question.unanswered(f"the chain at L steps is not read: {error}", method="quadrature")
     prediction = question.prediction
     what = f"{NAMES[quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
@@ -164,18 +165,18 @@ def _galerkin(subject: TorchSubject) -> Evidence:
 def _refuse(chain: TorchChain, quantity: str) -> None:
     subject = chain.subject
     if subject.observable.degree > 2:
-        raise NotReadError(
+        raise Unreached(
             f"the test function has degree {subject.observable.degree}, and moments up to the second are read at L steps "
             "(--set test_function=theta**2)"
         )
     size = len(chain.setting.spreads)
     if size > MOST_COORDINATES:
-        raise NotReadError(
+        raise Unreached(
             f"the chain has {size} coordinates, more than the {MOST_COORDINATES} of an answer at L steps"
         )
     why = None if quantity == "bias" else chain.why_no_square(chain.first)
     if why:
-        raise NotReadError(why)
+        raise Unreached(why)
 
 
 @cached_per_subject
@@ -185,7 +186,7 @@ def _series(subject: TorchSubject) -> _Series:
     rate, bias = followed.fitted.rate, []
     if rate.exponent is not None:
         if rate.exponent.denominator != 1:
-            raise NotReadError(f"the stationary bias has the power h^({rate.exponent})")
+            raise Unreached(f"the stationary bias has the power h^({rate.exponent})")
         bias = [*([0.0] * int(rate.exponent)), float(rate.coefficient or 0.0)]
     transient = _powers(followed.below, lambda p, h: _transient(p) * h, chain)
     found = [_told(transient, j) for j in range(len(transient.coefficients))]

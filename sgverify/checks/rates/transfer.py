@@ -13,7 +13,7 @@ from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import transfer_answers
 from sgverify.claims import claim_for
-from sgverify.errors import ConfigurationError, InstabilityError, OutOfReachError
+from sgverify.errors import ConfigurationError, InstabilityError, Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.transfer import GridBias, LeadingBias
 from sgverify.exact.transfer.result import GridAnswers
@@ -56,7 +56,7 @@ NEAR, MANY = 1e-6, 10.0
 def transferred_stationary_bias(question: Question) -> Evidence:
     """d(rho_h, rho) = O(h^K) from transfer operators: the verdict from the terms at h = 0, the points illustrate it.
 
-    Raises `OutOfReachError` where no engine of grids reaches the subject.
+    Raises `Unreached` where no engine of grids reaches the subject.
     """
     subject = question.subject
     answers = transfer_answers(subject)
@@ -275,14 +275,14 @@ ASSUMED = (
 def transferred_rate(question: Question, what: str) -> Evidence:
     """The rate of bias, mean square error or the slower of both along a schedule.
 
-    Raises `OutOfReachError` if no grid settles the stationary bias.
+    Raises `Unreached` if no grid settles the stationary bias.
     """
     subject = question.subject
     schedule, alpha = question.schedule.kind, question.alpha
     stationary = _stationary(subject)
     power = stationary.found.exponent
     if power is not None and Fraction(power).denominator != 1:
-        raise OutOfReachError(f"the stationary bias has the power h^({power})")
+        raise Unreached(f"the stationary bias has the power h^({power})")
     bias = [] if power is None else [*([0.0] * int(power)), 1.0]
     found = rate_of_powers(bias, question.quantity, schedule, alpha, subject.scale)
     prediction = question.prediction
@@ -311,14 +311,14 @@ def _stationary(subject: Subject) -> Evidence:
     """The evidence about the stationary bias, from the grids and the prediction at h = 0."""
     try:
         found = _transferred(subject)
-    except (OutOfReachError, InstabilityError) as error:
-        raise OutOfReachError(str(error)) from None
+    except (Unreached, InstabilityError) as error:
+        raise Unreached(str(error)) from None
     if found.verdict == "inconclusive":
-        raise OutOfReachError(found.reason)
+        raise Unreached(found.reason)
     if found.certificate["law"] != "stationary":
-        raise OutOfReachError("the chain escapes, and its law is quasi-stationary")
+        raise Unreached("the chain escapes, and its law is quasi-stationary")
     if found.found.exponent is not None and not found.certificate["agreement_with_the_grids"]:
-        raise OutOfReachError("no grid confirms the predicted stationary bias")
+        raise Unreached("no grid confirms the predicted stationary bias")
     return found
 
 
@@ -328,7 +328,7 @@ def rate_of_powers(
     """The rate in L from the powers of h in the stationary bias, `bias`, with transients that sum to O(1/h)."""
     if schedule == "fixed":
         if not bias:
-            raise OutOfReachError("a fixed step needs the bias itself, and only its expansion is known")
+            raise Unreached("a fixed step needs the bias itself, and only its expansion is known")
         return Rate(Fraction(0))
     if schedule == "power":
         square, mean = decreasing_mse(bias, None, alpha), decreasing_bias(bias, alpha)

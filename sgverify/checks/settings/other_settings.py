@@ -6,17 +6,15 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sgverify.checks.one_step.gaussian_setting import NoGaussianLawError
 from sgverify.checks.one_step.one_step_map import RARE, REACH
 from sgverify.checks.question import Question
 from sgverify.checks.readings import held_to_flow, predicted_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, judge_invariance
 from sgverify.checks.settings.designs import Design, configured_design, designs
 from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setting
-from sgverify.errors import SgverifyError, UserError
+from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
-from sgverify.samplers.intercepted import BlackBoxError, UnreadableDrawError
 from sgverify.subject.torch import TorchSubject, limits
 
 HOT = 2
@@ -61,7 +59,7 @@ def check_settings(question: Question) -> Evidence:
                 break
         else:
             found += _in_the_bulk(subject, found)
-    except (BlackBoxError, UnreadableDrawError, NoGaussianLawError, UserError) as error:
+    except (Unreached, UserError) as error:
         return question.unanswered(f"not tried at other settings: {_first_line(error)}", method="quadrature")
     return question.evidence(
         method="quadrature",

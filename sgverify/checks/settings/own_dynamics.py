@@ -19,11 +19,10 @@ import numpy as np
 
 from sgverify.checks.one_step.nodes import NodeRunner
 from sgverify.checks.order.quadrature import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys, coordinates_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.rates.powers import powers_of_h
-from sgverify.samplers.intercepted import BlackBoxError
 from sgverify.schemes import Dynamics
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import default_density
@@ -147,7 +146,7 @@ def _leading(
         )
     )
     if not _near(first, other):
-        raise BlackBoxError("two quadratures for its draws differ")
+        raise Unreached("two quadratures for its draws differ")
     square = np.zeros((n, n))
     for (i, j), value in zip(pairs, first[n:], strict=True):
         square[i, j] = square[j, i] = value / 2

@@ -12,10 +12,10 @@ from sgverify.checks.one_step.one_step_map import OneStepMap, read_one_step
 from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.checks.settings.law_defect import law_defect
 from sgverify.checks.settings.memory_of_steps import is_idle, with_memory_units
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.rates.powers import FEWEST, SHORT, ErrorTrend, judge_errors, undecided_end
 from sgverify.samplers.intercepted.black_box import GradientFunction
-from sgverify.samplers.intercepted.equilibrated import NotAtRestError, equilibrated
+from sgverify.samplers.intercepted.equilibrated import equilibrated
 from sgverify.schemes.torch_step import TorchStep
 
 RUNGS, FEW_RUNGS, MORE_RUNGS, ROUNDS = 7, 4, 3, 4
@@ -288,7 +288,7 @@ def _with_memory_at_rest(
         found = try_setting(
             equilibrated(rows.step), setting.without_memory, 1, flow=False, top=first, gradient=gradient
         )
-    except NotAtRestError as error:
+    except Unreached as error:
         text = f"the law of the memory ({kept}) is not known; {error}; {bends}"
         return Tried(setting, "inconclusive", text, (first,), bend, affine=False)
     text = f"{found.finding}; with the memory ({kept}) at rest, as for h -> 0" if found.finding else ""

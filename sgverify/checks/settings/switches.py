@@ -92,7 +92,7 @@ def check_switches(question: Question) -> Evidence:
     subject = cast(TorchSubject, question.subject)
     try:
         found, looked = find_switches(subject.scheme)
-    except (SgverifyError, UserError) as error:
+    except SgverifyError as error:
         return question.unanswered(f"not looked for: {error}", method="quadrature")
     ranges = ", ".join(f"{name} from {low:.2g} to {high:.2g}" for name, (low, high) in looked.items())
     stays = [item for item in found if not item.recedes]

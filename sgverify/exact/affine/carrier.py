@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sgverify.errors import DefinitionError, NotAffineError
+from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.definition.binding import Carrier, State, bind
@@ -60,7 +60,7 @@ class AffineValue:
 
     def __mul__(self, other: Any) -> AffineValue:
         if isinstance(other, AffineValue):
-            raise NotAffineError("a product of two state-dependent quantities")
+            raise Unreached("a product of two state-dependent quantities")
         factor = _exact(other)
         return self._map(lambda c: c * factor)
 
@@ -68,17 +68,17 @@ class AffineValue:
 
     def __truediv__(self, other: Any) -> AffineValue:
         if isinstance(other, AffineValue):
-            raise NotAffineError("a quotient by a state-dependent quantity")
+            raise Unreached("a quotient by a state-dependent quantity")
         divisor = _exact(other)
         return self._map(lambda c: c / divisor)
 
     def __rtruediv__(self, other: Any) -> AffineValue:
-        raise NotAffineError("a quotient by a state-dependent quantity")
+        raise Unreached("a quotient by a state-dependent quantity")
 
     def __pow__(self, exponent: int) -> AffineValue:
         if exponent == 1:
             return self
-        raise NotAffineError("a power of a state-dependent quantity")
+        raise Unreached("a power of a state-dependent quantity")
 
     def _map(self, function: Callable[[Any], Any]) -> AffineValue:
         return AffineValue(
@@ -105,19 +105,19 @@ def _add(left: Polynomial, right: Polynomial) -> Polynomial:
 @expm1.register
 @sqrt.register
 def _(value: AffineValue) -> Any:
-    raise NotAffineError("a nonlinear function of a state-dependent quantity")
+    raise Unreached("a nonlinear function of a state-dependent quantity")
 
 
 @dot.register
 def _(left: AffineValue, right: Any) -> Any:
-    raise NotAffineError("a scalar product of state-dependent vectors")
+    raise Unreached("a scalar product of state-dependent vectors")
 
 
 @constants_like.register
 def _(like: AffineValue, numbers: tuple[Any, ...]) -> Any:
     # A number in the place of a vector of equal coordinates: it meets vectors and scalars alike.
     if any(number != numbers[0] for number in numbers):
-        raise NotAffineError(_TELLS_APART)
+        raise Unreached(_TELLS_APART)
     return numbers[0]
 
 
@@ -125,13 +125,13 @@ def _(like: AffineValue, numbers: tuple[Any, ...]) -> Any:
 def _(vector: AffineValue, rows: tuple[tuple[Any, ...], ...]) -> Any:
     size = range(len(rows))
     if any(rows[i][j] != (rows[0][0] if i == j else 0) for i in size for j in size):
-        raise NotAffineError(_TELLS_APART)
+        raise Unreached(_TELLS_APART)
     return vector * rows[0][0]
 
 
 @first_entry.register
 def _(draw: AffineValue) -> Any:
-    raise NotAffineError(
+    raise Unreached(
         "one draw for all coordinates, which its affine reading, one for all dimensions, does not hold"
     )
 
@@ -178,8 +178,8 @@ class AffineGradient(GradientIngredient):
         return vector.times_precision()
 
     def prior(self, place: AffineValue) -> AffineValue:
-        """Raises `NotAffineError`: the prior's gradient depends on the target (`sgverify.schemes.definition.gradient`)."""
-        raise NotAffineError(
+        """Raises `Unreached`: the prior's gradient depends on the target (`sgverify.schemes.definition.gradient`)."""
+        raise Unreached(
             "the gradients of prior and likelihood apart, on a target whose prior is no multiple of one precision"
         )
 
@@ -203,12 +203,10 @@ def read_affine(
     """Read one step of `scheme` as an affine map; `ingredients` holds h and the parameters as scalars.
 
     `each_evaluation` gives every gradient evaluation noise of its own (the `additive` estimator) instead of
-    one noise per minibatch; `gradient` is passed as `grad`. Raises `NotAffineError` where the step is not affine.
+    one noise per minibatch; `gradient` is passed as `grad`. Raises `Unreached` where the step is not affine.
     """
     if any(shape != "vector" for shape in scheme.shapes.values()):
-        raise NotAffineError(
-            f"`{scheme.name}` carries a scalar state, which its flow multiplies with the rest"
-        )
+        raise Unreached(f"`{scheme.name}` carries a scalar state, which its flow multiplies with the rest")
     _check_ingredients(scheme)
     grad, laws, rows = gradient(each_evaluation), list[NoiseLaw](), {}
     state = tuple(AffineValue({("state", name): (1,)}) for name in scheme.state)
@@ -216,7 +214,7 @@ def read_affine(
         scheme.state, _followed(scheme, "step", state, ingredients, grad, laws), strict=True
     ):
         if not isinstance(value, AffineValue):
-            raise NotAffineError(f"`{scheme.name}` sets `{name}` to a constant")
+            raise Unreached(f"`{scheme.name}` sets `{name}` to a constant")
         rows[name] = {base: tuple(_plain(c) for c in polynomial) for base, polynomial in value.blocks.items()}
     return AffineStep(rows, tuple(laws), grad.asked.minibatches)
 
@@ -224,11 +222,11 @@ def read_affine(
 def read_start(scheme: Scheme, ingredients: dict[str, Any]) -> AffineStep:
     """Read the start of the memory as an affine map of (theta, p), full gradients, with draws of its own.
 
-    `ingredients` holds the parameters as scalars, and h where it is known. Raises `NotAffineError` where the start is
+    `ingredients` holds the parameters as scalars, and h where it is known. Raises `Unreached` where the start is
     not affine, or asks for h and there is none.
     """
     if "h" not in ingredients and "h" in start_ingredients(scheme):
-        raise NotAffineError(
+        raise Unreached(
             f"the memory of `{scheme.name}` starts from `h`, and where steps differ there is no one h"
         )
     state, laws = (
@@ -254,7 +252,7 @@ def _followed(
     grad: AffineGradient,
     laws: list[NoiseLaw],
 ) -> State:
-    """Run a definition and return its new state; raises `NotAffineError` for a function that is not affine.
+    """Run a definition and return its new state; raises `Unreached` for a function that is not affine.
 
     A constant vector with equal coordinates is a number here; its scalar product needs the dimension, and is refused.
     """
@@ -268,7 +266,7 @@ def _followed(
     try:
         return getattr(bound, asked)(state, h=ingredients.get("h"), grad=grad, draw=draw)
     except DefinitionError as error:
-        raise NotAffineError(f"what an affine reading for all dimensions does not hold: {error}") from None
+        raise Unreached(f"what an affine reading for all dimensions does not hold: {error}") from None
 
 
 def start_ingredients(scheme: Scheme) -> frozenset[str]:
@@ -278,15 +276,13 @@ def start_ingredients(scheme: Scheme) -> frozenset[str]:
 
 
 def _check_ingredients(scheme: Scheme) -> None:
-    """Raise `NotAffineError` where the step or the start of its memory asks for `dim`, or the dynamics for a metric."""
+    """Raise `Unreached` where the step or the start of its memory asks for `dim`, or the dynamics for a metric."""
     if "dim" in scheme.declaration.ingredients:
-        raise NotAffineError(
-            f"`{scheme.name}` asks for `dim`, and its affine reading is one for all dimensions"
-        )
+        raise Unreached(f"`{scheme.name}` asks for `dim`, and its affine reading is one for all dimensions")
     if scheme.dynamics.riemannian:
-        raise NotAffineError(f"`{scheme.name}` asks for a metric, which moves with the state")
+        raise Unreached(f"`{scheme.name}` asks for a metric, which moves with the state")
     if "dim" in start_ingredients(scheme):
-        raise NotAffineError(
+        raise Unreached(
             f"the memory of `{scheme.name}` starts from `dim`, and its affine reading is one for all dimensions"
         )
 

@@ -26,7 +26,7 @@ import flint
 import numpy as np
 from flint import arb, arb_mat, arb_poly, fmpq_mat, fmpq_poly
 
-from sgverify.errors import NotAffineError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineStep, read_affine
 from sgverify.exact.affine.field import BALLS, Scalar, coefficient, constant, number_ring, step_size
 from sgverify.exact.affine.matrices import added, alike, product
@@ -71,7 +71,7 @@ class SeriesDifference:
 class ExpandedStep:
     """One step of a scheme on quadratic potentials, its coefficients expanded. `parameters` are T, D, ... as numbers.
 
-    Raises `NotAffineError` or `NotExpandableError` where the step has no coefficients or no series.
+    Raises `Unreached` or `NotExpandableError` where the step has no coefficients or no series.
     """
 
     def __init__(self, scheme: Scheme, parameters: Mapping[str, Fraction]) -> None:
@@ -109,7 +109,7 @@ class ExpandedStep:
             given = {name: Scalar(BALLS, ball.number(value)) for name, value in self._given.items()}
             try:
                 read = read_affine(self._scheme, {"h": Scalar(BALLS, h), **given})
-            except (NotAffineError, ZeroDivisionError):
+            except (Unreached, ZeroDivisionError):
                 return None
             found = [
                 (apart, name, value, series)

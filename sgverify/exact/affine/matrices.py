@@ -10,14 +10,13 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
+from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial
 from sgverify.exact.affine.field import BALLS
 from sgverify.exact.rings.polynomials import FunctionMatrix, RationalFunction
 from sgverify.schemes import exact
 
-
-class IrrationalStepError(Exception):
-    """A coefficient of a step is no fraction, and no rational function of the precision."""
+IRRATIONAL = "a coefficient of a step is no fraction, and no rational function of the precision"
 
 
 def rational_or_balls(rows: list[list[Any]]) -> Any:
@@ -26,7 +25,7 @@ def rational_or_balls(rows: list[list[Any]]) -> Any:
     balls = any(isinstance(x, arb) for x in entries)
     if any(isinstance(x, RationalFunction) for x in entries):
         if balls:
-            raise IrrationalStepError
+            raise Unreached(IRRATIONAL)
         return FunctionMatrix(rows)
     if balls:
         return arb_mat([[arb(x) for x in row] for row in rows])
@@ -34,9 +33,9 @@ def rational_or_balls(rows: list[list[Any]]) -> Any:
 
 
 def in_balls(matrix: Any) -> arb_mat:
-    """The matrix in balls; raises `IrrationalStepError` for functions."""
+    """The matrix in balls; raises `Unreached` for functions."""
     if isinstance(matrix, FunctionMatrix):
-        raise IrrationalStepError
+        raise Unreached(IRRATIONAL)
     return arb_mat(matrix)
 
 
@@ -78,7 +77,7 @@ def alike(matrices: list[Any]) -> list[Any]:
         return matrices
     if any(isinstance(m, FunctionMatrix) for m in matrices):
         if any(isinstance(m, arb_mat) for m in matrices):
-            raise IrrationalStepError
+            raise Unreached(IRRATIONAL)
         return [m if isinstance(m, FunctionMatrix) else FunctionMatrix(m.tolist()) for m in matrices]
     return [arb_mat(m) if isinstance(m, fmpq_mat) else m for m in matrices]
 

@@ -18,7 +18,7 @@ import flint
 import numpy as np
 from flint import arb, arb_mat, fmpq_mat
 
-from sgverify.errors import NotAffineError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineStep, Base, read_affine, read_start
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.matrices import as_ball, longest, powers_of, stacked
@@ -103,12 +103,10 @@ class Model:
     def chain(self, step: arb) -> AffineChain:
         """M, c, the noise's cumulants and the start, as balls at the working precision.
 
-        Raises `NotAffineError` where the minibatches have Hessians of their own, so that M is random.
+        Raises `Unreached` where the minibatches have Hessians of their own, so that M is random.
         """
         if self.noise.multiplicative:
-            raise NotAffineError(
-                "the minibatches have Hessians of their own, so one step has no single matrix"
-            )
+            raise Unreached("the minibatches have Hessians of their own, so one step has no single matrix")
         parts = self.parts(step)
         covariance = parts.drawn_covariance
         third = fourth = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgverify.errors import Unreached
 from sgverify.exact.affine.model import Model
 from sgverify.exact.chain.chain import components
 from sgverify.exact.numbers import ball
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from sgverify.exact.answers.questions import Coefficients, ExactAnswers
     from sgverify.exact.recursion.average import Expandable
 
-__all__ = ["Coefficients", "ExactAnswers", "QuadraticAnswers", "answers_for", "unreached"]
+__all__ = ["Coefficients", "ExactAnswers", "QuadraticAnswers", "answers_for"]
 
 __getattr__, __dir__ = lazily(__name__)
 
@@ -30,18 +31,15 @@ expansion take 0.04 s at 8 coordinates, and 0.9 s by the chain as a whole; at 4 
 # An engine is imported where a model needs it: most need one.
 
 
-def unreached(model: Model) -> str | None:
-    """Why no engine reaches this model; None where one does."""
+def answers_for(model: Model) -> ExactAnswers:
+    """The engine for this model. Raises `Unreached` where there is none."""
     degree, randomness = model.observable.degree, _randomness(model)
     if model.noise.exchangeable and not model.noise.multiplicative and degree > 2:
-        return f"the test function {model.observable} has degree {degree}; for the blocks of a permutation at most 2 is reached"
-    return None if randomness is None else randomness.unreached(degree)
-
-
-def answers_for(model: Model) -> ExactAnswers:
-    """The engine for this model; defined where `unreached` is None."""
-    randomness = _randomness(model)
+        raise Unreached(
+            f"the test function {model.observable} has degree {degree}; for the blocks of a permutation at most 2 is reached"
+        )
     if randomness is not None:
+        randomness.check(degree)
         from sgverify.exact.answers.moments import MomentAnswers
 
         return MomentAnswers(randomness)

@@ -14,7 +14,7 @@ import flint
 from flint import arb, fmpq, fmpq_mat
 
 from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.answers import ExactAnswers, answers_for, unreached
+from sgverify.exact.answers import ExactAnswers, answers_for
 from sgverify.exact.chain.ergodic import Distance, Moments
 from sgverify.exact.chain.expansion import EXPANSION_BITS
 from sgverify.exact.numbers.ball import Certified, refine
@@ -48,20 +48,15 @@ class InvariantLaw:
     position: int | None = None
 
     @property
-    def unreached(self) -> str | None:
-        """Why no engine reaches the moments; None where one does."""
-        return unreached(self._model)
-
-    @property
     def steps(self) -> int | None:
         """The steps of a period, where the law depends on the position in it; None where it does not."""
-        return self._answers.steps
+        return self.answers.steps
 
     def at_position(self, position: int) -> InvariantLaw:
         """The law so many steps into the period."""
         other = replace(self, position=position)
         # The engine and its cached series serve every position.
-        vars(other)["_answers"] = self._answers
+        vars(other)["answers"] = self.answers
         return other
 
     @property
@@ -101,7 +96,7 @@ class InvariantLaw:
 
     def at(self, step: StepSize) -> Moments:
         """The moments at this step size, as balls at the working precision."""
-        return self._answers.moments(step, self.position).of(self.coordinates[self.whole])
+        return self.answers.moments(step, self.position).of(self.coordinates[self.whole])
 
     def distance(self, distance: Distance, step: StepSize, part: str) -> Certified:
         """A distance between the law of `part` at this step size and the true one."""
@@ -113,7 +108,7 @@ class InvariantLaw:
         """Coefficients of h^0, h^1, ... of the moments less the true ones; fractions, or balls."""
         with flint.ctx.workprec(EXPANSION_BITS):
             places = self.coordinates[self.whole]
-            found = [moments.of(places) for moments in self._answers.moment_series(self.position)]
+            found = [moments.of(places) for moments in self.answers.moment_series(self.position)]
             exact = all(isinstance(part, fmpq_mat) for f in found for part in (f.mean, f.covariance))
             if not exact:
                 found = [moments.in_balls for moments in found]
@@ -146,7 +141,8 @@ class InvariantLaw:
         return replace(self.model, observable=nothing, truth=Fraction(0))
 
     @cached_property
-    def _answers(self) -> ExactAnswers:
+    def answers(self) -> ExactAnswers:
+        """The engine of the moments. Raises `Unreached` where there is none."""
         return answers_for(self._model)
 
 

@@ -8,11 +8,12 @@ from functools import cached_property
 import flint
 from flint import arb
 
+from sgverify.errors import Unreached
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Coefficients
 from sgverify.exact.chain.expansion import EXPANSION_BITS
-from sgverify.exact.modes.expansion import IrrationalStepError, ModeExpansion, common_noise
+from sgverify.exact.modes.expansion import ModeExpansion, common_noise
 from sgverify.exact.modes.normal_modes import NormalModes, Turned, stationary_average
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError, refine
@@ -50,7 +51,7 @@ class ModeAnswers(QuadraticAnswers):
             return None
         try:
             return Coefficients.of(ModeExpansion(self.model).bias)
-        except IrrationalStepError:
+        except Unreached:
             return None
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
 
 from flint import arb, fmpq
 
-from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.chain.block_recursion import Array
 from sgverify.exact.numbers import ball
@@ -148,7 +148,7 @@ class Answers(ABC, Generic[Step, Number, Series]):
         return None
 
     def _refuse(self, question: Question) -> NoReturn:
-        raise OutOfReachError(f"{question}: {self.why_not(question) or 'not computed'}")
+        raise Unreached(f"{question}: {self.why_not(question) or 'not computed'}")
 
 
 ExactAnswers = Answers[StepSize, Certified, Coefficients]

@@ -8,7 +8,7 @@ from typing import Any
 
 from flint import arb
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.ball import enclosed
 from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinate_keys, coordinates_of, state_of
 from sgverify.exact.rings.polynomials import (
@@ -54,7 +54,7 @@ class MomentRing:
             return self._slot(f"{found!r}", lambda given: enclosed(found))
         roots = found.radicands() if isinstance(found, Algebraic) else None
         if roots is None:
-            raise OutOfReachError(f"a {type(value).__name__} is not read in moments")
+            raise Unreached(f"a {type(value).__name__} is not read in moments")
         total = self.context.constant(0)
         for radical, factor in roots.items():
             root = self.context.constant(1) if radical == 1 else self._root(self.context.constant(radical))
@@ -88,7 +88,7 @@ class MomentRing:
         """1/value for a constant."""
         self._need_constant(value, "quotient")
         if not value:
-            raise OutOfReachError("one step divides by zero")
+            raise Unreached("one step divides by zero")
         if value.is_constant():
             return self.context.constant(1 / value.leading_coefficient())
         return self._slot(f"1/({value})", lambda given: 1 / self.value(value, given))
@@ -119,7 +119,7 @@ class MomentRing:
     def _slot(self, key: str, value: Callable[[list[arb]], arb]) -> Polynomial:
         if key not in self._slots:
             if len(self._slots) == SLOTS:
-                raise OutOfReachError(f"one step has more than {SLOTS} different constants")
+                raise Unreached(f"one step has more than {SLOTS} different constants")
             self._slots[key] = len(self._slots)
             self._values.append(value)
         return self.generators[1 + self._slots[key]]
@@ -131,7 +131,7 @@ class MomentRing:
                 for k, power in enumerate(value.degrees()[self.first_state : self.first_draw])
                 if power
             ]
-            raise OutOfReachError(
+            raise Unreached(
                 f"one step takes the {what} of {', '.join(names) or 'a draw'}, so it is no polynomial in the state"
             )
 
@@ -169,7 +169,7 @@ class PolynomialValue(LiftedArithmetic):
 
     def __pow__(self, exponent: int) -> PolynomialValue:
         if not isinstance(exponent, int):
-            raise OutOfReachError(f"one step takes the power {exponent!r}")
+            raise Unreached(f"one step takes the power {exponent!r}")
         if exponent < 0:
             return PolynomialValue(self.ring, self.ring.inverse(self.value)) ** -exponent
         return PolynomialValue(self.ring, self.ring.reduce(self.value**exponent))

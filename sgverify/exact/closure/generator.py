@@ -19,10 +19,10 @@ from typing import Any
 
 from flint import arb, fmpq, fmpq_mat
 
-from sgverify.errors import NotExpandableError, OutOfReachError
+from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.chain.lyapunov import EXACT_SIZE, ContinuousLyapunov
 from sgverify.exact.closure.carrier import MomentRing, coordinate_names, in_ring, polynomials_of, symbols_of
-from sgverify.exact.closure.moments import Monomial, PolynomialGradient, derivative, monomial_text
+from sgverify.exact.closure.moments import Monomial, derivative, monomial_text, polynomial_gradient
 from sgverify.exact.rings.polynomials import to_fmpq, to_fraction
 from sgverify.exact.rings.ring import multi_indices
 from sgverify.schemes import Dynamics
@@ -86,15 +86,15 @@ class Generator:
 
 
 def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, Fraction]) -> Generator:
-    """The generator on this target; raises `OutOfReachError` where drift or diffusion is no polynomial."""
+    """The generator on this target; raises `Unreached` where drift or diffusion is no polynomial."""
     if dynamics.riemannian:
-        raise OutOfReachError("the generator of a dynamics with a metric is not followed")
+        raise Unreached("the generator of a dynamics with a metric is not followed")
     dim = target.dim
     coordinates = coordinate_names(dynamics.shapes, dim)
     ring = MomentRing(coordinates, 0)
     numbers = {name: parameters[name] for name in dynamics.parameters}
     bound = bind(dynamics, Carrier(number=lambda value: in_ring(ring, value)), numbers, dim=Fraction(dim))
-    read = bound.coefficients(symbols_of(ring, dynamics.shapes, dim), grad=PolynomialGradient(target))
+    read = bound.coefficients(symbols_of(ring, dynamics.shapes, dim), grad=polynomial_gradient(target))
     drift, diffusion = (_forms(part, dynamics.shapes, dim, ring) for part in read)
     return Generator(tuple(coordinates), drift, diffusion)
 
@@ -115,7 +115,7 @@ def _forms(
         form: Form = {}
         for exponents, c in polynomial.to_dict().items():
             if any(exponents[: ring.first_state]):
-                raise OutOfReachError("a constant of the dynamics has no fraction")
+                raise Unreached("a constant of the dynamics has no fraction")
             form[tuple(int(e) for e in exponents[ring.first_state : ring.first_draw])] = c
         found.append(form)
     return tuple(found)
@@ -167,7 +167,7 @@ def lyapunov_of(generator: Generator) -> Lyapunov:
     """V of an affine dynamics; raises `NotExpandableError` where the drift does not decay."""
     a, b, _ = generator.matrices()
     if a.nrows() > EXACT_SIZE:
-        raise OutOfReachError(
+        raise Unreached(
             f"the state has {a.nrows()} coordinates, more than the {EXACT_SIZE} of an exact Lyapunov equation"
         )
     identity = fmpq_mat(
@@ -201,7 +201,7 @@ def solve_poisson(generator: Generator, phi: Form) -> tuple[Form, Fraction]:
         if monomial in images:
             continue
         if len(images) == MOST_MONOMIALS:
-            raise OutOfReachError(f"psi has more than {MOST_MONOMIALS} monomials")
+            raise Unreached(f"psi has more than {MOST_MONOMIALS} monomials")
         images[monomial] = generator({monomial: fmpq(1)})
         pending += [m for m in images[monomial] if m != zero and m not in images]
     order = sorted(images)

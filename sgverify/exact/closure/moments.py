@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq
 
-from sgverify.errors import DefinitionError, OutOfReachError
+from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.closure.carrier import (
     MomentRing,
     PolynomialValue,
@@ -70,10 +70,10 @@ def close_moments(
 ) -> ClosedMoments:
     """The invariant space of moments that the observable needs, full gradients taken.
 
-    Raises `OutOfReachError` where the moments do not close, with the moments that show it, or where the step is no polynomial.
+    Raises `Unreached` where the moments do not close, with the moments that show it, or where the step is no polynomial.
     """
     if scheme.memory:
-        raise OutOfReachError(f"the memory of `{scheme.name}` is not followed by moments")
+        raise Unreached(f"the memory of `{scheme.name}` is not followed by moments")
     coordinates = coordinate_names(scheme.shapes, target.dim)
     ring, laws, after = _read_step(scheme, target, coordinates, parameters)
     given = _terms_of(observable, len(coordinates))
@@ -86,7 +86,7 @@ def close_moments(
         found: list[Monomial] = []
         for monomial in pending:
             if sum(monomial) * degree > HIGHEST_DEGREE or len(images) >= MOST_MOMENTS:
-                raise OutOfReachError(_growth(str(observable), grown, coordinates))
+                raise Unreached(_growth(str(observable), grown, coordinates))
             image = images[monomial] = _image(ring, laws, after, monomial)
             found += [m for m in image if m not in images and m not in pending and m not in found]
         pending = found
@@ -128,7 +128,7 @@ def _image(
         for _ in range(power):
             value = ring.reduce(value * entry)
             if len(value) > MOST_TERMS:
-                raise OutOfReachError(
+                raise Unreached(
                     f"E[{monomial_text(monomial, ring.coordinates)}] of one step has too many terms to be followed"
                 )
     sums: dict[Monomial, dict[Monomial, Any]] = {}
@@ -151,7 +151,7 @@ def _read_step(
     scheme: Scheme, target: Target, coordinates: list[str], parameters: dict[str, Fraction]
 ) -> tuple[MomentRing, list[NoiseLaw], list[Polynomial]]:
     if scheme.dynamics.riemannian:
-        raise OutOfReachError("the moments of a step with a metric are not followed")
+        raise Unreached("the moments of a step with a metric are not followed")
     dim = target.dim
     ring = MomentRing(coordinates, scheme.draws * dim)
     laws: list[NoiseLaw] = []
@@ -167,32 +167,26 @@ def _read_step(
     )
     bound = bind(scheme, carrier, parameters, dim=Fraction(dim))
     h = PolynomialValue(ring, ring.generators[0])
-    values = bound.step(state, h=h, grad=PolynomialGradient(target), draw=draw)
+    values = bound.step(state, h=h, grad=polynomial_gradient(target), draw=draw)
     return ring, laws, [ring.reduce(value) for value in polynomials_of(values, ring, scheme.shapes, dim)]
 
 
-class PolynomialGradient(FullGradientIngredient):
+def polynomial_gradient(target: Target) -> FullGradientIngredient:
     """grad U of all data, for a polynomial U."""
+    gradients = _gradients(target)
 
-    def __init__(self, target: Target) -> None:
-        self._target, self._gradients = target, _gradients(target)
+    def at(place: EntrywiseVector, forms: list[Form]) -> EntrywiseVector:
+        return EntrywiseVector([_evaluated(form, place.entries) for form in forms])
 
-    def __call__(self, place: EntrywiseVector) -> EntrywiseVector:
-        """grad U."""
-        return EntrywiseVector([_evaluated(gradient, place.entries) for gradient in self._gradients])
+    def hessian(place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
+        rows = ([derivative(gradient, j) for j in range(len(gradients))] for gradient in gradients)
+        return EntrywiseVector([dot(at(place, row), vector) for row in rows])
 
-    def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        """H(theta) v, from the derivatives of the gradient."""
-        rows = [
-            [derivative(gradient, j) for j in range(len(self._gradients))] for gradient in self._gradients
-        ]
-        bends = [EntrywiseVector([_evaluated(bend, place.entries) for bend in row]) for row in rows]
-        return EntrywiseVector([dot(row, vector) for row in bends])
-
-    def prior(self, place: EntrywiseVector) -> EntrywiseVector:
-        """The part of the prior."""
-        alone = replace(self._target, likelihood=None, data=None)
-        return EntrywiseVector([_evaluated(gradient, place.entries) for gradient in _gradients(alone)])
+    return FullGradientIngredient(
+        lambda place: at(place, gradients),
+        prior=lambda place: at(place, _gradients(replace(target, likelihood=None, data=None))),
+        hessian=hessian,
+    )
 
 
 def _gradients(target: Target) -> list[Form]:
@@ -207,11 +201,11 @@ def _gradients(target: Target) -> list[Form]:
             lines.append({m: to_fmpq(c) for m, c in line.items() if c})
         return lines
     if target.data is not None:
-        raise OutOfReachError(f"the potential of target.name={target.name!r} is no polynomial")
+        raise Unreached(f"the potential of target.name={target.name!r} is no polynomial")
     try:
         form = read_form(target.prior, dim)
     except DefinitionError:
-        raise OutOfReachError(f"the potential of target.name={target.name!r} is no polynomial") from None
+        raise Unreached(f"the potential of target.name={target.name!r} is no polynomial") from None
     return [derivative(form, i) for i in range(dim)]
 
 

@@ -50,7 +50,7 @@ class HessianProductStep:
 def read_hessian_products(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:
     """Read one step of `scheme`; `ingredients` holds h and the parameters as scalars.
 
-    Raises `NotAffineError` where the step is not affine on a quadratic potential.
+    Raises `Unreached` where the step is not affine on a quadratic potential.
     """
     read = read_affine(scheme, ingredients, gradient=_OnMinibatch)
     rows = {

@@ -19,7 +19,6 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mat, fmpq_poly
 
-from sgverify.exact.affine.matrices import IrrationalStepError
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.stability import eigenvalues_of
 from sgverify.exact.affine.step_series import StepSeries
@@ -28,7 +27,7 @@ from sgverify.exact.chain.expansion import ORDERS, AffineSeries, Expansion, Stea
 from sgverify.exact.chain.lyapunov import require_decay
 from sgverify.exact.rings.polynomials import FunctionMatrix, RationalFunction, to_fmpq
 
-__all__ = ["AtMatrix", "IrrationalStepError", "ModeExpansion", "common_noise"]
+__all__ = ["AtMatrix", "ModeExpansion", "common_noise"]
 
 
 MOST_EXACT = 5_000
@@ -89,7 +88,7 @@ def common_noise(model: Model) -> fmpq | None:
 class ModeExpansion:
     """The expansion of a model whose gradient noise has a covariance c 1, and whose scheme has no memory.
 
-    Raises `IrrationalStepError` where a coefficient of the step is no fraction, and `NotExpandableError` as `StepSeries`.
+    Raises `Unreached` where a coefficient of the step is no fraction, and `NotExpandableError` as `StepSeries`.
     """
 
     model: Model

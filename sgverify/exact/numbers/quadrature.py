@@ -21,7 +21,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from scipy.special import ndtri, ndtri_exp
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 
 EXTENDED = np.longdouble
 """The working precision of grids: long double with 64 bits of mantissa on x86, float64 where the platform has no more."""
@@ -257,7 +257,7 @@ class OrthonormalPolynomials:
     def of(points: np.ndarray, log_weight: np.ndarray, count: int) -> OrthonormalPolynomials:
         """The first `count` recurrence coefficients of the law with this log density at uniform points.
 
-        Raises `OutOfReachError` if the points do not carry so many polynomials.
+        Raises `Unreached` if the points do not carry so many polynomials.
         """
         weight = np.exp(log_weight - log_weight.max())
         weight /= weight.sum()
@@ -270,7 +270,7 @@ class OrthonormalPolynomials:
             if k + 1 < count:
                 beta[k + 1] = size
             if not size > 0 or not np.isfinite(size):
-                raise OutOfReachError(f"a weight on {len(points)} points has no {count} polynomials")
+                raise Unreached(f"a weight on {len(points)} points has no {count} polynomials")
             before, here = here, following / size
         return OrthonormalPolynomials(alpha, beta)
 

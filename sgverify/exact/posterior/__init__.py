@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.exact.posterior.enclosure import NoEnclosureError, enclosed_average, enclosed_moments
+    from sgverify.exact.posterior.enclosure import enclosed_average, enclosed_moments
 
-__all__ = ["NoEnclosureError", "enclosed_average", "enclosed_moments"]
+__all__ = ["enclosed_average", "enclosed_moments"]
 
 __getattr__, __dir__ = lazily(__name__)

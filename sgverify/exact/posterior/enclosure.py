@@ -11,8 +11,8 @@ import flint
 import numpy as np
 from flint import arb
 
-from sgverify.errors import DefinitionError
-from sgverify.exact.posterior.panels import Balls, NoEnclosureError, as_ball, integrals_between
+from sgverify.errors import DefinitionError, Unreached
+from sgverify.exact.posterior.panels import Balls, as_ball, integrals_between
 from sgverify.exact.posterior.tails import Bounds, Tails, beyond, exactly
 from sgverify.targets import Target, Vector
 from sgverify.targets.line import Energy, Frame, find_frame
@@ -34,18 +34,18 @@ def enclosed_moments(target: Target, place: int, temperature: Fraction, top: int
     """(c, [E (x - c)^k for k = 0..top]) for the coordinate x = theta[place], the others at 0, as balls.
 
     The integrand is scaled by its height at the mode and its tails are bounded (`tails`), so that the balls enclose
-    the averages under exp(-U/T). For one coordinate, or independent ones. Raises `NoEnclosureError` where the
+    the averages under exp(-U/T). For one coordinate, or independent ones. Raises `Unreached` where the
     potential is no formula, has too many data or tails without a bound.
     """
     different = len(_distinct(target))
     most = MOST_DATA_OF_PEAKS if target.peaks else MOST_DATA
     if different > most:
-        raise NoEnclosureError(f"{different} different data, more than {most}")
+        raise Unreached(f"{different} different data, more than {most}")
     with flint.ctx.workprec(BITS):
         try:
             return _moments(target, place, temperature, top)
         except DefinitionError as error:
-            raise NoEnclosureError(str(error)) from None
+            raise Unreached(str(error)) from None
 
 
 def enclosed_average(target: Target, terms: Mapping[tuple[int, ...], Fraction], temperature: Fraction) -> arb:
@@ -89,7 +89,7 @@ def _moments(target: Target, place: int, temperature: Fraction, top: int) -> tup
     ends = [left + right for left, right in zip(below, above, strict=True)]
     whole = [value + arb(0, end.upper()) for value, end in zip(inside, ends, strict=True)]
     if not whole[0] > 0:
-        raise NoEnclosureError("the density has no mass that is certain")
+        raise Unreached("the density has no mass that is certain")
     return centre, [value / whole[0] for value in whole]
 
 
@@ -146,7 +146,7 @@ def find_cut(
         if found is not None and all(part < _LEFT_OUT * width ** (k + 1) for k, part in enumerate(found)):
             return cut, found
         reach *= 1.1
-    raise NoEnclosureError("the tails of the density have no bound of the kind that is sought")
+    raise Unreached("the tails of the density have no bound of the kind that is sought")
 
 
-__all__ = ["NoEnclosureError", "enclosed_average", "enclosed_moments"]
+__all__ = ["enclosed_average", "enclosed_moments"]

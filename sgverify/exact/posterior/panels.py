@@ -21,7 +21,7 @@ from typing import Any
 import flint
 from flint import acb, arb, arb_poly, arb_series, fmpq
 
-from sgverify.errors import SgverifyError
+from sgverify.errors import Unreached
 from sgverify.schemes.definition.mathematics import cos, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets import Matrix, Vector, constant
 
@@ -138,15 +138,11 @@ Energy = Callable[[Any], Any]
 """E on a real ball, a complex box or a power series of balls."""
 
 
-class NoEnclosureError(SgverifyError):
-    """No certified enclosure is reached; the message says why."""
-
-
 def integrals_between(energy: Energy, low: arb, high: arb, centre: arb, top: int, width: arb) -> list[arb]:
     """int_low^high (x - centre)^k e^(-E(x)) dx for k = 0..top, enclosed.
 
     `width` is the scale of the density, whose height is about 1: errors are kept far below width^(k+1).
-    Raises `NoEnclosureError` where E is not analytic near the interval.
+    Raises `Unreached` where E is not analytic near the interval.
     """
     even = top + top % 2
     totals = [arb(0)] * (top + 1)
@@ -164,7 +160,7 @@ def integrals_between(energy: Energy, low: arb, high: arb, centre: arb, top: int
         if eps is None:
             disc = disc / (_GROWTH if totals[0] > 0 else 2)
             if disc < _SMALLEST * (high - low):
-                raise NoEnclosureError("the potential is not analytic along the line, or changes too fast")
+                raise Unreached("the potential is not analytic along the line, or changes too fast")
             continue
         polynomial = _polynomial(energy, middle)
         parts = _of_polynomial(polynomial, at - middle, end - middle, middle - centre, even, width)
@@ -175,7 +171,7 @@ def integrals_between(energy: Energy, low: arb, high: arb, centre: arb, top: int
         if last:
             return totals
         at, disc = end, disc * _GROWTH
-    raise NoEnclosureError(f"more than {MOST_PANELS} panels are needed")
+    raise Unreached(f"more than {MOST_PANELS} panels are needed")
 
 
 def _missed(energy: Energy, middle: arb, radius: arb) -> arb | None:
@@ -222,7 +218,7 @@ def _of_polynomial(p: arb_poly, low: arb, high: arb, shift: arb, top: int, width
         tolerable = _DENSITY_ERROR * min(arb(1), (width / reach) ** top)
         if not missed < tolerable:
             if half < _SMALLEST * width:
-                raise NoEnclosureError("the density changes too fast")
+                raise Unreached("the density changes too fast")
             pending += [(a, middle), (middle, b)]
             continue
         with _series_length(DENSITY_TERMS):
@@ -233,7 +229,7 @@ def _of_polynomial(p: arb_poly, low: arb, high: arb, shift: arb, top: int, width
             part = whole(b - middle) - whole(a - middle)
             totals[k] = totals[k] + part + arb(0, (2 * half * missed * reach**k).upper())
             density = density * factor
-    raise NoEnclosureError(f"more than {MOST_PIECES} pieces of a panel are needed")
+    raise Unreached(f"more than {MOST_PIECES} pieces of a panel are needed")
 
 
 @contextmanager

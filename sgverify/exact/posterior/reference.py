@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from flint import arb
 
-from sgverify.errors import ConfigurationError, OutOfReachError
-from sgverify.exact.posterior import NoEnclosureError, enclosed_average
+from sgverify.errors import ConfigurationError, Unreached
+from sgverify.exact.posterior import enclosed_average
 from sgverify.exact.posterior.conjugate import conjugate_law
 from sgverify.exact.posterior.polynomials import posterior_average
 from sgverify.schemes import exact
@@ -28,7 +28,7 @@ _LOWEST_FIRST: tuple[Method, ...] = ("importance sampling", "stated", "quadratur
 Estimate = Callable[[Mapping[Exponents, Fraction]], tuple[float, float]]
 """A polynomial in theta, as {exponents: coefficient}, to an estimate of its average and the standard error of that.
 
-Raises `OutOfReachError` where it has none.
+Raises `Unreached` where it has none.
 """
 
 STATED = 1e-3
@@ -159,7 +159,7 @@ def _of_theta(
         try:
             value, error = estimate(unknown)
             return Reference(total + value, 0.0, "importance sampling", error)
-        except OutOfReachError as reason:
+        except Unreached as reason:
             why = f", and importance sampling finds none: {reason}"
     named = str(Observable(dim, ("theta",), {next(iter(unknown)): Fraction(1)}))
     raise ConfigurationError(
@@ -173,7 +173,7 @@ def _enclosed(target: Target, terms: dict[Exponents, Fraction], T: Fraction) -> 
     """The certified average, the float nearest to the middle of its enclosure; None where there is no enclosure."""
     try:
         ball = enclosed_average(target, terms, T)
-    except NoEnclosureError:
+    except Unreached:
         return None
     return _within(ball, "certified")
 

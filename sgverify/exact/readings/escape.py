@@ -178,7 +178,7 @@ def step_of_many(
     random = np.random.default_rng(SEED)
     gradient: GradientIngredient
     if target.quadratic and clip is None and not (scheme.census.parts or scheme.starts.parts):
-        gradient = _LinearGradient(target)
+        gradient = _linear_gradient(target)
     elif target.dim > FEW and clip is None:
         gradient = _ReverseGradient(target)
     else:
@@ -202,23 +202,19 @@ class _ReverseGradient(LongDoubleGradient):
         """The part of the prior. Shape (n, d) -> (n, d)."""
         return LongDouble(gradient_at(place.value, self._target.prior))
 
-    def _at(self, theta: np.ndarray, chosen: list[int] | None) -> np.ndarray:
+    def _at(self, theta: np.ndarray, data: np.ndarray | None, factor: Any = 1) -> np.ndarray:
         target = self._target
-        return gradient_at(theta, target.prior, target.likelihood, target.data)
+        return gradient_at(theta, target.prior, target.likelihood, data)
 
 
-class _LinearGradient(FullGradientIngredient):
+def _linear_gradient(target: Target) -> FullGradientIngredient:
     """The gradient of a quadratic potential, by its precision and mean alone."""
-
-    def __init__(self, target: Target) -> None:
-        self._precision = np.asarray(target.precision_float64(), dtype=EXTENDED)
-        self._mean = np.asarray([float(x) for x in target.mean], dtype=EXTENDED)
-
-    def __call__(self, place: LongDouble) -> LongDouble:
-        return LongDouble((place.value - self._mean) @ self._precision)
-
-    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
-        return LongDouble(vector.value @ self._precision)
+    precision = np.asarray(target.precision_float64(), dtype=EXTENDED)
+    mean = np.asarray([float(x) for x in target.mean], dtype=EXTENDED)
+    return FullGradientIngredient(
+        lambda place: LongDouble((place.value - mean) @ precision),
+        hessian=lambda place, vector: LongDouble(vector.value @ precision),
+    )
 
 
 def _ways(width: int) -> np.ndarray:

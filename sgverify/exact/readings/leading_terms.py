@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from sgverify.errors import NotAffineError, NotExpandableError
+from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar, ScalarKind
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.schemes import Scheme
@@ -122,7 +122,7 @@ def departure(scheme: Scheme, setting: LinearSetting, step: float, dim: int = 2)
             return None
         share, part, variable = found
         return Departure(step, part, variable, share, setting, _speaks(scheme, setting, step, dim))
-    except (ArithmeticError, ValueError, NotAffineError, NotExpandableError):
+    except (ArithmeticError, ValueError, Unreached, NotExpandableError):
         return None
 
 
@@ -234,7 +234,14 @@ class _Run:
         s = self._setting
         carrier = Carrier(number=lambda value: self._scalar(np.float64(value)))
         bound = bind(self._scheme, carrier, parameters_of(s), dim=self._dim)
-        gradient = _Gradient(s.curvature)
+        half = s.curvature / 2
+        # Half of curvature |theta|^2/2 is the prior's; in balls a difference of the two would be wider than the half itself.
+        gradient = FullGradientIngredient(
+            lambda theta: theta * s.curvature,
+            prior=lambda theta: theta * half,
+            likelihood=lambda theta: theta * half,
+            hessian=lambda theta, vector: vector * s.curvature + theta * 0,
+        )
         with np.errstate(all="ignore"):
             start = bound.start(self._state, h=step, grad=gradient, draw=draw)
             after = bound.step(start, h=step, grad=gradient, draw=draw)
@@ -246,25 +253,6 @@ class _Run:
         count = len(SIZES) ** len(self._units) if self._field is FLOATS else 1
         many = [row * (self._dim // len(row)) for row in rows]
         return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
-
-
-class _Gradient(FullGradientIngredient):
-    """The gradient of curvature |theta|^2 / 2, half of which is the prior's."""
-
-    def __init__(self, curvature: float) -> None:
-        self._curvature = curvature
-
-    def __call__(self, place: EntrywiseVector) -> Any:
-        return place * self._curvature
-
-    def prior(self, place: EntrywiseVector) -> Any:
-        return place * (self._curvature / 2)
-
-    # In balls a difference would be wider.
-    likelihood = prior
-
-    def hessian(self, place: EntrywiseVector, vector: Any) -> Any:
-        return vector * self._curvature + place * 0
 
 
 def _entries(value: Any) -> list[Any]:

@@ -23,9 +23,6 @@ from sgverify.targets.metric import CoordinateMetric, MatrixMetric
 _PIECE = 256
 """Data that are visited at once."""
 
-BITS = 40
-"""Bits of a `Coarse` number: many fewer than the 64 of a long double, so that rounding shows, and enough for it to be small."""
-
 
 class LongDouble(Arithmetic):
     """A value in long double: a number, or an array of one vector for each state, shape (n, d) or (n, 1)."""
@@ -52,105 +49,35 @@ class LongDouble(Arithmetic):
         return type(self)(-self.value)
 
 
-class Coarse(LongDouble):
-    """A value whose arrays are rounded to `BITS` bits after every operation, which magnifies the effect of roundings.
-
-    Constants without an array keep all bits, so that their cancellation does not enter.
-    """
-
-    __slots__ = ()
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(_rounded(value) if np.ndim(value) else value)
-
-
 class LongDoubleGradient(GradientIngredient):
-    """grad U on all data, or grad prior + N/n sum over given minibatches, which are used in order.
+    """grad U on all data, by Taylor polynomials of degree 1, coordinate by coordinate, without autograd and closed forms.
 
-    By Taylor polynomials of degree 1, coordinate by coordinate, without autograd and closed forms. `scale` multiplies the
-    likelihood's part, `clip` bounds the norm of a datum's gradient, as in the configuration. With a `centre`, shape (d,),
-    the minibatch's gradient there is subtracted, and the full gradient there is added.
+    `clip` bounds the norm of a datum's gradient, as in the configuration.
     """
 
-    def __init__(
-        self,
-        target: Target,
-        minibatches: Sequence[Sequence[int]] = (),
-        *,
-        scale: float = 1.0,
-        clip: float | None = None,
-        centre: Sequence[float] | None = None,
-    ) -> None:
+    def __init__(self, target: Target, *, clip: float | None = None) -> None:
         super().__init__()
-        self._target, self._minibatches, self._scale, self._clip = target, minibatches, scale, clip
-        self._centre = centre
+        self._target, self._clip = target, clip
 
     def evaluate(self, place: LongDouble, minibatch: int) -> LongDouble:
-        """The estimate at `place`, (n, d) -> (n, d). Raises `DefinitionError` for a potential without Taylor polynomials."""
-        chosen = self._chosen(minibatch)
-        value = self._at(place.value, chosen)
-        if self._centre is not None:
-            there = np.asarray(self._centre, dtype=EXTENDED)[None]
-            value = value + (self._at(there, None) - self._at(there, chosen))
-        return type(place)(value)
+        """grad U at `place`, (n, d) -> (n, d). Raises `DefinitionError` for a potential without Taylor polynomials."""
+        return type(place)(self._at(place.value, self._target.data))
 
     def prior(self, place: LongDouble) -> LongDouble:
         """The part of the prior. Shape (n, d) -> (n, d)."""
         return type(place)(_gradients(self._target.prior, place.value))
 
     def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
-        """The Hessian of the same estimate, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
-        if self._clip is not None:
-            raise DefinitionError(
-                "a clipped gradient has no Hessian of a potential; expected gradient.clip to be left out"
-            )
-        chosen = self._chosen(self.minibatch())
-        at, along = np.broadcast_arrays(place.value, vector.value)
-        target = self._target
-        total = _bends(target.prior, at, along)
-        if target.data is not None and target.likelihood is not None:
-            likelihood = target.likelihood
-            data = target.data if chosen is None else target.data[chosen]
-            factor = EXTENDED(self._scale) * len(target.data) / len(data)
-            for first in range(0, len(data), _PIECE):
-                piece = data[first : first + _PIECE]
+        """The Hessian of U, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
+        return type(place)(self._bend(place.value, vector.value, self._target.data))
 
-                def summed(start: Jet, piece: np.ndarray = piece) -> Any:
-                    return Jet(likelihood(start[:, None, :], piece).c.sum(-1))
-
-                total = total + factor * _bends(summed, at, along)
-        return type(place)(total)
-
-    def _chosen(self, minibatch: int) -> list[int] | None:
-        return list(self._minibatches[minibatch]) if self._minibatches else None
-
-    def size(self, theta: np.ndarray) -> float:
-        """|grad prior| + N max_i |grad likelihood(x_i)|, the largest coordinate at states of shape (n, d).
-
-        It bounds the sum of the sizes of all terms of the gradient.
-        """
-        target = self._target
-        starts = [_along(np.asarray(theta, dtype=EXTENDED), i) for i in range(theta.shape[-1])]
-        total = max(float(np.abs(_gradient(target.prior(start))).max()) for start in starts)
-        if target.data is None or target.likelihood is None:
-            return total
-        largest = 0.0
-        for first in range(0, len(target.data), _PIECE):
-            piece = target.data[first : first + _PIECE]
-            gradients = (_gradient(target.likelihood(start[:, None, :], piece)) for start in starts)
-            largest = max(largest, *(float(np.abs(gradient).max()) for gradient in gradients))
-        return total + self._scale * len(target.data) * largest
-
-    def _at(self, theta: np.ndarray, chosen: list[int] | None) -> np.ndarray:
+    def _at(self, theta: np.ndarray, data: np.ndarray | None, factor: Any = 1) -> np.ndarray:
+        """grad prior + factor times the sum over these data. Shape (n, d) -> (n, d)."""
         target = self._target
         starts = [_along(theta, i) for i in range(theta.shape[-1])]
         total = _gradients(target.prior, theta)
-        if target.data is None or target.likelihood is None:
+        if data is None or target.likelihood is None:
             return total
-        data, factor = target.data, EXTENDED(self._scale)
-        if chosen is not None:
-            data = data[chosen]
-            factor = factor * len(target.data) / len(data)
         for first in range(0, len(data), _PIECE):
             piece = data[first : first + _PIECE]
             each = np.stack(
@@ -160,6 +87,27 @@ class LongDoubleGradient(GradientIngredient):
                 sizes = np.sqrt((each**2).sum(-1, keepdims=True))
                 each = each * np.minimum(1, EXTENDED(self._clip) / np.maximum(sizes, EXTENDED(1e-300)))
             total = total + factor * each.sum(1)
+        return total
+
+    def _bend(
+        self, theta: np.ndarray, vector: np.ndarray, data: np.ndarray | None, factor: Any = 1
+    ) -> np.ndarray:
+        """The Hessian of the same sum, times a vector. Shapes (n, d) -> (n, d)."""
+        if self._clip is not None:
+            raise DefinitionError(
+                "a clipped gradient has no Hessian of a potential; expected gradient.clip to be left out"
+            )
+        at, along = np.broadcast_arrays(theta, vector)
+        total, likelihood = _bends(self._target.prior, at, along), self._target.likelihood
+        if data is None or likelihood is None:
+            return total
+        for first in range(0, len(data), _PIECE):
+            piece = data[first : first + _PIECE]
+
+            def summed(start: Jet, piece: np.ndarray = piece) -> Any:
+                return Jet(likelihood(start[:, None, :], piece).c.sum(-1))
+
+            total = total + factor * _bends(summed, at, along)
         return total
 
 
@@ -207,25 +155,23 @@ def step_in_long_double(
     parameters: Mapping[str, float],
     dim: int,
     metric: CoordinateMetric | MatrixMetric,
-    constants: type = EXTENDED,
-    carrier: type[LongDouble] = LongDouble,
+    carrier: Carrier | None = None,
 ) -> list[np.ndarray]:
     """X_1 of a definition from many states, each with its draws; shapes (n, d or 1), the draws (n, d) one by one.
 
-    `constants`: the format in which h, the parameters and functions of them are computed before they meet the state.
-    `carrier`: the type of values; `Coarse` shows the effect of roundings.
+    `carrier`: how values enter the definition and leave it; by `extended` where it is left out.
     """
-    bound = bind(scheme, extended(constants, carrier), parameters, dim=dim, metric=_metric_ingredient(metric))
+    bound = bind(scheme, carrier or extended(), parameters, dim=dim, metric=_metric_ingredient(metric))
     with np.errstate(all="ignore"):
         values = bound.step(state, h=h, grad=gradient, draw=in_order(draws))
     return [np.broadcast_to(value, np.shape(before)) for value, before in zip(values, state, strict=True)]
 
 
-def extended(constants: type = EXTENDED, carrier: type[LongDouble] = LongDouble) -> Carrier:
-    """Arrays in extended precision as values, numbers computed in the format `constants`."""
+def extended(constants: type = EXTENDED, kind: type[LongDouble] = LongDouble) -> Carrier:
+    """Arrays in extended precision as values of this kind; h, the parameters and functions of them in the format `constants`."""
     return Carrier(
-        lambda value: carrier(np.asarray(value, dtype=EXTENDED)),
-        lambda value: carrier(constants(value)),
+        lambda value: kind(np.asarray(value, dtype=EXTENDED)),
+        lambda value: kind(constants(value)),
         lambda found: found.value if isinstance(found, LongDouble) else EXTENDED(float(found)),
     )
 
@@ -250,11 +196,6 @@ def start_in_long_double(
 
 def _metric_ingredient(metric: CoordinateMetric | MatrixMetric) -> CoordinateMetric | LongDoubleRootMatrix:
     return metric if isinstance(metric, CoordinateMetric) else LongDoubleRootMatrix(metric)
-
-
-def _rounded(value: Any) -> np.ndarray:
-    fraction, exponent = np.frexp(np.asarray(value, dtype=EXTENDED))
-    return np.asarray(np.ldexp(np.rint(np.ldexp(fraction, BITS)), exponent - BITS))
 
 
 def _along(theta: np.ndarray, i: int) -> Jet:
@@ -343,8 +284,6 @@ def _(draw: LongDouble) -> LongDouble:
 
 
 __all__ = [
-    "BITS",
-    "Coarse",
     "LongDouble",
     "LongDoubleGradient",
     "start_in_long_double",

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleGradient, extended
 from sgverify.schemes import Scheme
@@ -54,7 +54,7 @@ def memory_limit(
 ) -> MemoryLimit:
     """E phi(theta) under the limit as h goes to 0, in one dimension and with full gradients.
 
-    `phi` takes and returns nodes, shape (n,). Raises `OutOfReachError` where the memory depends on draws or does not
+    `phi` takes and returns nodes, shape (n,). Raises `Unreached` where the memory depends on draws or does not
     forget, where theta moves by the memory itself, or the density has no end.
     """
     _check_reach(scheme, target, LINE)
@@ -66,14 +66,14 @@ def memory_limit(
         memory, keeps = reading.fixed_point()
         drift, diffusion = (value[:, 0] for value in reading.coefficients(memory).values())
         if not (diffusion > 0).all():
-            raise OutOfReachError("the limit has no noise somewhere")
+            raise Unreached("the limit has no noise somewhere")
         fine = _density(nodes, drift, diffusion)
         if max(fine[0], fine[-1]) <= NEGLIGIBLE * fine.max():
             average = _average(nodes, fine, phi)
             half = slice(None, None, 2)
             rough = _average(nodes[half], _density(nodes[half], drift[half], diffusion[half]), phi)
             return MemoryLimit(average, 2 * abs(average - rough) + 1e-9 * abs(average), keeps)
-    raise OutOfReachError("the limit's density is not seen to end")
+    raise Unreached("the limit's density is not seen to end")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def equilibrated_step(
 
     With a momentum, also where p is up to three standard deviations from 0, and with the covariance of theta and p, which
     a dynamics has not. Where the dynamics' coefficient vanishes, a difference counts as a share of the largest one of its kind.
-    A difference is one at h^1 that no number of steps takes away. Raises `OutOfReachError` as `memory_limit` does.
+    A difference is one at h^1 that no number of steps takes away. Raises `Unreached` as `memory_limit` does.
     """
     _check_reach(scheme, target, LINE, PLANE)
     centre, spread = (
@@ -147,9 +147,9 @@ def _parameters(temperature: float, friction: float | None) -> dict[str, float]:
 
 def _check_reach(scheme: Scheme, target: Target, *states: tuple[str, ...]) -> None:
     if target.dim != 1 or scheme.dynamics.state not in states or not all(law.normal for law in scheme.laws):
-        raise OutOfReachError("the limit of a memory is computed on a line, for normal draws")
+        raise Unreached("the limit of a memory is computed on a line, for normal draws")
     if scheme.dynamics.riemannian:
-        raise OutOfReachError("the limit of a memory is computed without a metric")
+        raise Unreached("the limit of a memory is computed without a metric")
 
 
 class _Reading:
@@ -170,6 +170,7 @@ class _Reading:
         self._state, self._nodes, self._draws = tuple(state), state[0], scheme.draws
         self._full = LongDoubleGradient(target)
         self._known = self._full(LongDouble(self._nodes))
+        self._grad = FullGradientIngredient(self.grad, prior=self._full.prior, hessian=self._full.hessian)
 
     def grad(self, theta: LongDouble) -> LongDouble:
         same = np.array_equal(theta.value, self._nodes)
@@ -181,12 +182,12 @@ class _Reading:
             values = self._bound.step(
                 (*self._state, *memory),
                 h=h,
-                grad=_Gradient(self.grad, self._full),
+                grad=self._grad,
                 draw=in_order(np.full(shape, z) for z in draws),
             )
         found = tuple(np.broadcast_to(value, shape) for value in values)
         if not all(np.isfinite(value).all() for value in found):
-            raise OutOfReachError("a step of the limit is not finite at every node")
+            raise Unreached("a step of the limit is not finite at every node")
         return found
 
     def fixed_point(self) -> tuple[tuple[np.ndarray, ...], float]:
@@ -198,7 +199,7 @@ class _Reading:
         # what a step does at V* is neither the drift nor the diffusion of the limit.
         for name, before, after in zip(PLANE, self._state, self.step(memory, 0.0, still), strict=False):
             if not _near(after, before):
-                raise OutOfReachError(
+                raise Unreached(
                     f"a momentum in the memory: declare it as `p`; {name} moves by the memory itself, which hands on the draws of "
                     "earlier steps, and one step shows a part of them; expected a momentum as the state p of `kinetic`, "
                     "step(theta, p, ...), and in memory= what forgets while the state is held"
@@ -209,13 +210,13 @@ class _Reading:
                 not np.array_equal(a, b)
                 for a, b in zip(first, self.step(memory, 0.0, moved)[held:], strict=True)
             ):
-                raise OutOfReachError("the memory keeps random draws")
+                raise Unreached("the memory keeps random draws")
             second = self.step(first, 0.0, still)[held:]
             better = tuple(_aitken(*values) for values in zip(memory, first, second, strict=True))
             if all(_near(a, b) for a, b in zip(memory, first, strict=True)):
                 return first, self._keeps(first, still)
             memory = better
-        raise OutOfReachError("the memory is not seen to settle while theta is held")
+        raise Unreached("the memory is not seen to settle while theta is held")
 
     def _keeps(self, memory: tuple[np.ndarray, ...], still: tuple[float, ...]) -> float:
         shares = []
@@ -227,7 +228,7 @@ class _Reading:
             shares.append(float((moves / shift).max()))
         keeps = max(shares)
         if keeps > FORGETS:
-            raise OutOfReachError("the memory does not forget while theta is held")
+            raise Unreached("the memory does not forget while theta is held")
         return keeps
 
     def coefficients(self, memory: tuple[np.ndarray, ...]) -> dict[str, np.ndarray]:
@@ -249,20 +250,6 @@ class _Reading:
             product_ = sum(w * move[i] * move[j] for w, move in zip(weights, moves, strict=True))
             found[_diffusion(i, j, scheme)] = (product_ - means[i] * means[j]) / (2 * h)
         return found
-
-
-class _Gradient(FullGradientIngredient):
-    def __init__(self, function: Callable[[LongDouble], LongDouble], full: LongDoubleGradient) -> None:
-        self._function, self._full = function, full
-
-    def __call__(self, place: LongDouble) -> LongDouble:
-        return self._function(place)
-
-    def prior(self, place: LongDouble) -> LongDouble:
-        return self._full.prior(place)
-
-    def hessian(self, place: LongDouble, vector: LongDouble) -> LongDouble:
-        return self._full.hessian(place, vector)
 
 
 def _aitken(start: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ from typing import Any
 import flint
 from flint import arb, arb_mat, arb_poly, fmpq, fmpq_mat, fmpq_poly
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.exact.affine.model import Model, StepParts, StepSize
 from sgverify.exact.affine.noise import joint_cumulants
 from sgverify.exact.affine.step_series import StepSeries
@@ -132,14 +132,15 @@ class StateIndependentNoise:
         series = StepSeries(self.model, ORDERS)
         return RepeatedPeriod(lifted_series(series.affine, series.cumulants(degree), degree))
 
-    def unreached(self, degree: int) -> str | None:
-        """See `Randomness`."""
+    def check(self, degree: int) -> None:
+        """See `Expandable`."""
         named = f"the test function {self.model.observable} has degree {degree}"
         if self.model.size > LARGEST:
-            return f"{named}; beyond one dimension at most 2 is reached"
+            raise Unreached(f"{named}; beyond one dimension at most 2 is reached")
         if self.model.target.dim > 1 and self.model.noise.noisy:
-            return f"{named}; beyond one dimension at most 2 is reached where the gradient is noisy"
-        return f"{named}; at most {HIGHEST_DEGREE} is reached" if degree > HIGHEST_DEGREE else None
+            raise Unreached(f"{named}; beyond one dimension at most 2 is reached where the gradient is noisy")
+        if degree > HIGHEST_DEGREE:
+            raise Unreached(f"{named}; at most {HIGHEST_DEGREE} is reached")
 
     def why_no_square(self, degree: int) -> str | None:
         """See `Randomness`."""

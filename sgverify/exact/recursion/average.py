@@ -56,8 +56,8 @@ class Expandable(Randomness, Protocol):
         Raises `NotExpandableError` where the step has no such series.
         """
 
-    def unreached(self, degree: int) -> str | None:
-        """Why test functions of this degree are not reached; None where they are."""
+    def check(self, degree: int) -> None:
+        """Raise `Unreached` where test functions of this degree are not reached."""
 
 
 KEY_BITS = 128
@@ -98,7 +98,7 @@ class Average:
     def start(self, degree: int, step: arb | None = None) -> arb_mat:
         """E X_0^a for every monomial of degree 0 to `degree`, a column.
 
-        Raises `NotAffineError` without a step size where a memory starts from it.
+        Raises `Unreached` without a step size where a memory starts from it.
         """
         values = gaussian_moments(*self.randomness.model.start_law(step), degree)
         return arb_mat(len(values), 1, values)

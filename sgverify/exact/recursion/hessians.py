@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from flint import arb_mat, fmpq, fmpq_mat
 
+from sgverify.errors import Unreached
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar, constant, number_ring, step_size
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.chain.expansion import ORDERS
@@ -93,18 +94,20 @@ class FreshHessians:
         """Whether the operators on moments of this degree can be built."""
         return self.model.size <= LARGEST and is_reached(self.law, self._symbolic, degree)
 
-    def unreached(self, degree: int) -> str | None:
-        """See `Randomness`."""
+    def check(self, degree: int) -> None:
+        """See `Expandable`."""
         model = self.model
         if model.target.dim > LARGEST_DIMENSION:
-            return (
+            raise Unreached(
                 f"the target has dimension {model.target.dim}; {WHERE} at most {LARGEST_DIMENSION} is reached"
             )
         if model.size > LARGEST:
-            return f"the chain has {model.size} coordinates; {WHERE} at most {LARGEST} are reached"
+            raise Unreached(f"the chain has {model.size} coordinates; {WHERE} at most {LARGEST} are reached")
         if degree > HIGHEST_DEGREE:
-            return f"the test function {model.observable} has degree {degree}; {WHERE} at most {HIGHEST_DEGREE} is reached"
-        return self._unbuilt(max(1, degree))
+            raise Unreached(
+                f"the test function {model.observable} has degree {degree}; {WHERE} at most {HIGHEST_DEGREE} is reached"
+            )
+        self._check_built(max(1, degree))
 
     def why_no_square(self, degree: int) -> str | None:
         """See `Randomness`."""
@@ -150,10 +153,11 @@ class FreshHessians:
     def _words(self, ingredients: dict[str, Any]) -> HessianProductStep:
         return read_hessian_products(self.model.scheme, ingredients)
 
-    def _unbuilt(self, degree: int) -> str | None:
-        if is_reached(self.law, self._symbolic, degree):
-            return None
-        return f"one step multiplies many Hessians; {WHERE} at most {MOST_MOMENTS} of their joint moments are computed"
+    def _check_built(self, degree: int) -> None:
+        if not is_reached(self.law, self._symbolic, degree):
+            raise Unreached(
+                f"one step multiplies many Hessians; {WHERE} at most {MOST_MOMENTS} of their joint moments are computed"
+            )
 
 
 MOST_PRODUCTS = 6000
@@ -194,19 +198,18 @@ class Orders(FreshHessians):
         """See `Randomness`."""
         return f"under reshuffling it is not reached {WHERE}"
 
-    def _unbuilt(self, degree: int) -> str | None:
-        why = super()._unbuilt(degree)
-        if why is not None:
-            return why
+    def _check_built(self, degree: int) -> None:
+        super()._check_built(degree)
         used, size, batch = self.model.scheme.minibatches, len(self.law.vectors), self.law.batch
         if used > 1:
-            return f"one step uses {used} minibatches; {WHERE} the blocks of a permutation are reached for one in a step"
+            raise Unreached(
+                f"one step uses {used} minibatches; {WHERE} the blocks of a permutation are reached for one in a step"
+            )
         if not is_enumerable(size, batch):
-            return (
+            raise Unreached(
                 f"{size} data in blocks of {batch} have too many orders to enumerate; {WHERE} the blocks of a permutation are "
                 f"reached up to {MOST_BLOCKS} different blocks and {MOST_PRODUCTS} products of them, as for 10 data in blocks of 2"
             )
-        return None
 
     def _listed(self, operators: dict[int, Any], unit: Any) -> ListedPeriod:
         averages = sweep_averages if self.model.noise.symmetric else position_averages

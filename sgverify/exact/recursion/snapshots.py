@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
+from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, read_affine
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.chain.expansion import ORDERS, steady_means
@@ -118,15 +119,16 @@ class Snapshots(FreshHessians):
     def _words(self, ingredients: dict[str, Any]) -> HessianProductStep:
         return read_snapshot_products(self.model.scheme, ingredients)
 
-    def _unbuilt(self, degree: int) -> str | None:
+    def _check_built(self, degree: int) -> None:
         if self._inner > LARGEST:
-            return (
+            raise Unreached(
                 f"the chain has {self._inner} coordinates with its snapshot and the gradient there; at most {LARGEST} are "
                 "reached"
             )
-        if is_reached(self.law, self._symbolic, degree):
-            return None
-        return f"one step multiplies many Hessians; with a snapshot at most {MOST_MOMENTS} of their joint moments are computed"
+        if not is_reached(self.law, self._symbolic, degree):
+            raise Unreached(
+                f"one step multiplies many Hessians; with a snapshot at most {MOST_MOMENTS} of their joint moments are computed"
+            )
 
     def _ends(self, degree: int) -> tuple[fmpq_mat, fmpq_mat]:
         size = self.model.size

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.rings.polynomials import Polynomial, parts_in, to_fraction
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
@@ -109,15 +109,15 @@ class EquilibratedStep:
 
     def _read(self, scheme: Scheme) -> None:
         """The step, in the first parametrisation of the memory under which a step moves it by O(s)."""
-        why = NotExpandableError("a memory")
+        why = "a memory"
         ways_of_one = [(False, 0), (False, 1), *([(True, 1)] if "theta" in scheme.dynamics.state else [])]
         for ways in product(ways_of_one, repeat=len(scheme.memory)):
             try:
                 self._read_so(scheme, ways)
                 return
-            except _OtherWayError as error:
-                why = NotExpandableError(str(error))
-        raise why
+            except Unreached as error:
+                why = str(error)
+        raise NotExpandableError(why)
 
     def _read_so(self, scheme: Scheme, ways: Sequence[tuple[bool, int]]) -> None:
         """Memory k is theta + s z_k or s^w z_k, as `ways` has it."""
@@ -140,7 +140,7 @@ class EquilibratedStep:
         self._laws = tuple(reading.laws)
         exponents = exponents_of(ring, increments_of(ring, state, moved), self._degree)
         if exponents[0]:
-            raise _OtherWayError("a memory that moves the state by more than O(sqrt(h))")
+            raise Unreached("a memory that moves the state by more than O(sqrt(h))")
         self._raw: list[Polynomial] = []
         while len(self._raw) <= self._degree:
             self._raw.append(exponentials(exponents, self._raw, ring))
@@ -160,7 +160,7 @@ class EquilibratedStep:
             for entry, base in zip(entries, theta.entries, strict=True):
                 series = (base.lift(entry) - base if relative else base.lift(entry)).shifted(-weight)
                 if series.valuation < 0:
-                    raise _OtherWayError("a memory that is neither O(sqrt(h)) nor that close to theta")
+                    raise Unreached("a memory that is neither O(sqrt(h)) nor that close to theta")
                 found.append(series)
         return found
 
@@ -294,10 +294,6 @@ class EquilibratedStep:
 
     def _after(self, left: Polynomial, right: Polynomial) -> Polynomial:
         return compose_symbols(left, right, self.ring) if left and right else self.ring.zero
-
-
-class _OtherWayError(Exception):
-    """The memory needs another parametrisation."""
 
 
 NORMAL = NoiseLaw("normal")

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.splittings.lyndon import expand, from_lyndon_words, lyndon_coefficients
+from sgverify.exact.splittings.lyndon import from_lyndon_words, lyndon_coefficients
 from sgverify.exact.splittings.order_conditions import defect_of, vanishes
 from sgverify.exact.splittings.splitting import (
     MOST_LETTERS,
@@ -49,7 +49,6 @@ __all__ = [
     "MOST_LETTERS",
     "BCHResult",
     "LeadingTerm",
-    "as_operator_words",
     "bch",
     "bch_series",
     "first_even_degree",
@@ -210,15 +209,6 @@ def first_even_degree(
         if not vanishes(there.word * 2, there_and_back, examined, letters=letters, identity=True):
             return examined
     return None
-
-
-def as_operator_words(result: BCHResult) -> dict[str, Any]:
-    """Return the leading error as associative words; "AB" is the operator product, (AB)f = A(Bf).
-
-    >>> as_operator_words(bch("AB"))
-    {'AB': Fraction(1, 2), 'BA': Fraction(-1, 2)}
-    """
-    return expand({term.commutator: term.coefficient for term in result.leading})
 
 
 def _prove(splitting: Splitting, last: int) -> BCHResult:

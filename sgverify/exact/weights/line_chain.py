@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import ndtr
 
-from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.numbers.jets import Jet, derivatives_of
 from sgverify.exact.numbers.quadrature import EXTENDED
@@ -43,7 +43,7 @@ class LineChain:
 
     `tilt` c makes the energy of a minibatch U(x) + c x or U(x) - c x, each with probability 1/2, as for one datum of two: its
     noise has the variance c^2 x^2 in the energy and c^2 in the gradient. The weights adapt by another minibatch.
-    `finer` multiplies the number of panels. Raises `OutOfReachError` for other schemes and targets.
+    `finer` multiplies the number of panels. Raises `Unreached` for other schemes and targets.
     """
 
     scheme: Scheme
@@ -54,9 +54,7 @@ class LineChain:
     finer: float = 1.0
 
     def __post_init__(self) -> None:
-        why = _why_not(self.scheme, self.target)
-        if why:
-            raise OutOfReachError(why)
+        _refuse(self.scheme, self.target)
 
     @cached_property
     def grid(self) -> tuple[np.ndarray, np.ndarray]:
@@ -66,7 +64,7 @@ class LineChain:
         width = _PANEL * self.spread / self.finer
         count = sum(int(np.ceil((b - a) / width)) for a, b in itertools.pairwise(ends)) * _ORDER
         if count > MOST_NODES * self.finer:
-            raise OutOfReachError(
+            raise Unreached(
                 f"h={self.step:.6g}: {count} nodes would be needed, above {MOST_NODES}; expected a larger step"
             )
         cuts = [
@@ -185,13 +183,23 @@ class LineChain:
         if np.ptp(once) > 1e-12 * (1 + np.abs(at[0]).max()) or np.abs(twice - once).max() > 1e-12 * (
             1 + np.abs(at[0]).max()
         ):
-            raise OutOfReachError(f"a step of `{self.scheme.name}` is no drift plus one normal draw")
+            raise Unreached(f"a step of `{self.scheme.name}` is no drift plus one normal draw")
         return at[0], abs(float(once[0]))
 
     def _after(self, x: np.ndarray, gradient: np.ndarray, z: float) -> np.ndarray:
         start = np.asarray(x, dtype=EXTENDED)
+
+        def at_start(place: EntrywiseVector) -> EntrywiseVector:
+            if not np.array_equal(place.entries[0].c[0], start):
+                raise Unreached("the step asks for the gradient elsewhere than where it starts")
+            return EntrywiseVector([Jet(np.asarray(gradient, dtype=EXTENDED)[None])])
+
+        known = FullGradientIngredient(at_start, hessian=_no_hessian, prior=_no_part, likelihood=_no_part)
         (moved,) = bind(self.scheme, ON_ARRAYS, {"T": self.adaptation.tau}, dim=1).step(
-            (start,), h=self.step, grad=_Given(start, gradient), draw=lambda law: np.full(1, z)
+            (start,),
+            h=self.step,
+            grad=known,
+            draw=lambda law: np.full(1, z),
         )
         return np.broadcast_to(moved, len(x)).astype(np.float64)
 
@@ -224,34 +232,15 @@ class LineChain:
 
     @cached_property
     def _mass(self) -> Mass:
-        try:
-            return Mass.of(lambda x: self._line(x) / self.adaptation.tau, *self.target.hint(0))
-        except ConfigurationError as error:
-            raise OutOfReachError(str(error)) from None
+        return Mass.of(lambda x: self._line(x) / self.adaptation.tau, *self.target.hint(0))
 
 
-class _Given(FullGradientIngredient):
-    """The known gradients at given states."""
+def _no_hessian(place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
+    raise Unreached("the step asks for Hessian-vector products, and the weights bend the gradient alone")
 
-    def __init__(self, start: np.ndarray, gradient: np.ndarray) -> None:
-        self._start, self._gradient = start, gradient
 
-    def __call__(self, place: EntrywiseVector) -> EntrywiseVector:
-        if not np.array_equal(place.entries[0].c[0], self._start):
-            raise OutOfReachError("the step asks for the gradient elsewhere than where it starts")
-        return EntrywiseVector([Jet(np.asarray(self._gradient, dtype=EXTENDED)[None])])
-
-    def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        raise OutOfReachError(
-            "the step asks for Hessian-vector products, and the weights bend the gradient alone"
-        )
-
-    def prior(self, place: EntrywiseVector) -> EntrywiseVector:
-        raise OutOfReachError(
-            "the step asks for prior and likelihood apart, and the weights bend the whole gradient"
-        )
-
-    likelihood = prior
+def _no_part(place: EntrywiseVector) -> EntrywiseVector:
+    raise Unreached("the step asks for prior and likelihood apart, and the weights bend the whole gradient")
 
 
 def invariant(kernel: np.ndarray) -> np.ndarray:
@@ -260,11 +249,10 @@ def invariant(kernel: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.solve((np.eye(n) - kernel + 1.0).T, np.ones(n)))
 
 
-def _why_not(scheme: Scheme, target: Target) -> str | None:
+def _refuse(scheme: Scheme, target: Target) -> None:
     if target.dim != 1:
-        return f"the chain is one of the line, and the target has dim={target.dim}"
+        raise Unreached(f"the chain is one of the line, and the target has dim={target.dim}")
     if scheme.dynamics.state != ("theta",) or scheme.memory or scheme.dynamics.riemannian:
-        return f"the state of `{scheme.name}` is no point of the line"
+        raise Unreached(f"the state of `{scheme.name}` is no point of the line")
     if len(scheme.laws) != 1 or not scheme.laws[0].normal:
-        return f"a step of `{scheme.name}` is no drift plus one normal draw"
-    return None
+        raise Unreached(f"a step of `{scheme.name}` is no drift plus one normal draw")

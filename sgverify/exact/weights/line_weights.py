@@ -26,7 +26,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, optimize
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.weights.fixed_point import AWSGLD, WeightRule, mean_field, random_field, region_chances
 from sgverify.exact.weights.line_chain import LineChain
 from sgverify.schemes.composites import weighting
@@ -130,7 +130,7 @@ def field_of(chain: LineChain, theta: np.ndarray, law: np.ndarray) -> np.ndarray
 
 
 def rest(chain: LineChain, start: Sequence[float] | np.ndarray, *, flow: bool = False) -> Rest:
-    """The limit of the weights, sought from `start`; `flow`: as h -> 0. Raises `OutOfReachError` where none is found."""
+    """The limit of the weights, sought from `start`; `flow`: as h -> 0. Raises `Unreached` where none is found."""
     cumulative = chain.adaptation.cumulative
 
     def whole(logs: np.ndarray) -> np.ndarray:
@@ -150,13 +150,13 @@ def rest(chain: LineChain, start: Sequence[float] | np.ndarray, *, flow: bool = 
     theta = whole(solved.x)
     residual = float(np.abs(moving(solved.x)).max())
     if not residual < _RESIDUAL:
-        raise OutOfReachError(
+        raise Unreached(
             f"at h={chain.step:.6g} the weights were not brought to rest: their field is still {residual:.1e}"
         )
     found = law(theta)
     leaving = 0.0 if flow else float(found @ chain.rows_and_leaving(theta, chain.nodes)[1])
     if not leaving < _LEAVING:
-        raise OutOfReachError(
+        raise Unreached(
             f"h={chain.step:.6g}: with its weights at rest the chain leaves the grid with chance {leaving:.1e} a step; the "
             "multiplied gradient carries it off; expected a smaller step"
         )

@@ -16,10 +16,10 @@ import flint
 import numpy as np
 from flint import arb
 
-from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.errors import ConfigurationError, DefinitionError, Unreached
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.posterior.enclosure import BITS, find_cut, first_look, read_energy
-from sgverify.exact.posterior.panels import Balls, NoEnclosureError, integrals_between
+from sgverify.exact.posterior.panels import Balls, integrals_between
 from sgverify.exact.posterior.tails import Tails, exactly
 from sgverify.schemes.composites.weighting import region_of
 from sgverify.targets import Target
@@ -66,7 +66,7 @@ def region_masses(target: Target, inner: Sequence[Any], tau: Any) -> RegionMasse
     if target.dim == 1:
         try:
             return _on_line(target, edges, T)
-        except (NoEnclosureError, DefinitionError) as error:
+        except (Unreached, DefinitionError) as error:
             raise ConfigurationError(
                 f"target.name={target.name!r}: the masses of its energy regions are not enclosed ({error}); expected a formula "
                 "with tails that have bounds"
@@ -133,7 +133,7 @@ def _runs(
         a, b = pending.pop()
         looked += 1
         if looked > _MOST_PIECES:
-            raise NoEnclosureError(f"more than {_MOST_PIECES} pieces are needed to tell the regions apart")
+            raise Unreached(f"more than {_MOST_PIECES} pieces are needed to tell the regions apart")
         middle = ((a + b) / 2).mid()
         value = energy(middle + arb(0, max((middle - a).upper(), (b - middle).upper())))
         ends = (region_of(value.lower(), heights), region_of(value.upper(), heights))

@@ -15,16 +15,6 @@ from sgverify.targets import Target
 
 
 @dataclass(frozen=True)
-class AnnealingChoice:
-    """What is annealed; names, meanings and defaults are those of the table `[annealing]`."""
-
-    epoch: int | None = None
-    cooling: float = 1.0
-    correction: float = 1.0
-    until: int | None = None
-
-
-@dataclass(frozen=True)
 class Annealing:
     """Epochs of `epoch` steps; step l is in epoch k = floor((l - 1)/epoch), and k' = min(k, until) counts:
 
@@ -125,4 +115,4 @@ def _with_correction(exchange: Any, correction: float) -> Any:
     )
 
 
-__all__ = ["Annealing", "AnnealingChoice", "check_changes", "epoch_of", "make_annealing", "next_break"]
+__all__ = ["Annealing", "check_changes", "epoch_of", "make_annealing", "next_break"]

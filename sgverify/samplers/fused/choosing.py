@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.samplers.randomness.philox import ROWS
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.run.leg import Keeping, Leg, Summing
@@ -128,11 +128,9 @@ def takes(kernel: Any, leg: Leg, h: Constant) -> bool:
 
     Raises `ConfigurationError` if `compiled="kernel"` requires it.
     """
-    from sgverify.samplers.fused.translation import NotTranslatable
-
     try:
         kernel.meet(h)
-    except NotTranslatable as reason:
+    except Unreached as reason:
         if leg.settings.compiled == "kernel":
             raise cannot_compile(leg, reason) from reason
         return False

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.hooks import with_weights
@@ -36,11 +37,9 @@ from sgverify.samplers.fused.composites.swaps import Swaps
 from sgverify.samplers.fused.composites.weights import Weights
 from sgverify.samplers.fused.drawing import equal_bits
 from sgverify.samplers.fused.kernel import Kernel, Moved
-from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.reading.tape import NotRecordable
 from sgverify.samplers.run.leg import FAR, Keeping, Leg, Room, RunObserver, Stepwise, Summing, Sums
 from sgverify.samplers.run.schedules import Fixed, step_sizes
 
@@ -146,7 +145,7 @@ def fused(leg: Leg, pace: float | None) -> Fused | None:
             return None
         _prove(leg, kernel)
         return Fused(leg, rule, kernel)
-    except (NotTranslatable, NotRecordable, CannotBuild) as reason:
+    except (Unreached, CannotBuild) as reason:
         if wanted == "auto":
             if isinstance(reason, NoCompiler):
                 tell_of_slow_steps(str(reason))
@@ -155,28 +154,28 @@ def fused(leg: Leg, pace: float | None) -> Fused | None:
 
 
 def _check(leg: Leg) -> None:
-    """Raise `NotTranslatable` for settings that no kernel has."""
+    """Raise `Unreached` for settings that no kernel has."""
     settings, device = leg.settings, leg.start[0].device
     if device.type != "cpu" or settings.generator != "philox":
-        raise NotTranslatable(f"generator={settings.generator!r} on {device}")
+        raise Unreached(f"generator={settings.generator!r} on {device}")
     if not leg.taped:
-        raise NotTranslatable("tape=False")
+        raise Unreached("tape=False")
     if type(leg.hooks) not in _RULES:
-        raise NotTranslatable(f"the actions of {type(leg.hooks).__name__}")
+        raise Unreached(f"the actions of {type(leg.hooks).__name__}")
 
 
 def _asked(leg: Leg) -> ObservedFunctions | None:
-    """The test functions that are summed, if some are. Raises `NotTranslatable` for an observer of every state."""
+    """The test functions that are summed, if some are. Raises `Unreached` for an observer of every state."""
     observer = leg.observer
     if not isinstance(observer, Summing | Keeping | None):
-        raise NotTranslatable("every state is asked for")
+        raise Unreached("every state is asked for")
     if not isinstance(observer, Summing):
         return None
     return observer.sums(leg.places, leg.steps.start + 1, _sizes(leg, leg.steps[:1])).asked
 
 
 def _prove(leg: Leg, kernel: Kernel) -> None:
-    """Compare some steps of the kernel with the definition's, bit for bit. Raises `NotTranslatable`.
+    """Compare some steps of the kernel with the definition's, bit for bit. Raises `Unreached`.
 
     The first leg of a C text that has enough steps takes all `windows`: the first and last steps, so many that each position in a
     block of random numbers is used, and one step of each kind that renews what the gradient estimator keeps. A later leg in this
@@ -236,7 +235,7 @@ def _circumstances(leg: Leg, kernel: Kernel) -> tuple[Any, ...]:
 
 
 def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | None) -> bool:
-    """Raise `NotTranslatable` if the kernel's steps, actions or sums differ from the definition's; could all steps be compared?"""
+    """Raise `Unreached` if the kernel's steps, actions or sums differ from the definition's; could all steps be compared?"""
     sizes, made, rule = _sizes(leg, steps), _RULES[type(leg.hooks)], kernel.rule
     moving = bool((sizes != sizes[0]).any())
     h = Constant(sizes if moving else sizes[:1], leg.clock, passing=moving)
@@ -267,7 +266,7 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
     moved = kernel.move(start, estimator.carried, steps.start, sizes, sums, room)
     kernel.rule = rule
     if not moved.taken or (leg.hooks is None and moved.taken < len(steps)):
-        raise NotTranslatable("a chain diverges in the first steps, which are compared with the definition's")
+        raise Unreached("a chain diverges in the first steps, which are compared with the definition's")
     observer = _Adding(asked, theirs, total, weights, counted)
     applied = estimator if leg.hooks is None else theirs.hooks.estimator(estimator)
     torch_leg = replace(
@@ -282,23 +281,23 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
     expected, _, _ = Stepwise(torch_leg, taken).move(start, steps.start, sizes[:taken], h)
     for name, mine, its in zip(leg.bound.definition.state, moved.state, expected, strict=True):
         if not equal_bits(mine, its.expand(mine.shape)):
-            raise NotTranslatable(
+            raise Unreached(
                 f"steps {steps.start + 1} to {steps.start + taken} in C end at another {name} than the definition's do"
             )
     if not ours.drew(theirs.hooks):
-        raise NotTranslatable("the uniform numbers of the composite's actions are others in C")
+        raise Unreached("the uniform numbers of the composite's actions are others in C")
     for mine, its in zip(moved.tensors, theirs.tensors, strict=True):
         if not _same(mine, its):
-            raise NotTranslatable("what the composite changes beside the states is another in C")
+            raise Unreached("what the composite changes beside the states is another in C")
     for mine, its in zip(moved.carried, estimator.carried, strict=True):
         if not equal_bits(mine, its.expand(mine.shape)):
-            raise NotTranslatable("what the gradient estimator carries from step to step is another in C")
+            raise Unreached("what the gradient estimator carries from step to step is another in C")
     if moved.total is not None and not equal_bits(moved.total, observer.total):
-        raise NotTranslatable("a test function, or what it counts, is another one in C")
+        raise Unreached("a test function, or what it counts, is another one in C")
     for number, values in enumerate(observer.seen if room is not None else ()):
         for array, value in zip(cast(Room, room).arrays, values, strict=True):
             if array is not None and not _same(torch.from_numpy(array[number]), value):
-                raise NotTranslatable("what is kept of a state is another in C")
+                raise Unreached("what is kept of a state is another in C")
     return taken == len(steps)
 
 

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
+from sgverify.errors import Unreached
 from sgverify.samplers.fused.data_sums import SumText
-from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.control_variates import CentredEstimator, TableEstimator
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import (
@@ -87,9 +87,9 @@ class RecordedPotential(Potential):
         return sum_of_gradients(theta, None)
 
     def tape_of_one_datum(self, rows: int) -> Tape:
-        """The tape of the gradient of one datum, a function of theta and the datum. Raises `NotTranslatable`."""
+        """The tape of the gradient of one datum, a function of theta and the datum. Raises `Unreached`."""
         if not self.tracked_likelihood:
-            raise NotTranslatable("the gradient of a likelihood in torch code of a user")
+            raise Unreached("the gradient of a likelihood in torch code of a user")
         assert self.data is not None
         dtype, width = self.data.dtype, self.data.shape[1]
         theta = torch.ones((rows, TRACED, self.target.dim), dtype=dtype)
@@ -225,7 +225,7 @@ def padded(dim: int) -> int:
 def kernel_gradient(estimator: Estimator, minibatches: int, evaluations: int) -> KernelGradient:
     """The gradient estimates of a kernel for an estimator that reads up to so many minibatches, and evaluations, a step.
 
-    Raises `NotTranslatable` for an estimator that a kernel does not have.
+    Raises `Unreached` for an estimator that a kernel does not have.
     """
     potential = RecordedPotential(estimator.potential)
     kind = type(estimator)
@@ -234,7 +234,7 @@ def kernel_gradient(estimator: Estimator, minibatches: int, evaluations: int) ->
     if isinstance(estimator, AdditiveEstimator):
         return KernelGradient(estimator, potential, evaluations, True)
     if not isinstance(estimator, MinibatchEstimator):
-        raise NotTranslatable(f"gradients by {kind.__name__}")
+        raise Unreached(f"gradients by {kind.__name__}")
     count = 0 if estimator.cancels else minibatches
     if kind in (MinibatchEstimator, CentredEstimator):
         return KernelGradient(estimator, potential, count, estimator.adds and count > 0)
@@ -243,7 +243,7 @@ def kernel_gradient(estimator: Estimator, minibatches: int, evaluations: int) ->
         recorded = RecordedTable(estimator)
         return KernelGradient(recorded, potential, count, False, (dim,), estimator.again, table=True)
     if not isinstance(estimator, SnapshotEstimator):
-        raise NotTranslatable(f"gradients by {kind.__name__}")
+        raise Unreached(f"gradients by {kind.__name__}")
 
     def begin(theta: Tensor) -> tuple[Tensor, ...]:
         return theta.clone(), potential.full(theta) - potential.prior(theta)

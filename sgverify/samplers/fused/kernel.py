@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.fused.choosing import RECORDED
 from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.composites.rule import Rule
@@ -19,7 +20,6 @@ from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.gradients import DataTables
 from sgverify.samplers.fused.program import FixedTensors, KernelCall
 from sgverify.samplers.fused.recorded import RecordedLeg
-from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant, Derivation, derivation
 from sgverify.samplers.reading.motion import State
@@ -70,8 +70,8 @@ class Kernel:
 
     The kernel is generated from the definition, recorded on two chains. Every kernel records it, since its functions may read
     numbers that have changed; a C text is written once for the same operations on a target. Another `rule`, of other hooks of the
-    same run, may take the place of the first one. Raises `NotTranslatable`,
-    `NotRecordable` or `CannotBuild`, each with its reason, if it cannot be made.
+    same run, may take the place of the first one. Raises `Unreached` or `CannotBuild`,
+    each with its reason, if it cannot be made.
     """
 
     def __init__(self, leg: Leg, rule: Rule, asked: ObservedFunctions | None, patience: float) -> None:
@@ -126,7 +126,7 @@ class Kernel:
     def meet(self, h: Constant) -> None:
         """Compute the kernel's constants by the definition's operations for the step sizes h, shape (K or 1, S).
 
-        Raises `NotTranslatable`.
+        Raises `Unreached`.
         """
         sizes = self._recording.sizes(h)
         bound = (value for bound in self._recording.bounds for value in bound.given.values())
@@ -140,13 +140,13 @@ class Kernel:
     def _record(
         self, sizes: Sequence[Constant], given: Sequence[Constant]
     ) -> tuple[Recorded, Sequence[Constant]]:
-        """What is recorded of the definition at the step sizes h, and the constants at these. Raises `NotTranslatable`."""
+        """What is recorded of the definition at the step sizes h, and the constants at these. Raises `Unreached`."""
         fixed, gradient = FixedTensors(self._shape.dtype), self._gradient
         program = self._recording.program(sizes, fixed)
         constants = program.step.tape.constants
         how = derivation(constants, given)
         if how is None:
-            raise NotTranslatable("a constant that does not follow from h and the parameters")
+            raise Unreached("a constant that does not follow from h and the parameters")
         kept, key = RECORDED.setdefault(self._leg.target, Translations()), program.key
         if key not in kept.texts:
             text = program.text

@@ -16,13 +16,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.fused.composites.energies import EnergyText
 from sgverify.samplers.fused.composites.rule import FRESH, Action, EnergyStream
 from sgverify.samplers.fused.data_sums import SumText
 from sgverify.samplers.fused.elementary import with_functions
 from sgverify.samplers.fused.loops import TapeAt, Translated
 from sgverify.samplers.fused.shape import KernelShape, c_text, definitions
-from sgverify.samplers.fused.translation import NotTranslatable, translate
+from sgverify.samplers.fused.translation import translate
 from sgverify.samplers.randomness.philox import ROWS
 from sgverify.samplers.reading.tape import Tape
 
@@ -75,12 +76,12 @@ class FixedTensors:
         self._tensors: list[Tensor] = []
 
     def put(self, at: TapeAt) -> TapeAt:
-        """The tape with the places of its fixed tensors after those of the tapes before. Raises `NotTranslatable`."""
+        """The tape with the places of its fixed tensors after those of the tapes before. Raises `Unreached`."""
         narrow, wide = (sum(tensor.numel() for tensor in part) for part in self._parts())
         self._tensors += at.tape.fixed
         kinds = {tensor.dtype for tensor in at.tape.fixed} - {self._real, torch.float64}
         if kinds:
-            raise NotTranslatable(f"a constant in {kinds.pop()}")
+            raise Unreached(f"a constant in {kinds.pop()}")
         return replace(at, narrow=narrow, wide=None if self._real == torch.float64 else wide)
 
     def flat(self) -> list[Tensor]:
@@ -148,11 +149,11 @@ class Program:
 
     @property
     def text(self) -> str:
-        """The C text. Raises `NotTranslatable`."""
+        """The C text. Raises `Unreached`."""
         shape, everything, step = self.shape, [*self.states, *self.held], self.step
         moved = _translated(step, "step_", sums=self.sums, energies=self.energies)
         if moved.widths != [variable.width for variable in self.states]:
-            raise NotTranslatable("a step that changes the width of a variable")
+            raise Unreached("a step that changes the width of a variable")
         observed = 0 if self.observe is None else len(self.observe.tape.outputs)
         each = max(1, observed // shape.replicas)
         parts = {

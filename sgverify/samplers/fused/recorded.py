@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.composites.hooks import with_weights
 from sgverify.samplers.fused.composites.energies import EnergyText
 from sgverify.samplers.fused.composites.rule import Rule, renewal
@@ -17,7 +18,7 @@ from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
 from sgverify.samplers.fused.loops import TapeAt
 from sgverify.samplers.fused.program import FixedTensors, Program, Variable
 from sgverify.samplers.fused.shape import FEW, KernelShape
-from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
+from sgverify.samplers.fused.translation import NUMBER
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.tape import Tape, record
@@ -28,7 +29,7 @@ from sgverify.schemes.definition.binding import in_order
 class RecordedLeg:
     """The shape of a leg's kernel, the variables that it holds, of which some are kept, and the program that moves them.
 
-    Raises `NotTranslatable` or `NotRecordable`.
+    Raises `Unreached`.
     """
 
     def __init__(self, leg: Leg, rule: Rule, asked: ObservedFunctions | None) -> None:
@@ -36,11 +37,9 @@ class RecordedLeg:
         dim, dtype = leg.target.dim, leg.start[0].dtype
         gradient = kernel_gradient(leg.estimator, max(1, scheme.minibatches), max(1, scheme.gradients))
         if scheme.census.hessians:
-            raise NotTranslatable("Hessian-vector products")
+            raise Unreached("Hessian-vector products")
         if leg.hooks is not None and (gradient.noisy or gradient.table):
-            raise NotTranslatable(
-                "noisy gradients, or a table of gradients, between the actions of a composite"
-            )
+            raise Unreached("noisy gradients, or a table of gradients, between the actions of a composite")
         self._leg, self._rule, self._asked, self.gradient = leg, rule, asked, gradient
         self.bounds, self._groups = rule.bounds, len(leg.places) // R
         self.shape = KernelShape(
@@ -115,7 +114,7 @@ class RecordedLeg:
 
     def _of_one_datum(self, fixed: FixedTensors, tape: Tape) -> TapeAt:
         if any(tensor.dtype != self.shape.dtype for tensor in tape.fixed):
-            raise NotTranslatable("a constant of another dtype than the state's")
+            raise Unreached("a constant of another dtype than the state's")
         return fixed.put(TapeAt(tape, ()))
 
     def _step(self, sizes: Sequence[Constant]) -> TapeAt:

@@ -9,8 +9,8 @@ from importlib.resources import files
 
 import torch
 
+from sgverify.errors import Unreached
 from sgverify.samplers.fused.gradients import padded
-from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import LANES, ROWS
 from sgverify.samplers.reading.arithmetic import RUN
@@ -65,10 +65,10 @@ class KernelShape:
 
     @property
     def width(self) -> int:
-        """The number of chains that move side by side, large but with few idle lanes. Raises `NotTranslatable`."""
+        """The number of chains that move side by side, large but with few idle lanes. Raises `Unreached`."""
         most = TABLE_WIDTH if self.table else WIDTHS[0]
         if self.dim > LARGEST:
-            raise NotTranslatable(f"a dimension of {self.dim} is beyond {LARGEST}")
+            raise Unreached(f"a dimension of {self.dim} is beyond {LARGEST}")
         fitting = [
             width for width in WIDTHS if width <= most and (width <= VECTOR or width * self.dim <= CACHED)
         ]

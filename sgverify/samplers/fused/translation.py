@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.fused.elementary import called
 from sgverify.samplers.fused.loops import (
     SHARED,
@@ -48,10 +49,6 @@ LONGEST = 2_000
 """The most operations of a step that are translated; a dense matrix has two for each of its entries."""
 
 
-class NotTranslatable(Exception):
-    """Raised for an operation that C would not reproduce to the bit, or that has no translation."""
-
-
 def translate(
     tape: Tape,
     inputs: Sequence[tuple[str, Tensor]],
@@ -68,12 +65,12 @@ def translate(
     `inputs` gives the C array of each input and a tensor of its shape, (S, C, width). The tape's fixed tensors lie in the C array
     `f` from `offset` on; `sums` writes sums over data. With `wide`, those in float64 lie in the C array `fw` from `wide` on.
     An input whose name begins with `NUMBER` is a C expression of one number for all chains. `repeated` names an input, and text
-    that opens a loop, which the caller closes: what depends on the input stands within. Raises `NotTranslatable`.
+    that opens a loop, which the caller closes: what depends on the input stands within. Raises `Unreached`.
     """
     writer = _written(tape, inputs, prefix, offset, repeated, sums=sums, wide=wide, energies=energies)
     results = [writer.values[name] for name in tape.outputs]
     if not all(value.array for value in results):
-        raise NotTranslatable("a step that returns a number")
+        raise Unreached("a step that returns a number")
     return Translated(
         [writer.loops.read(value, 0, None) for value in results],
         [value.width for value in results],
@@ -102,7 +99,7 @@ def _written(
     **more: Any,
 ) -> _Writer:
     if len(tape.lines) > LONGEST:
-        raise NotTranslatable(f"{len(tape.lines)} operations in a step are too many for a C compiler")
+        raise Unreached(f"{len(tape.lines)} operations in a step are too many for a C compiler")
     writer = _Writer(tape, inputs, prefix, offset, **more)
     name, opening = repeated or ("", "")
     within = depending(tape, [f"x{number}" for number, (array, _) in enumerate(inputs) if array == name])
@@ -220,7 +217,7 @@ class _Writer:
         elif operation == "to" and self._asked(line.given) == [line.result.dtype]:
             self._assign(line, (self.values[line.given[0]],), "")
         else:
-            raise NotTranslatable(f"{operation} is not an operation that C repeats to the bit")
+            raise Unreached(f"{operation} is not an operation that C repeats to the bit")
 
     def _asked(self, given: Sequence[str]) -> list[Any]:
         """The arguments of a call after the first one."""
@@ -228,7 +225,7 @@ class _Writer:
 
     def _pair(self, line: Operation) -> tuple[Value, Value]:
         if len(line.given) != 2:
-            raise NotTranslatable(f"{line.function.__name__} with options")
+            raise Unreached(f"{line.function.__name__} with options")
         left, right = (self._value(name) for name in line.given)
         return left, right
 
@@ -237,11 +234,11 @@ class _Writer:
             return self.values[name]
         number = self._space.get(name)
         if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise NotTranslatable(f"an operation with {number!r}")
+            raise Unreached(f"an operation with {number!r}")
         if abs(number) == float("inf") and not finite:
             return Value(0, (), text="__builtin_inf()" if number > 0 else "-__builtin_inf()")
         if number != number or abs(number) == float("inf"):
-            raise NotTranslatable(f"an operation with {number!r}")
+            raise Unreached(f"an operation with {number!r}")
         return Value(0, (), text=float(number).hex())
 
     def _part(self, line: Operation) -> Value:
@@ -252,14 +249,14 @@ class _Writer:
             return self._looked_up(line, *line.given)
         shape = tuple(line.result.shape)
         if value is None or not value.array:
-            raise NotTranslatable("a part of a number")
+            raise Unreached("a part of a number")
         if place == (Ellipsis, None) and len(value.shape) == 2:
             return replace(value, shape=shape)
         if (
             not (isinstance(place, tuple) and len(place) == 2 and place[0] is Ellipsis)
             or len(value.shape) != 3
         ):
-            raise NotTranslatable(f"a part {place!r} of a value")
+            raise Unreached(f"a part {place!r} of a value")
         chosen = place[1]
         whole = range(value.width)
         if value.deferred is not None and isinstance(chosen, slice):
@@ -268,7 +265,7 @@ class _Writer:
             return Value(1, shape, value.array, value.offset + whole[chosen])
         if isinstance(chosen, slice) and chosen.step in (None, 1) and len(whole[chosen]):
             return Value(len(whole[chosen]), shape, value.array, value.offset + whole[chosen].start)
-        raise NotTranslatable(f"a part {place!r} of a value")
+        raise Unreached(f"a part {place!r} of a value")
 
     def _deferred_part(
         self, line: Operation, deferred: tuple[Operation, tuple[Value, Value], str], place: int
@@ -286,7 +283,7 @@ class _Writer:
     def _sum(self, line: Operation, operation: str) -> None:
         """A sum over data, by statements of its own."""
         if self._sums is None:
-            raise NotTranslatable("a sum over data in a test function")
+            raise Unreached("a sum over data in a test function")
         point, source = line.given
         theta, name = self.loops.stored_array(self.values[point]), f"{self._prefix}{line.name}_"
         data = self.values[source].array if source in self.values else ""
@@ -300,7 +297,7 @@ class _Writer:
     def _energy(self, line: Operation) -> None:
         """A part of an energy that comes from data, by statements of its own."""
         if self._energies is None:
-            raise NotTranslatable("an energy over data in a step")
+            raise Unreached("an energy over data in a step")
         operation = line.function.__name__
         *points, source = line.given
         theta = self.loops.stored_array(self.values[points[0]]) if points else ""
@@ -313,7 +310,7 @@ class _Writer:
         """The sum over the first axis of a value of shape (r, S, C, 1), which has r coordinates in C."""
         value, name = self._value(line.given[0]), f"{self._prefix}{line.name}_"
         if len(value.shape) != 4:
-            raise NotTranslatable("a sum over another axis than that of samples")
+            raise Unreached("a sum over another axis than that of samples")
         array = self.loops.stored_array(value)
         text = (
             f"memset({name}, 0, sizeof {name});\n"
@@ -327,7 +324,7 @@ class _Writer:
         value, edges = self._value(line.given[0]), self.values.get(line.given[1])
         options = {name.partition("=")[0]: self._space.get(name.partition("=")[2]) for name in line.given[2:]}
         if edges is None or not edges.array.startswith(SHARED) or options != {"right": False}:
-            raise NotTranslatable("regions of other kinds")
+            raise Unreached("regions of other kinds")
         name, array = f"{self._prefix}{line.name}_", f"{edges.array[1:]}[{edges.offset} + i]"
         text = (
             f"memset({name}, 0, sizeof {name});\n{{ const int j = 0; for (int i = 0; i < {edges.width}; i++) EACH(l) "
@@ -340,7 +337,7 @@ class _Writer:
         """The entry of a vector at a place that differs from chain to chain."""
         value, place = self._value(table), self.values[index]
         if line.result.shape[-1] != 1 or not value.array or value.width < 1:
-            raise NotTranslatable("a look-up of several entries")
+            raise Unreached("a look-up of several entries")
         name, at = f"{self._prefix}{line.name}_", self.loops.read(place, 1, None)
         shared = value.array.startswith(SHARED)
         array = value.array[1:] if shared else self.loops.stored_array(value)
@@ -381,17 +378,17 @@ class _Writer:
             fixed = value.array in (f"{SHARED}f", f"{SHARED}fw")
             alike = len(value.shape) == len(shape) or (samples and value.width == 1 and len(value.shape) == 3)
             if value.width and not fixed and not alike:
-                raise NotTranslatable("values of different shapes")
+                raise Unreached("values of different shapes")
             if fixed and (value.width == 0 or len(shape) != 3):
-                raise NotTranslatable("a matrix of the target as a whole")
+                raise Unreached("a matrix of the target as a whole")
             if value.width not in (0, 1, width):
-                raise NotTranslatable("values of different widths")
+                raise Unreached("values of different widths")
         if (
             len(shape) not in (2, 3, 4)
             or (samples and shape[-1] != 1)
             or (len(shape) == 2 and any(value.shape for value in given if not value.width))
         ):
-            raise NotTranslatable(f"a value of shape {shape}")
+            raise Unreached(f"a value of shape {shape}")
         name = f"{self._prefix}{line.name}"
         self.loops.add(ctype(line.result), name, given, width, form)
         self.values[line.name] = Value(width, shape, name)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, stats
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.samplers.importance.fitting import (
     FREEDOM,
     FittedLaw,
@@ -130,7 +130,7 @@ class WeightedDraws:
     def average(self, terms: Mapping[Exponents, Fraction]) -> EstimatedAverage:
         """E f for f = sum of terms[a] prod_i theta_i^(a_i), an exponent for each coordinate.
 
-        Raises `OutOfReachError` where the tails of weights or of weighted values are too heavy for a standard error.
+        Raises `Unreached` where the tails of weights or of weighted values are too heavy for a standard error.
         """
         values = np.zeros(self.count)
         for exponents, coefficient in terms.items():
@@ -144,7 +144,7 @@ class WeightedDraws:
         """The same for a function by its values at the draws. Shape (n,)."""
         weights = self.weights
         if self.share * self.count < EFFECTIVE:
-            raise OutOfReachError(
+            raise Unreached(
                 f"of {self.count} draws of the fitted Student law {self.share * self.count:.0f} are effective, and {EFFECTIVE} are "
                 "needed"
             )
@@ -208,11 +208,11 @@ class WeightedDraws:
         return None if apart.any() else found
 
     def _refuse_heavy(self, parts: np.ndarray, spread: float) -> None:
-        """Raise `OutOfReachError` where few of the parts r of an average carry its variance. Shape (n,)."""
+        """Raise `Unreached` where few of the parts r of an average carry its variance. Shape (n,)."""
         squares = (parts / (spread or 1.0)) ** 2
         carriers = float(squares.sum() ** 2 / (squares**2).sum()) if squares.any() else self.count
         if carriers < CARRIERS:
-            raise OutOfReachError(
+            raise Unreached(
                 f"{carriers:.0f} of {self.count} draws of the fitted Student law carry the variance of the average, and "
                 f"{CARRIERS} are needed for a standard error"
             )
@@ -221,11 +221,11 @@ class WeightedDraws:
 def draw_weighted(target: Target, temperature: float) -> WeightedDraws:
     """`FIRST` draws of each scramble, weighted, of the law that is fitted to exp(-U/T).
 
-    Raises `OutOfReachError`, with the reason, where no law fits, or where there are too many data.
+    Raises `Unreached`, with the reason, where no law fits, or where there are too many data.
     """
     data = TorchPotential(target, temperature).data
     if SCRAMBLES * FIRST * data > EVALUATIONS:
-        raise OutOfReachError(
+        raise Unreached(
             f"{SCRAMBLES * FIRST} draws would evaluate {data} data each, more than {EVALUATIONS:.0e} in all"
         )
     fit = fit_student(target, temperature)
@@ -238,14 +238,14 @@ def precise_average(
 ) -> tuple[EstimatedAverage, WeightedDraws]:
     """E f, and the draws that it is from: so many that its standard error is `ENOUGH`, or as many as there may be.
 
-    Raises `OutOfReachError` where even those give no standard error.
+    Raises `Unreached` where even those give no standard error.
     """
     while True:
         try:
             found = draws.average(terms)
             if found.standard_error <= ENOUGH * found.spread or draws.doubled is None:
                 return found, draws
-        except OutOfReachError:
+        except Unreached:
             if draws.doubled is None:
                 raise
         draws = draws.doubled

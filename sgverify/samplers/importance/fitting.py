@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from scipy import linalg, optimize, special, stats
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.targets.target import Target
@@ -191,15 +191,15 @@ class FittedLaw:
 def fit_student(target: Target, temperature: float) -> FittedLaw:
     """The Student law fitted to exp(-U/T).
 
-    Raises `OutOfReachError`, with the reason, where U has no mode with a positive definite Hessian, or another mode
+    Raises `Unreached`, with the reason, where U has no mode with a positive definite Hessian, or another mode
     that the fitted law does not reach.
     """
     if target.dim > LARGEST:
-        raise OutOfReachError(f"theta has {target.dim} coordinates, more than the {LARGEST} of a fitted law")
+        raise Unreached(f"theta has {target.dim} coordinates, more than the {LARGEST} of a fitted law")
     if isinstance(target, ModuleTarget):
-        raise OutOfReachError("the parameters of a module have many modes, of which a fitted law reaches one")
+        raise Unreached("the parameters of a module have many modes, of which a fitted law reaches one")
     if target.rugged or len(target.peaks) > 1:
-        raise OutOfReachError("the target has many modes, of which a fitted law reaches one")
+        raise Unreached("the target has many modes, of which a fitted law reaches one")
     potential = TorchPotential(target, temperature)
     mode, lowest, root = _at_the_mode(target, potential)
     law, share, largest = _adapted(Student(mode, root), potential, lowest)
@@ -223,7 +223,7 @@ def _at_the_mode(target: Target, potential: TorchPotential) -> tuple[np.ndarray,
         root = np.linalg.cholesky(np.linalg.inv(hessian))
         np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
-        raise OutOfReachError("the Hessian of U at its mode is not positive definite") from None
+        raise Unreached("the Hessian of U at its mode is not positive definite") from None
     return mode, lowest, root
 
 
@@ -239,7 +239,7 @@ def _descended(potential: TorchPotential, start: np.ndarray, axes: np.ndarray) -
             function, np.zeros(len(start)), jac=True, method="BFGS", options={"gtol": 1e-6}
         )
     if not found.fun < 1e300:
-        raise OutOfReachError("U is infinite where its mode was looked for")
+        raise Unreached("U is infinite where its mode was looked for")
     return start + axes @ found.x, float(found.fun)
 
 
@@ -260,7 +260,7 @@ def _adapted(law: Student, potential: TorchPotential, lowest: float) -> tuple[St
         except np.linalg.LinAlgError:
             break
     if best is None:
-        raise OutOfReachError("no draw of a law at the mode has a positive density")
+        raise Unreached("no draw of a law at the mode has a positive density")
     return best
 
 
@@ -285,7 +285,7 @@ def _flattened(logs: np.ndarray, least: float) -> np.ndarray:
 
 
 def _refuse_other_modes(fit: FittedLaw, largest: float) -> None:
-    """Raise `OutOfReachError` where a descent ends at a point with a weight far above the `largest` log weight of the draws."""
+    """Raise `Unreached` where a descent ends at a point with a weight far above the `largest` log weight of the draws."""
     law, bound, starts = fit.law, largest + math.log(_BEYOND), []
     for times in _WIDE:
         wide = Student(law.mean, times * law.root).draws(0, _DRAWS, _ROUNDS)
@@ -294,10 +294,10 @@ def _refuse_other_modes(fit: FittedLaw, largest: float) -> None:
     for start in starts:
         try:
             end, energy = _descended(fit.potential, start, law.root)
-        except OutOfReachError:
+        except Unreached:
             continue
         if float(fit.log_weights(end[None], np.array([energy]))[0]) > bound:
             place = ", ".join(f"{value:.4g}" for value in end[:6]) + (", ..." if len(end) > 6 else "")
-            raise OutOfReachError(
+            raise Unreached(
                 f"U has another minimum, at theta=[{place}], where hardly any draw of the fitted law comes"
             )

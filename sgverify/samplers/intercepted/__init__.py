@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.samplers.intercepted.black_box import BlackBox, BlackBoxError
+    from sgverify.samplers.intercepted.black_box import BlackBox
     from sgverify.samplers.intercepted.interception import Interception, UnreadableDrawError
 
-__all__ = ["BlackBox", "BlackBoxError", "Interception", "UnreadableDrawError"]
+__all__ = ["BlackBox", "Interception", "UnreadableDrawError"]
 
 __getattr__, __dir__ = lazily(__name__)

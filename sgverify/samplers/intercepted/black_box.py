@@ -10,17 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.errors import DefinitionError, SgverifyError, UserError
+from sgverify.errors import DefinitionError, SgverifyError, Unreached, UserError
 from sgverify.samplers.intercepted.interception import (
     Handed,
     Interception,
-    TooManyDrawsError,
     UnreadableDrawError,
     Witness,
     total,
 )
 from sgverify.samplers.intercepted.kept_state import kept_shapes
-from sgverify.samplers.intercepted.log_density import LogDensityOf, NoDensityError
+from sgverify.samplers.intercepted.log_density import LogDensityOf
 from sgverify.samplers.intercepted.real_calls import copies, keep_debut, shapes_before
 from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.schemes.torch_step import TorchStep, written
@@ -28,10 +27,6 @@ from sgverify.schemes.torch_step import TorchStep, written
 State = tuple[Tensor, ...]
 GradientFunction = Callable[[Tensor, int], Tensor]
 """A function of theta and the number of the minibatch: the gradient estimate, in theta's shape and dtype."""
-
-
-class BlackBoxError(SgverifyError):
-    """Raised if a black box cannot be evaluated with prescribed draws; the message says why."""
 
 
 class NotFiniteError(UserError):
@@ -42,7 +37,7 @@ class CodeError(UserError):
     """Raised if the code of a step raises, with its own draws as well as with prescribed ones."""
 
 
-class KeptShapeError(BlackBoxError):
+class KeptShapeError(Unreached):
     """Raised if the code keeps tensors of other shapes than its arguments; `made` names those that an earlier call left."""
 
     def __init__(self, message: str, made: tuple[str, ...]) -> None:
@@ -77,7 +72,7 @@ class BlackBox:
 
         `draws` are the normal numbers from which all draws are made (`laws`), of shape (m,), or (chains, m) for a step that
         takes many chains; None takes generic numbers. Raises `UnreadableDrawError` for draws that cannot be made of normal
-        numbers (unless the generator `others` provides them), `BlackBoxError` if the step draws other than m numbers,
+        numbers (unless the generator `others` provides them), `Unreached` if the step draws other than m numbers,
         `DefinitionError` for a result that is no state, and `UserError` if the code itself raises.
         """
         moved, handed = self.take(state, draws, h, others=others, witness=witness)
@@ -106,7 +101,7 @@ class BlackBox:
             self._refuse_draws(error, state, h)
             raise
         if draws is not None and handed.used != draws.shape[-1]:
-            raise BlackBoxError(
+            raise Unreached(
                 f"it drew {handed.used} random numbers in one run and {draws.shape[-1]} in another: how many a step draws "
                 "depends on its state or on its draws"
             )
@@ -135,8 +130,6 @@ class BlackBox:
             # Gradients are enabled, as by default in torch: the code may differentiate.
             with torch.enable_grad():
                 return self.step.step(tuple(state), **given)
-        except (TooManyDrawsError, NoDensityError) as error:
-            raise BlackBoxError(str(error)) from None
         except SgverifyError:
             raise
         except (Exception, SystemExit) as error:
@@ -148,12 +141,12 @@ class BlackBox:
             ) from error
 
     def _refuse_draws(self, error: UserError, state: Sequence[Tensor], h: float) -> None:
-        """Raise `BlackBoxError` if the code runs with its own draws but fails with prescribed draws."""
+        """Raise `Unreached` if the code runs with its own draws but fails with prescribed draws."""
         try:
             self.real_state(state, h)
         except SgverifyError:
             return
-        raise BlackBoxError(
+        raise Unreached(
             f"it runs with draws of its own, and with draws that are put in it does not: {error}"
         ) from error
 
@@ -186,17 +179,17 @@ class BlackBox:
     def census(self, state: Sequence[Tensor], h: float) -> int:
         """The number of random numbers that one chain draws in a step from this state; raises as `run` does.
 
-        For a step that takes many chains, a draw without one row for each chain raises `BlackBoxError`.
+        For a step that takes many chains, a draw without one row for each chain raises `Unreached`.
         """
         _, shapes = self.run(state, None, h, others=torch.Generator().manual_seed(0))
         self.check_rows(shapes, len(state[0]) if self.step.chains else 1)
         return total(shapes, self.step.chains)
 
     def check_rows(self, shapes: Sequence[tuple[int, ...]], chains: int) -> None:
-        """Raise `BlackBoxError` if a step takes many chains and one of its draws has not one row for each chain."""
+        """Raise `Unreached` if a step takes many chains and one of its draws has not one row for each chain."""
         for shape in shapes:
             if self.step.chains and (not shape or shape[0] != chains):
-                raise BlackBoxError(
+                raise Unreached(
                     f"it draws a tensor of shape {shape} for a batch of {chains}: expected one row for each chain, as "
                     "torch.randn_like(theta) draws"
                 )
@@ -332,7 +325,6 @@ class BlackBoxGradient:
 
 __all__ = [
     "BlackBox",
-    "BlackBoxError",
     "BlackBoxGradient",
     "CodeError",
     "KeptShapeError",

@@ -11,8 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.samplers.intercepted.interception import OperationMode
-
 WIDE = torch.float64
 
 
@@ -74,20 +72,6 @@ class DtypeAudit:
         return "torch itself"
 
 
-class Audited(OperationMode):
-    """A context in which `audit` is shown every torch operation."""
-
-    def __init__(self, audit: DtypeAudit) -> None:
-        super().__init__()
-        self._audit = audit
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = kwargs or {}
-        result = func(*args, **kwargs)
-        self._audit(func, (args, kwargs), result)
-        return result
-
-
 @contextmanager
 def default_dtype(dtype: torch.dtype) -> Iterator[None]:
     """A context with another default dtype, that of torch.tensor(0.1), torch.randn(2) and the like."""
@@ -128,4 +112,4 @@ def _tensors(value: Any) -> Iterator[Tensor]:
         yield from _tensors(tuple(value.values()))
 
 
-__all__ = ["Audited", "DtypeAudit", "Narrow", "default_dtype", "effect"]
+__all__ = ["DtypeAudit", "Narrow", "default_dtype", "effect"]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from sgverify.errors import SgverifyError
+from sgverify.errors import Unreached
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.torch_step import TorchStep
 
@@ -37,14 +37,10 @@ NOTHING = 1e-100
 State = Sequence[Tensor]
 
 
-class NotAtRestError(SgverifyError):
-    """Raised if the memory of a step has no limit at a fixed state, or depends on the draws."""
-
-
 def equilibrated(step: TorchStep) -> TorchStep:
     """The step without memory that a step makes from the memory at which it comes to rest, state and minibatch held.
 
-    Calls of the step raise `NotAtRestError` if there is no such memory.
+    Calls of the step raise `Unreached` if there is no such memory.
     """
     declaration = Declaration(step.dynamics.state, step.declaration.ingredients)
     return replace(
@@ -98,7 +94,7 @@ class _Equilibrated:
 def _at_rest(after: Callable[..., tuple[Tensor, ...]], memory: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """The fixed point of the memory, by Aitken's extrapolation in each coordinate: exact where it forgets geometrically."""
     if any(not torch.equal(a, b) for a, b in zip(after(memory), after(memory, seed=1), strict=True)):
-        raise NotAtRestError("the memory depends on the draws")
+        raise Unreached("the memory depends on the draws")
     change = float("inf")
     for _ in range(ROUNDS):
         once = after(memory)
@@ -108,7 +104,7 @@ def _at_rest(after: Callable[..., tuple[Tensor, ...]], memory: tuple[Tensor, ...
         twice = after(once)
         memory = tuple(_aitken(*parts) for parts in zip(memory, once, twice, strict=True))
     if not change <= NEAR:
-        raise NotAtRestError(
+        raise Unreached(
             f"the memory does not come to rest: one more step changes it by {change:.2g} of its size"
         )
     return memory
@@ -119,7 +115,7 @@ def _largest(memory: State, once: State) -> float:
     found = [0.0]
     for a, b in zip(memory, once, strict=True):
         if not (a.isfinite().all() and b.isfinite().all()):
-            raise NotAtRestError("the memory is not finite where it is followed")
+            raise Unreached("the memory is not finite where it is followed")
         if a.numel():
             apart = (a - b).abs() / torch.maximum(a.abs(), b.abs()).clamp(min=NOTHING)
             found.append(float(apart.max()))
@@ -138,4 +134,4 @@ def _aitken(x: Tensor, once: Tensor, twice: Tensor) -> Tensor:
     return torch.where(other & (found.abs() <= ROUNDED * sizes.abs().amax(0)), torch.zeros_like(found), found)
 
 
-__all__ = ["NotAtRestError", "equilibrated"]
+__all__ = ["equilibrated"]

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.samplers.intercepted.replacing import (
     NORMAL,
     Draw,
@@ -69,17 +69,10 @@ DEPENDENT = DrawLaw("of chances that differ from chain to chain")
 """The law of a draw whose probabilities differ between chains, since they depend on earlier draws."""
 
 
-class TooManyDrawsError(SgverifyError):
-    """Raised if a step makes more than `MOST_DRAWS` draws."""
-
-    def __init__(self) -> None:
-        super().__init__(f"one step drew more than {MOST_DRAWS} times: does a loop wait for its draws?")
-
-
 def check_count(draws: int) -> None:
-    """Raise `TooManyDrawsError` for more draws than one step may make; a loop without an end is found so."""
+    """Raise `Unreached` for more draws than one step may make; a loop without an end is found so."""
     if draws > MOST_DRAWS:
-        raise TooManyDrawsError
+        raise Unreached(f"one step drew more than {MOST_DRAWS} times: does a loop wait for its draws?")
 
 
 class Handed:
@@ -345,7 +338,6 @@ __all__ = [
     "Replay",
     "ReplayError",
     "RowReplay",
-    "TooManyDrawsError",
     "UnreadableDrawError",
     "Witness",
     "check_count",

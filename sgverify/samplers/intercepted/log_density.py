@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.errors import DefinitionError, SgverifyError
+from sgverify.errors import DefinitionError, Unreached
 
 NODES = (2, 4, 8, 16, 32, 64)
 """The numbers of nodes that are tried in turn, until two sums agree."""
@@ -25,10 +25,6 @@ NODES = (2, 4, 8, 16, 32, 64)
 AGREE = 1e-11
 """The largest difference of two sums, relative to the sum of sizes: 64 products round by less than 1e-14 of it, and a sum of smooth
 gradients that has converged this far is off by rounding alone at twice as many nodes."""
-
-
-class NoDensityError(SgverifyError):
-    """Raised if a log density cannot be had from gradients along a line; the message says why."""
 
 
 class LogDensityOf:
@@ -63,7 +59,7 @@ class LogDensityOf:
 
 
 def along_line(gradient: Callable[[Tensor], Tensor], theta: Tensor, *, positive: bool) -> Tensor:
-    """U(theta) - U(c) from gradients between c and theta. Raises `NoDensityError` if sums over more and more nodes do not agree."""
+    """U(theta) - U(c) from gradients between c and theta. Raises `Unreached` if sums over more and more nodes do not agree."""
     start = torch.ones_like(theta) if positive else torch.zeros_like(theta)
     way = theta - start
     before: Tensor | None = None
@@ -81,7 +77,7 @@ def along_line(gradient: Callable[[Tensor], Tensor], theta: Tensor, *, positive:
         ):
             return found
         before = found
-    raise NoDensityError(
+    raise Unreached(
         f"its log density is not read: gradients at {NODES[-1]} places of a line do not integrate to one number, as those of one "
         "smooth function do"
     )
@@ -110,4 +106,4 @@ class _Differentiable(torch.autograd.Function):
         return weight[..., None] * ctx.of.gradient(theta), None
 
 
-__all__ = ["LogDensityOf", "NoDensityError", "along_line"]
+__all__ = ["LogDensityOf", "along_line"]

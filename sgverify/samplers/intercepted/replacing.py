@@ -20,7 +20,7 @@ import torch
 from scipy import special
 from torch import Tensor
 
-from sgverify.errors import SgverifyError
+from sgverify.errors import Unreached
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ REPLACED = (
 )
 
 
-class UnreadableDrawError(SgverifyError):
+class UnreadableDrawError(Unreached):
     """Raised if the code draws from a law for which there is no quadrature rule here."""
 
     def __init__(self, operation: str, why: str = "") -> None:

@@ -16,6 +16,7 @@ from torch import Tensor, fx
 from torch._decomp import core_aten_decompositions, get_decompositions
 from torch.fx.experimental.proxy_tensor import make_fx
 
+from sgverify.errors import Unreached
 from sgverify.samplers.own.module_arithmetic import COMPARISONS, ELEMENTWISE, FURTHER, MAKES, POWERS, VIEWS
 from sgverify.samplers.reading.arithmetic import contracted, joined, summed, taken
 from sgverify.samplers.reading.constants import lasting
@@ -24,10 +25,6 @@ MOST = 1_000
 """The most instructions: a C compiler takes about two thousand operations."""
 
 _ATEN = torch.ops.aten
-
-
-class Unknown(Exception):
-    """Raised for an operation that has no form in arithmetic coordinate by coordinate."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def instructions_of(
     """The instructions that make the result of a function of theta, shape (d,), and a datum, shape (w,), of the shape of theta.
 
     Values 0 and 1 are theta and the datum; each instruction makes the next one. `whole`, shape (w,), marks the columns of data that
-    are whole numbers. Raises `Unknown`, or an error of torch for code that it cannot follow.
+    are whole numbers. Raises `Unreached`, or an error of torch for code that it cannot follow.
     """
     decompositions = {**core_aten_decompositions(), **get_decompositions(FURTHER)}
     graph = make_fx(torch.func.functionalize(function), decomposition_table=decompositions)(theta, datum)
@@ -83,7 +80,7 @@ class _Lowering:
             else:
                 self._values[node] = self._of_node(node)
             if len(self.instructions) > MOST:
-                raise Unknown(f"more than {MOST} operations")
+                raise Unreached(f"more than {MOST} operations")
 
     def _of_node(self, node: fx.Node) -> _Part | Tensor:
         """The value of a node: entries of a computed value, or a tensor that does not depend on theta and datum."""
@@ -120,7 +117,7 @@ class _Lowering:
             return _Part(source.number, node.target(source.places, *args[1:], **node.kwargs))  # type: ignore[operator]
         found = self._computed(operation, args, dict(node.kwargs), kind)
         if tuple(found.places.shape) != tuple(kind.shape):
-            raise Unknown(f"{operation} with a result of another shape")
+            raise Unreached(f"{operation} with a result of another shape")
         return found
 
     def _computed(self, operation: Any, args: list[Any], options: dict[str, Any], kind: Any) -> _Part:
@@ -128,7 +125,7 @@ class _Lowering:
         if operation in (_ATEN._to_copy, torch.ops.prims.convert_element_type):
             return self._converted(args[0], kind.dtype)
         if kind.dtype not in (self._dtype, torch.bool, torch.int64):
-            raise Unknown(f"values of {kind.dtype}")
+            raise Unreached(f"values of {kind.dtype}")
         if operation is _ATEN.gather:
             return self._looked_up(*args)
         if operation is _ATEN.scatter:
@@ -138,19 +135,19 @@ class _Lowering:
         if operation is _ATEN.sum:
             return self._sum(operation, *args[:3])
         if kind.dtype != self._dtype:
-            raise Unknown("arithmetic of whole numbers")
+            raise Unreached("arithmetic of whole numbers")
         if operation is _ATEN.pow and not isinstance(args[1], _Part | Tensor):
             return self._each(POWERS[args[1]], args[:1])
         if operation in (_ATEN.add, _ATEN.sub) and options.get("alpha", 1) != 1:
             args = [args[0], self._each(ELEMENTWISE[_ATEN.mul], [args[1], options["alpha"]])]
         if operation is _ATEN.div and options.get("rounding_mode") is not None:
-            raise Unknown("rounded division")
+            raise Unreached("rounded division")
         if operation in (_ATEN.mm, _ATEN.bmm):
             return self._product(*args)
         if operation is _ATEN.addmm:
             scales = options.get("beta", 1), options.get("alpha", 1)
             if scales != (1, 1):
-                raise Unknown("a scaled product of matrices")
+                raise Unreached("a scaled product of matrices")
             return self._each(ELEMENTWISE[_ATEN.add], [args[0], self._product(*args[1:])])
         if operation is _ATEN.mean:
             return self._sum(operation, *args[:3])
@@ -161,16 +158,16 @@ class _Lowering:
         if operation is _ATEN.cat:
             return self._joined(*args)
         if operation not in ELEMENTWISE:
-            raise Unknown(str(operation))
+            raise Unreached(str(operation))
         return self._each(ELEMENTWISE[operation], args)
 
     def _converted(self, part: _Part, dtype: torch.dtype) -> _Part:
         """The same entries in another dtype: data that are whole numbers to an integer type, or back."""
         if dtype.is_floating_point:
             if dtype != self._dtype:
-                raise Unknown(f"a conversion to {dtype}")
+                raise Unreached(f"a conversion to {dtype}")
         elif part.number not in self._truths and (part.number != 1 or not self._whole[part.places].all()):
-            raise Unknown("a number that is rounded")
+            raise Unreached("a number that is rounded")
         return self._counted(part)
 
     def _counted(self, part: _Part) -> _Part:
@@ -281,7 +278,7 @@ class _Lowering:
         if [
             size for place, size in enumerate(index.places.shape) if place != axis % index.places.ndim
         ] != others:
-            raise Unknown("a look-up in a part of a tensor")
+            raise Unreached("a look-up in a part of a tensor")
 
         def along(place: int) -> _Part:
             return _Part(
@@ -297,7 +294,7 @@ class _Lowering:
     def _scattered(self, base: Any, axis: int, index: _Part, value: Any) -> _Part:
         """`base` with a number at one place along an axis, which depends on the datum."""
         if isinstance(value, _Part | Tensor) or index.places.shape[axis] != 1:
-            raise Unknown("several entries that are written over")
+            raise Unreached("several entries that are written over")
         shape = [1] * index.places.ndim
         shape[axis] = _shape(base)[axis]
         places = torch.arange(shape[axis], dtype=self._dtype).reshape(shape)
@@ -326,7 +323,7 @@ class _Lowering:
     def _finish(self, result: _Part | Tensor) -> None:
         """Make the result the value of the last instruction."""
         if not isinstance(result, _Part) or self._whole_of(result).value != len(self._widths) - 1:
-            raise Unknown("a gradient that is no computed value")
+            raise Unreached("a gradient that is no computed value")
 
     def _constant(self, values: Tensor) -> Tensor:
         return lasting(values.to(self._dtype).flatten().clone())
@@ -351,9 +348,9 @@ class _Entries:
     places: Tensor
 
     def as_part(self) -> _Part:
-        """The entries of a computed value. Raises `Unknown` for a constant."""
+        """The entries of a computed value. Raises `Unreached` for a constant."""
         if self.part is None:
-            raise Unknown("a constant where a computed value is expected")
+            raise Unreached("a constant where a computed value is expected")
         return self.part
 
 
@@ -379,4 +376,4 @@ def _kept(places: Tensor, axes: Sequence[int]) -> Tensor:
     return places
 
 
-__all__ = ["Instruction", "Number", "Unknown", "instructions_of"]
+__all__ = ["Instruction", "Number", "instructions_of"]

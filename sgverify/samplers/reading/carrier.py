@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
-from sgverify.errors import ConfigurationError, DefinitionError
+from sgverify.errors import ConfigurationError, DefinitionError, Unreached
 from sgverify.samplers.reading import elementary
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import EXACT, Clock, Constant, lasting
-from sgverify.samplers.reading.tape import NotRecordable, Tape, record
+from sgverify.samplers.reading.tape import Tape, record
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.mathematics import (
     cos,
@@ -329,6 +329,6 @@ class Observation:
             return self._asked.evaluate(state)
         try:
             self.tape, values = record(lambda: self._asked.evaluate(state), state, (), Clock())
-        except NotRecordable:
+        except Unreached:
             return self._asked.evaluate(state)
         return values

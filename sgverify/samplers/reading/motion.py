@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.samplers.randomness.noise import KEPT
 from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.reading.tape import NotRecordable, Tape, record, room
+from sgverify.samplers.reading.tape import Tape, record, room
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Bound, in_order
 
@@ -100,7 +100,7 @@ class Motion:
                 self._clock,
                 overwritten=len(state),
             )
-        except NotRecordable:
+        except Unreached:
             self._recordable = False
             return self._define(state, drawn, make_grad)
         self._rooms = (room(new), room(new))

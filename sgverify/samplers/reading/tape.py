@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from sgverify.errors import Unreached
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import Clock, Constant, is_lasting
 from sgverify.samplers.reading.elementary import ELEMENTARY
@@ -30,10 +31,6 @@ _CONVERSIONS = (torch.Tensor.to, torch.Tensor.double, torch.Tensor.contiguous)
 
 _FOLDED = 2
 """The most axes of a constant that a tape computes once: constants have no axes of step sizes and chains."""
-
-
-class NotRecordable(Exception):
-    """Raised if a step has an operation that cannot be played on another state."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ def record(
 
     `inputs` are the tensors that change from step to step, `fixed` those that do not; `lasting` tensors, and what the step computes
     of fixed ones alone, join these. Every other tensor must come from a constant of the run or from the step's own operations;
-    otherwise, and for an operation in place, `NotRecordable` is raised. Operations without effect on the result are left out. The
+    otherwise, and for an operation in place, `Unreached` is raised. Operations without effect on the result are left out. The
     step must have run before, so that its constants exist. `play_into` may overwrite the first `overwritten` of the inputs after
     their last use.
     """
@@ -157,7 +154,7 @@ class _Recorder(TorchFunctionMode):
         ):
             return result
         if not isinstance(result, Tensor) or id(result) in self.names:
-            raise NotRecordable(f"{func} works in place, or returns several tensors")
+            raise Unreached(f"{func} works in place, or returns several tensors")
         if result.ndim <= _FOLDED and self._unchanging([*args, *kwargs.values()]):
             self._fix(result)
             return result
@@ -179,7 +176,7 @@ class _Recorder(TorchFunctionMode):
             return self._fix(value)
         met = self._clock.met or {}
         if id(value) not in met:
-            raise NotRecordable(f"a tensor of shape {tuple(value.shape)} comes from outside the step")
+            raise Unreached(f"a tensor of shape {tuple(value.shape)} comes from outside the step")
         name = self.names[id(value)] = f"c{len(self.owners)}"
         self.owners.append(met[id(value)])
         return name
@@ -199,7 +196,7 @@ class _Recorder(TorchFunctionMode):
 
     def _bind(self, value: Any) -> str:
         if isinstance(value, (tuple, list)) and any(isinstance(part, Tensor) for part in value):
-            raise NotRecordable("an operation on a list of tensors")
+            raise Unreached("an operation on a list of tensors")
         name = f"k{len(self.space)}"
         self.space[name] = value
         return name

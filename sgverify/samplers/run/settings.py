@@ -37,7 +37,7 @@ class Settings:
     metric.
     `exchange`: the ladder and the swaps of replica exchange (`ExchangeChoice`); None takes the defaults.
     `partition`: the regions and weights of adaptively weighted composites (`PartitionChoice`); None takes the defaults.
-    `annealing`: what changes from epoch to epoch (`AnnealingChoice`); None changes nothing. `resample_momentum`: the momentum is
+    `annealing`: what changes from epoch to epoch; None changes nothing. `resample_momentum`: the momentum is
     drawn anew from N(0, T I) after every so many steps; None never does.
     """
 

@@ -73,11 +73,20 @@ class GradientIngredient:
 
 
 class FullGradientIngredient(GradientIngredient):
-    """The gradient ingredient where every minibatch is all data; a subclass defines grad U at a place, `__call__`."""
+    """The gradient ingredient where every minibatch is all data: `gradient(place)` is grad U on the values of a reading.
+
+    `parts` are the functions `prior(place)`, `likelihood(place)` and `hessian(place, vector)` that the reading has.
+    """
+
+    def __init__(self, gradient: Callable[[Any], Any], **parts: Callable[..., Any]) -> None:
+        super().__init__()
+        self._gradient = gradient
+        # They stand in for the methods of these names.
+        vars(self).update(parts)
 
     def __call__(self, place: Any) -> Any:
         """grad U at the place."""
-        raise NotImplementedError
+        return self._gradient(place)
 
     def fresh(self) -> Self:
         """This ingredient itself: all data are the same data."""

@@ -18,7 +18,7 @@ from sgverify.checks.exchange.balance import check_swap_balance, imbalances
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
 from sgverify.schemes.composites.exchange_rules import log_swap_rate
@@ -26,6 +26,7 @@ from sgverify.strategies import configurations, exchanges
 from sgverify.subject.binding import make_subject
 from sgverify.targets import Target, build_target
 from sgverify.testing import examples
+from tests.sampled_states import sample_states
 from tests.samplers.conftest import build
 
 CARD = "sgverify/swap-balance"

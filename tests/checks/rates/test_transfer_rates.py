@@ -11,7 +11,7 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.transfer import rate_of_powers, transferred_rate
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
 
@@ -63,7 +63,7 @@ def test_the_slower_term_is_the_rate(bias, quantity, schedule, alpha, exponent, 
 
 
 def test_at_a_fixed_step_no_expansion_decides() -> None:
-    with pytest.raises(OutOfReachError):
+    with pytest.raises(Unreached):
         rate_of_powers([], "bias", "fixed", Fraction(0), 0.5)
 
 
@@ -74,5 +74,5 @@ def test_a_step_that_moves_by_the_square_of_h_gets_no_rate_from_its_stationary_l
 
     # Its law is that of h^2, and it forgets its start in 1/h^2 steps: L^(-2/3) at h = C L^(-1/3) would be a false rate.
     subject = make_subject(slow, load_configuration(target={"name": "double-well"}))
-    with pytest.raises(OutOfReachError, match="no diffusion"):
+    with pytest.raises(Unreached, match="no diffusion"):
         transferred_rate(Question(subject, find_claim("chen2015/theorem-3"), "mse"), "it")

@@ -11,8 +11,9 @@ from scipy import special, stats
 
 from sgverify import torch_step
 from sgverify.checks.one_step.step_rows import OverDraws
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import cubature
-from sgverify.samplers.intercepted import BlackBox, BlackBoxError
+from sgverify.samplers.intercepted import BlackBox
 from sgverify.schemes import langevin
 
 H, T = 0.25, 2.0
@@ -74,7 +75,7 @@ def test_what_two_rules_do_not_agree_on_is_in_the_bound():
 
 
 def test_draws_that_say_together_where_a_step_jumps_are_refused():
-    with pytest.raises(BlackBoxError, match="depends on its other draws|several of its draws together"):
+    with pytest.raises(Unreached, match="depends on its other draws|several of its draws together"):
         over_draws(lambda t: (z := torch.randn_like(t)) * (z[..., :1] > z[..., 1:]))
 
 
@@ -84,7 +85,7 @@ def test_a_step_of_many_draws_is_refused_before_its_nodes_are_written_down(monke
         "sgverify.checks.one_step.draw_rules.cubature",
         lambda kinds, degree: written.append(degree) or cubature(kinds, degree),
     )
-    with pytest.raises(BlackBoxError, match="a step makes 120 draws: .* nodes would be needed"):
+    with pytest.raises(Unreached, match="a step makes 120 draws: .* nodes would be needed"):
         over_draws(lambda theta: torch.randn(60, 2, dtype=theta.dtype).sum(0) / 60)
     assert written == [3]
 
@@ -98,5 +99,5 @@ def test_a_chain_that_depends_on_its_batch_is_refused_by_name():
             + math.sqrt(2 * T * h) * (torch.randn_like(theta) - 0.1 * (len(theta) > 1))
         )
 
-    with pytest.raises(BlackBoxError, match="depends on the others in its batch"):
+    with pytest.raises(Unreached, match="depends on the others in its batch"):
         OverDraws(BlackBox(apart, lambda theta, k: 3 * theta, 2, {"T": T}), X, H)

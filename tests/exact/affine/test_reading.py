@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sgverify import dot, exp, scheme, sqrt
-from sgverify.errors import NotAffineError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import read_affine, read_start
 from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
 from sgverify.exact.affine.model import fixed_step, horizon_step
@@ -262,7 +262,7 @@ def test_what_is_not_affine(body, says: str) -> None:
     def bent(theta, *, h, grad, noise, T):
         return theta - h * grad(theta) + sqrt(2 * T * h) * noise() + h * body(theta, h)
 
-    with pytest.raises(NotAffineError, match=says):
+    with pytest.raises(Unreached, match=says):
         read_affine(bent, {"h": H, "T": T})
 
 
@@ -272,7 +272,7 @@ def test_a_thermostat_is_not_affine() -> None:
         p = p - h * grad(theta) - h * xi * p + sqrt(2 * D * T * h) * noise()
         return theta + h * p, p, xi + h * (dot(p, p) / dim - T)
 
-    with pytest.raises(NotAffineError, match="scalar state"):
+    with pytest.raises(Unreached, match="scalar state"):
         read_affine(euler, {"h": H, "D": D, "T": T})
 
 
@@ -311,14 +311,14 @@ def remembering(start: Any) -> Any:
 
 
 def test_a_memory_whose_start_is_read_in_one_dimension_alone() -> None:
-    with pytest.raises(NotAffineError, match="the memory of `averaged` starts from `dim`"):
+    with pytest.raises(Unreached, match="the memory of `averaged` starts from `dim`"):
         read_affine(remembering(lambda theta, *, dim: dim * theta), {"h": 1, "T": 1})
 
 
 def test_a_memory_that_starts_from_noise_and_from_the_step() -> None:
     begun = read_start(remembering(lambda theta, *, h, noise: h * theta + 3 * noise()), {"h": Fraction(1, 8)})
     assert begun.rows["z"] == {("state", "theta"): (Fraction(1, 8),), ("noise", 0): (3,)}
-    with pytest.raises(NotAffineError, match="no one h"):
+    with pytest.raises(Unreached, match="no one h"):
         read_start(remembering(lambda theta, *, h: h * theta), {})
 
 
@@ -327,7 +327,7 @@ def test_a_step_that_asks_for_the_dimension() -> None:
     def wide(theta, *, h, grad, noise, T, dim):
         return theta - h * grad(theta) / dim + sqrt(2 * T * h) * noise()
 
-    with pytest.raises(NotAffineError, match="`wide` asks for `dim`"):
+    with pytest.raises(Unreached, match="`wide` asks for `dim`"):
         read_affine(wide, {"h": 1, "T": 1})
 
 
@@ -337,5 +337,5 @@ def test_a_scalar_product_of_constants_is_no_error_of_the_definition() -> None:
         ones = constants((1,), theta)
         return theta - h * grad(theta) * dot(ones, ones) / dot(ones, ones) + sqrt(2 * T * h) * noise()
 
-    with pytest.raises(NotAffineError, match="for all dimensions does not hold"):
+    with pytest.raises(Unreached, match="for all dimensions does not hold"):
         read_affine(counted, {"h": Scalar(BALLS, BALLS.number(Fraction(1, 100))), "T": 1})

@@ -200,7 +200,7 @@ def test_minibatches_that_change_the_hessian_are_averaged_over() -> None:
         moments = found.at(fixed_step(Fraction(1, 20)))
     assert floats(moments.mean).item() == pytest.approx(mean, rel=1e-13)
     assert floats(moments.covariance).item() == pytest.approx(second - mean**2, rel=1e-13)
-    assert not found.gaussian and found.unreached is None
+    assert not found.gaussian
     near = found.distance(WASSERSTEIN, fixed_step(Fraction(1, 10**9)), "theta")
     leading = found.leading(WASSERSTEIN, "theta")
     assert leading.order == 1

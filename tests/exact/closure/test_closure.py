@@ -17,7 +17,7 @@ import sgverify
 from sgverify import scheme, sqrt
 from sgverify.checks.rates.engines import answers_with_closure, closure_answers, exact_answers
 from sgverify.configuration import load_configuration
-from sgverify.errors import MomentsDivergeError, OutOfReachError
+from sgverify.errors import MomentsDivergeError, Unreached
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.closure import ClosureAnswers, close_moments, moments
 from sgverify.schemes import Scheme, dot, exp, find_scheme, kinetic, langevin
@@ -178,7 +178,7 @@ def test_on_affine_steps_it_agrees_with_their_engine(name: str, text: str, momen
 def test_several_coordinates_and_degrees_that_the_affine_engine_leaves_out() -> None:
     target = {"name": "gaussian", "precision": [[2.0, 0.5], [0.5, 1.0]]}
     subject = subject_of(find_scheme("sghmc-aboba"), target=target, test_function="theta[0]**2*theta[1]**2")
-    with pytest.raises(OutOfReachError, match="degree 4"):
+    with pytest.raises(Unreached, match="degree 4"):
         exact_answers(subject)
     answers = answers_with_closure(subject, "bias")
     assert isinstance(answers, ClosureAnswers)
@@ -211,7 +211,7 @@ def test_what_does_not_close_says_which_moment_shows_it(made: Any, target: str, 
     found = find_scheme(made) if isinstance(made, str) else made
     observable = parse_observable("theta**2", 1, found.dynamics.state)
     parameters = dict.fromkeys(found.parameters, Fraction(1))
-    with pytest.raises(OutOfReachError, match=message):
+    with pytest.raises(Unreached, match=message):
         close_moments(found, build_target(SimpleNamespace(name=target)), observable, parameters)
 
 
@@ -265,14 +265,14 @@ def test_the_stationary_bias_is_judged_too() -> None:
 
 def test_where_they_do_not_close_the_reason_says_so() -> None:
     # Asked for a rate, the chain is first found to escape: what carries the moments off carries it off too.
-    with pytest.raises(OutOfReachError, match="(?s)not quadratic.*theta\\*\\*6 after 1 step"):
+    with pytest.raises(Unreached, match="(?s)not quadratic.*theta\\*\\*6 after 1 step"):
         answers_with_closure(subject_of(find_scheme("sgld-euler"), target={"name": "quartic"}), "bias")
     noisy = subject_of(find_scheme("sgld-euler"), gradient={"kind": "iid"})
-    with pytest.raises(OutOfReachError, match="full, unclipped gradients"):
+    with pytest.raises(Unreached, match="full, unclipped gradients"):
         closure_answers(noisy)
 
 
 @pytest.mark.parametrize("name", ["sgrld-euler", "sgrhmc-euler"])
 def test_a_step_with_a_metric_is_refused_by_name(name: str) -> None:
-    with pytest.raises(OutOfReachError, match="a step with a metric"):
+    with pytest.raises(Unreached, match="a step with a metric"):
         closure_answers(subject_of(find_scheme(name)))

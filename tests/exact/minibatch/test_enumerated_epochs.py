@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sgverify.errors import unreached
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers import answers_for, unreached
+from sgverify.exact.answers import answers_for
 from sgverify.exact.recursion.hessians import count_products, is_enumerable
 from tests.zoo.regressions import draw, subject
 
@@ -32,8 +33,12 @@ def test_order_two_returns_under_reshuffling() -> None:
 def test_products_are_counted_and_too_many_are_refused() -> None:
     # 4 data in blocks of 2: six first blocks, each followed by the one that is left.
     assert count_products(4, 2) == 12
-    why = unreached(subject("sgld-euler", draw(20, 1, seed=1), "reshuffle", 2, "theta**2").model)
+    why = unreached(
+        lambda: answers_for(subject("sgld-euler", draw(20, 1, seed=1), "reshuffle", 2, "theta**2").model)
+    )
     assert why is not None and "too many orders to enumerate" in why
     assert is_enumerable(10, 2) and not is_enumerable(12, 6) and not is_enumerable(10**6, 10)
-    why = unreached(subject("fresh-heun", draw(4, 1, seed=1), "reshuffle", 1, "theta**2").model)
+    why = unreached(
+        lambda: answers_for(subject("fresh-heun", draw(4, 1, seed=1), "reshuffle", 1, "theta**2").model)
+    )
     assert why is not None and "2 minibatches" in why

@@ -7,7 +7,7 @@ import pytest
 
 from sgverify.checks import verify
 from sgverify.configuration import TargetTable
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
 from sgverify.samplers import Settings, fixed, sample
@@ -77,7 +77,7 @@ def test_the_equilibrated_step_of_psgld_is_not_that_of_langevin() -> None:
     ],
 )
 def test_what_the_limit_does_not_hold_for_is_out_of_reach(item: Scheme, why: str) -> None:
-    with pytest.raises(OutOfReachError, match=why):
+    with pytest.raises(Unreached, match=why):
         memory_limit(item, PLAIN, square, 1.0)
 
 
@@ -158,7 +158,7 @@ def test_a_momentum_in_the_memory_is_not_read_from_one_step(moved: Scheme) -> No
         lambda: equilibrated_step(moved, PLAIN, 1.0),
         lambda: memory_limit(moved, PLAIN, square, 1.0),
     ):
-        with pytest.raises(OutOfReachError, match="declare it as `p`; theta moves by the memory itself"):
+        with pytest.raises(Unreached, match="declare it as `p`; theta moves by the memory itself"):
             asked()
     found = verify(moved, checks=["local-order"])
     assert not [item.reason for item in found if item.outcome == "fail"]

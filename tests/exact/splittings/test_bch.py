@@ -12,8 +12,9 @@ import sympy
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from sgverify.exact.splittings.bch import as_operator_words, bch, bch_series
+from sgverify.exact.splittings.bch import bch, bch_series
 from sgverify.exact.splittings.lyndon import expand
+from tests.exact.splittings.words import as_operator_words
 
 weights = st.fractions(min_value=-3, max_value=3, max_denominator=12)
 # Exact arithmetic on a busy machine has no fair time limit for one example.

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 
-from sgverify.exact.splittings.bch import as_operator_words, bch
+from sgverify.exact.splittings.bch import bch
+from tests.exact.splittings.words import as_operator_words
 
 
 def compose(scales: Sequence[Fraction]) -> tuple[str, tuple[Fraction, ...]]:

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.splittings.bch import as_operator_words, bch, bch_series, first_even_degree
+from sgverify.exact.splittings.bch import bch, bch_series, first_even_degree
 from sgverify.exact.splittings.lyndon import expand, lyndon_coefficients, lyndon_table
 from sgverify.exact.splittings.order_conditions import defect_of
 from sgverify.schemes.compositions import lengths_of
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import Rounded
+from tests.exact.splittings.words import as_operator_words
 
 HALF = Fraction(1, 2)
 

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from sgverify.exact.splittings.bch import as_operator_words, bch, bch_series
+from sgverify.exact.splittings.bch import bch, bch_series
 from sgverify.exact.splittings.lyndon import expand
+from tests.exact.splittings.words import as_operator_words
 
 roughpy = pytest.importorskip("roughpy", reason="RoughPy 0.3 has wheels for CPython 3.11 to 3.14 only")
 

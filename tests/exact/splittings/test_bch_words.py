@@ -9,7 +9,8 @@ import pytest
 import sympy
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.exact.splittings.bch import as_operator_words, bch, bch_series
+from sgverify.exact.splittings.bch import bch, bch_series
+from tests.exact.splittings.words import as_operator_words
 
 # --- words that need care
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.weights.line_chain import LineChain
 from sgverify.exact.weights.line_weights import RunningWeights, rest
 from sgverify.schemes import find_scheme
@@ -59,7 +59,7 @@ def test_weights_at_rest_repeat_under_their_own_law() -> None:
     parts = made.chances(found.law) * found.theta
     assert np.allclose(np.cumsum(parts) / parts.sum(), found.theta, atol=1e-10)
     # Far from h = 0 there may be nothing to rest at: the multiplier drives low energies out of their region.
-    with pytest.raises(OutOfReachError, match="brought to rest|carries it off"):
+    with pytest.raises(Unreached, match="brought to rest|carries it off"):
         rest(chain(replace(ADAPTATION, zeta=40.0), step=1.0), (0.3, 0.7, 1.0))
 
 
@@ -156,7 +156,7 @@ def test_the_spread_of_several_weights_counts_every_autocovariance() -> None:
 
 
 def test_schemes_and_targets_beyond_the_line_are_named() -> None:
-    with pytest.raises(OutOfReachError, match="dim=2"):
+    with pytest.raises(Unreached, match="dim=2"):
         LineChain(find_scheme("sgld-euler"), gaussian(2), ADAPTATION, 0.1)
-    with pytest.raises(OutOfReachError, match="no point of the line"):
+    with pytest.raises(Unreached, match="no point of the line"):
         LineChain(find_scheme("sghmc-euler"), gaussian(), ADAPTATION, 0.1)

@@ -23,12 +23,13 @@ from sgverify.papers.awsgld.experiments.settings import (
 )
 from sgverify.papers.awsgld.experiments.visiting import EVERY, modes_of, visit
 from sgverify.papers.suites import build_study
-from sgverify.samplers import Settings, fixed, sample_states
+from sgverify.samplers import Settings, fixed
 from sgverify.samplers.composites.hitting import sample_hits
 from sgverify.schemes.composites.adaptation import Partition
 from sgverify.schemes.loading import load_step
 from sgverify.targets import build_target
 from sgverify.targets.multimodal import FUNCTIONS
+from tests.sampled_states import sample_states
 
 HOT_SGLD = next(one for one in CONTENDERS if one.label == "SGLD, hot")
 

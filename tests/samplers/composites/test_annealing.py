@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import torch
 import sgverify
 from sgverify.configuration import TargetTable, load_configuration
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import AnnealingChoice, Settings, annealed, fixed, one_thread, sample_states
+from sgverify.samplers import Settings, annealed, fixed, one_thread
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.gradients.estimators import GradientChoice
 from sgverify.samplers.run.leg import Position
@@ -22,10 +22,21 @@ from sgverify.schemes.loading import load_step
 from sgverify.subject.binding import make_subject
 from sgverify.subject.schedule import row_of
 from sgverify.targets import build_target
+from tests.sampled_states import sample_states
 
 DATA = build_target(TargetTable(size=20))
 EPOCH, LENGTH, COOLING, FACTOR = 10, 35, 1.5, 1.3
 MINIBATCHES = GradientChoice(kind="iid", batch=4)
+
+
+@dataclass(frozen=True)
+class AnnealingChoice:
+    """What is annealed; names, meanings and defaults are those of the table `[annealing]`."""
+
+    epoch: int | None = None
+    cooling: float = 1.0
+    correction: float = 1.0
+    until: int | None = None
 
 
 def _settings(**given: Any) -> Settings:

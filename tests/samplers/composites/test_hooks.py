@@ -10,12 +10,13 @@ import torch
 
 from sgverify.draws.stored.source import definition_of
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Settings, fixed, power, sample, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.composites.hooks import StepHooks, hooks_of
 from sgverify.schemes import NAMED, find_scheme, sqrt
 from sgverify.schemes.composites import COMPOSITES, Composite, ReplicaExchange
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 from tests.samplers.conftest import averaged_in_pieces
 
 

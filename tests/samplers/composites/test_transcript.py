@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.composites.hooks import StepHooks, hooks_of
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.run.leg import by_coordinate
@@ -16,6 +16,7 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.schemes.composites import Composite
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 from tests.self_checks.composite_transcript import CompositeStep, Writing, write
 from tests.self_checks.run_transcript import transcribe
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.samplers import GradientChoice, Settings, fixed, power, sample
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.samplers.fused import compiler as compiling
@@ -15,7 +15,6 @@ from sgverify.samplers.fused.choosing import pays
 from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.fused.driver import Fused
 from sgverify.samplers.fused.kernel import Kernel
-from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.run.averages import Averages
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
@@ -198,7 +197,7 @@ def test_a_kernel_that_would_be_another_one_at_later_step_sizes_leaves_its_steps
         asked.append(h)
         # Two windows are proved, and one block of steps is taken.
         if len(asked) > 3:
-            raise NotTranslatable("a step whose operations depend on the step size")
+            raise Unreached("a step whose operations depend on the step size")
         honest(self, h)
 
     monkeypatch.setattr(Kernel, "meet", meet)

@@ -16,13 +16,13 @@ from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.fused.drawing import equal_bits
 from sgverify.samplers.reading import constants
-from sgverify.samplers.run.averages import sample_states
 from sgverify.samplers.run.leg import Leg
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt, thermostat
 from sgverify.schemes.definition.mathematics import dot, exp, softplus
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 from tests.samplers.conftest import averaged_in_pieces
 
 needs_compiler = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")

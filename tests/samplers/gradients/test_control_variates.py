@@ -21,6 +21,7 @@ from sgverify.samplers.randomness.philox import Stream
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target
 from tests.self_checks.registry import self_check
+from tests.zoo.quadratics import quadratics_of
 
 DATA = [[0.5, 1.0], [-1.5, 0.25], [2.0, 1.5], [0.25, -1.0], [1.0, 2.0], [-0.5, 0.75]]
 X, Y = np.array(DATA).T
@@ -145,8 +146,7 @@ def test_the_exact_noise_of_a_control_variate_is_that_of_all_its_minibatches(reg
     assert law is not None
     centre = regression.mean[0]
     assert law.noise_at([centre])[0, 0] == 0
-    quadratics = regression.data_quadratics()
-    hessians = [Fraction(str(row[0])) for row in quadratics.hessians.tolist()]
+    hessians = [hessian[0][0] for hessian, _ in quadratics_of(regression)]
     for value in (Fraction(3, 2), Fraction(-1)):
         # N times a datum's part is H_i theta + g_i: what is left of it at theta is H_i (theta - c).
         changes = [h * (value - centre) for h in hessians]

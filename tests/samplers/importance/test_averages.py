@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import sgverify
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.samplers.importance import averages, draw_weighted, precise_average
 from sgverify.samplers.importance.averages import SCRAMBLES, WeightedDraws
 from sgverify.samplers.importance.fitting import fit_student
@@ -170,7 +170,7 @@ def saddle(theta: torch.Tensor) -> torch.Tensor:
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_no_average_where_no_law_fits(target: Target, why: str) -> None:
-    with pytest.raises(OutOfReachError, match=why):
+    with pytest.raises(Unreached, match=why):
         precise_average(draw_weighted(target, 1.0), {(2, *[0] * (target.dim - 1)): Fraction(1)})
 
 
@@ -214,10 +214,10 @@ def test_too_many_data_are_refused_before_they_are_visited() -> None:
         dim, data, rugged, peaks = 2, object(), False, ()
         weighted = (range(10**6), None)
 
-    with pytest.raises(OutOfReachError, match="1000000 data each"):
+    with pytest.raises(Unreached, match="1000000 data each"):
         draw_weighted(Many(), 1.0)  # type: ignore[arg-type]
 
 
 def test_a_mode_needs_a_positive_definite_hessian() -> None:
-    with pytest.raises(OutOfReachError, match="not positive definite"):
+    with pytest.raises(Unreached, match="not positive definite"):
         fit_student(saddle.target(), 1.0)

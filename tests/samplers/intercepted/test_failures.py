@@ -12,8 +12,8 @@ from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.errors import UserError
-from sgverify.samplers.intercepted import BlackBox, BlackBoxError
+from sgverify.errors import Unreached, UserError
+from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.black_box import CodeError, KeptShapeError
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
@@ -97,7 +97,7 @@ def wary(theta, *, h, grad, T):
 
 @pytest.mark.parametrize("function", [on_a_sphere, wary])
 def test_what_fails_only_with_draws_that_are_put_in_is_not_the_codes_fault(function):
-    with pytest.raises(BlackBoxError, match="it runs with draws of its own"):
+    with pytest.raises(Unreached, match="it runs with draws of its own"):
         boxed(function, 2).run(position(2), torch.zeros(2, dtype=torch.float64), 0.1)
 
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.errors import DefinitionError, UserError
-from sgverify.samplers.intercepted import BlackBox, BlackBoxError, Interception, UnreadableDrawError
+from sgverify.errors import DefinitionError, Unreached, UserError
+from sgverify.samplers.intercepted import BlackBox, Interception, UnreadableDrawError
 from sgverify.samplers.intercepted.interception import DEPENDENT, Handed
 from sgverify.schemes import langevin
 
@@ -155,9 +155,9 @@ def test_a_loop_that_waits_for_its_draws_ends_and_a_long_one_is_named():
             theta = theta + torch.randn_like(theta)
         return theta
 
-    with pytest.raises(BlackBoxError, match="how many a step draws depends on"):
+    with pytest.raises(Unreached, match="how many a step draws depends on"):
         box(patient).run([ZERO], Z, 0.1)
-    with pytest.raises(BlackBoxError, match="drew more than 128 times"):
+    with pytest.raises(Unreached, match="drew more than 128 times"):
         box(long).run([ZERO], Z, 0.1)
 
 
@@ -205,7 +205,7 @@ def test_a_step_that_draws_more_or_less_often_is_named():
         return z + torch.randn_like(theta) if (z > 1).all() else z
 
     assert box(step).census([ZERO], 0.1) == 2
-    with pytest.raises(BlackBoxError, match="drew 4 random numbers in one run and 2 in another"):
+    with pytest.raises(Unreached, match="drew 4 random numbers in one run and 2 in another"):
         box(step).run([ZERO], TWO, 0.1)
 
 
@@ -214,7 +214,7 @@ def test_chains_that_share_a_draw_are_named():
         return theta + torch.randn(theta.shape[-1])
 
     chains = torch.zeros(3, 2, dtype=REAL)
-    with pytest.raises(BlackBoxError, match="expected one row for each chain"):
+    with pytest.raises(Unreached, match="expected one row for each chain"):
         box(step, chains=True).census([chains], 0.1)
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.own import module_gradient
 from sgverify.samplers.own.module_gradient import ChainGradient
@@ -19,6 +19,7 @@ from sgverify.samplers.own.module_operations import Layout
 from sgverify.samplers.own.module_parts import ModuleLikelihood
 from sgverify.samplers.own.module_target import ModuleTarget, module_target
 from sgverify.schemes import find_scheme
+from tests.sampled_states import sample_states
 
 N, CLASSES = 12, 3
 

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor, nn
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.fused import loops, shape
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.own.module_arithmetic import ELEMENTWISE
 from sgverify.samplers.own.module_operations import LARGEST
 from sgverify.samplers.own.module_target import ModuleTarget, module_target
 from sgverify.schemes import find_scheme
+from tests.sampled_states import sample_states
 
 N, CLASSES = 19, 3
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.gradients.biased import effective_potential
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.own.module_gradient import CALLS
@@ -20,6 +20,7 @@ from sgverify.samplers.own.module_parts import ModuleLikelihood
 from sgverify.samplers.own.module_target import ModuleTarget, module_target
 from sgverify.schemes import find_scheme
 from sgverify.targets import build_target
+from tests.sampled_states import sample_states
 from tests.samplers.conftest import gradient_of
 
 N, CLASSES = 5, 3

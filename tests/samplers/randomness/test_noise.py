@@ -11,13 +11,14 @@ import torch
 from scipy import stats
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Row, Settings, fixed, power, sample, sample_states
+from sgverify.samplers import GradientChoice, Row, Settings, fixed, power, sample
 from sgverify.samplers.randomness import noise
 from sgverify.samplers.randomness.noise import Brownian, Streamed
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 
 LEVEL = 1e-7
 SGLD = find_scheme("sgld-euler")

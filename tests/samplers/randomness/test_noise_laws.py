@@ -10,13 +10,14 @@ import pytest
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import Settings, fixed, sample_states
+from sgverify.samplers import Settings, fixed
 from sgverify.samplers.randomness.noise import Mixed, Native
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.schemes import langevin, scheme, sqrt
 from sgverify.schemes.definition.mathematics import NORMAL, THREE_POINT, TWO_POINT
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 from tests.self_checks.registry import self_check
 
 LEVEL = 1e-7

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.intercepted.dtypes import Audited, DtypeAudit
+from sgverify.samplers.intercepted.dtypes import DtypeAudit
 from sgverify.samplers.reading import elementary, floating_point
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock
@@ -31,6 +31,7 @@ from sgverify.samplers.reading.single_precision import LARGEST_ERROR
 from sgverify.samplers.reading.tape import record, room
 from sgverify.schemes.definition import mathematics
 from tests.samplers.reading.elementary_cases import DTYPES, EXACT, arguments, largest_error
+from tests.self_checks.float64_runs import Audited
 
 FUNCTIONS = pytest.mark.parametrize("function", ELEMENTARY, ids=lambda function: function.__name__)
 PRECISIONS = pytest.mark.parametrize("dtype", DTYPES, ids=["float64", "float32"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.samplers import GradientChoice, Settings, fixed, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.fused.compiler import compiler
 from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.carrier import Chains
@@ -18,6 +18,7 @@ from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.tape import record
 from sgverify.schemes import langevin, scheme, sqrt
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 
 DTYPES = [torch.float32, torch.float64]
 NO_COMPILER = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from sgverify.errors import ConfigurationError
+from sgverify.errors import ConfigurationError, Unreached
 from sgverify.samplers import GradientChoice, Row, Settings, fixed, power, sample
 from sgverify.samplers.gradients.estimators import MinibatchEstimator
 from sgverify.samplers.reading import motion, tape
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.reading.tape import NotRecordable, Tape, record, room
+from sgverify.samplers.reading.tape import Tape, record, room
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.schemes import dot, exp, find_scheme, langevin, scheme, sqrt, thermostat
 from sgverify.targets import Target
@@ -168,13 +168,13 @@ def recorded(step: Any, *inputs: torch.Tensor, fixed: Any = ()) -> Tape:
 
 def test_what_cannot_be_played_again_is_refused() -> None:
     x, outside = torch.ones(2, 3, 1), torch.ones(1)
-    with pytest.raises(NotRecordable, match="comes from outside"):
+    with pytest.raises(Unreached, match="comes from outside"):
         recorded(lambda x: [x * outside], x)
-    with pytest.raises(NotRecordable, match="in place"):
+    with pytest.raises(Unreached, match="in place"):
         recorded(lambda x: [x.add_(1)], x)
-    with pytest.raises(NotRecordable, match="list of tensors"):
+    with pytest.raises(Unreached, match="list of tensors"):
         recorded(lambda x: [torch.stack([x, x])], x)
-    with pytest.raises(NotRecordable, match="several tensors"):
+    with pytest.raises(Unreached, match="several tensors"):
         recorded(lambda x: [x.unbind()[0]], x)
     made = recorded(lambda x: [x * outside], x, fixed=[outside])
     assert torch.equal(made.play((x,), (), (3 * outside,))[0], 3 * x)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Settings, fixed, sample, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed, sample
 from sgverify.samplers.run.recorder import Draws, kept_steps
 from sgverify.samplers.run.recording import bytes_needed, record
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 
 SETTINGS = Settings(chains=3, seed=5, burn_in=4, thinning=3, gradient=GradientChoice(kind="iid", batch=2))
 DATA = {"name": "logistic-regression", "dim": 2, "size": 9, "data_seed": 1}

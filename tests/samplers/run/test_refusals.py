@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Settings, fixed, sample, sample_states
+from sgverify.samplers import GradientChoice, Settings, fixed, sample
 from sgverify.samplers.gradients import estimators
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.schemes import dynamics, find_scheme, scheme, sqrt
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 
 SGLD = find_scheme("sgld-euler")
 

@@ -16,13 +16,13 @@ from sgverify.samplers import (
     horizon,
     power,
     sample,
-    sample_states,
 )
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.samplers.reading.constants import Constant
 from sgverify.schemes import dot, exp, find_scheme, kinetic, langevin, scheme, sqrt, thermostat
 from sgverify.targets import Target
+from tests.sampled_states import sample_states
 
 ABOBA = find_scheme("sghmc-aboba")
 SGLD = find_scheme("sgld-euler")

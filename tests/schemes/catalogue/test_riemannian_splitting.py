@@ -15,7 +15,7 @@ from sgverify.configuration import load_configuration
 from sgverify.exact.posterior.reference import reference_average
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
 from sgverify.exact.series.local_order import local_order
-from sgverify.samplers import Settings, fixed, sample_states
+from sgverify.samplers import Settings, fixed
 from sgverify.schemes import Scheme, dynamics, find_scheme
 from sgverify.schemes.catalogue.in_metric import (
     ALPHABET,
@@ -30,6 +30,7 @@ from sgverify.schemes.catalogue.in_metric import (
 from sgverify.schemes.definition.mathematics import exp, sqrt
 from sgverify.schemes.dynamics import Density, kinetic_in_metric, kinetic_on_simplex
 from sgverify.targets import build_target, parse_observable
+from tests.sampled_states import sample_states
 
 SYMMETRIC = [f"{a}{b}{c}{b}{a}" for a, b, c in permutations("ABO")]
 

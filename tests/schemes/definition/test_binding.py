@@ -12,21 +12,16 @@ from sgverify.schemes.definition.binding import Carrier, bind, in_order
 from sgverify.schemes.definition.gradient import FullGradientIngredient, GradientIngredient
 
 
-class _Square(FullGradientIngredient):
+def _square() -> FullGradientIngredient:
     """U = theta^2/2 with the prior theta^2/8."""
-
-    def __call__(self, place: Any) -> Any:
-        return place
-
-    def prior(self, place: Any) -> Any:
-        return place / 4
+    return FullGradientIngredient(lambda place: place, prior=lambda place: place / 4)
 
 
 def test_a_step_is_the_definition_on_the_values_of_the_carrier() -> None:
     carrier = Carrier(Fraction, Fraction, float)
     euler = find_scheme("sghmc-euler-explicit")
     bound = bind(euler, carrier, {"T": "1/2", "D": 2, "unasked": 3}, dim=1)
-    theta, p = bound.step(("1/2", "1"), h="1/4", grad=_Square(), draw=in_order(["1/2"]))
+    theta, p = bound.step(("1/2", "1"), h="1/4", grad=_square(), draw=in_order(["1/2"]))
     # By hand: theta + h p, p - h theta - h D p + sqrt(2 D T h) z.
     assert (theta, p) == (0.75, pytest.approx(1 - 0.125 - 0.5 + (2 * 2 * 0.5 * 0.25) ** 0.5 / 2))
     assert isinstance(theta, float)
@@ -41,7 +36,7 @@ def test_parameters_are_made_once_and_the_time_at_every_step() -> None:
 
     bound = bind(find_scheme("sgld-euler"), Carrier(number=number), {"T": 0.5}, dim=1)
     for h in (0.1, 0.2):
-        bound.step((1.0,), h=h, grad=_Square(), draw=in_order([0.0]))
+        bound.step((1.0,), h=h, grad=_square(), draw=in_order([0.0]))
     assert made == [0.5, 0.1, 0.2]
 
 
@@ -57,7 +52,7 @@ def test_draws_are_asked_for_by_their_law_in_the_order_of_the_definition() -> No
         asked.append(law.name)
         return 0.0
 
-    bind(drawn, Carrier(number=float), {"T": 1}, dim=1).step((1.0,), h=1, grad=_Square(), draw=draw)
+    bind(drawn, Carrier(number=float), {"T": 1}, dim=1).step((1.0,), h=1, grad=_square(), draw=draw)
     assert asked == ["normal", "three_point"]
 
 
@@ -67,7 +62,7 @@ def test_memory_starts_from_the_state_and_its_own_ingredients() -> None:
         return theta - h * m + sqrt(2 * T * h) * noise(), grad(theta)
 
     bound = bind(kept, Carrier(number=float), {"T": 1}, dim=1)
-    assert bound.start((2.0,), h=1, grad=_Square(), draw=in_order([])) == (2.0, 6.0)
+    assert bound.start((2.0,), h=1, grad=_square(), draw=in_order([])) == (2.0, 6.0)
 
 
 def test_a_letter_of_a_word_runs_for_its_own_time() -> None:
@@ -75,11 +70,11 @@ def test_a_letter_of_a_word_runs_for_its_own_time() -> None:
     assert word.word is not None and word.dynamics is kinetic
     letter, time = next(iter(word.word.flows(0.5)))
     bound = bind(word, Carrier(), {"T": 1.0, "D": 2.0}, dim=1)
-    assert bound.run(letter.flow, (1.0, 3.0), grad=_Square(), draw=in_order([]), t=time) == (1.75, 3.0)
+    assert bound.run(letter.flow, (1.0, 3.0), grad=_square(), draw=in_order([]), t=time) == (1.75, 3.0)
 
 
 def test_all_data_are_one_minibatch_and_the_likelihood_is_what_the_prior_leaves() -> None:
-    slope = _Square()
+    slope = _square()
     assert slope.fresh() is slope
     assert slope.likelihood(4.0) == 3.0
     with pytest.raises(NotImplementedError):

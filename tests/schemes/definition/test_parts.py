@@ -30,6 +30,7 @@ from sgverify.schemes.splittings import Alphabet
 from sgverify.subject.binding import make_subject
 from sgverify.targets import build_target
 from tests.mutants.correct import taylor_step
+from tests.self_checks.long_double import MinibatchGradient
 from tests.zoo.regressions import draw, subject
 
 ROUNDING = 1e-11
@@ -121,7 +122,7 @@ def difference(target: Any, theta: np.ndarray, v: np.ndarray) -> np.ndarray:
 def test_products_of_the_run_are_those_of_taylor_polynomials_and_of_differences(minibatch: Any) -> None:
     target = logistic()
     theta, v = at(target)
-    plain = LongDoubleGradient(target, [minibatch] if minibatch else ())
+    plain = MinibatchGradient(target, [minibatch] if minibatch else ())
     expected = plain.hessian(LongDouble(theta), LongDouble(v)).value
     chosen = None if minibatch is None else torch.tensor(minibatch)[:, None]
     potential = Potential(target, dtype=torch.float64, device="cpu")
@@ -156,7 +157,7 @@ def in_long_double(step: Any, theta: float, h: float, T: float, target: Any, min
         [np.full((1, target.dim), theta)],
         [np.zeros((1, target.dim))] * step.draws,
         h=h,
-        gradient=LongDoubleGradient(target, minibatches),
+        gradient=MinibatchGradient(target, minibatches),
         parameters={"T": T},
         dim=target.dim,
         metric=None,  # type: ignore[arg-type]

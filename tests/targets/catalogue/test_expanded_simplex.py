@@ -19,9 +19,10 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.exact.posterior.conjugate import conjugate_law
 from sgverify.exact.posterior.reference import reference_average
-from sgverify.samplers import Settings, fixed, sample_states
+from sgverify.samplers import Settings, fixed
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target, build_target, parse_observable
+from tests.sampled_states import sample_states
 
 DATA, CONCENTRATION = [[3, 0, 1], [1, 2, 4]], [0.5, 2.0, 1.5]
 COUNTS = np.sum(DATA, axis=0)

@@ -18,12 +18,12 @@ from sgverify.draws.sampling import Sampling
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.gradients.differentiation import Potential
-from sgverify.samplers.run.averages import sample_states
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target
 from sgverify.targets.own.log_density import LogDensity, load_own
+from tests.sampled_states import sample_states
 from tests.samplers.conftest import gradient_of
 
 X = np.array([[0.5, -1.0], [2.0, 0.25], [-1.5, 3.0], [0.75, 1.25], [-0.5, -0.25], [1.0, 1.0]])

@@ -15,8 +15,8 @@ from sgverify.schemes.dynamics import kinetic
 from sgverify.strategies import schemes, words
 from sgverify.testing import ExpansionConformance, Expectation
 from sgverify.testing import examples as at_least
-from sgverify.testing.conformance.exact_readings import series_expansion
-from sgverify.testing.conformance.expansion import Monomial
+from sgverify.testing.conformance.suite import Monomial
+from tests.testing.conformance.exact_readings import series_expansion
 
 
 @scheme(kinetic)

@@ -18,8 +18,8 @@ from sgverify.strategies import schemes, words
 from sgverify.strategies.splittings import splitting, splitting_names
 from sgverify.testing import CarrierConformance, Case
 from sgverify.testing import examples as at_least
-from sgverify.testing.conformance.exact_readings import affine_step, formula_step
-from sgverify.testing.conformance.suite import torch_step
+from tests.testing.conformance.exact_readings import affine_step, formula_step
+from tests.testing.conformance.sampled_step import torch_step
 
 
 def thermostats() -> SearchStrategy[Scheme]:

@@ -22,7 +22,6 @@ from sgverify.checks.rates.sampled.plan import (
     CONVERGING,
     MODERATE,
     POINTS,
-    NoSweep,
     SweepPlan,
     check_crossed,
     first_step,
@@ -32,7 +31,7 @@ from sgverify.checks.rates.sampled.plan import (
 from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration
-from sgverify.errors import InstabilityError
+from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.rates.decision import MARGIN, contrasts_of
 from sgverify.samplers import Fixed, Row
@@ -77,7 +76,7 @@ class _Measured:
 
 @cached_per_subject
 def plan_sweep(subject: Subject) -> SweepPlan:
-    """The plan of a sweep: beside a Gaussian control where there is one, else by a pilot run. Raises `NoSweep`."""
+    """The plan of a sweep: beside a Gaussian control where there is one, else by a pilot run. Raises `Unreached`."""
     control = None
     if not subject.target.rugged:
         check_crossed(subject)
@@ -122,7 +121,7 @@ def _planned(subject: Subject, control: GaussianControl) -> SweepPlan:
 def moderate_step(subject: Subject, control: GaussianControl) -> float:
     """The largest step, up to a few doublings of the default one, at which the control is stable and its bias moderate.
 
-    Raises `NoSweep` where it is at none.
+    Raises `Unreached` where it is at none.
     """
     default = step = first_step(subject)
 
@@ -138,7 +137,7 @@ def moderate_step(subject: Subject, control: GaussianControl) -> float:
             break
         step /= 2
     else:
-        raise NoSweep(
+        raise Unreached(
             f"no step has a moderate bias; that of a Gaussian approximation exceeds {MODERATE:.0%} of the standard deviation of "
             f"{subject.observable} at h={step:.3g} too; give sweep.steps"
         )
@@ -152,13 +151,13 @@ def moderate_step(subject: Subject, control: GaussianControl) -> float:
 
 
 def _refuse_undecidable(subject: Subject, control: GaussianControl, plan: SweepPlan) -> None:
-    """Raise `NoSweep` where a decision takes more chains than a default run affords, by the noise that a pilot finds."""
+    """Raise `Unreached` where a decision takes more chains than a default run affords, by the noise that a pilot finds."""
     step, time = plan.steps[0], plan.pilot.time
     length = 2 * math.ceil(PILOT * time / step)
     cost = work_of_step(subject) + 1
     if PILOT_CHAINS * length * cost > CONTROLLED_WORK / PILOT_PART:
         steps = CONTROLLED_CHAINS * sum(row.lengths[-1] for row in plan.rows())
-        raise NoSweep(
+        raise Unreached(
             f"forgetting the start costs too much; {CONTROLLED_CHAINS} chains that do would take {cost_text(subject, steps)}: they "
             f"relax in {time / plan.steps[-1]:.3g} of the smallest steps; a Gaussian approximation has the bias "
             f"{plan.pilot.bias:.2g} at h={step:.3g}, {abs(plan.pilot.bias) / plan.pilot.spread:.2g} standard deviations of "
@@ -179,7 +178,7 @@ def _refuse_undecidable(subject: Subject, control: GaussianControl, plan: SweepP
     steps = chains * sum(row.lengths[-1] for row in plan.rows())
     if chains > CONTROLLED_CHAINS and steps * cost > CONTROLLED_WORK:
         noise = math.sqrt(found.variance * time / plan.time)
-        raise NoSweep(
+        raise Unreached(
             f"the noise hides the bias; that of {subject.observable} at h={step:.3g} is at most about {size:.2g}, and one chain's "
             f"average has the noise {noise:.2g} beside a Gaussian control; a decision takes at least {chains:.1e} chains, "
             f"{cost_text(subject, steps)}, {steps * cost / CONTROLLED_WORK:.1e} times a default run; "
@@ -196,7 +195,7 @@ def _measured(subject: Subject, control: GaussianControl, step: float, length: i
         for item in (subject, control.subject)
     ]
     if made[0].diverged[0] is not None:
-        raise NoSweep(f"chains diverged at the largest step: {made[0].diverged[0]}")
+        raise Unreached(f"chains diverged at the largest step: {made[0].diverged[0]}")
     average = control.average(step)[0]
     values = corrected(made[0], made[1], [[average] * 2]).values[0]
     late = (values[1] * length - values[0] * half) / (length - half)

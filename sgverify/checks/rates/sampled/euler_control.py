@@ -10,10 +10,9 @@ import numpy as np
 
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
 from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
-from sgverify.checks.rates.sampled.plan import NoSweep
 from sgverify.checks.rates.sampled.sweep import looks_at
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError, SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.rates import Decision, Fit, Sample, fit_terms
 from sgverify.rates.trial import LACK_OF_FIT
 from sgverify.schemes.catalogue import NAMED
@@ -146,7 +145,7 @@ def _computed(item: Subject) -> Control | None:
         answers = exact_answers(item)
         value = answers.expansion.values[1]
         return _exactly(item, value, 0.0, "expansion of the exact law at h = 0")
-    except OutOfReachError:
+    except Unreached:
         pass
     except SgverifyError:
         return None
@@ -174,7 +173,7 @@ def _exactly(item: Subject, value: float, error: float, how: str) -> Control:
 def _sampled(item: Subject, level: float) -> Control:
     try:
         plan = plan_sweep(item)
-    except NoSweep as reason:
+    except Unreached as reason:
         return Control(
             item.reference, np.nan, np.nan, 0.0, "chains", level, f"its control {item.reference}: {reason}"
         )

@@ -9,7 +9,7 @@ from fractions import Fraction
 from sgverify.checks.rates.sampled.controlled_plan import plan_sweep
 from sgverify.checks.rates.sampled.gaussian_control import gaussian_control
 from sgverify.checks.rates.sampled.pilot import affine_time
-from sgverify.checks.rates.sampled.plan import NoSweep
+from sgverify.errors import Unreached
 from sgverify.subject.subject import Subject
 
 FORGOTTEN = 5
@@ -23,18 +23,14 @@ DOUBLED = 2**7
 """The longest of eight doubling lengths, in units of the first."""
 
 
-class NoRun(Exception):
-    """Raised if no chains can show a rate in L; the message gives the reason."""
-
-
 def check_forgotten(
     subject: Subject, kind: str, alpha: Fraction, scale: float, lengths: Sequence[int]
 ) -> None:
-    """Raise `NoRun` if chains do not forget their start within some length: a transient is no rate."""
+    """Raise `Unreached` if chains do not forget their start within some length: a transient is no rate."""
     tau = relaxation_time(subject, scale * lengths[-1] ** -float(alpha))
     least = _shortest(kind, alpha, scale, tau)
     if len(lengths) >= FEWEST and lengths[0] < least:
-        raise NoRun(
+        raise Unreached(
             f"the chains do not forget their start within L={lengths[0]}: they relax in {tau:.3g} units of time, and the "
             f"lengths must cover {FORGOTTEN} times that; give sweep.lengths from {least} on, or a larger schedule.scale"
         )
@@ -43,7 +39,7 @@ def check_forgotten(
 def shortest_length(
     subject: Subject, kind: str, alpha: Fraction, scale: float, wanted: int, *, of_the_first: bool
 ) -> int:
-    """The first of the doubling lengths: `wanted`, or the shortest in which chains forget their start. Raises `NoRun`.
+    """The first of the doubling lengths: `wanted`, or the shortest in which chains forget their start. Raises `Unreached`.
 
     With `of_the_first`, `scale` is the step size h = C L^-alpha at the first length; otherwise `scale` is C.
     """
@@ -73,10 +69,7 @@ def relaxation_time(subject: Subject, step: float) -> float:
     control = gaussian_control(subject)
     if control is not None and step < control.limit:
         return control.relaxation_time(step)
-    try:
-        return plan_sweep(subject).pilot.time
-    except NoSweep as why:
-        raise NoRun(str(why)) from None
+    return plan_sweep(subject).pilot.time
 
 
-__all__ = ["FEWEST", "NoRun", "check_forgotten", "relaxation_time", "shortest_length"]
+__all__ = ["FEWEST", "check_forgotten", "relaxation_time", "shortest_length"]

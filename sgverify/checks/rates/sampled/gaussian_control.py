@@ -24,7 +24,7 @@ from sgverify.checks.rates.sampled.method import SampledAverages
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.reference import draws_of
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError, SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.affine.model import fixed_step, horizon_step
 from sgverify.exact.answers import QuadraticAnswers
 from sgverify.exact.chain.varying_steps import power_steps
@@ -83,7 +83,7 @@ class GaussianControl:
     ) -> list[tuple[float, float]]:
         """(E C, a bound of its error) of averages of these lengths from the configured start, along h = C L^-alpha or C l^-alpha.
 
-        Raises `OutOfReachError` where no engine computes weighted averages.
+        Raises `Unreached` where no engine computes weighted averages.
         """
         return [self._of_run(kind, alpha, scale, length) for length in lengths]
 
@@ -157,7 +157,7 @@ def gaussian_control(subject: Subject) -> GaussianControl | None:
     try:
         if isinstance(exact_answers(other), QuadraticAnswers):
             return GaussianControl(other, subject.target.location_float64(temperature))
-    except OutOfReachError:
+    except Unreached:
         pass
     return None
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sgverify.checks.rates.sampled.controlled_plan import moderate_step
-from sgverify.checks.rates.sampled.forgetting import FEWEST, NoRun, check_forgotten, shortest_length
+from sgverify.checks.rates.sampled.forgetting import FEWEST, check_forgotten, shortest_length
 from sgverify.checks.rates.sampled.gaussian_control import GaussianControl, gaussian_control
 from sgverify.checks.rates.sampled.method import cost_text, most_steps, work_of_step
-from sgverify.checks.rates.sampled.plan import CONTROLLED_CHAINS, CONTROLLED_WORK, NoSweep, first_step
+from sgverify.checks.rates.sampled.plan import CONTROLLED_CHAINS, CONTROLLED_WORK, first_step
 from sgverify.configuration import Configuration
-from sgverify.errors import SgverifyError
+from sgverify.errors import SgverifyError, Unreached
 from sgverify.samplers import Row, horizon, power
 from sgverify.subject.subject import Subject
 
@@ -60,7 +60,7 @@ class LengthRun:
 
 
 def plan_run(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts: int) -> LengthRun:
-    """The configured run with its scale halved `shifts` times. Raises `NoRun`."""
+    """The configured run with its scale halved `shifts` times. Raises `Unreached`."""
     c = subject.configuration
     control = gaussian_control(subject)
     scale = c.schedule.scale or _open_scale(subject, control, kind, alpha) / 2**shifts
@@ -71,7 +71,9 @@ def plan_run(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts
     if c.sweep.lengths:
         lengths = tuple(sorted(set(c.sweep.lengths)))
         if len(lengths) < FEWEST:
-            raise NoRun(f"sweep.lengths={list(lengths)}: a rate from samples needs at least {FEWEST} lengths")
+            raise Unreached(
+                f"sweep.lengths={list(lengths)}: a rate from samples needs at least {FEWEST} lengths"
+            )
         scale *= float(lengths[0]) ** float(alpha) if largest else 1.0
         check_forgotten(subject, kind, alpha, scale, lengths)
     else:
@@ -89,7 +91,7 @@ def plan_run(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts
     looks = tuple(n for n in (chains * 2**k for k in range(LOOKS)) if n * per_chain <= most)
     given = c.chains != Configuration().chains
     if not given and not looks:
-        raise NoRun(
+        raise Unreached(
             f"{chains * per_chain:.1e} steps, a default run has {most:.0e}; {chains} chains of the lengths "
             f"{', '.join(map(str, lengths))} take {cost_text(subject, chains * per_chain)}; give chains to run them all the same, "
             "or shorter sweep.lengths"
@@ -103,16 +105,13 @@ def plan_run(subject: Subject, quantity: str, kind: str, alpha: Fraction, shifts
 
 
 def _open_scale(subject: Subject, control: GaussianControl | None, kind: str, alpha: Fraction) -> float:
-    """The scale of a schedule where none is given: the first step of a sweep. Raises `NoRun`.
+    """The scale of a schedule where none is given: the first step of a sweep. Raises `Unreached`.
 
     Falling steps h_l = C l^-alpha may start larger: only from the shortest length on has their bias to be moderate.
     """
     if control is None:
         return first_step(subject)
-    try:
-        step = moderate_step(subject, control)
-    except NoSweep as why:
-        raise NoRun(str(why)) from None
+    step = moderate_step(subject, control)
     return step if kind == "horizon" else min(step * SHORTEST ** float(alpha), control.limit / 8)
 
 
@@ -126,22 +125,22 @@ def _affordable(subject: Subject, control: GaussianControl | None) -> tuple[int,
 def _usable(
     control: GaussianControl, quantity: str, kind: str, alpha: Fraction, scale: float, lengths: Sequence[int]
 ) -> GaussianControl | None:
-    """The control if its averages are known at these lengths. Raises `NoRun` where it tells that a variance would be timed."""
+    """The control if its averages are known at these lengths. Raises `Unreached` where it tells that a variance would be timed."""
+    # A decreasing schedule is followed step by step.
+    told = [n for n in lengths if kind == "horizon" or n <= LONGEST] if quantity == "mse" else []
     try:
-        if quantity == "mse":
-            # A decreasing schedule is followed step by step.
-            told = [n for n in lengths if kind == "horizon" or n <= LONGEST]
-            ratios = [control.squared_bias_over_variance(kind, alpha, scale, n) for n in told]
-            lowest = min((ratio for ratio in ratios if ratio is not None), default=FAR_BELOW)
-            if lowest < FAR_BELOW:
-                raise NoRun(
-                    f"the variance would be timed, not the bias; in the mean square error bias^2/variance is {lowest:.2g} at "
-                    "one length for the exact law of the chain on a Gaussian approximation, and a rate needs 1 at all; "
-                    "raise schedule.scale, not the lengths"
-                )
-        control.averages(kind, alpha, scale, lengths[:1])
+        ratios = [control.squared_bias_over_variance(kind, alpha, scale, n) for n in told]
+        lowest = min((ratio for ratio in ratios if ratio is not None), default=FAR_BELOW)
+        if lowest >= FAR_BELOW:
+            control.averages(kind, alpha, scale, lengths[:1])
     except SgverifyError:
         return None
+    if lowest < FAR_BELOW:
+        raise Unreached(
+            f"the variance would be timed, not the bias; in the mean square error bias^2/variance is {lowest:.2g} at one length "
+            "for the exact law of the chain on a Gaussian approximation, and a rate needs 1 at all; raise schedule.scale, not "
+            "the lengths"
+        )
     return control
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from sgverify.checks.question import Question
 from sgverify.checks.rates.finite_time import schedule_text
 from sgverify.checks.rates.sampled.euler_control import control_of, first_order_error, with_control
-from sgverify.checks.rates.sampled.forgetting import FEWEST, NoRun
+from sgverify.checks.rates.sampled.forgetting import FEWEST
 from sgverify.checks.rates.sampled.gaussian_control import corrected
 from sgverify.checks.rates.sampled.length_plan import SHIFTS, LengthRun, plan_run
 from sgverify.checks.rates.sampled.method import (
@@ -32,6 +32,7 @@ from sgverify.checks.rates.sampled.method import (
 from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
 from sgverify.checks.rates.sampled.timed_variance import timed_variance
 from sgverify.checks.readings import as_theorem_2_allows
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, Sample, decide_length_bias, decide_length_mse
 from sgverify.subject.caching import cached_per_subject
@@ -60,7 +61,7 @@ def sampled_error(question: Question) -> Evidence:
     order = int(question.facts["K"])
     try:
         run, found, decision = _settle(subject, quantity, kind, alpha, order, what)
-    except NoRun as why:
+    except Unreached as why:
         return question.unanswered(str(why), method="monte-carlo")
     steps = sum(row.lengths[-1] for row in run.rows)
     decision = with_cost(subject, decision, found.chains, steps, run.looks[-1])
@@ -102,7 +103,7 @@ def _settle(
     for shifts in range(SHIFTS + 1 if open_scale else 1):
         try:
             run = plan_run(subject, quantity, kind, alpha, shifts)
-        except NoRun:
+        except Unreached:
             # At the smaller scale the chains do not forget their start within the lengths: keep the last decision.
             if not shifts:
                 raise

@@ -15,6 +15,7 @@ from sgverify.checks.rates.sampled.pilot import CHAINS, LENGTHS, Pilot, run_pilo
 from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration
+from sgverify.errors import Unreached
 from sgverify.rates.decision import allocate, contrasts_of, extra_of_the_first
 from sgverify.samplers import Divergence, Fixed, Row
 from sgverify.subject.caching import cached_per_subject
@@ -107,10 +108,6 @@ CONVERGING = 0.75
 """The ratio of the biases at h and 2h beyond which the bias does not vanish, so that smaller steps would not help."""
 
 
-class NoSweep(Exception):
-    """Raised if no chains can show a rate in h; the message gives the reason."""
-
-
 UNCROSSED = 40.0
 """The height of a barrier, in units of T, beyond which it counts as never crossed: about once in e^40 = 2e17 relaxation
 times within a mode."""
@@ -161,10 +158,10 @@ class SweepPlan:
 
 
 def check_crossed(subject: Subject) -> None:
-    """Raise `NoSweep` where chains of any length show one of several modes."""
+    """Raise `Unreached` where chains of any length show one of several modes."""
     barrier = subject.target.barrier_float64(subject.configuration.temperature)
     if barrier > UNCROSSED:
-        raise NoSweep(
+        raise Unreached(
             f"the modes of target.name={subject.configuration.target.name!r} are apart by a barrier of {barrier:.3g} T, "
             "which chains of any length do not cross, so that averages show one mode; raise temperature, or lower target.size"
         )
@@ -177,12 +174,12 @@ def plan_by_pilot(subject: Subject) -> SweepPlan:
     Configured `sweep.steps` are used unchanged. Otherwise the first step is the configured step, or the default step halved
     until no pilot chain diverges and the bias is at most `MODERATE`; four halvings of the first step follow. A configured
     `steps` is the length of the average at the largest step, a configured `burn_in` the number of states dropped before it,
-    and configured `chains` are those of a single look. Raises `NoSweep`.
+    and configured `chains` are those of a single look. Raises `Unreached`.
     """
     c = subject.configuration
     check_crossed(subject)
     if subject.target.rugged and not c.sweep.steps:
-        raise NoSweep(
+        raise Unreached(
             f"target.name={c.target.name!r} has modes between which chains of moderate length hardly move, so no rate is looked "
             "for in their averages; give sweep.steps to sample at these all the same"
         )
@@ -204,12 +201,12 @@ def plan_by_pilot(subject: Subject) -> SweepPlan:
             break
     if not tried:
         named, last = ", ".join(f"{h:.3g}" for h in diverged), list(diverged.values())[-1]
-        raise NoSweep(f"chains diverged at every step tried; h = {named}; at the last, {last}")
+        raise Unreached(f"chains diverged at every step tried; h = {named}; at the last, {last}")
     pilot = tried[-1]
     if not given and c.schedule.step is None and not subject.affine and len(tried) == 1 and not diverged:
         pilot = _larger(subject, pilot, truth)
     if pilot.why:
-        raise NoSweep(f"the start is not forgotten; chains at h={pilot.step:.3g}: {pilot.why}")
+        raise Unreached(f"the start is not forgotten; chains at h={pilot.step:.3g}: {pilot.why}")
     steps = [h for h in given if h not in diverged] or [pilot.step / 2**k for k in range(POINTS)]
     coupled = all(a == 2 * b for a, b in pairwise(steps))
     chosen = not given and c.schedule.step is None
@@ -231,7 +228,7 @@ def shifted(subject: Subject, plan: SweepPlan) -> SweepPlan | None:
     )
     try:
         return with_budget(subject, halved)
-    except NoSweep:
+    except Unreached:
         return None
 
 
@@ -268,10 +265,10 @@ def _small_enough(tried: list[Pilot]) -> bool:
 
 
 def _refuse_costly_pilot(subject: Subject) -> None:
-    """Raise `NoSweep` where the pilot runs of one step size take more than a default run may; given chains are run."""
+    """Raise `Unreached` where the pilot runs of one step size take more than a default run may; given chains are run."""
     steps = 2 * CHAINS * sum(LENGTHS)
     if steps > most_steps(subject) and subject.configuration.chains == Configuration().chains:
-        raise NoSweep(
+        raise Unreached(
             f"the pilot run costs too much; alone it would take {cost_text(subject, steps)}, as a step visits many data; take "
             "gradient.kind='iid' or a smaller gradient.batch, or give chains to run them all the same"
         )
@@ -293,7 +290,7 @@ def with_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
     if least * work > most_work and plan.chosen and len(plan.steps) == POINTS:
         return with_budget(subject, replace(plan, steps=plan.steps[:-1], shares=plan.shares[:-1]))
     if least * work > most_work:
-        raise NoSweep(
+        raise Unreached(
             f"forgetting the start costs too much; {least} chains that do would take {cost_text(subject, least * work)}, more than "
             f"the {most_work:.0e} of a default run: they relax in {plan.pilot.time / plan.steps[-1]:.3g} of the smallest steps; "
             "give chains, or larger sweep.steps"
@@ -321,7 +318,7 @@ def _with_controlled_budget(subject: Subject, plan: SweepPlan) -> SweepPlan:
         if n * steps * cost <= CONTROLLED_WORK
     )
     if not looks:
-        raise NoSweep(
+        raise Unreached(
             f"forgetting the start costs too much; {CONTROLLED_CHAINS} chains that do would take "
             f"{cost_text(subject, CONTROLLED_CHAINS * steps)}: they relax in "
             f"{plan.pilot.time / plan.steps[-1]:.3g} of the smallest steps; give chains to run them all the same"

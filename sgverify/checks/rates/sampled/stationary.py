@@ -15,9 +15,10 @@ from sgverify.checks.rates.sampled.method import (
     share_of,
     with_cost,
 )
-from sgverify.checks.rates.sampled.plan import NoSweep, SweepPlan, shifted
+from sgverify.checks.rates.sampled.plan import SweepPlan, shifted
 from sgverify.checks.rates.sampled.reference import reference_of, with_resolution
 from sgverify.checks.rates.sampled.sweep import Sweep, looks_at
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, decide_order
 from sgverify.subject.subject import Subject
@@ -37,7 +38,7 @@ def sampled_stationary_bias(question: Question) -> Evidence:
     subject = question.subject
     try:
         plan = plan_sweep(subject)
-    except NoSweep as why:
+    except Unreached as why:
         return question.unanswered(str(why), method="monte-carlo")
     prediction = question.prediction
     sweep, decision = _settle(subject, plan, int(prediction.exponent))

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from sgverify.errors import ConfigurationError, OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import derivatives_of, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED, MOST_GAUSSIAN
 from sgverify.exact.transfer.line.leading import OperatorPrediction
@@ -63,15 +63,11 @@ class LineGrids:
     def of(
         scheme: Scheme, target: Target, observable: Observable, parameters: Mapping[str, float]
     ) -> LineGrids:
-        """The grids of a scheme against exp(-U/T). Raises `OutOfReachError` where no grid of the line holds it."""
+        """The grids of a scheme against exp(-U/T). Raises `Unreached` where no grid of the line holds it."""
         known = {name: value for name, value in parameters.items() if name in scheme.parameters}
         motion = StepMap(scheme, target, known)
         energy, T = target.energy_of_coordinate(0), parameters["T"]
-        try:
-            mass = Mass.of(lambda x: energy(x) / T, *target.hint(0))
-        except ConfigurationError as error:
-            raise OutOfReachError(str(error)) from None
-        return LineGrids(motion, observable, T, mass)
+        return LineGrids(motion, observable, T, Mass.of(lambda x: energy(x) / T, *target.hint(0)))
 
     def bias(self, step: float) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h, with its changes under refinement and widening of the grid.
@@ -106,7 +102,7 @@ class LineGrids:
             leak = self._solve(step, found[0], spacing, nodes).leak
             if leak < _NO_LEAK or _ends_at(edges, found[0]):
                 return found
-        raise OutOfReachError(
+        raise Unreached(
             f"the invariant law at h={step:.6g} reaches beyond every grid: {leak:.2g} of its mass leaves per step"
         )
 
@@ -161,7 +157,7 @@ class LineGrids:
         low, high = interval
         count = max(_FEWEST, STENCIL, int(np.ceil((high - low) / spacing)))
         if count > 2 * MOST_POINTS:
-            raise OutOfReachError(
+            raise Unreached(
                 f"a grid would need {count} points, above {2 * MOST_POINTS}: the density has features of very different widths"
             )
         x = np.linspace(EXTENDED(low), EXTENDED(high), count)
@@ -173,7 +169,7 @@ class LineGrids:
         try:
             law = stationary(operator, step, density, function)
         except (LinAlgError, ValueError):
-            raise OutOfReachError(f"the grid's equations at h={step:.6g} are singular") from None
+            raise Unreached(f"the grid's equations at h={step:.6g} are singular") from None
         return _Answer.of(law, operator.defect, x, density, function)
 
     @cached_property
@@ -256,7 +252,7 @@ def _lost(step: float, escape: Escape, how: str) -> GridBias:
 class LineAnswers(GridAnswers):
     """The bias of `observable` under a scheme with full gradients on a target of the line, against exp(-U/T).
 
-    Raises `OutOfReachError` where scheme, target or test function are beyond the grids of one dimension.
+    Raises `Unreached` where scheme, target or test function are beyond the grids of one dimension.
     """
 
     def __init__(
@@ -270,7 +266,7 @@ class LineAnswers(GridAnswers):
         parameters = {"T": float(temperature), "D": float(friction)}
         self._grids = LineGrids.of(scheme, target, observable, parameters)
         if observable.degree == 0:
-            raise OutOfReachError("the test function is constant")
+            raise Unreached("the test function is constant")
         self._prediction = OperatorPrediction(scheme, target, observable, parameters)
 
     def stationary_bias(self, step: float, position: int | None = None) -> GridBias:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import NotExpandableError, OutOfReachError
+from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.numbers.jets import Jet
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.rings.evaluation import root_interval, sign_of
@@ -94,25 +94,25 @@ class Defects:
 
     @cached_property
     def gradient_factor(self) -> Polynomial:
-        """c in F = -c U', so that G leaves exp(-(c/a) U) invariant; raises `OutOfReachError` where F is another."""
+        """c in F = -c U', so that G leaves exp(-(c/a) U) invariant; raises `Unreached` where F is another."""
         ring = self.ring
         place = ring.position("U", 0, (1,))
         found: dict[tuple[int, ...], Any] = {}
         for exponents, factor in self.drift.to_dict().items():
             rest = tuple(e - (k == place) for k, e in enumerate(exponents))
             if rest[place] != 0:
-                raise OutOfReachError("the drift that the scheme tends to is no multiple of the gradient")
+                raise Unreached("the drift that the scheme tends to is no multiple of the gradient")
             found[rest] = -factor
         value = ring.context.from_dict(found)
         if not value or not ring.depends_only_on_parameters(value):
-            raise OutOfReachError("the drift that the scheme tends to is no multiple of the gradient")
+            raise Unreached("the drift that the scheme tends to is no multiple of the gradient")
         return value
 
 
 def expand_defects(scheme: Scheme, highest: int, parameters: Mapping[str, float]) -> Defects:
     """G and D_2, ..., D_highest of a scheme on the line with full gradients.
 
-    A branch that depends on signs of parameters is the one at `parameters`. Raises `OutOfReachError` where P_h has no
+    A branch that depends on signs of parameters is the one at `parameters`. Raises `Unreached` where P_h has no
     expansion in whole powers of h around the identity, where the diffusion of G depends on the state, or where G differs
     between the branches of a definition.
     """
@@ -122,15 +122,15 @@ def expand_defects(scheme: Scheme, highest: int, parameters: Mapping[str, float]
             for _, found in on_every_branch(lambda signs: _on_branch(scheme, highest, signs, parameters))
         ]
     except NotExpandableError as error:
-        raise OutOfReachError(f"no expansion at h = 0: {error}") from None
+        raise Unreached(f"no expansion at h = 0: {error}") from None
     known = [found for found in branches if found is not None]
     if not known:
-        raise OutOfReachError("the parameters lie where a root of the definition changes its sign")
+        raise Unreached("the parameters lie where a root of the definition changes its sign")
     first, *others = known
     if any(
         operator_text(one.generator, one.ring) != operator_text(first.generator, first.ring) for one in others
     ):
-        raise OutOfReachError(
+        raise Unreached(
             "what the scheme tends to as h -> 0 differs between the states on either side of a sign"
         )
     return replace(first, elsewhere=tuple(others))
@@ -151,14 +151,14 @@ def _on_branch(scheme: Scheme, highest: int, signs: Signs, parameters: Mapping[s
     parts = [merge_minibatches(transition.at(j), ring) for j in range(2 * highest + 1)]
     parts = [difference(part, {}, ring) for part in parts]
     if parts[0] or parts[1]:
-        raise OutOfReachError("one step does not tend to the identity at the pace of a diffusion")
+        raise Unreached("one step does not tend to the identity at the pace of a diffusion")
     if any(parts[3::2]):
-        raise OutOfReachError("the expansion has half powers of h")
+        raise Unreached("the expansion has half powers of h")
     generator = parts[2]
     if set(generator) - {(1,), (2,)} or (2,) not in generator:
-        raise OutOfReachError("what the scheme tends to as h -> 0 is no diffusion")
+        raise Unreached("what the scheme tends to as h -> 0 is no diffusion")
     if not ring.depends_only_on_parameters(generator[(2,)]):
-        raise OutOfReachError("the diffusion that the scheme tends to depends on the state")
+        raise Unreached("the diffusion that the scheme tends to depends on the state")
     exact = exponential(generator, ring, highest)
     operators = {}
     for k in range(2, highest + 1):
@@ -230,7 +230,7 @@ def value_of(
 ) -> Any:
     """A polynomial in T, D, ... and U', U'', ... at numbers: `derivatives[j]` stands for U^(j), `parameters` by name.
 
-    Raises `OutOfReachError` where the state itself occurs in it, or a root without a real value.
+    Raises `Unreached` where the state itself occurs in it, or a root without a real value.
     """
     known: dict[int, Any] = {}
     for position in {k for exponents in polynomial.to_dict() for k, e in enumerate(exponents) if e}:
@@ -272,7 +272,7 @@ def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], derivativ
             return EXTENDED(float(what.number))
         return _number(ring.square_of_slot(position)) ** EXTENDED(0.5)
     except NotExpandableError:
-        raise OutOfReachError(f"{ring.label(position)[0]} in the expansion stands for no number") from None
+        raise Unreached(f"{ring.label(position)[0]} in the expansion stands for no number") from None
 
 
 def _number(factor: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import Jet, derivatives_of, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.series.local_order import defect_text
@@ -149,7 +149,7 @@ class OperatorPrediction:
         scale = min(self._scale(mass, factor) for mass, factor in zip(masses, factors, strict=True))
         count = max(_FEWEST, int(np.ceil((high - low) / scale * _PER_SCALE * finer)))
         if count > 2 * MOST_POINTS:
-            raise OutOfReachError(
+            raise Unreached(
                 f"a grid would need {count} points, above {2 * MOST_POINTS}: the density has features of very different widths"
             )
         return np.linspace(EXTENDED(low), EXTENDED(high), count)
@@ -168,7 +168,7 @@ class OperatorPrediction:
         """c/a in the invariant density exp(-(c/a) U) of the diffusion to which the scheme tends."""
         factor = self._number(defects.gradient_factor, defects) / self._number(defects.diffusion, defects)
         if not factor > 0:
-            raise OutOfReachError("the diffusion that the scheme tends to has no invariant law")
+            raise Unreached("the diffusion that the scheme tends to has no invariant law")
         return float(factor)
 
     def _number(self, polynomial: Any, defects: Defects) -> Any:
@@ -226,7 +226,7 @@ class FunctionalExpansion:
         rough = [k for k in self.defects.kinked if k <= m]
         if rough:
             # Beyond nu_1 the Poisson equation would have a right side with a kink, and fractional powers of h may enter.
-            raise OutOfReachError(
+            raise Unreached(
                 f"the coefficient of h^{m}: the defect at h^{rough[0]} is not smooth in the state"
             )
         centred = self.diffusion.centred(function)

@@ -22,7 +22,7 @@ from math import comb
 import numpy as np
 from scipy import linalg
 
-from sgverify.errors import DefinitionError, OutOfReachError
+from sgverify.errors import ConfigurationError, DefinitionError, Unreached
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.numbers.jets import Jet, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
@@ -60,9 +60,7 @@ class StepMap:
     parameters: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        why = _why_not(self.scheme, self.target, self.parameters)
-        if why:
-            raise OutOfReachError(why)
+        _refuse(self.scheme, self.target, self.parameters)
 
     def after(self, x: np.ndarray, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """X_1 from each point at each node of the noise, and the nodes' weights. Shapes (n, m), (m,).
@@ -93,35 +91,23 @@ class StepMap:
         )
         start = np.asarray(x, dtype=EXTENDED).reshape(-1, *[1] * len(draws))
         bound = bind(self.scheme, ON_ARRAYS, self.parameters, dim=1)
+        target = self.target
+        grad = FullGradientIngredient(
+            lambda theta: EntrywiseVector([_derivative(target, theta, 1)]),
+            prior=lambda theta: EntrywiseVector(
+                [_derivative(replace(target, likelihood=None, data=None), theta, 1)]
+            ),
+            hessian=lambda theta, v: EntrywiseVector([_derivative(target, theta, 2) * 2 * v.entries[0]]),
+        )
         with np.errstate(all="ignore"):
-            (moved,) = bound.step((start,), h=step, grad=_Gradient(self.target), draw=in_order(along))
+            (moved,) = bound.step((start,), h=step, grad=grad, draw=in_order(along))
         return np.broadcast_to(moved, shape)
 
 
-class _Gradient(FullGradientIngredient):
-    """grad U of a target on the line."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-
-    def __call__(self, position: EntrywiseVector) -> EntrywiseVector:
-        return EntrywiseVector([self._derivative(self._target, position, 1)])
-
-    def hessian(self, position: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        """U'' v."""
-        return EntrywiseVector([self._derivative(self._target, position, 2) * 2 * vector.entries[0]])
-
-    def prior(self, position: EntrywiseVector) -> EntrywiseVector:
-        """The part of the prior."""
-        return EntrywiseVector(
-            [self._derivative(replace(self._target, likelihood=None, data=None), position, 1)]
-        )
-
-    @staticmethod
-    def _derivative(target: Target, position: EntrywiseVector, order: int) -> Jet:
-        """U^(order)/order!."""
-        points = position.entries[0].c[0]
-        return Jet(taylor_of(target, points.ravel(), order)[order].reshape(1, *points.shape))
+def _derivative(target: Target, position: EntrywiseVector, order: int) -> Jet:
+    """U^(order)/order! at points of the line."""
+    points = position.entries[0].c[0]
+    return Jet(taylor_of(target, points.ravel(), order)[order].reshape(1, *points.shape))
 
 
 def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -138,27 +124,34 @@ def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _why_not(scheme: Scheme, target: Target, parameters: Collection[str]) -> str | None:
+def _refuse(scheme: Scheme, target: Target, parameters: Collection[str]) -> None:
     if target.dim != 1:
-        return f"the grids are those of one dimension, and the target has dim={target.dim}"
+        raise Unreached(f"the grids are those of one dimension, and the target has dim={target.dim}")
     if scheme.dynamics.state != ("theta",):
-        return f"the state ({', '.join(scheme.dynamics.state)}) is no point of the line"
+        raise Unreached(f"the state ({', '.join(scheme.dynamics.state)}) is no point of the line")
     if scheme.dynamics.riemannian:
-        return f"`{scheme.name}` asks for a metric, which the grids do not supply"
+        raise Unreached(f"`{scheme.name}` asks for a metric, which the grids do not supply")
     if scheme.memory:
-        return f"the scheme carries memory ({', '.join(scheme.memory)}), so its state is no point of the line"
+        raise Unreached(
+            f"the scheme carries memory ({', '.join(scheme.memory)}), so its state is no point of the line"
+        )
     foreign = sorted(set(scheme.declaration.ingredients) - {"h", "grad", "noise", "dim", *parameters})
     if foreign:
-        return f"the step asks for `{foreign[0]}`, which the grids do not have"
+        raise Unreached(f"the step asks for `{foreign[0]}`, which the grids do not have")
     if scheme.draws > MOST_DRAWS:
-        return f"one step draws {scheme.draws} times, and the quadrature of noise reaches {MOST_DRAWS} draws"
+        raise Unreached(
+            f"one step draws {scheme.draws} times, and the quadrature of noise reaches {MOST_DRAWS} draws"
+        )
     if target.size is not None and target.size > MOST_DATA:
-        return f"the target has {target.size} data, and the grids reach {MOST_DATA}"
+        raise Unreached(f"the target has {target.size} data, and the grids reach {MOST_DATA}")
     try:
         found = taylor_of(target, np.zeros(1, dtype=EXTENDED), 1)
     except DefinitionError as error:
-        return f"the derivatives of the potential are not read off its definition: {error}"
-    return None if found.dtype == EXTENDED else "the potential does not keep the precision of its points"
+        raise Unreached(
+            f"the derivatives of the potential are not read off its definition: {error}"
+        ) from None
+    if found.dtype != EXTENDED:
+        raise Unreached("the potential does not keep the precision of its points")
 
 
 _REACH = 14.0
@@ -182,8 +175,11 @@ class Mass:
 
     @staticmethod
     def of(energy: Energy, centre: float, scale: float) -> Mass:
-        """The mass of exp(-energy), sought from (centre, scale)."""
-        frame = find_frame(energy, centre, scale)
+        """The mass of exp(-energy), sought from (centre, scale). Raises `Unreached` where none is found."""
+        try:
+            frame = find_frame(energy, centre, scale)
+        except ConfigurationError as error:
+            raise Unreached(str(error)) from None
         return Mass(energy, frame.centre, frame.scale, frame.lowest)
 
     def interval(self, level: float) -> tuple[float, float]:
@@ -197,7 +193,7 @@ class Mass:
         inside = np.flatnonzero(values <= lowest + level)
         first, last = inside[0], inside[-1]
         if first == 0 or last == len(x) - 1:
-            raise OutOfReachError("the density falls too slowly for a bounded grid")
+            raise Unreached("the density falls too slowly for a bounded grid")
         return (
             self._crossing(x[first - 1], x[first], lowest + level),
             self._crossing(x[last + 1], x[last], lowest + level),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import DefinitionError, OutOfReachError
+from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.transfer.plane.expansion import expand_in_plane
 from sgverify.exact.transfer.plane.interpreter import PlaneGrid, PlaneInterpreter, plane_grid
 from sgverify.exact.transfer.plane.law import LawDifference, difference_of_law, leak_of, plane_escapes
@@ -106,7 +106,7 @@ class GridBiases:
             assert escape is not None
             text = f"{escape.text}; {lost.leak:.2g} of it is lost per step, too much to speak of a law"
             return GridBias(step, None, float("inf"), text, replace(escape, leak=lost.leak))
-        except OutOfReachError as reason:
+        except Unreached as reason:
             text = str(reason) if escape is None else f"{escape.text}; {reason}"
             return GridBias(step, None, float("inf"), text, escape)
         leak = 0.0
@@ -136,7 +136,7 @@ class GridBiases:
                 following = base.grid.refined(_FINER, (100 * first > second, 100 * second > first))
             if following.size * _FINER * _WIDER > _LARGEST:
                 if max(found.changes) > max(abs(found.value), found.wanted):
-                    raise OutOfReachError(
+                    raise Unreached(
                         "the grids do not settle: the law reaches further, or is finer, than the largest of them"
                     )
                 return found
@@ -177,7 +177,7 @@ class GridBiases:
 class PlaneAnswers(GridAnswers):
     """pi_h(phi) - pi(phi) of a scheme of state (theta, p) on a target of one dimension, with full gradients.
 
-    Raises `OutOfReachError` where the scheme, the target or its step is beyond this engine.
+    Raises `Unreached` where the scheme, the target or its step is beyond this engine.
     """
 
     def __init__(
@@ -190,13 +190,13 @@ class PlaneAnswers(GridAnswers):
     ) -> None:
         self._reading = PlaneInterpreter(scheme, target, float(temperature), float(friction))
         if observable.degree == 0:
-            raise OutOfReachError("the test function is constant")
+            raise Unreached("the test function is constant")
         self._parts = (target, observable, float(temperature), float(friction))
         try:
             for move in self._reading.moves(2.0**-10):
                 move(np.zeros((1, 1)), np.zeros((1, 1)))
         except DefinitionError as error:
-            raise OutOfReachError(f"the derivatives of the potential are not known: {error}") from None
+            raise Unreached(f"the derivatives of the potential are not known: {error}") from None
         self._expanded = expand_in_plane(scheme, HIGHEST)
 
     def stationary_bias(self, step: float, position: int | None = None) -> GridBias:

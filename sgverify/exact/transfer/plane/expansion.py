@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import NotExpandableError, OutOfReachError
+from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, evaluate, to_fraction
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.averaging import merge_minibatches
@@ -67,13 +67,11 @@ class Coefficient:
 def expand_in_plane(scheme: Scheme, highest: int) -> PlaneExpansion:
     """The expansion through h^(highest + 1), which is h^highest of the bias.
 
-    Raises `OutOfReachError` where P_h has no expansion in whole powers of h.
+    Raises `Unreached` where P_h has no expansion in whole powers of h.
     """
     ring, parts = _expand(scheme, highest + 1)
     if parts[0] or any(parts[1::2]):
-        raise OutOfReachError(
-            "the expansion of the step has half powers of h, or does not begin at the identity"
-        )
+        raise Unreached("the expansion of the step has half powers of h, or does not begin at the identity")
     operators = {k: parts[2 * k] for k in range(1, highest + 2)}
     exact = exponential(operators[1], ring, highest + 1)
     order = 1
@@ -149,7 +147,7 @@ class _Derivatives:
 
 
 def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: float) -> LimitingDynamics:
-    """The numbers of A_1; raises `OutOfReachError` where it has another form."""
+    """The numbers of A_1; raises `Unreached` where it has another form."""
     ring, known = expansion.ring, {"T": temperature, "D": friction}
     operator = expansion.operators[1]
     p, derivative = ring.position("p", 0), ring.position("U", 0, (1,))
@@ -163,10 +161,10 @@ def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: f
     }
     others = set(operator) - {(1, 0), (0, 1), (0, 2)}
     if others or not all(part and ring.depends_only_on_parameters(part) for part in parts.values()):
-        raise OutOfReachError("what the step tends to as h -> 0 are no kinetic dynamics")
+        raise Unreached("what the step tends to as h -> 0 are no kinetic dynamics")
     found = LimitingDynamics(**{name: _number(part, ring, known) for name, part in parts.items()})
     if min(found.drift, found.kick, found.friction, found.diffusion) <= 0:
-        raise OutOfReachError("what the step tends to as h -> 0 has no invariant law")
+        raise Unreached("what the step tends to as h -> 0 has no invariant law")
     return found
 
 
@@ -218,7 +216,7 @@ def _constant(position: int, ring: Ring, known: Mapping[str, float]) -> float:
     try:
         return math.sqrt(ring.square_of_slot(position))
     except NotExpandableError:
-        raise OutOfReachError(f"{ring.label(position)[0]} in the expansion stands for no number") from None
+        raise Unreached(f"{ring.label(position)[0]} in the expansion stands for no number") from None
 
 
 def _kinetic(ring: Ring) -> Operator:
@@ -249,5 +247,5 @@ def _expand(scheme: Scheme, highest: int) -> tuple[Ring, list[Operator]]:
         except NotExpandableError as error:
             # Roots and quotients lose orders; more working orders may bring them back.
             if cap == degree + 8:
-                raise OutOfReachError(f"no expansion at h = 0: {error}") from None
+                raise Unreached(f"no expansion at h = 0: {error}") from None
     raise AssertionError("unreachable")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.fft import next_fast_len
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import derivatives_of
 from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.definition.binding import Arithmetic, Carrier, Draw, bind, parameters_of
@@ -183,7 +183,7 @@ Move = Callable[[np.ndarray, np.ndarray], Images]
 class PlaneInterpreter:
     """A scheme of state (theta, p), one coordinate each, on one target with full gradients.
 
-    Raises `OutOfReachError` for other schemes and targets.
+    Raises `Unreached` for other schemes and targets.
     """
 
     scheme: Scheme
@@ -193,13 +193,13 @@ class PlaneInterpreter:
 
     def __post_init__(self) -> None:
         if self.scheme.state != ("theta", "p"):
-            raise OutOfReachError(
+            raise Unreached(
                 f"the state is ({', '.join(self.scheme.state)}), and the grid of the plane holds (theta, p)"
             )
         if self.scheme.dynamics.riemannian:
-            raise OutOfReachError(f"`{self.scheme.name}` asks for a metric, which the grid does not supply")
+            raise Unreached(f"`{self.scheme.name}` asks for a metric, which the grid does not supply")
         if self.target.dim != 1:
-            raise OutOfReachError(
+            raise Unreached(
                 f"the target has dim={self.target.dim}, and the grid of the plane holds one dimension"
             )
 
@@ -216,10 +216,16 @@ class PlaneInterpreter:
 
     def _move(self, function: Callable[..., tuple[Any, ...]], **time: Any) -> Move:
         bound = bind(self.scheme, ON_PLANE, parameters_of(self), dim=1)
+        target = self.target
+        grad = FullGradientIngredient(
+            lambda theta: _derivative(target, theta, 1),
+            prior=lambda theta: _derivative(replace(target, likelihood=None, data=None), theta, 1),
+            hessian=lambda theta, vector: _derivative(target, theta, 2) * vector,
+        )
 
         def move(theta: np.ndarray, p: np.ndarray) -> Images:
             with np.errstate(over="ignore", invalid="ignore"):
-                values = bound.run(function, (theta, p), grad=_Gradient(self), draw=_draws(), **time)
+                values = bound.run(function, (theta, p), grad=grad, draw=_draws(), **time)
             shape = np.broadcast_shapes(theta.shape, p.shape)
             names = sorted({name for value in values for name in value.draws})
             first, second = (np.broadcast_to(value.mean, shape) for value in values)
@@ -231,7 +237,7 @@ class PlaneInterpreter:
 
 @dataclass(frozen=True, eq=False)
 class Noisy(Arithmetic):
-    """The values of the interpreter: mean + sum_k draws[k] z_k. Products of two draws raise `OutOfReachError`."""
+    """The values of the interpreter: mean + sum_k draws[k] z_k. Products of two draws raise `Unreached`."""
 
     mean: np.ndarray | np.float64
     draws: Mapping[int, Any] = field(default_factory=dict)
@@ -266,7 +272,7 @@ class _Operand:
 
     def __mul__(self, other: _Operand) -> Noisy:
         if self.draws and other.draws:
-            raise OutOfReachError(
+            raise Unreached(
                 "the step multiplies noise with noise, so its law given the state is not Gaussian"
             )
         noisy, plain = (self, other) if self.draws else (other, self)
@@ -274,7 +280,7 @@ class _Operand:
 
     def __truediv__(self, other: _Operand) -> Noisy:
         if other.draws:
-            raise OutOfReachError("the step divides by noise, so its law given the state is not Gaussian")
+            raise Unreached("the step divides by noise, so its law given the state is not Gaussian")
         return Noisy(self.mean / other.mean, {k: v / other.mean for k, v in self.draws.items()})
 
     def _linear(self, other: _Operand, operation: Callable[[Any, Any], Any]) -> Noisy:
@@ -289,43 +295,24 @@ def _draws() -> Draw:
 
     def draw(law: NoiseLaw) -> Noisy:
         if not law.normal:
-            raise OutOfReachError(
-                f"the step draws {law} noise, and the grid of the plane takes normal noise alone"
-            )
+            raise Unreached(f"the step draws {law} noise, and the grid of the plane takes normal noise alone")
         return Noisy(np.float64(0.0), {next(count): np.float64(1.0)})
 
     return draw
 
 
-class _Gradient(FullGradientIngredient):
-    """U' at points that carry no noise."""
-
-    def __init__(self, reading: PlaneInterpreter) -> None:
-        self._reading = reading
-
-    def __call__(self, position: Noisy) -> Noisy:
-        return self._derivative(self._reading.target, position, 1)
-
-    def hessian(self, position: Noisy, vector: Noisy) -> Noisy:
-        """U'' v, where v may carry noise."""
-        return self._derivative(self._reading.target, position, 2) * vector
-
-    def prior(self, position: Noisy) -> Noisy:
-        """The part of the prior."""
-        return self._derivative(replace(self._reading.target, likelihood=None, data=None), position, 1)
-
-    @staticmethod
-    def _derivative(target: Target, position: Noisy, order: int) -> Noisy:
-        if position.draws:
-            raise OutOfReachError(
-                "the step evaluates the gradient at a point that carries noise of the same step; only words, letter by letter, "
-                "are read so far"
-            )
-        mean = np.asarray(position.mean)
-        # Points of a grid repeat each theta once for every p.
-        unique, places = np.unique(mean, return_inverse=True)
-        found = derivatives_of(target, unique, order)[order]
-        return Noisy(found[places].reshape(mean.shape))
+def _derivative(target: Target, position: Noisy, order: int) -> Noisy:
+    """U^(order) at points that carry no noise."""
+    if position.draws:
+        raise Unreached(
+            "the step evaluates the gradient at a point that carries noise of the same step; only words, letter by letter, "
+            "are read so far"
+        )
+    mean = np.asarray(position.mean)
+    # Points of a grid repeat each theta once for every p.
+    unique, places = np.unique(mean, return_inverse=True)
+    found = derivatives_of(target, unique, order)[order]
+    return Noisy(found[places].reshape(mean.shape))
 
 
 def _lift(value: Any) -> Noisy:
@@ -340,9 +327,7 @@ for _function, _plain in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
 
     def _apply(value: Noisy, plain: Callable[[Any], Any] = _plain) -> Noisy:
         if value.draws:
-            raise OutOfReachError(
-                "the step takes a function of noise, so its law given the state is not Gaussian"
-            )
+            raise Unreached("the step takes a function of noise, so its law given the state is not Gaussian")
         return Noisy(plain(value.mean))
 
     _function.register(Noisy, _apply)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.transfer.plane.interpreter import PlaneGrid, PlaneInterpreter
 from sgverify.exact.transfer.result import Escape
 
@@ -55,7 +55,7 @@ def difference_of_law(
     steps: int,
     guess: np.ndarray | None = None,
 ) -> LawDifference:
-    """Solve for delta with `steps` steps combined to one. Raises `OutOfReachError` where the iteration does not converge."""
+    """Solve for delta with `steps` steps combined to one. Raises `Unreached` where the iteration does not converge."""
     rho = law.reshape(-1)
     defect = operator(rho) - rho
     found = np.zeros_like(rho) if guess is None else guess.reshape(-1) - rho * guess.sum()
@@ -108,7 +108,7 @@ def _correction(
         callback_type="pr_norm",
     )
     if failed or not np.isfinite(found).all():
-        raise OutOfReachError(
+        raise Unreached(
             f"the Krylov iteration for the invariant law did not settle in {_DIRECTIONS * _CYCLES} directions: the chain forgets "
             "too slowly at this step size, or has no invariant law"
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.transfer.plane.interpreter import Axis, Images, Move, PlaneGrid
 
 Carry = Callable[[np.ndarray], np.ndarray]
@@ -26,7 +26,7 @@ _ROUNDING = 1e-13
 class PlaneOperator:
     """masses -> masses after one step; mass is conserved to rounding. Shapes (n_theta n_p,).
 
-    Raises `OutOfReachError` for a step with a part that cannot be factored.
+    Raises `Unreached` for a step with a part that cannot be factored.
     """
 
     def __init__(self, moves: Sequence[Move], grid: PlaneGrid) -> None:
@@ -112,7 +112,7 @@ class _Kernels:
 def factors_of(move: Move, grid: PlaneGrid) -> list[Factor]:
     """A part of a step, factored, in the order in which the factors act.
 
-    Raises `OutOfReachError` for a part that cannot be factored.
+    Raises `Unreached` for a part that cannot be factored.
     """
     theta, p = grid.points
     images = move(theta, p)
@@ -140,7 +140,7 @@ def factors_of(move: Move, grid: PlaneGrid) -> list[Factor]:
         same = all(np.abs(draw[0] - c * draw[1]).max() <= near for draw in images.draws)
         if same and np.ptp(rest) <= near:
             return [Momentum(images.p, of_p), Drift(c * grid.p.nodes + rest.flat[0])]
-    raise OutOfReachError(
+    raise Unreached(
         "a part of the step moves theta by an amount that depends on theta and p together; expected letters that move p, or "
         "theta by a function of p, or steps made of one of each"
     )
@@ -173,4 +173,4 @@ def _constant(*arrays: np.ndarray) -> bool:
 
 def _check_finite(images: Images) -> None:
     if not (np.isfinite(images.theta).all() and np.isfinite(images.p).all()):
-        raise OutOfReachError("the step overflows on the grid that holds the target's mass")
+        raise Unreached("the step overflows on the grid that holds the target's mass")

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
+from sgverify.errors import Unreached
 from sgverify.samplers.fused.gradients import TRACED, padded
 from sgverify.samplers.fused.loops import SHARED, LoopText, TapeAt
-from sgverify.samplers.fused.translation import NotTranslatable, translate
+from sgverify.samplers.fused.translation import translate
 from sgverify.samplers.gradients.derivatives import of_pair, value_of
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.reading.arithmetic import RUN
@@ -59,7 +60,7 @@ def sample_of_energies(theta: Tensor, chosen: Tensor) -> Tensor:
 class RecordedEnergies(Potential):
     """A potential whose sums of energies over data are single operations; the rest is that of the given potential.
 
-    Raises `NotTranslatable` for a likelihood that sums over data itself.
+    Raises `Unreached` for a likelihood that sums over data itself.
     """
 
     def __init__(self, potential: Potential) -> None:
@@ -67,7 +68,7 @@ class RecordedEnergies(Potential):
         self.of = potential
         self._found: dict[int, tuple[Tensor, Tensor]] = {}
         if potential._summed is not None:
-            raise NotTranslatable("the energy of a likelihood in torch code of a user")
+            raise Unreached("the energy of a likelihood in torch code of a user")
 
     def minibatch(self, batch: int, rows: int) -> Tensor:
         """A minibatch for a recording; its numbers are those of the coordinates."""

@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
 from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.gradients import TRACED, KernelGradient
 from sgverify.samplers.fused.loops import TapeAt
-from sgverify.samplers.fused.translation import NotTranslatable
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.gradients.minibatches import Iid, Minibatches, WithoutReplacement
 from sgverify.samplers.randomness.philox import Stream
@@ -87,7 +87,7 @@ class EnergyStream:
         patience: float,
     ) -> None:
         if not isinstance(source, (Iid, WithoutReplacement)):
-            raise NotTranslatable(f"energies over minibatches of {type(source).__name__}")
+            raise Unreached(f"energies over minibatches of {type(source).__name__}")
         self.size, self.batch, self.every, self.each = source._size, source._batch, every, each
         self._divisor, self._before = divisor, before
         self.keys = np.ascontiguousarray(source._stream.keys[::replicas])

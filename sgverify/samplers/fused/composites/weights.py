@@ -15,12 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.errors import Unreached
 from sgverify.samplers.composites.adapting import AdaptedEstimator, AdaptedWeights, Adapting
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
 from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
 from sgverify.samplers.fused.loops import TapeAt
-from sgverify.samplers.fused.translation import NUMBER, NotTranslatable
+from sgverify.samplers.fused.translation import NUMBER
 from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock, Constant
@@ -43,7 +44,7 @@ class _AtEveryStep(Adaptation):
 class Weights(Rule):
     """The adapted weights of a leg, as a kernel takes them.
 
-    Raises `NotTranslatable` where gradients and weights have energies of different likelihoods.
+    Raises `Unreached` where gradients and weights have energies of different likelihoods.
     """
 
     numbers, kept = 1, ("L0", "E0")
@@ -52,9 +53,7 @@ class Weights(Rule):
     def __init__(self, leg: Leg, hooks: Adapting, patience: float = math.inf) -> None:
         own, other = leg.estimator.potential, hooks.energies._potential
         if own is not other and own.data is not None:
-            raise NotTranslatable(
-                "adapted weights by energies of another likelihood than that of the gradients"
-            )
+            raise Unreached("adapted weights by energies of another likelihood than that of the gradients")
         super().__init__(leg, hooks)
         scheme = leg.bound.definition
         self.energies = RecordedEnergies(other)

@@ -114,7 +114,7 @@ def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _unreached(subject: Subject) -> None:
-    raise controls.OutOfReachError("switched off")
+    raise controls.Unreached("switched off")
 
 
 @pytest.mark.usefixtures("cheap")

@@ -14,9 +14,10 @@ from sgverify.checks.rates.sampled import controlled_plan, gaussian_control, len
 from sgverify.checks.rates.sampled.controlled_plan import moderate_step, plan_sweep
 from sgverify.checks.rates.sampled.gaussian_control import GaussianControl
 from sgverify.checks.rates.sampled.method import run_chains
-from sgverify.checks.rates.sampled.plan import MODERATE, NoSweep, SweepPlan
+from sgverify.checks.rates.sampled.plan import MODERATE, SweepPlan
 from sgverify.checks.rates.sampled.sweep import looks_at
 from sgverify.configuration import load_configuration
+from sgverify.errors import Unreached
 from sgverify.exact.readings.formula import plant
 from sgverify.samplers import Fixed, Row
 from sgverify.schemes import find_scheme
@@ -197,7 +198,7 @@ def test_what_chains_cannot_decide_is_refused_after_a_pilot(monkeypatch: pytest.
     monkeypatch.setattr(sweep, "run_chains", counted)
     subject = make_subject("sghmc-baoab", load_configuration(target=LOGISTIC))
     with pytest.raises(
-        NoSweep,
+        Unreached,
         match=r"the noise hides the bias; .* has the noise .* a decision takes at least .* steps in all",
     ):
         plan_sweep(subject)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mpmath import mpf
 
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.line.bias import LineAnswers
 from sgverify.exact.transfer.line.operator import GridOperator, collocate, stationary
@@ -225,7 +225,7 @@ def test_a_step_beyond_the_stability_limit_has_no_law() -> None:
 )
 def test_what_is_out_of_reach_is_named(scheme: Scheme, target: Target, why: str) -> None:
     state = scheme.dynamics.state
-    with pytest.raises(OutOfReachError, match=why):
+    with pytest.raises(Unreached, match=why):
         LineAnswers(
             scheme,
             target,
@@ -238,7 +238,7 @@ def test_what_is_out_of_reach_is_named(scheme: Scheme, target: Target, why: str)
 def test_grids_refuse_what_only_balls_answer() -> None:
     found = answers(EULER, build("quartic"), "theta**2")
     for ask in (lambda: found.bias(0.1, 10), lambda: found.transient, lambda: found.truth):
-        with pytest.raises(OutOfReachError, match="the invariant law alone"):
+        with pytest.raises(Unreached, match="the invariant law alone"):
             ask()
     assert found.steps is found.variance is None
 
@@ -292,7 +292,7 @@ def test_every_target_of_the_catalogue_on_the_line_is_reached_or_refused_by_name
         target = build(name, **({"size": 5} if TARGETS[name].data is not None else {}))
         try:
             found = answers(EULER, target).stationary_bias(0.01 * target.curvature_float64(1.0) ** -1)
-        except OutOfReachError as error:
+        except Unreached as error:
             assert str(error)
             continue
         assert found.value is not None

@@ -9,7 +9,7 @@ import pytest
 
 from sgverify import log_density
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.transfer import GridBias
@@ -192,7 +192,7 @@ def _black_box(theta):
     ],
 )
 def test_what_is_beyond_the_engine_is_refused_by_name(scheme: Scheme, target: Target, reason: str) -> None:
-    with pytest.raises(OutOfReachError, match=reason):
+    with pytest.raises(Unreached, match=reason):
         answers(scheme, target, "theta**2")
 
 

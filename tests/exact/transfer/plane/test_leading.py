@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgverify.configuration import load_configuration
-from sgverify.errors import OutOfReachError
+from sgverify.errors import Unreached
 from sgverify.exact.answers import answers_for
 from sgverify.exact.transfer.plane import poisson
 from sgverify.exact.transfer.plane.bias import PlaneAnswers
@@ -135,7 +135,7 @@ def test_half_powers_of_h_are_refused_by_name() -> None:
 
     wrong = Alphabet("wrong", kinetic, A=drift, B=damped, O=kick).word("ABOBA")
     target = build_target(load_configuration(settings=["target.name=gaussian"]).target)
-    with pytest.raises(OutOfReachError, match="half powers"):
+    with pytest.raises(Unreached, match="half powers"):
         PlaneAnswers(wrong, target, parse_observable("theta**2", 1), Fraction(1), Fraction(1))
 
 

@@ -9,8 +9,6 @@ import numpy as np
 
 from sgverify.subject.composite import CompositeSubject
 
-EPS = float(np.finfo(np.float64).eps)
-
 
 @dataclass(frozen=True)
 class ExchangePlan:
@@ -63,16 +61,3 @@ class ExchangePlan:
         if not getattr(self.subject.composite, "reduced", False):
             return int(self.table.refresh or 1)
         return int(self.table.refresh or -(-size // batch))
-
-
-def rounding_of(plan: ExchangePlan, theta: np.ndarray) -> float:
-    """A rounding bound of a sum over the data in any order: N eps times the sum of absolute values."""
-    target = plan.subject.target
-    total = float(np.abs(np.asarray(target.prior(theta))).max())
-    if target.data is not None and target.likelihood is not None:
-        each = np.abs(np.asarray(target.likelihood(theta[..., None, :], target.data)))
-        total += len(target.data) * float(each.max())
-    return 64 * ((target.size or 1) + 16) * EPS * (total + 1)
-
-
-__all__ = ["EPS", "ExchangePlan", "rounding_of"]
