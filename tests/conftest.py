@@ -31,22 +31,26 @@ _KEPT = os.environ.get("SGVERIFY_STORE", "off")
 os.environ["SGVERIFY_STORE"] = "off"
 
 import pytest  # noqa: E402
-from hypothesis import Phase, settings  # noqa: E402
 
-from sgverify.testing.profiles import VARIABLE, register_profiles  # noqa: E402
-from tests import kept  # noqa: E402
-from tests.remembered import remember_schemes  # noqa: E402
 
-if _KEPT != "off":
-    kept.PLACE.append(os.path.abspath(_KEPT))
+def pytest_configure(config: pytest.Config) -> None:
+    """Where tests are run; the process that divides them among workers loads nothing of the package."""
+    if getattr(config.option, "dist", "no") != "no":
+        return
+    from hypothesis import Phase, settings
 
-register_profiles()
-if not os.environ.get(VARIABLE):
-    # A quarter of hypothesis's hundred where a property does not say how many, and no search for what else could be varied in
-    # an example that is found, which takes most of the time of `find`; a profile that is asked for has both.
-    phases = [phase for phase in Phase if phase is not Phase.explain]
-    settings.register_profile("quarter", settings.get_profile("ci"), max_examples=25, phases=phases)
-    settings.load_profile("quarter")
+    from sgverify.testing.profiles import VARIABLE, register_profiles
+    from tests import kept
+
+    if _KEPT != "off":
+        kept.PLACE.append(os.path.abspath(_KEPT))
+    register_profiles()
+    if not os.environ.get(VARIABLE):
+        # A quarter of hypothesis's hundred where a property does not say how many, and no search for what else could be varied in
+        # an example that is found, which takes most of the time of `find`; a profile that is asked for has both.
+        phases = [phase for phase in Phase if phase is not Phase.explain]
+        settings.register_profile("quarter", settings.get_profile("ci"), max_examples=25, phases=phases)
+        settings.load_profile("quarter")
 
 
 HOME = Path(__file__).parent
@@ -117,9 +121,18 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_runtest_teardown(nextitem: pytest.Item | None, item: pytest.Item) -> None:
+    """What a file's tests have left, such as what is remembered, lives to the end too."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect(1)
+        gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def _proofs_are_made_once() -> None:
     """For whatever the tests before have imported by now."""
+    from tests.remembered import remember_schemes
+
     remember_schemes()
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -61,10 +62,23 @@ HEAVY = frozenset({"torch", "sympy", "matplotlib"})
 LIGHT_FLOORS = frozenset({0, 1})
 
 
+BY_EXPRESSION = re.compile(r"import_module|__import__|import sgverify\b(?!\.)")
+"""What a text must hold where an expression, and not a statement, may import something."""
+
+
+def _statements(block: ast.AST) -> Iterator[ast.AST]:
+    """The statements in a block, and in those."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(block, part, ()):
+            yield inner
+            yield from _statements(inner)
+
+
 def imports(source: str, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
     """(line, absolute dotted name) of everything that `source`, the text of `module`, imports."""
     home = module.split(".") if is_package else module.split(".")[:-1]
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    for node in ast.walk(tree) if BY_EXPRESSION.search(source) else _statements(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name

@@ -54,10 +54,12 @@ COMPILES = {
 """The modules that compile or run a text, and whose text it is."""
 
 SUSPICIOUS = re.compile(
-    rf"\b({'|'.join(sorted(FORBIDDEN_MODULES | FORBIDDEN_CALLS))}|exec|compile|sympify|lambdify|allow_pickle|"
-    r"spec_from_file_location)\b|\bload\(|\.S\("
+    rf"(?:^|;)\s*(?:import|from)\b.*\b({'|'.join(sorted(FORBIDDEN_MODULES))})\b|"
+    rf"\b({'|'.join(sorted(FORBIDDEN_CALLS))}|exec|compile|sympify|lambdify|allow_pickle|"
+    r"spec_from_file_location)\b|\bload\(|\.S\(",
+    re.MULTILINE,
 )
-"""What a text must hold for a complaint: the others need not be parsed."""
+"""What a text must hold for a complaint: the others need not be parsed. ("Code" is a word of many docstrings.)"""
 
 LAMBDIFIES = {"exact/posterior/conjugate.py": "densities of the package's own potentials, on symbols"}
 

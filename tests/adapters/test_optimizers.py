@@ -175,11 +175,6 @@ def test_state_is_restored_between_calls():
 @pytest.mark.parametrize(
     "found, settings, message",
     [
-        (
-            zoo.SGLD([torch.zeros(1, requires_grad=True)]),
-            {},
-            "with parameters of its own; expected its class",
-        ),
         (zoo.SGLD, {"map": {"learning": "h"}}, "option of SGLD.*learning"),
         (zoo.SGLD, {"dynamics": "kinetic"}, "no option of SGLD is the friction D of kinetic"),
         (zoo.SGLD, {"map": {"lr": 0.1}}, "no option of SGLD is the step size"),
@@ -203,6 +198,11 @@ def test_state_is_restored_between_calls():
 def test_a_mistake_is_told_with_the_call(found, settings, message):
     with pytest.raises((DefinitionError, UserError), match=message):
         adapt(found, **settings)
+
+
+def test_one_with_parameters_of_its_own_is_refused():
+    with pytest.raises(DefinitionError, match="with parameters of its own; expected its class"):
+        adapt(zoo.SGLD([torch.zeros(1, requires_grad=True)]))
 
 
 def test_it_is_found_in_a_file_and_replayed(tmp_path: Path):

@@ -23,6 +23,7 @@ BUGS = (
 )
 
 
+@pytest.mark.by_default("torch-sgld-overwrites-state")
 @pytest.mark.parametrize(("mutant", "check", "name", "says"), BUGS, ids=[row[0] for row in BUGS])
 def test_the_cause_is_named_from_measured_numbers(mutant: str, check: str, name: str, says: str) -> None:
     with planted(find_mutant(mutant)) as subject:

@@ -63,6 +63,12 @@ Call = Callable[..., Answer]
 
 
 @pytest.fixture
+def undiagnosed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure is told without the search for the edit that mends it."""
+    monkeypatch.setattr("sgverify.advice.diagnosis.diagnosing.diagnose", lambda *_: None)
+
+
+@pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """`call("verify", "mine.py:heun")` in a folder of its own that holds mine.py and grid.toml."""
     monkeypatch.chdir(tmp_path)

@@ -88,6 +88,7 @@ def test_a_broken_definition_is_an_error_at_its_line(call: Call, tmp_path: Path)
     assert call("verify", "mine.py:heun").out == ""
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_known_violations_are_notices_and_new_ones_errors(call: Call) -> None:
     asked = ("verify", "mine.py:wrong", "--checks", "local-order,stationary-bias", "--quiet")
     call(*asked, "--write-baseline", "known.json")

@@ -13,6 +13,8 @@ from sgverify.checks.registry import CHECKS
 from sgverify.cli.schemas import find_schema
 from tests.cli.conftest import Call
 
+pytestmark = pytest.mark.usefixtures("undiagnosed")
+
 # Two exact checks: of the wrong scheme both fail.
 WRONG = ("verify", "mine.py:wrong", "--checks", "sgverify/stated-order,stationary-bias", "--quiet")
 FILE = "known.json"

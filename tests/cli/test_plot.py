@@ -30,6 +30,7 @@ def test_a_rate_that_conforms_is_drawn_too(call: Call, tmp_path: Path) -> None:
     assert "pass: a.png" in answer.err and (tmp_path / "a.png").stat().st_size > 10_000
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_where_there_is_no_rate_no_file_is_made(call: Call, tmp_path: Path) -> None:
     answer = call("verify", "mine.py:wrong", "--checks", "sgverify/stated-order", "--plot", "a.svg")
     assert answer.code == 1 and answer.err.startswith("no plot: ")
@@ -56,6 +57,7 @@ def test_the_simplest_configuration_is_a_command(call: Call) -> None:
     )
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_defaults_that_violate_already_are_called_so(call: Call) -> None:
     answer = call("verify", "mine.py:wrong", "--checks", "stationary-bias", "--minimise")
     told = "minimal: the defaults violate already: sgverify verify mine.py:wrong --checks chen2015/theorem-4"

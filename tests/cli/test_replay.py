@@ -14,6 +14,7 @@ from tests.cli.conftest import Call
 SHORT = ("--set", "steps=100", "--set", "chains=64", "--set", "seed=7", "--set", "sweep.lengths=[100,1000]")
 
 
+@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.by_default("words2", "words3")
 @pytest.mark.parametrize(
     "words",
@@ -105,7 +106,7 @@ def test_what_was_changed_is_noticed(call: Call, tmp_path: Path) -> None:
     [
         (("verify", "mine.py:aboba", *SHORT, "--checks", "stationary-bias"), "the same"),
         (
-            ("rate", "mine.py:aboba", "--quantity", "stationary-bias", "--method", "monte-carlo"),
+            ("rate", "mine.py:aboba", *SHORT, "--quantity", "stationary-bias", "--method", "monte-carlo"),
             "DIFFERENT from what is stored in points",
         ),
     ],

@@ -19,6 +19,7 @@ SHORT = ("--set", "steps=300", "--set", "chains=64", "--set", "sweep.lengths=[10
 QUICK = ("--checks", "local-order,stationary-bias")
 
 
+@pytest.mark.usefixtures("undiagnosed")
 @pytest.mark.by_default("heun-0", "wrong-1")
 @pytest.mark.parametrize(("scheme", "code"), [("heun", 0), ("aboba", 0), ("wrong", 1)])
 def test_the_example_file_of_the_contract(call: Call, scheme: str, code: int) -> None:
@@ -39,6 +40,7 @@ def test_the_example_file_of_the_contract(call: Call, scheme: str, code: int) ->
     assert {"stationary-bias", "bias", "mse", "local-order"} <= {item["check"] for item in counted}
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_what_the_example_schemes_turn_out_to_be(call: Call) -> None:
     found = {}
     for scheme in ("heun", "aboba", "wrong"):
@@ -105,6 +107,7 @@ def test_json_alone_on_stdout_and_in_a_file(call: Call, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.usefixtures("undiagnosed")
 def test_every_document_follows_the_published_schema(call: Call) -> None:
     document = call("verify", "mine.py:wrong", *QUICK, "--json", "-").document
     validate(document)

@@ -59,7 +59,7 @@ def out_of_reach(subject: Subject) -> bool:
     return subject.noise.exchangeable and subject.target.dim > 1
 
 
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(5))
 @given(decreasing(), st.sampled_from(["bias", "mse"]))
 def test_the_corrected_theorem_5_and_remark_7_hold(subject: Subject, quantity: str) -> None:
     event(subject.configuration.gradient.kind)

@@ -36,7 +36,7 @@ def short_runs(**options: object) -> SearchStrategy[Subject]:
     return drawn.filter(lambda subject: longest(subject, MOST_PATHS) >= 1)
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(8))
 @given(short_runs(kinds=FRESH), st.integers(1, 4))
 def test_bias_and_mean_square_error_are_those_of_all_paths(subject: Subject, steps: int) -> None:
     note_replay(subject.reference, subject.configuration, "chen2015/theorem-3")
@@ -156,7 +156,7 @@ def test_the_variance_of_a_long_average_follows_its_law(subject: Subject) -> Non
     assert gaps[1].abs_lower() <= gaps[0].abs_upper() * 2 / 256 + left + 2.0**-50, gaps
 
 
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(5))
 @given(subjects(POOL, dims=DIMS), st.sampled_from(["bias", "mse"]))
 def test_the_corrected_theorems_2_and_3_hold(subject: Subject, quantity: str) -> None:
     event(subject.configuration.gradient.kind)

@@ -39,7 +39,7 @@ def test_theorem_4_conforms_with_full_gradients(subject: Subject) -> None:
     assert evidence.found.exponent is None or evidence.found.exponent >= subject.order.order
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(8))
 @given(subjects(dims=DIMS))
 def test_exact_values_follow_the_expansion(subject: Subject) -> None:
     event(subject.configuration.gradient.kind)

@@ -28,7 +28,7 @@ def test_every_exchange_of_the_catalogue_runs_by_its_rule(name: str) -> None:
     assert self_check("running-swaps", name, **NOISY, exchange={"ladder": [1, 2, 5]}).verdict == "conforms"
 
 
-@settings(max_examples=examples(8), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(4), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_no_alarm_on_a_correct_composite_under_any_configuration(data: st.DataObject) -> None:
     composite = COMPOSITES[data.draw(st.sampled_from(EXCHANGES))]

@@ -65,7 +65,7 @@ def test_every_target_is_drawn_valid_and_without_symmetry(name: str) -> None:
     valid()
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(
     schemes(dynamics=DYNAMICS, memory=True).flatmap(
         lambda s: st.tuples(st.just(s), configurations(scheme=s, dims=[1]))

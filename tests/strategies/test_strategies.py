@@ -44,7 +44,7 @@ def exact(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(schemes().flatmap(lambda one: st.tuples(st.just(one), configurations(scheme=one))))
 def test_every_configuration_is_valid_and_survives_json_toml_and_the_command_line(
     drawn: tuple[Scheme, Configuration],

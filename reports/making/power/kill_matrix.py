@@ -127,7 +127,9 @@ class _Kill:
 
 _Row = Annotated[
     tuple[Count, Outcome, Size, Count, Literal[0, 1], Literal[0, 1]],
-    Says("a trial: number of its question, outcome, milliseconds, number of its reason, whether it kills, whether it is refuted"),
+    Says(
+        "a trial: number of its question, outcome, milliseconds, number of its reason, whether it kills, whether it is refuted"
+    ),
 ]
 
 
@@ -285,4 +287,3 @@ def _line(key: str, value: Any) -> str:
 
 def _dense(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-

@@ -18,12 +18,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg
 
-from sgverify.advice.closure.gradient_fit import GradientFit
 from sgverify.errors import InstabilityError
+
+if TYPE_CHECKING:
+    from sgverify.advice.closure.gradient_fit import GradientFit
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import resource
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -33,13 +34,18 @@ from sgverify.samplers.run.recording import record
 FEW: dict[str, Any] = {"chains": 3, "steps": 210, "thinning": 2, "burn_in": 10, "schedule": {"step": 1e-3}}
 
 
-@pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
+def divide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of some 20 draws, in files of one chain, and a halt after every few steps."""
     monkeypatch.setattr(folder, "PART", 2000)
     monkeypatch.setattr(shards, "SHORTEST", 0.0)
     monkeypatch.setattr(shards, "SHARE", 1e9)
     monkeypatch.setattr(driver, "_LONGEST", 16)
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run in many parts."""
+    divide(monkeypatch)
 
 
 def files(place: Path) -> dict[str, bytes]:
@@ -119,7 +125,8 @@ def by_default(*names: str) -> list[Any]:
     return [name if name in names else pytest.param(name, marks=pytest.mark.power) for name in CASES]
 
 
-@pytest.mark.parametrize("case", by_default("swaps"))
+@pytest.mark.power  # 1.4 s; the next test says it of a run that is killed
+@pytest.mark.parametrize("case", CASES)
 def test_draws_are_the_same_in_parts(case: str, often: None, tmp_path: Path) -> None:
     scheme, settings = CASES[case]
     how = {**FEW, **settings}
@@ -165,14 +172,21 @@ def test_a_run_that_is_killed_goes_on_to_the_same_bytes(
     assert found.attrs == whole.attrs
 
 
-@pytest.fixture
-def stopped(often: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of a run that was killed on its way."""
-    place = tmp_path / "draws.zarr"
-    with killed_after(monkeypatch, 300):
+    place = tmp_path_factory.mktemp("killed") / "draws.zarr"
+    with pytest.MonkeyPatch.context() as patch, killed_after(patch, 300):
+        divide(patch)
         sgverify.sample("sghmc-aboba", **FEW, out=place)
     assert 20 < read(place)["posterior"].sizes["draw"] < 100
     return place
+
+
+@pytest.fixture
+def stopped(killed: Path, often: None, tmp_path: Path) -> Path:
+    """A copy of it, which a test may damage."""
+    return Path(shutil.copytree(killed, tmp_path / killed.name))
 
 
 def lines(place: Path, **how: Any) -> tuple[Any, list[str]]:

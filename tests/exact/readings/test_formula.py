@@ -156,9 +156,7 @@ RATIONAL = [item for item in NAMED.values() if not item.memory]
 """Roots of a memory are no fractions, and none at all where it is drawn negative."""
 
 
-@pytest.mark.by_default(
-    "sghmc-baoab", "sgnht-aboba", "sgrhmc-aboba", "heun", "numbers", "nose_hoover", "stale"
-)
+@pytest.mark.by_default("sgnht-aboba", "sgrhmc-aboba", "heun", "numbers", "nose_hoover", "stale")
 @pytest.mark.parametrize("found", [*RATIONAL, *OWN], ids=lambda found: found.name)
 @given(st.lists(FRACTIONS, min_size=11, max_size=11), POSITIVE, POSITIVE, POSITIVE)
 @settings(max_examples=15)

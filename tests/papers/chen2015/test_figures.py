@@ -299,6 +299,7 @@ def test_statements_are_judged_over_draws_of_the_data(small: Study, quick: dict[
         assert ours is not None and theirs is not None and (ours < theirs) == better
 
 
+@pytest.mark.power  # 0.7 s
 def test_tuned_sgld_beats_sghmc_with_minibatches_and_fixed_steps() -> None:
     """As the tables say for the whole grid; here at one length by the plain recursion with what was selected."""
     ours, theirs = (tuned(contender, "iid", "horizon", "bias", 500) for contender in (SGHMC, SGLD))

@@ -281,12 +281,9 @@ BUGS = {
 
 
 @pytest.mark.by_default(
-    "a pair is tried at the other pair's steps",
     "all pairs decide by one uniform number",
-    "the noise is measured at half of its steps",
     "a sample has one datum less",
     "the energy at a new control variate is the old one",
-    "replicas share their noise",
     "a walker stays behind",
 )
 @pytest.mark.parametrize("name", BUGS)

@@ -77,7 +77,7 @@ def test_potentials_that_are_not_quadratic_have_the_bits_of_the_definition(
     same(find_scheme("sghmc-baoab"), make_target(name, dim=2), dtype="float32", chains=70)
 
 
-@pytest.mark.by_default("full-logistic-regression", "full-robust-regression", "svrg-logistic-regression")
+@pytest.mark.by_default("full-robust-regression", "svrg-logistic-regression")
 @pytest.mark.parametrize(
     "name", ["logistic-regression", "poisson-regression", "robust-regression", "dirichlet-multinomial"]
 )
