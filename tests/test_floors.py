@@ -210,7 +210,6 @@ def test_a_planted_circle_is_found() -> None:
 
 # A definition and its splitting, a target and where its mass lies, a ring and the roots in it name one another as types.
 BY_TYPE = [
-    ("sgverify.exact.rings.evaluation", "sgverify.exact.rings.ring"),
     ("sgverify.exact.rings.ring", "sgverify.exact.rings.roots"),
     ("sgverify.schemes.scheme", "sgverify.schemes.splittings"),
     ("sgverify.targets.landscape", "sgverify.targets.target"),

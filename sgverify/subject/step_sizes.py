@@ -18,7 +18,7 @@ from flint import arb
 
 from sgverify.errors import DefinitionError, InstabilityError
 from sgverify.exact.affine.carrier import read_affine
-from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.stability import (
     BITS,
     FOURTH,
@@ -30,6 +30,7 @@ from sgverify.exact.affine.stability import (
     stability_limit,
     stability_of,
 )
+from sgverify.exact.numbers.ball import BALLS
 from sgverify.schemes import Dynamics, Scheme, exact
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric

@@ -17,7 +17,7 @@ from sgverify.exports import lazily
 if TYPE_CHECKING:
     from sgverify.targets.kind import TargetKind
     from sgverify.targets.observable import Observable, parse_observable
-    from sgverify.targets.potential import Matrix, Vector, constant, coordinate, kinetic_energy, linear
+    from sgverify.targets.potential import Matrix, Vector, constant, coordinate, linear
     from sgverify.targets.registry import TARGETS, build_target
     from sgverify.targets.target import Target
 
@@ -31,7 +31,6 @@ __all__ = [
     "build_target",
     "constant",
     "coordinate",
-    "kinetic_energy",
     "linear",
     "parse_observable",
 ]

@@ -168,11 +168,6 @@ def centred_quadratic(precision: Matrix, mean: Vector) -> Potential:
     return prior
 
 
-def kinetic_energy(p: Any) -> Any:
-    """p.p/2, the momentum's part of the Hamiltonian U + p.p/2 (chen2015, below (11), with the signs mended)."""
-    return dot(p, p) / 2
-
-
 @constant.register
 def _(like: Tracked, value: Vector | Matrix) -> Any:
     if isinstance(value, Vector):

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from reports.making.power.kill_matrix import KillMatrix, decode_kill_matrix
+from reports.making.power.kill_matrix import KillMatrix, decode_kill_matrix, read_kill_matrix
 from reports.making.power.page import render_kill_matrix
-from sgverify.evidence.published import read_as
 from tests.kept import kept
 from tests.mutants.mutant import Mutant
 from tests.mutants.registry import mutants
@@ -24,7 +23,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "reports" / "power"
 @cache
 def committed() -> KillMatrix:
     """The matrix as it is stored, of which every worker reads its parameters; one test holds it against its schema."""
-    return read_as(KillMatrix, stored())
+    return read_kill_matrix(stored())
 
 
 def stored() -> dict[str, Any]:

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.exact.readings.long_double import _PIECE, LongDouble, LongDoubleGradient, _along, _gradient
+from sgverify.exact.readings.long_double import (
+    _PIECE,
+    LongDouble,
+    LongDoubleGradient,
+    _along,
+    coefficients_of,
+)
 from sgverify.targets import Target
 
 BITS = 40
@@ -66,13 +72,13 @@ class MinibatchGradient(LongDoubleGradient):
         """
         target = self._target
         starts = [_along(np.asarray(theta, dtype=EXTENDED), i) for i in range(theta.shape[-1])]
-        total = max(float(np.abs(_gradient(target.prior(start))).max()) for start in starts)
+        total = max(float(np.abs(coefficients_of(target.prior(start))[1]).max()) for start in starts)
         if target.data is None or target.likelihood is None:
             return total
         largest = 0.0
         for first in range(0, len(target.data), _PIECE):
             piece = target.data[first : first + _PIECE]
-            gradients = (_gradient(target.likelihood(start[:, None, :], piece)) for start in starts)
+            gradients = (coefficients_of(target.likelihood(start[:, None, :], piece))[1] for start in starts)
             largest = max(largest, *(float(np.abs(gradient).max()) for gradient in gradients))
         return total + self._scale * len(target.data) * largest
 

@@ -7,7 +7,7 @@ import pytest
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes import dot
-from sgverify.targets import TARGETS, Matrix, Vector, constant, kinetic_energy, linear
+from sgverify.targets import TARGETS, Matrix, Vector, constant, linear
 from sgverify.targets.kind import MATRIX, NUMBER, POSITIVE, VECTOR
 
 HALF = Fraction(1, 2)
@@ -74,7 +74,3 @@ def test_the_carriers_agree_on_every_potential() -> None:
             exact = [likelihood(Vector(theta), Vector(first)), likelihood(Vector(x), Vector(second))]
             data = np.array([first, second], dtype=float)
             assert likelihood(array, data).tolist() == [float(value) for value in exact]
-
-
-def test_kinetic_energy_is_half_the_square() -> None:
-    assert kinetic_energy(Vector([3, 4])) == Fraction(25, 2)

@@ -18,9 +18,10 @@ import flint
 import numpy as np
 
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
-from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.matrices import as_ball
 from sgverify.exact.numbers import ball
+from sgverify.exact.numbers.ball import BALLS
 from sgverify.schemes import exact
 from sgverify.subject.subject import Subject
 

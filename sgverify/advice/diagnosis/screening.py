@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.exact.affine.field import FLOATS, Scalar
+from sgverify.exact.affine.field import Scalar
+from sgverify.exact.numbers.ball import FLOATS
 from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinates_of, state_of
 from sgverify.exact.numbers.quadrature import normal_quadrature
+from sgverify.exact.rings.polynomials import to_fraction
 from sgverify.exact.series.probe import (
     PolynomialPotential,
     generic_potential,
@@ -365,13 +367,7 @@ def _arrays(place: EntrywiseVector) -> list[np.ndarray]:
 
 def _coefficients(potential: PolynomialPotential, index: tuple[int, ...]) -> Mapping[tuple[int, ...], float]:
     """The coefficients of d^index U, by powers."""
-    found: dict[tuple[int, ...], float] = {}
-    for powers, c in potential.terms.items():
-        if all(n >= k for n, k in zip(powers, index, strict=True)):
-            factor = math.prod(math.perm(n, k) for n, k in zip(powers, index, strict=True))
-            lower = tuple(n - k for n, k in zip(powers, index, strict=True))
-            found[lower] = found.get(lower, 0.0) + float(c * factor)
-    return found
+    return {powers: float(to_fraction(c)) for powers, c in potential.terms_of(index).items()}
 
 
 def _value(coefficients: Mapping[tuple[int, ...], float], points: list[np.ndarray]) -> Any:

@@ -18,16 +18,16 @@ from sgverify.exact.closure import Generator, read_generator
 from sgverify.exact.closure.generator import (
     ORDERS,
     Lyapunov,
+    degree_of,
     derivatives,
+    in_state,
     law_terms,
     lyapunov_of,
-    rational_form,
     solve_poisson,
 )
-from sgverify.exact.closure.moments import derivative
+from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.rates import Judgement
 from sgverify.subject.subject import Subject
-from sgverify.targets.form import Form
 
 ORDER = 4
 """The power of t up to which the two expansions of E phi(X_t) are compared."""
@@ -51,7 +51,7 @@ def check_bounded_derivatives(question: Question) -> Evidence:
         why = f"decided where the drift is a polynomial: {reason}"
         return question.unanswered(why, "not-applicable")
     power = max(1, generator.degree)
-    growth = max(sum(abs(c) for c in form.values()) for form in generator.drift)
+    growth = max(sum(map(abs, form.coeffs())) for form in generator.drift)
     certificate = {
         "drift": dict(zip(generator.coordinates, map(generator.text, generator.drift), strict=True)),
         # |x^a| <= 1 + |x|^s for |a| <= s.
@@ -65,8 +65,8 @@ def judge_derivatives(generator: Generator, name: str) -> Judgement:
     """Judge by: a polynomial has bounded derivatives if and only if it is affine; a non-constant derivative is the witness."""
     for coordinate, form in zip(generator.coordinates, generator.drift, strict=True):
         for i, by in enumerate(generator.coordinates):
-            partial = derivative(form, i)
-            if any(any(m) for m in partial):
+            partial = form.derivative(i)
+            if not partial.is_constant():
                 return Judgement(
                     "violates",
                     False,
@@ -101,7 +101,7 @@ def check_backward_equation(question: Question) -> Evidence:
     except Unreached as reason:
         why = f"the law of X_t is known where `{subject.scheme.dynamics.name}` is affine: {reason}"
         return question.unanswered(why, "not-applicable")
-    phi = rational_form(dict(subject.observable.terms), generator.size)
+    phi = in_state(subject.observable.terms, generator.size)
     certificate = {
         "E phi(X_t)": {
             f"t^{i}": generator.text(term) for i, term in enumerate(law_terms(generator, phi, ORDER))
@@ -113,11 +113,11 @@ def check_backward_equation(question: Question) -> Evidence:
     return question.evidence(judgement, certificate=certificate)
 
 
-def judge_series(generator: Generator, law: list[Form], phi: Form) -> Judgement:
+def judge_series(generator: Generator, law: list[Polynomial], phi: Polynomial) -> Judgement:
     """Judge whether t^i/i! L^i phi is the i-th term of E phi(X_t), for every i up to `ORDER`."""
     term = phi
     for i, found in enumerate(law):
-        series = {m: c * fmpq(1, factorial(i)) for m, c in term.items()}
+        series = term * fmpq(1, factorial(i))
         if series != found:
             return Judgement(
                 "violates",
@@ -157,7 +157,7 @@ def check_poisson_bound(question: Question) -> Evidence:
         if not subject.affine:
             raise Unreached(str(subject.why_not_affine))
         lyapunov = lyapunov_of(generator)
-        phi = rational_form(dict(subject.observable.terms), generator.size)
+        phi = in_state(subject.observable.terms, generator.size)
         psi, average = solve_poisson(generator, phi)
     except Unreached as reason:
         why = f"psi is known where it is a polynomial that is computed: of an affine dynamics on a Gaussian target; {reason}"
@@ -173,7 +173,7 @@ def check_poisson_bound(question: Question) -> Evidence:
         )
         judgement = Judgement("violates", False, why)
     else:
-        judgement = _along_the_chain(subject, max(1, _degree(psi)), certificate)
+        judgement = _along_the_chain(subject, max(1, degree_of(psi)), certificate)
     return question.evidence(judgement, certificate=certificate)
 
 
@@ -209,16 +209,12 @@ def _along_the_chain(subject: Subject, degree: int, certificate: dict[str, Any])
     )
 
 
-def _degree(psi: dict[tuple[int, ...], Any]) -> int:
-    return max((sum(m) for m in psi), default=0)
-
-
-def _certificate(generator: Generator, lyapunov: Lyapunov, psi: Any) -> dict[str, Any]:
+def _certificate(generator: Generator, lyapunov: Lyapunov, psi: Polynomial) -> dict[str, Any]:
     bounds = {}
     for order in ORDERS:
         # The assumption requires p_k > 0, for a constant or zero derivative too.
-        degree = max(1, _degree(psi) - order)
-        constants = [lyapunov.constant(part, degree) for part in derivatives(psi, generator.size, order)]
+        degree = max(1, degree_of(psi) - order)
+        constants = [lyapunov.constant(part, degree) for part in derivatives(psi, order)]
         largest = max((float(c.upper()) for c in constants), default=0.0)
         bounds[f"D^{order} psi"] = f"at most {largest:.6g} V^({degree}/2), entry by entry"
     return {

@@ -18,9 +18,9 @@ from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.closure import read_generator
 from sgverify.exact.numbers.ball import number
+from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.rates import Judgement
 from sgverify.schemes import langevin
-from sgverify.targets.form import Form
 
 _SUMMABLE = (
     "sum h_l converges: with each epoch the steps fall by a factor, and the time of an endless run is finite"
@@ -134,13 +134,13 @@ def check_noise_growth(question: Question) -> Evidence:
     return question.evidence(method="proof", judgement=judgement)
 
 
-def judge_lipschitz(gradients: Sequence[Form]) -> Judgement | str:
+def judge_lipschitz(gradients: Sequence[Polynomial]) -> Judgement | str:
     """Judge by: a polynomial is Lipschitz if and only if it is affine; the constant is the largest row sum of |A|."""
     degree = _degree(gradients)
     if degree > 1:
         why = f"the derivative of grad U is unbounded; a polynomial of degree {degree}"
         return Judgement("violates", False, why)
-    rows = [sum((abs(c) for m, c in form.items() if any(m)), fmpq(0)) for form in gradients]
+    rows = [sum((abs(c) for m, c in form.to_dict().items() if any(m)), fmpq(0)) for form in gradients]
     return Judgement(
         "conforms",
         False,
@@ -148,21 +148,21 @@ def judge_lipschitz(gradients: Sequence[Form]) -> Judgement | str:
     )
 
 
-def judge_dissipative(gradients: Sequence[Form]) -> Judgement | str:
+def judge_dissipative(gradients: Sequence[Polynomial]) -> Judgement | str:
     """Judge by the matrix of an affine gradient, or by the leading term of each coordinate; or the reason why neither decides."""
     n = len(gradients)
     if _degree(gradients) <= 1:
         units = [tuple(int(i == j) for j in range(n)) for i in range(n)]
-        matrix = [[form.get(unit, fmpq(0)) for unit in units] for form in gradients]
+        matrix = [[form[unit] for unit in units] for form in gradients]
         minors = [fmpq_mat([row[:k] for row in matrix[:k]]).det() for k in range(1, n + 1)]
         if min(minors) > 0:
             return Judgement("conforms", False, "grad U is affine with a positive definite matrix")
         return Judgement("violates", False, "grad U is affine, and its matrix is not positive definite")
     for i, form in enumerate(gradients):
-        if any(power for m in form for j, power in enumerate(m) if j != i):
+        if any(power for m in form.monoms() for j, power in enumerate(m) if j != i):
             return "grad U is a polynomial that mixes coordinates beyond its linear part"
-        degree = max((m[i] for m in form), default=0)
-        leading = sum((c for m, c in form.items() if m[i] == degree), fmpq(0))
+        degree = max(0, int(form.degrees()[i]))
+        leading = sum((c for m, c in form.to_dict().items() if m[i] == degree), fmpq(0))
         if degree % 2 == 0 or leading <= 0:
             why = f"<x, grad U> outgrows no a |x|^2; along coordinate {i} it ends in {leading} x^{degree + 1}, on both sides"
             return Judgement("violates", False, why)
@@ -173,8 +173,8 @@ def judge_dissipative(gradients: Sequence[Form]) -> Judgement | str:
     )
 
 
-def _degree(gradients: Sequence[Form]) -> int:
-    return max((sum(m) for form in gradients for m, c in form.items() if c), default=0)
+def _degree(gradients: Sequence[Polynomial]) -> int:
+    return max(0, *(int(form.total_degree()) for form in gradients))
 
 
 def _lipschitz_by_bounds(least: float, largest: float) -> Judgement:
@@ -205,7 +205,7 @@ def _judged(question: Question, judge, by_bounds) -> Evidence:  # type: ignore[n
         drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
     except Unreached as reason:
         return question.unanswered(f"decided where grad U is a polynomial: {reason}", "not-applicable")
-    found = judge([{m: -c for m, c in form.items()} for form in drift])
+    found = judge([-form for form in drift])
     if isinstance(found, str):
         return question.unanswered(found, "not-applicable")
     return question.evidence(method="proof", judgement=found)

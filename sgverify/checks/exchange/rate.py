@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from flint import Ordering, fmpq_mpoly_ctx
+from flint import Ordering
 
 from sgverify.checks.exchange.noisy_gaps import noisy_gaps
 from sgverify.checks.question import Question
@@ -15,6 +15,7 @@ from sgverify.errors import ConfigurationError, Unreached
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.acceptance import mean_chance
 from sgverify.exact.exchange.generator import Cells, Energy, Replicas, graded_edges, wasserstein_bounds
+from sgverify.exact.rings.polynomials import polynomials_in
 from sgverify.exact.transfer.line.operator import Mass
 from sgverify.rates import Judgement
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
@@ -218,7 +219,7 @@ def acceleration_left() -> str:
     variables, so that a vanishing polynomial proves the identity for every smooth f and U.
     """
     names = ("f", "f1", "f2", "g", "U1", "tau", "rS")
-    context = fmpq_mpoly_ctx.get(names, Ordering.lex)
+    context = polynomials_in(names, Ordering.lex)
     f, f1, f2, g, U1, tau, rate = context.gens()
 
     def generator(value, first, second, swapped):  # type: ignore[no-untyped-def]

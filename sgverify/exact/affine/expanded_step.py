@@ -28,7 +28,7 @@ from flint import arb, arb_mat, arb_poly, fmpq_mat, fmpq_poly
 
 from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineStep, read_affine
-from sgverify.exact.affine.field import BALLS, Scalar, coefficient, constant, number_ring, step_size
+from sgverify.exact.affine.field import Scalar, coefficient, constant, number_ring, step_size
 from sgverify.exact.affine.matrices import added, alike, product
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.noise import GradientNoise
@@ -36,7 +36,14 @@ from sgverify.exact.affine.step_series import StepSeries
 from sgverify.exact.chain.expansion import Expansion
 from sgverify.exact.chain.lyapunov import ContinuousLyapunov
 from sgverify.exact.numbers import ball
-from sgverify.exact.numbers.matrix_series import moments_from_cumulants
+from sgverify.exact.numbers.ball import BALLS
+from sgverify.exact.numbers.matrix_series import (
+    moments_from_cumulants,
+    ones_column,
+    rational_column,
+    rational_matrix,
+    unit_matrix,
+)
 from sgverify.exact.rings.polynomials import to_fmpq, to_fraction
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import Ring
@@ -199,8 +206,7 @@ class DriftChange:
 
     def at(self, theta: Sequence[Fraction]) -> tuple[Fraction, ...]:
         """P' theta - r', exactly. Shape (d,) -> (d,)."""
-        column = fmpq_mat(len(theta), 1, [to_fmpq(value) for value in theta])
-        found = (self.precision * column - self.pull).entries()
+        found = (self.precision * rational_column(theta) - self.pull).entries()
         return tuple(to_fraction(value) for value in found)
 
 
@@ -245,7 +251,7 @@ def _leading(
     for j in range(orders + 1):
         right = pull if j == 0 else change.pull * int(j == 1) - change.precision * centre[j - 1]
         centre.append(inverse * right)
-    ones = fmpq_mat(target.dim, 1, [1] * target.dim)
+    ones = ones_column(target.dim)
     maps = [series.blocks([("state", name) for name in names], 2, p) for p in powers]
     pulls = [series.blocks([("mean", 0)], 2, p) for p in powers]
     shifts = []
@@ -278,8 +284,7 @@ def _law(
 
 def _powers(precision: fmpq_mat, change: fmpq_mat, highest: int, orders: int) -> list[list[fmpq_mat]]:
     """For each power of delta, its coefficients in I, P(delta), P(delta)^2, ..."""
-    n = precision.nrows()
-    unit = fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+    unit = unit_matrix(precision.nrows())
     found = [[unit if j == 0 else unit * 0] for j in range(orders + 1)]
     for k in range(highest):
         for j in range(orders + 1):
@@ -290,6 +295,5 @@ def _powers(precision: fmpq_mat, change: fmpq_mat, highest: int, orders: int) ->
 
 def _gradient(target: Target) -> tuple[fmpq_mat, fmpq_mat]:
     """P and r of the gradient P theta - r."""
-    precision = fmpq_mat([[to_fmpq(v) for v in row] for row in target.precision])
-    mean = fmpq_mat(target.dim, 1, [to_fmpq(v) for v in target.mean])
-    return precision, precision * mean
+    precision = rational_matrix(target.precision)
+    return precision, precision * rational_column(target.mean)

@@ -6,16 +6,13 @@ Exact series in sqrt(h) with number coefficients: the scalars of the expansion a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from flint import arb, fmpq
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.numbers.ball import enclosed
-from sgverify.exact.rings.polynomials import evaluate
+from sgverify.exact.numbers.ball import ScalarKind, enclosed
 from sgverify.schemes import exact, exp, expm1, sqrt
 from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.numbers.algebraic import Irrational
@@ -58,7 +55,12 @@ def coefficient(ring: Ring, value: Any, power: int) -> fmpq | arb | int:
         return 0
     if found.is_constant():
         return fmpq(found.leading_coefficient())
-    return _evaluate(ring, found)
+    from sgverify.exact.rings.evaluation import Values, nowhere
+
+    value = Values(ring, nowhere)(found)
+    if not value.is_finite():
+        raise NotExpandableError("a coefficient that has no value")
+    return value
 
 
 def rational(value: Any) -> fmpq | arb:
@@ -66,32 +68,6 @@ def rational(value: Any) -> fmpq | arb:
     if isinstance(value, Irrational):
         return enclosed(value)
     return fmpq(value.numerator, value.denominator)
-
-
-def _evaluate(ring: Ring, value: Any) -> arb:
-    total: arb = evaluate(value.to_dict(), lambda position: _of_slot(ring, position), arb)
-    if not total.is_finite():
-        raise NotExpandableError("a coefficient that has no value")
-    return total
-
-
-def _of_slot(ring: Ring, position: int) -> arb:
-    what = ring.opaque.get(position)
-    if what is not None and what.kind == "root":
-        return _evaluate(ring, what.argument).sqrt()
-    if what is not None and what.kind == "reciprocal":
-        return 1 / _evaluate(ring, what.argument)
-    return arb(rational(ring.number_of_slot(position)))
-
-
-@dataclass(frozen=True)
-class ScalarKind:
-    """A kind of number (balls or float64 arrays): its conversion from exact numbers, and its elementary functions."""
-
-    number: Callable[[Fraction | Irrational], Any]
-    exp: Callable[[Any], Any]
-    expm1: Callable[[Any], Any]
-    sqrt: Callable[[Any], Any]
 
 
 class Scalar(Arithmetic):
@@ -130,23 +106,3 @@ def _(value: Scalar) -> Scalar:
 @sqrt.register
 def _(value: Scalar) -> Scalar:
     return Scalar(value.field, value.field.sqrt(value.value))
-
-
-def _ball(number: Any) -> arb:
-    if isinstance(number, Irrational):
-        return enclosed(number)
-    return arb(number.numerator) / number.denominator
-
-
-def _float(number: Any) -> float:
-    return float(number)
-
-
-BALLS = ScalarKind(_ball, arb.exp, arb.expm1, arb.sqrt)
-"""Balls at flint's working precision: every rounding is enclosed."""
-
-FLOATS = ScalarKind(_float, np.exp, np.expm1, np.sqrt)
-"""float64 arrays, one entry per step size."""
-
-
-__all__ = ["BALLS", "FLOATS", "Scalar", "ScalarKind"]

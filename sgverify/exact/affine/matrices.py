@@ -12,7 +12,8 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial
-from sgverify.exact.affine.field import BALLS
+from sgverify.exact.numbers.ball import BALLS
+from sgverify.exact.numbers.matrix_series import unit_matrix
 from sgverify.exact.rings.polynomials import FunctionMatrix, RationalFunction
 from sgverify.schemes import exact
 
@@ -67,8 +68,7 @@ def nonzero(matrix: Any) -> bool:
 
 def minus_identity(matrix: Any) -> Any:
     """matrix - I."""
-    n = matrix.nrows()
-    return matrix - type(matrix)(n, n, [int(i == j) for i in range(n) for j in range(n)])
+    return matrix - unit_matrix(matrix.nrows(), type(matrix))
 
 
 def alike(matrices: list[Any]) -> list[Any]:

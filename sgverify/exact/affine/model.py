@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import flint
 import numpy as np
-from flint import arb, arb_mat, fmpq_mat
+from flint import arb, arb_mat
 
 from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineStep, Base, read_affine, read_start
-from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
+from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.matrices import as_ball, longest, powers_of, stacked
 from sgverify.exact.affine.noise import Drawn, GradientNoise, added, drawn_tensor
 from sgverify.exact.chain.block_recursion import contracted
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, ProblemAt, QuadraticForm
 from sgverify.exact.numbers import ball
-from sgverify.exact.numbers.ball import Certified
+from sgverify.exact.numbers.ball import BALLS, FLOATS, Certified
 from sgverify.exact.numbers.entrywise import push
-from sgverify.exact.rings.polynomials import to_fmpq
+from sgverify.exact.numbers.matrix_series import rational_matrix, unit_matrix
 from sgverify.schemes import Scheme, exact
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.targets import Observable, Target
@@ -270,9 +270,7 @@ UNCOUPLED = 4
 def _arrays(model: Model, steps: Array) -> StepArrays:
     read = _read(model, steps)
     exact_powers = powers_of(
-        fmpq_mat([[to_fmpq(v) for v in row] for row in model.target.precision]),
-        fmpq_mat([[int(i == j) for j in range(model.target.dim)] for i in range(model.target.dim)]),
-        longest(read),
+        rational_matrix(model.target.precision), unit_matrix(model.target.dim), longest(read)
     )
     powers = [np.array(_rows(power)) for power in exact_powers]
     found = _summed(model, read, powers, len(steps), lambda value: value)

@@ -18,7 +18,8 @@ import numpy as np
 from flint import arb, arb_mat
 
 from sgverify.exact.affine.carrier import AffineGradient, AffineStep, AffineValue, read_affine
-from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
+from sgverify.exact.affine.field import Scalar
+from sgverify.exact.numbers.ball import BALLS, FLOATS
 from sgverify.schemes import Scheme, exact
 
 RATIO = 1.04

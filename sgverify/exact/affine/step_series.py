@@ -33,8 +33,16 @@ from sgverify.exact.affine.matrices import product as moved
 from sgverify.exact.affine.model import Model
 from sgverify.exact.chain.expansion import AffineSeries
 from sgverify.exact.chain.two_scales import TwoScaleSeries
-from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices
-from sgverify.exact.rings.polynomials import to_fmpq, to_fraction
+from sgverify.exact.numbers.matrix_series import (
+    MatrixSeries,
+    MultiIndex,
+    multi_indices,
+    ones_column,
+    rational_column,
+    rational_matrix,
+    unit_matrix,
+)
+from sgverify.exact.rings.polynomials import to_fraction
 from sgverify.exact.rings.power_series import TruncatedSeries
 from sgverify.exact.rings.ring import Ring
 from sgverify.schemes import exact
@@ -55,11 +63,9 @@ class StepSeries:
     @cached_property
     def affine(self) -> AffineSeries:
         """M, c and Q; Q is the covariance of drawn noise and of gradient noise independent from step to step."""
-        dim = self.model.target.dim
-        mean = fmpq_mat(dim, 1, [to_fmpq(v) for v in self.model.target.mean])
-        ones = fmpq_mat(dim, 1, [1] * dim)
-        own = self.model.noise.covariance if self.model.noise.noisy else None
-        return self.read_with(self._powers, mean, ones, own)
+        target, noise = self.model.target, self.model.noise
+        own = noise.covariance if noise.noisy else None
+        return self.read_with(self._powers, rational_column(target.mean), ones_column(target.dim), own)
 
     def read_with(self, powers: Sequence[Any], mean: Any, ones: Any, own: Any | None) -> AffineSeries:
         """M, c and Q where `powers` stand for I, P, P^2, ..., and `own` for the covariance of the gradient's noise.
@@ -113,10 +119,8 @@ class StepSeries:
 
     @cached_property
     def _powers(self) -> list[fmpq_mat]:
-        dim = self.model.target.dim
-        precision = fmpq_mat([[to_fmpq(v) for v in row] for row in self.model.target.precision])
-        unit = fmpq_mat(dim, dim, [int(i == j) for i in range(dim) for j in range(dim)])
-        return powers_of(precision, unit, self.highest + 1)
+        target = self.model.target
+        return powers_of(rational_matrix(target.precision), unit_matrix(target.dim), self.highest + 1)
 
     @property
     def highest(self) -> int:
@@ -258,8 +262,7 @@ def two_scale_series(step: StepSeries) -> TwoScaleSeries:
 def _of_step(step: StepSeries, power: int) -> tuple[Any, Any, Any]:
     """M, c and Q at s^power."""
     target = step.model.target
-    mean = fmpq_mat(target.dim, 1, [to_fmpq(v) for v in target.mean])
-    ones = fmpq_mat(target.dim, 1, [1] * target.dim)
+    mean, ones = rational_column(target.mean), ones_column(target.dim)
     states: list[Base] = [("state", name) for name in step.model.scheme.state]
     c = added(moved(step.blocks([("mean", 0)], power), mean), moved(step.blocks([("ones", 0)], power), ones))
     return step.blocks(states, power), c, step.covariance(power)
@@ -272,11 +275,8 @@ def _start(step: StepSeries, orders: int) -> list[tuple[Any, Any]]:
     given = {name: constant(ring, value) for name, value in model.parameters.items()}
     read = read_start(model.scheme, {**given, "h": step_size(ring)})
     dim, names = model.target.dim, list(model.scheme.state)
-    precision = fmpq_mat([[to_fmpq(v) for v in row] for row in model.target.precision])
-    unit = fmpq_mat(dim, dim, [int(i == j) for i in range(dim) for j in range(dim)])
-    powers = powers_of(precision, unit, longest(read))
-    centre = fmpq_mat(dim, 1, [to_fmpq(v) for v in model.target.mean])
-    ones = fmpq_mat(dim, 1, [1] * dim)
+    powers = powers_of(rational_matrix(model.target.precision), unit_matrix(dim), longest(read))
+    centre, ones = rational_column(model.target.mean), ones_column(dim)
     first, spread = model.state_law()
 
     def part(power: int, *columns: Base) -> Any:

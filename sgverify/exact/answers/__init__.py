@@ -1,8 +1,8 @@
 """The exact answers about a model: one protocol for all engines, and the choice of the engine for a model.
 
-`questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `modes` the same for many coordinates,
-`moments` by the recursion of moments, `epochs` under reshuffled minibatches, `invariant` has the first two moments of the
-invariant law.
+`questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `modes` the same for many coordinates, in
+the eigenvectors of the precision, which decouple them all but for the gradient's noise (`normal_modes`), `moments` by the
+recursion of moments, `epochs` under reshuffled minibatches; `invariant` has the first two moments of the invariant law.
 """
 
 from __future__ import annotations

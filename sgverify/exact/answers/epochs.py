@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import flint
-from flint import arb_mat, fmpq_mat
+from flint import arb_mat
 
 from sgverify.exact.affine.matrices import alike
 from sgverify.exact.affine.model import StepSize
@@ -19,7 +19,7 @@ from sgverify.exact.chain.ergodic import Moments
 from sgverify.exact.chain.expansion import EXPANSION_BITS, AffineSeries, SteadyExpansion
 from sgverify.exact.minibatch.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
 from sgverify.exact.numbers.ball import Certified
-from sgverify.exact.numbers.matrix_series import MatrixSeries
+from sgverify.exact.numbers.matrix_series import MatrixSeries, unit_matrix
 from sgverify.exact.recursion.additive import PermutationBlocks
 from sgverify.exact.recursion.average import Average
 
@@ -88,7 +88,7 @@ class EpochAnswers(QuadraticAnswers):
         def series(terms: Sequence[Any], first: Any) -> MatrixSeries:
             return MatrixSeries([kind(first), *map(kind, terms)][: orders + 1])
 
-        unit = fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+        unit = unit_matrix(n)
         return self._epoch(
             series(plain.map, unit),
             series(plain.covariance, unit * 0),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import flint
 from flint import fmpq, fmpq_mat
@@ -28,6 +27,7 @@ from sgverify.exact.chain.expansion import (
     expand_decay,
 )
 from sgverify.exact.numbers.ball import Certified
+from sgverify.exact.numbers.matrix_series import rational_column, rational_matrix
 from sgverify.exact.rings.polynomials import to_fmpq
 
 if TYPE_CHECKING:
@@ -201,10 +201,9 @@ class QuadraticAnswers(ExactAnswers):
         """The test function over the chain's coordinates, in fractions."""
         c, b, a = self.model.observable.quadratic_form()
         pad = self.model.size - len(b)
-        linear = fmpq_mat(self.model.size, 1, [to_fmpq(v) for v in [*b, *([Fraction(0)] * pad)]])
-        rows: list[Sequence[Any]] = [[to_fmpq(v) for v in (*row, *([Fraction(0)] * pad))] for row in a]
-        rows += [[fmpq(0)] * self.model.size for _ in range(pad)]
-        return QuadraticForm(to_fmpq(c), linear, fmpq_mat(rows))
+        nothing = [Fraction(0)] * pad
+        rows = [[*row, *nothing] for row in a] + [[Fraction(0)] * self.model.size for _ in range(pad)]
+        return QuadraticForm(to_fmpq(c), rational_column([*b, *nothing]), rational_matrix(rows))
 
 
 def nothing(size: int) -> QuadraticForm:

@@ -27,6 +27,7 @@ from sgverify.exact.numbers.matrix_series import (
     blocks_of,
     lyapunov_series,
     termwise,
+    unit_matrix,
 )
 
 
@@ -64,7 +65,7 @@ class TwoScaleSeries:
         return all(isinstance(matrix, fmpq_mat) for part in parts for matrix in part.terms)
 
     def in_balls(self) -> TwoScaleSeries:
-        """The same at the working precision."""
+        """The series in balls at the working precision."""
         m, c, q = (termwise(arb_mat, part) for part in (self.map, self.shift, self.covariance))
         mean, spread = (
             [arb_mat(matrix) for matrix in part] for part in (self.start_mean, self.start_covariance)
@@ -161,15 +162,17 @@ class TwoScaleExpansion(SteadyExpansion):
         limit = self.series.map.terms[0]
         kind, (m, n) = type(limit), self._sizes
         (slow, across), (back, own) = blocks_of(limit, self._sizes, self._sizes)
-        if nonzero(slow - _unit(kind, m)):
+        if nonzero(slow - unit_matrix(m, kind)):
             raise NotExpandableError("a step that does not tend to the identity on the state")
         try:
-            inverse = (_unit(kind, n) - own).inv()
+            inverse = (unit_matrix(n, kind) - own).inv()
         except ZeroDivisionError:
             raise NotExpandableError("a memory that does not forget its start as h -> 0") from None
         if nonzero(across * inverse * back):
             raise NotExpandableError("a memory that moves the state at h = 0 too")
-        return block_matrix([[_unit(kind, m), across * inverse * -1], [inverse * back, _unit(kind, n)]])
+        return block_matrix(
+            [[unit_matrix(m, kind), across * inverse * -1], [inverse * back, unit_matrix(n, kind)]]
+        )
 
     @cached_property
     def _reduced(self) -> tuple[MatrixSeries, list[Matrix], list[Matrix]]:
@@ -180,8 +183,8 @@ class TwoScaleExpansion(SteadyExpansion):
         parts = blocks_of(moved[0], self._sizes, self._sizes)
         slow, fast = [parts[0][0]], [parts[1][1]]
         own = [_diagonal(slow[0], fast[0])]
-        turn = [_unit(type(first), first.nrows())]
-        settle = (_unit(type(first), self._sizes[1]) - fast[0]).inv()
+        turn = [unit_matrix(first.nrows(), type(first))]
+        settle = (unit_matrix(self._sizes[1], type(first)) - fast[0]).inv()
         for k in range(1, len(moved)):
             rest = moved[k]
             for i in range(1, k):
@@ -229,7 +232,7 @@ class TwoScaleExpansion(SteadyExpansion):
 def _regular(maps: MatrixSeries, right: MatrixSeries) -> list[Matrix]:
     """x with (I - N(h)) x = right."""
     first = maps.terms[0]
-    inverse = (_unit(type(first), first.nrows()) - first).inv()
+    inverse = (unit_matrix(first.nrows(), type(first)) - first).inv()
     found: list[Matrix] = []
     for k, total in enumerate(right.terms[: len(maps.terms)]):
         for i in range(1, k + 1):
@@ -256,10 +259,6 @@ def _sylvester(
         column = inverse * kind(len(pairs), 1, [total[i, j] for i, j in pairs])
         found.append(kind(rows, columns, column.entries()))
     return found
-
-
-def _unit(kind: Any, size: int) -> Matrix:
-    return kind(size, size, [int(i == j) for i in range(size) for j in range(size)])
 
 
 def _diagonal(upper: Matrix, lower: Matrix) -> Matrix:

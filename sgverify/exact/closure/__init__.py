@@ -1,7 +1,7 @@
 """Moment closure: finite-time laws beyond affine steps, where finitely many moments of a chain determine one another.
 
-`carrier` runs a step on polynomials, `moments` asks whether they close, `answers` takes matrix powers in balls,
-`generator` is L on polynomials, with the Poisson equation of an affine dynamics.
+`moments` runs a step on polynomials and asks whether they close, `answers` takes matrix powers in balls, `generator` is L on
+polynomials, with the Poisson equation of an affine dynamics.
 """
 
 from __future__ import annotations

@@ -1,35 +1,155 @@
 """Whether the moments of a chain close: f -> E[f(X_1) | X_0] on polynomials, iterated from the test function.
 
-One step is run on polynomials, so that the image of a monomial is exact for every h. The monomials that occur are
+One step is run on polynomials in the state, the draws, h and opaque constants such as exp(-D h), so that the image of a
+monomial is exact for every h. The monomials that occur are
 followed until no new one appears: then they span an invariant space, and E f(X_L) is a matrix power for any L. Otherwise
 the degree grows with every step, and no finite set of moments is enough.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-from flint import arb, arb_mat, fmpq
+from flint import arb, arb_mat, fmpq_mpoly_ctx
 
 from sgverify.errors import DefinitionError, Unreached
-from sgverify.exact.closure.carrier import (
-    MomentRing,
-    PolynomialValue,
-    coordinate_names,
-    in_ring,
-    polynomials_of,
-    symbols_of,
-)
-from sgverify.exact.numbers.entrywise import EntrywiseVector
-from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fmpq
-from sgverify.schemes import Scheme, dot
-from sgverify.schemes.definition.binding import Carrier, bind
+from sgverify.exact.numbers.ball import BALLS
+from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinate_keys, coordinates_of, state_of
+from sgverify.exact.rings.context import Opaque
+from sgverify.exact.rings.evaluation import Values, nowhere
+from sgverify.exact.rings.polynomials import Polynomial, parts_in, polynomials_in, to_fmpq, to_fraction
+from sgverify.exact.rings.ring import Ring
+from sgverify.exact.series.operators import expect
+from sgverify.schemes import Scheme, dot, exp, sqrt
+from sgverify.schemes.definition.binding import Carrier, LiftedArithmetic, bind
 from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.schemes.definition.mathematics import NoiseLaw
+from sgverify.schemes.numbers.algebraic import Irrational, sqrt_of_rational
 from sgverify.targets import Observable, Target
-from sgverify.targets.form import Form, read_form
+from sgverify.targets.form import read_form
+
+
+def moment_ring(shapes: Mapping[str, str], dim: int, draws: int) -> Ring:
+    """Q[state, sqrt(h), constants, draws].
+
+    Roots are reduced by their squares. Other relations between constants are not used, so that a coefficient which vanishes
+    by one of them counts as non-zero: a closure may be missed for it, and is never claimed wrongly.
+    """
+    return Ring(dim, shapes, ("h",), depth=0, draws=draws, minibatches=1, cap=1)
+
+
+class PolynomialValue(LiftedArithmetic):
+    """One entry: a polynomial of the ring."""
+
+    __slots__ = ("ring", "value")
+
+    def __init__(self, ring: Ring, value: Polynomial) -> None:
+        self.ring = ring
+        self.value = value
+
+    @classmethod
+    def step_size(cls, ring: Ring) -> PolynomialValue:
+        """h, the square of the ring's symbol."""
+        return cls(ring, ring.generator("root", "h") ** 2)
+
+    @classmethod
+    def of(cls, ring: Ring, value: Any) -> PolynomialValue:
+        """An exact number as an element of the ring; an element is itself."""
+        if isinstance(value, PolynomialValue):
+            return value
+        if not isinstance(value, int | float | Fraction | Irrational):
+            raise Unreached(f"a {type(value).__name__} is not read in moments")
+        return cls(ring, ring.constant(value))
+
+    def lift(self, value: Any) -> PolynomialValue | None:
+        """A number as an element of the ring."""
+        return None if isinstance(value, EntrywiseVector) else PolynomialValue.of(self.ring, value)
+
+    def _plus(self, right: PolynomialValue) -> PolynomialValue:
+        return PolynomialValue(self.ring, self.value + right.value)
+
+    def _times(self, right: PolynomialValue) -> PolynomialValue:
+        return PolynomialValue(self.ring, self.ring.carried_out(self.value * right.value))
+
+    def _over(self, right: PolynomialValue) -> PolynomialValue:
+        return PolynomialValue(self.ring, self.value * right.inverse())
+
+    def __neg__(self) -> PolynomialValue:
+        return PolynomialValue(self.ring, -self.value)
+
+    def __pow__(self, exponent: int) -> PolynomialValue:
+        if not isinstance(exponent, int):
+            raise Unreached(f"one step takes the power {exponent!r}")
+        if exponent < 0:
+            return PolynomialValue(self.ring, self.inverse()) ** -exponent
+        return PolynomialValue(self.ring, self.ring.carried_out(self.value**exponent))
+
+    def inverse(self) -> Polynomial:
+        """1/value of a constant."""
+        value, ring = self.constant("quotient"), self.ring
+        if not value:
+            raise Unreached("one step divides by zero")
+        if value.is_constant():
+            return ring.context.constant(1 / value.leading_coefficient())
+        what = Opaque("reciprocal", f"1/({ring.text(value)})", argument=value)
+        return ring.slot(("reciprocal", str(value)), what)
+
+    def root(self) -> Polynomial:
+        """The root of a constant; that of a number times a power of h is one of the ring."""
+        value, ring = self.constant("square root"), self.ring
+        at, terms = ring.position("root", "h"), value.to_dict()
+        if len(terms) == 1:
+            ((exponents, factor),) = terms.items()
+            power = exponents[at]
+            if factor > 0 and power % 2 == 0 and sum(exponents) == power:
+                return ring.constant(sqrt_of_rational(to_fraction(factor))) * ring.generator_at(at) ** int(
+                    power // 2
+                )
+        return ring.opaque_root(value) if terms else value
+
+    def constant(self, what: str) -> Polynomial:
+        """The value, without state and draws; raises `Unreached` where they occur."""
+        if not self.ring.depends_only_on_parameters(self.value):
+            names = coordinate_names(self.ring.shapes, self.ring.dim)
+            used = [name for name, power in zip(names, self.value.degrees(), strict=False) if power]
+            raise Unreached(
+                f"one step takes the {what} of {', '.join(used) or 'a draw'}, so it is no polynomial in the state"
+            )
+        return self.value
+
+
+def coordinate_names(shapes: Mapping[str, str], dim: int) -> list[str]:
+    """theta[0], theta[1], ... in order; the variable's own name in dimension 1, and of a scalar."""
+    return [
+        name if dim == 1 or shapes[name] != "vector" else f"{name}[{i}]"
+        for name, i in coordinate_keys(shapes, dim)
+    ]
+
+
+def symbols_of(ring: Ring) -> tuple[Any, ...]:
+    """The state as the ring's own symbols."""
+    return state_of(ring.shapes, ring.dim, lambda name, i: PolynomialValue(ring, ring.coordinate(name, i)))
+
+
+def polynomials_of(values: Iterable[Any], ring: Ring) -> list[Polynomial]:
+    """The coordinates of a state as polynomials of the ring."""
+    return [PolynomialValue.of(ring, entry).value for entry in coordinates_of(values, ring.shapes, ring.dim)]
+
+
+@exp.register
+def _(value: PolynomialValue) -> PolynomialValue:
+    ring, constant = value.ring, value.constant("exponential")
+    return PolynomialValue(ring, ring.opaque_exponential(constant) if constant else ring.one)
+
+
+@sqrt.register
+def _(value: PolynomialValue) -> PolynomialValue:
+    return PolynomialValue(value.ring, value.root())
+
 
 MOST_MOMENTS = 120
 MOST_TERMS = 20_000
@@ -46,23 +166,21 @@ class ClosedMoments:
     E m_i(X_1) = sum_j A_ij(h) m_j(X_0); `observable` holds the test function's coefficients.
     """
 
-    ring: MomentRing
+    ring: Ring
     monomials: tuple[Monomial, ...]
     images: tuple[dict[Monomial, Polynomial], ...]
     observable: dict[Monomial, Fraction]
 
     def matrix(self, step: arb) -> arb_mat:
         """A at this step size, at the working precision."""
-        given, size = self.ring.numbers(step), len(self.monomials)
-        rows = [
-            [self.ring.value(image[m], given) if m in image else arb(0) for m in self.monomials]
-            for image in self.images
-        ]
+        value, size = Values(self.ring, nowhere, BALLS, {"h": step}), len(self.monomials)
+        rows = [[value(image[m]) if m in image else arb(0) for m in self.monomials] for image in self.images]
         return arb_mat(size, size, [entry for row in rows for entry in row])
 
     def texts(self) -> list[str]:
         """The moments by name."""
-        return [monomial_text(m, self.ring.coordinates) for m in self.monomials]
+        names = coordinate_names(self.ring.shapes, self.ring.dim)
+        return [monomial_text(m, names) for m in self.monomials]
 
 
 def close_moments(
@@ -75,11 +193,11 @@ def close_moments(
     if scheme.memory:
         raise Unreached(f"the memory of `{scheme.name}` is not followed by moments")
     coordinates = coordinate_names(scheme.shapes, target.dim)
-    ring, laws, after = _read_step(scheme, target, coordinates, parameters)
+    ring, laws, after = _read_step(scheme, target, parameters)
     given = _terms_of(observable, len(coordinates))
-    degree = max(sum(value.degrees()[ring.first_state : ring.first_draw], 0) for value in after)
+    degree = max(sum(value.degrees()[: len(coordinates)], 0) for value in after)
     one = (0,) * len(coordinates)
-    images: dict[Monomial, dict[Monomial, Polynomial]] = {one: {one: ring.context.constant(1)}}
+    images: dict[Monomial, dict[Monomial, Polynomial]] = {one: {one: ring.one}}
     pending = [m for m in given if any(m)]
     grown = [max(pending, key=sum)] if pending else []
     while pending:
@@ -87,7 +205,7 @@ def close_moments(
         for monomial in pending:
             if sum(monomial) * degree > HIGHEST_DEGREE or len(images) >= MOST_MOMENTS:
                 raise Unreached(_growth(str(observable), grown, coordinates))
-            image = images[monomial] = _image(ring, laws, after, monomial)
+            image = images[monomial] = _image(ring, laws, after, monomial, coordinates)
             found += [m for m in image if m not in images and m not in pending and m not in found]
         pending = found
         if found:
@@ -120,66 +238,49 @@ def _growth(observable: str, grown: list[Monomial], names: list[str]) -> str:
 
 
 def _image(
-    ring: MomentRing, laws: list[NoiseLaw], after: list[Polynomial], monomial: Monomial
+    ring: Ring, laws: list[NoiseLaw], after: list[Polynomial], monomial: Monomial, names: list[str]
 ) -> dict[Monomial, Polynomial]:
     """E[monomial(X_1) | X_0], by monomial of X_0."""
-    value = ring.context.constant(1)
+    value = ring.one
     for power, entry in zip(monomial, after, strict=True):
         for _ in range(power):
-            value = ring.reduce(value * entry)
+            value = ring.carried_out(value * entry)
             if len(value) > MOST_TERMS:
                 raise Unreached(
-                    f"E[{monomial_text(monomial, ring.coordinates)}] of one step has too many terms to be followed"
+                    f"E[{monomial_text(monomial, names)}] of one step has too many terms to be followed"
                 )
-    sums: dict[Monomial, dict[Monomial, Any]] = {}
-    blank = (0,) * (len(value.degrees()) - ring.first_state)
-    for exponents, factor in value.to_dict().items():
-        weight = fmpq(1)
-        for law, power in zip(laws, exponents[ring.first_draw :], strict=True):
-            moment = law.moment(int(power))
-            weight = weight * to_fmpq(moment)
-        if weight:
-            state = tuple(int(e) for e in exponents[ring.first_state : ring.first_draw])
-            key = (*exponents[: ring.first_state], *blank)
-            kept = sums.setdefault(state, {})
-            kept[key] = kept.get(key, 0) + factor * weight
-    made = {m: ring.context.from_dict({k: c for k, c in kept.items() if c}) for m, kept in sums.items()}
-    return {m: polynomial for m, polynomial in made.items() if polynomial}
+    return parts_in(expect(value, ring, laws), range(len(names)))
 
 
 def _read_step(
-    scheme: Scheme, target: Target, coordinates: list[str], parameters: dict[str, Fraction]
-) -> tuple[MomentRing, list[NoiseLaw], list[Polynomial]]:
+    scheme: Scheme, target: Target, parameters: dict[str, Fraction]
+) -> tuple[Ring, list[NoiseLaw], list[Polynomial]]:
     if scheme.dynamics.riemannian:
         raise Unreached("the moments of a step with a metric are not followed")
     dim = target.dim
-    ring = MomentRing(coordinates, scheme.draws * dim)
+    ring = moment_ring(scheme.shapes, dim, scheme.draws)
     laws: list[NoiseLaw] = []
-    state = symbols_of(ring, scheme.shapes, dim)
 
     def draw(law: NoiseLaw) -> EntrywiseVector:
-        first = ring.first_draw + len(laws)
-        laws.extend([law] * dim)
-        return EntrywiseVector([PolynomialValue(ring, g) for g in ring.generators[first : first + dim]])
+        laws.append(law)
+        symbols = [ring.generator("z", len(laws) - 1, i) for i in range(dim)]
+        return EntrywiseVector([PolynomialValue(ring, symbol) for symbol in symbols])
 
-    carrier = Carrier(
-        number=lambda value: value if isinstance(value, PolynomialValue) else in_ring(ring, value)
-    )
-    bound = bind(scheme, carrier, parameters, dim=Fraction(dim))
-    h = PolynomialValue(ring, ring.generators[0])
-    values = bound.step(state, h=h, grad=polynomial_gradient(target), draw=draw)
-    return ring, laws, [ring.reduce(value) for value in polynomials_of(values, ring, scheme.shapes, dim)]
+    bound = bind(scheme, Carrier(number=partial(PolynomialValue.of, ring)), parameters, dim=Fraction(dim))
+    h, grad = PolynomialValue.step_size(ring), polynomial_gradient(target)
+    values = bound.step(symbols_of(ring), h=h, grad=grad, draw=draw)
+    return ring, laws, [ring.carried_out(value) for value in polynomials_of(values, ring)]
 
 
 def polynomial_gradient(target: Target) -> FullGradientIngredient:
     """grad U of all data, for a polynomial U."""
     gradients = _gradients(target)
 
-    def at(place: EntrywiseVector, forms: list[Form]) -> EntrywiseVector:
-        return EntrywiseVector([_evaluated(form, place.entries) for form in forms])
+    def at(place: EntrywiseVector, polynomials: list[Polynomial]) -> EntrywiseVector:
+        return EntrywiseVector([_evaluated(f, place.entries) for f in polynomials])
 
     def hessian(place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        rows = ([derivative(gradient, j) for j in range(len(gradients))] for gradient in gradients)
+        rows = ([gradient.derivative(j) for j in range(len(gradients))] for gradient in gradients)
         return EntrywiseVector([dot(at(place, row), vector) for row in rows])
 
     return FullGradientIngredient(
@@ -189,37 +290,35 @@ def polynomial_gradient(target: Target) -> FullGradientIngredient:
     )
 
 
-def _gradients(target: Target) -> list[Form]:
-    """The partial derivatives of U as polynomials."""
+def _gradients(target: Target) -> list[Polynomial]:
+    """The partial derivatives of U as polynomials in the coordinates."""
     dim = target.dim
     if target.quadratic:
         zero = target.gradient([Fraction(0)] * dim)
-        lines = []
-        for i in range(dim):
-            line = {tuple(int(k == j) for k in range(dim)): target.precision[i][j] for j in range(dim)}
-            line[(0,) * dim] = zero[i]
-            lines.append({m: to_fmpq(c) for m, c in line.items() if c})
-        return lines
+        context = form_context(dim)
+        entries = [
+            sum((context.gen(j) * to_fmpq(p) for j, p in enumerate(row)), context.constant(0))
+            for row in target.precision
+        ]
+        return [entry + to_fmpq(c) for entry, c in zip(entries, zero, strict=True)]
     if target.data is not None:
         raise Unreached(f"the potential of target.name={target.name!r} is no polynomial")
     try:
-        form = read_form(target.prior, dim)
+        potential = form_context(dim).from_dict(read_form(target.prior, dim))
     except DefinitionError:
         raise Unreached(f"the potential of target.name={target.name!r} is no polynomial") from None
-    return [derivative(form, i) for i in range(dim)]
+    return [potential.derivative(i) for i in range(dim)]
 
 
-def derivative(form: Form, i: int) -> Form:
-    """The derivative by the i-th coordinate."""
-    return {(*m[:i], m[i] - 1, *m[i + 1 :]): c * m[i] for m, c in form.items() if m[i]}
+def form_context(variables: int) -> fmpq_mpoly_ctx:
+    """The polynomials in the coordinates of a state, or of theta."""
+    return polynomials_in([f"x{i}" for i in range(variables)])
 
 
-def _evaluated(gradient: Form, place: list[PolynomialValue]) -> PolynomialValue:
+def _evaluated(gradient: Polynomial, place: list[PolynomialValue]) -> PolynomialValue:
     ring = place[0].ring
-    found: PolynomialValue = evaluate(
-        gradient, place.__getitem__, lambda c: PolynomialValue(ring, ring.context.constant(c))
-    )
-    return found
+    value = gradient.compose(*(entry.value for entry in place), ctx=ring.context)
+    return PolynomialValue(ring, ring.carried_out(value))
 
 
 def _terms_of(observable: Observable, size: int) -> dict[Monomial, Fraction]:

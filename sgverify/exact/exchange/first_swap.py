@@ -29,7 +29,7 @@ import numpy as np
 from flint import arb, arb_mat
 
 from sgverify.exact.exchange.acceptance import GAP, TAUS, Rule, expected_minimum, normal_cdf, swap_chance
-from sgverify.exact.numbers.ball import number
+from sgverify.exact.numbers.ball import identity, number
 from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
 
 ENERGIES = (Fraction(0), Fraction(1), Fraction(5, 2))
@@ -57,9 +57,7 @@ def joint_law(
         swap[row, row] += 1 - chance[i, j]
     step = local * swap
     # pi (P - 1) = 0 with one equation replaced by sum pi = 1.
-    system = step.transpose() - arb_mat(
-        count, count, [int(i == j) for i in range(count) for j in range(count)]
-    )
+    system = step.transpose() - identity(count)
     for column in range(count):
         system[count - 1, column] = 1
     right = arb_mat(count, 1, [*[0] * (count - 1), 1])

@@ -39,6 +39,7 @@ from sgverify.exact.numbers.matrix_series import (
     power,
     sum_along,
     termwise,
+    unit_matrix,
 )
 
 
@@ -127,7 +128,7 @@ class Epoch:
     def _unit(self) -> Any:
         n = self._size
         if isinstance(self.map, MatrixSeries):
-            first = type(self.map.terms[0])(n, n, [int(i == j) for i in range(n) for j in range(n)])
+            first = unit_matrix(n, type(self.map.terms[0]))
             return MatrixSeries.constant(first, len(self.map.terms) - 1)
         return identity(n)
 

@@ -25,12 +25,12 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from flint import Ordering, fmpq, fmpq_mat, fmpz_mpoly, fmpz_mpoly_ctx
+from flint import fmpq, fmpq_mat, fmpz_mpoly, fmpz_mpoly_ctx
 
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, read_affine
 from sgverify.exact.minibatch.law import Vectors, combined, means, with_replacement, without_replacement
 from sgverify.exact.numbers.matrix_series import MultiIndex, moments_from_cumulants
-from sgverify.exact.rings.polynomials import to_fmpq
+from sgverify.exact.rings.polynomials import Generators, Key, to_fmpq
 from sgverify.schemes import NoiseLaw, Scheme
 from sgverify.targets import Target
 
@@ -47,12 +47,14 @@ class HessianProductStep:
     minibatches: int
 
 
-def read_hessian_products(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:
-    """Read one step of `scheme`; `ingredients` holds h and the parameters as scalars.
+def read_hessian_products(
+    scheme: Scheme, ingredients: dict[str, Any], gradient: type[AffineGradient] | None = None
+) -> HessianProductStep:
+    """Read one step of `scheme`; `ingredients` holds h and the parameters as scalars, `gradient` is that of a minibatch.
 
     Raises `Unreached` where the step is not affine on a quadratic potential.
     """
-    read = read_affine(scheme, ingredients, gradient=_OnMinibatch)
+    read = read_affine(scheme, ingredients, gradient=gradient or _OnMinibatch)
     rows = {
         name: {symbol(base): polynomial[0] for base, polynomial in row.items()}
         for name, row in read.rows.items()
@@ -281,27 +283,22 @@ class KroneckerAverages:
         return self._components[factor]
 
     def _base(self, kind: str, which: Any, i: int) -> fmpz_mpoly:
-        dim, first = self.law.dim, self.size + self.draws * self.law.dim
         if kind == "ones":
-            return self._context.constant(1)
-        if kind == "state":
-            return self._generators[list(self.names).index(which) * dim + i]
-        if kind == "noise":
-            return self._generators[self.size + which * dim + i]
-        return self._generators[first + which * self.law.width + self.law.gradient(i)]
+            return self._ring.one
+        if kind == "gradient":
+            return self._ring.generator("minibatch", which, self.law.gradient(i))
+        return self._ring.generator(kind, which, i)
 
     def _hessian(self, minibatch: int, i: int, j: int) -> fmpz_mpoly:
-        first = self.size + self.draws * self.law.dim
-        return self._generators[first + minibatch * self.law.width + self.law.entry(i, j)]
+        return self._ring.generator("minibatch", minibatch, self.law.entry(i, j))
 
     @cached_property
-    def _context(self) -> fmpz_mpoly_ctx:
-        count = self.size + self.draws * self.law.dim + self.minibatches * self.law.width
-        return fmpz_mpoly_ctx.get([f"v{k}" for k in range(count)], Ordering.lex)
-
-    @cached_property
-    def _generators(self) -> tuple[fmpz_mpoly, ...]:
-        return self._context.gens()
+    def _ring(self) -> Generators:
+        coordinates, entries = range(self.law.dim), range(self.law.width)
+        keys: list[Key] = [("state", name, i) for name in self.names for i in coordinates]
+        keys += [("noise", k, i) for k in range(self.draws) for i in coordinates]
+        keys += [("minibatch", k, place) for k in range(self.minibatches) for place in entries]
+        return Generators(keys, coefficients=fmpz_mpoly_ctx)
 
 
 def letters(symbol: Symbol) -> int:

@@ -123,6 +123,33 @@ def enclosed(value: Irrational) -> arb:
     return total
 
 
+@dataclass(frozen=True)
+class ScalarKind:
+    """A kind of number (balls, float64 arrays, ...): its conversion from exact numbers and coefficients, and its functions."""
+
+    number: Callable[[Fraction | Irrational], Any]
+    exp: Callable[[Any], Any]
+    expm1: Callable[[Any], Any]
+    sqrt: Callable[[Any], Any]
+    log: Callable[[Any], Any]
+    coefficient: Callable[[fmpq], Any]
+
+
+def _ball(value: Any) -> arb:
+    return enclosed(value) if isinstance(value, Irrational) else number(value)
+
+
+def _float(value: Any) -> float:
+    return float(value)
+
+
+BALLS = ScalarKind(_ball, arb.exp, arb.expm1, arb.sqrt, arb.log, arb)
+"""Balls at flint's working precision: every rounding is enclosed."""
+
+FLOATS = ScalarKind(_float, np.exp, np.expm1, np.sqrt, np.log, lambda c: int(c.p) / int(c.q))
+"""float64 arrays, one entry per step size."""
+
+
 def column(values: Iterable[Any]) -> arb_mat:
     """An n x 1 matrix of balls."""
     entries = [number(value) for value in values]

@@ -98,19 +98,20 @@ def taylor_of(target: Target, theta: np.ndarray, highest: int) -> np.ndarray:
         c[1] = 1.0
     start = Jet(c)
     with np.errstate(over="ignore", invalid="ignore"):
-        total = _coefficients(target.prior(start), c)
+        total = coefficients_of(target.prior(start))
         if target.data is not None and target.likelihood is not None:
             data, weights = target.weighted
             for first in range(0, len(data), _PIECE):
                 piece = data[first : first + _PIECE]
-                found = _coefficients(target.likelihood(start[:, None, :], piece), c)
+                found = coefficients_of(target.likelihood(start[:, None, :], piece))
                 total = total + (found if weights is None else found * weights[first : first + _PIECE]).sum(
                     -1
                 )
     return total
 
 
-def _coefficients(value: Any, like: np.ndarray) -> np.ndarray:
+def coefficients_of(value: Any) -> np.ndarray:
+    """The coefficients of a potential's value; raises `DefinitionError` where it is no Taylor polynomial."""
     if not isinstance(value, Jet):
         raise DefinitionError(
             f"a potential returned a {type(value).__name__} for a Taylor polynomial; expected one made of sums, products, "

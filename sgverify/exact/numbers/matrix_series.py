@@ -11,14 +11,35 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq_mat
 
 from sgverify.exact.chain.lyapunov import ContinuousLyapunov, Matrix, transposed
+from sgverify.exact.rings.polynomials import to_fmpq
+
+
+def rational_matrix(rows: Iterable[Iterable[Any]]) -> fmpq_mat:
+    """A matrix of exact numbers."""
+    return fmpq_mat([[to_fmpq(value) for value in row] for row in rows])
+
+
+def rational_column(values: Iterable[Any]) -> fmpq_mat:
+    """A column of exact numbers."""
+    return rational_matrix([value] for value in values)
+
+
+def ones_column(size: int) -> fmpq_mat:
+    """A column of ones."""
+    return fmpq_mat(size, 1, [1] * size)
+
+
+def unit_matrix(size: int, kind: Any = fmpq_mat) -> Any:
+    """The identity, of one of flint's kinds."""
+    return kind(size, size, [int(i == j) for i in range(size) for j in range(size)])
 
 
 @dataclass(frozen=True)

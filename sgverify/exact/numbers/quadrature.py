@@ -15,13 +15,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri, ndtri_exp
 
 from sgverify.errors import Unreached
+from sgverify.schemes import exact
+from sgverify.schemes.numbers.algebraic import Algebraic
 
 EXTENDED = np.longdouble
 """The working precision of grids: long double with 64 bits of mantissa on x86, float64 where the platform has no more."""
@@ -32,6 +36,17 @@ MOST_GAUSSIAN = 64
 
 _REACH = 9.5
 """The trapezoid rule goes out to 9.5, beyond which the normal density is below 1e-20."""
+
+
+def to_extended(value: Any) -> Any:
+    """An exact number in extended precision."""
+    number = exact(value)
+    roots = number.radicands() if isinstance(number, Algebraic) else None
+    if roots is not None:
+        return sum((to_extended(r) * np.sqrt(EXTENDED(q)) for q, r in roots.items()), EXTENDED(0))
+    if isinstance(number, Fraction):
+        return EXTENDED(number.numerator) / EXTENDED(number.denominator)
+    return EXTENDED(float(number))
 
 
 @lru_cache(maxsize=32)

@@ -1,8 +1,8 @@
 """The true averages under exp(-U/T), with which every bias is compared.
 
 `polynomials` derives Gaussian averages by sympy from the potential, `conjugate` recognises the other conjugate
-posteriors, `enclosure` bounds averages on the line by ball arithmetic, by integrals on `panels` and bounds of the
-`tails`; `reference` says which of them a target has.
+posteriors, `tails` bounds averages on the line by ball arithmetic, by integrals on `panels` and bounds of the
+tails; `reference` says which of them a target has.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.exact.posterior.enclosure import enclosed_average, enclosed_moments
+    from sgverify.exact.posterior.tails import enclosed_average, enclosed_moments
 
 __all__ = ["enclosed_average", "enclosed_moments"]
 

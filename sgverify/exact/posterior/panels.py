@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from operator import methodcaller
 from typing import Any
 
 import flint
@@ -54,49 +55,18 @@ def _(like: Balls, value: Vector | Matrix) -> Any:
     return Balls(as_ball(entry) for entry in value.entries)
 
 
-@exp.register(arb)
-@exp.register(acb)
-@exp.register(arb_series)
-def _(value: Any) -> Any:
-    return value.exp()
-
-
-@expm1.register(arb)
-@expm1.register(acb)
-@expm1.register(arb_series)
-def _(value: Any) -> Any:
-    return value.exp() - 1
-
-
-@sin.register(arb)
-@sin.register(acb)
-@sin.register(arb_series)
-def _(value: Any) -> Any:
-    return value.sin()
-
-
-@cos.register(arb)
-@cos.register(acb)
-@cos.register(arb_series)
-def _(value: Any) -> Any:
-    return value.cos()
-
-
-@log.register(arb)
-@log.register(arb_series)
-def _(value: Any) -> Any:
-    return value.log()
+for _kind in (arb, acb, arb_series):
+    for _function, _method in ((exp, "exp"), (sin, "sin"), (cos, "cos")):
+        _function.register(_kind, methodcaller(_method))
+    expm1.register(_kind, lambda value: value.exp() - 1)
+for _kind in (arb, arb_series):
+    log.register(_kind, methodcaller("log"))
+    sqrt.register(_kind, methodcaller("sqrt"))
 
 
 @log.register(acb)
 def _(value: acb) -> acb:
     return value.log() if _off_the_cut(value) else _WITHOUT_BOUNDS
-
-
-@sqrt.register(arb)
-@sqrt.register(arb_series)
-def _(value: Any) -> Any:
-    return value.sqrt()
 
 
 @sqrt.register(acb)

@@ -14,11 +14,9 @@ target's own prior and likelihood return on polynomials.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, partial
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -28,7 +26,7 @@ from sympy.polys.matrices import DomainMatrix
 from sympy.polys.rings import PolyElement, ring
 
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError
-from sgverify.targets import TARGETS, Matrix, Observable, Target, Vector, constant, kinetic_energy
+from sgverify.targets import TARGETS, Matrix, Observable, Target, Vector, constant
 from sgverify.targets.constants import read_number
 from sgverify.targets.form import Monomial
 from sgverify.targets.kind import MATRIX, POSITIVE, VECTOR, DataLayout
@@ -52,8 +50,7 @@ def posterior_average(target: Target, observable: Observable, temperature: Any) 
             f"dim={target.dim}; expected the same; parse the test function with the target's dim"
         )
     _ = target.precision  # names the target where it is not quadratic
-    average = _average(observable, _LawOfTarget(target).of(observable), _element(T, QQ))
-    return Fraction(int(average.numerator), int(average.denominator))
+    return Fraction(_average(observable, target.mean.__getitem__, target.covariance_row, T, Fraction))
 
 
 def posterior_formula(name: str, observable: Observable, **constants: Any) -> sympy.Expr:
@@ -95,33 +92,11 @@ def posterior_formula(name: str, observable: Observable, **constants: Any) -> sy
         (0,) * width: generators.get("N"),
         **{monomial: generators["N"] * generators[part] for monomial, part in averages.items()},
     }
-    law = _derive(*kind.potential(**bound), dim, domain, width, sums.__getitem__)
-    average = _average(observable, law.of(observable), generators["T"])
+    mean, rows = _derive(*kind.potential(**bound), dim, domain, width, sums.__getitem__)
+    average = _average(
+        observable, mean.__getitem__, rows.__getitem__, generators["T"], partial(_element, domain=domain)
+    )
     return _by_powers_of(sympy.Symbol("T", positive=True), domain.to_sympy(domain.convert(average)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Law:
-    """A Gaussian law at T = 1 over a field of sympy's: mean m and covariance K^-1."""
-
-    domain: Any
-    mean: tuple[Any, ...]
-    covariance: tuple[tuple[Any, ...], ...]
-
-    def of(self, observable: Observable) -> _Law:
-        """The law of the coordinates in the observable: theta, or theta and p."""
-        return self.with_momentum if observable.uses_momentum else self
-
-    @cached_property
-    def with_momentum(self) -> _Law:
-        """The joint law of (theta, p), which are independent because H has no term in both."""
-        momentum = _derive_momentum(len(self.mean), self.domain)
-        zeros = (self.domain.zero,) * len(self.mean)
-        upper, lower = (
-            [(*row, *zeros) for row in self.covariance],
-            [(*zeros, *row) for row in momentum.covariance],
-        )
-        return _Law(self.domain, self.mean + momentum.mean, (*upper, *lower))
 
 
 class _Polynomials(Vector):
@@ -141,51 +116,10 @@ def _(like: _Polynomials, value: Vector | Matrix) -> Any:
     return _Polynomials(entry(number) for number in value.entries)
 
 
-@dataclass(frozen=True, eq=False)
-class _LawOfTarget:
-    """The law of a target with its numbers and data, from the gradient and Hessian of its potential at T = 1.
-
-    `momentum`: that of (theta, p), which are independent because H has no term in both. A row of the covariance is solved
-    for when it is asked for: a test function of few coordinates needs no inverse.
-    """
-
-    target: Target
-    momentum: bool = False
-    domain: Any = QQ
-
-    def of(self, observable: Observable) -> _LawOfTarget:
-        """The law of the coordinates in the observable: theta, or theta and p."""
-        return _LawOfTarget(self.target, observable.uses_momentum)
-
-    @cached_property
-    def mean(self) -> tuple[Any, ...]:
-        """m, and 0 for the momentum."""
-        mean = tuple(_element(number, QQ) for number in self.target.mean)
-        return mean + _derive_momentum(1, QQ).mean * self.target.dim if self.momentum else mean
-
-    @property
-    def covariance(self) -> _LawOfTarget:
-        """By rows: `law.covariance[i][j]`."""
-        return self
-
-    def __getitem__(self, place: int) -> Mapping[int, Any]:
-        dim = self.target.dim
-        if place >= dim:
-            ((variance,),) = _derive_momentum(1, QQ).covariance
-            return defaultdict(lambda: QQ.zero, {place: variance})
-        row = self.target.covariance_row(place)
-        return defaultdict(lambda: QQ.zero, {j: _element(number, QQ) for j, number in enumerate(row)})
-
-
-@lru_cache(maxsize=64)
-def _derive_momentum(dim: int, domain: Any) -> _Law:
-    return _derive(kinetic_energy, None, dim, domain, 0, None)
-
-
 def _derive(
     prior: Potential, likelihood: PairPotential | None, dim: int, domain: Any, width: int, power_sum: Any
-) -> _Law:
-    """Differentiate H = prior + sum_i likelihood(., x_i); solve grad H = 0; invert its Hessian.
+) -> tuple[list[Any], list[list[Any]]]:
+    """m and K^-1 at T = 1: differentiate H = prior + sum_i likelihood(., x_i); solve grad H = 0; invert its Hessian.
 
     `power_sum` gives the sum over the data, of `width` numbers each, of a monomial in them.
     """
@@ -200,8 +134,7 @@ def _derive(
     curve = [[_number(gradient.diff(generator)) for generator in generators[:dim]] for gradient in gradients]
     inverse = DomainMatrix(curve, (dim, dim), domain).inv().to_list()
     at_zero = [gradient.coeff(1) for gradient in gradients]
-    mean = tuple(-sum((c * g for c, g in zip(row, at_zero, strict=True)), domain.zero) for row in inverse)
-    return _Law(domain, mean, tuple(tuple(row) for row in inverse))
+    return [-sum((c * g for c, g in zip(row, at_zero, strict=True)), domain.zero) for row in inverse], inverse
 
 
 def _evaluated(potential: Any, *arguments: _Polynomials) -> Any:
@@ -247,25 +180,36 @@ def _data_averages(layout: DataLayout, dim: int) -> dict[Monomial, str]:
     return found
 
 
-def _average(observable: Observable, law: _Law | _LawOfTarget, T: Any) -> Any:
-    found: dict[tuple[int, ...], Any] = {}
-    count = len(law.mean)
+def _average(
+    observable: Observable,
+    mean: Callable[[int], Any],
+    covariance: Callable[[int], Sequence[Any]],
+    T: Any,
+    number: Callable[[Fraction], Any],
+) -> Any:
+    """E[phi] by the mean and the rows of the covariance at T = 1; p is N(0, T 1), and independent of theta.
+
+    A row is asked for where it is needed: a test function of few coordinates needs no inverse of the precision.
+    """
+    dim, rows, zero = observable.dim, cache(covariance), number(Fraction(0))
+    found: dict[tuple[int, ...], Any] = {(0,) * (2 * dim): number(Fraction(1))}
 
     def moment(exponents: tuple[int, ...]) -> Any:
-        if not any(exponents):
-            return law.domain.one
         if exponents not in found:
             i = next(k for k, power in enumerate(exponents) if power)
             rest = _lowered(exponents, i)
-            total = law.mean[i] * moment(rest)
+            total = mean(i) * moment(rest) if i < dim else zero
             for j, power in enumerate(rest):
-                if power and law.covariance[i][j]:
-                    total = total + T * power * law.covariance[i][j] * moment(_lowered(rest, j))
+                if not power:
+                    continue
+                shared = rows(i)[j] if max(i, j) < dim else int(i == j)
+                if shared:
+                    total = total + T * power * shared * moment(_lowered(rest, j))
             found[exponents] = total
         return found[exponents]
 
-    terms = (_element(c, law.domain) * moment(e[:count]) for e, c in observable.terms.items())
-    return sum(terms, law.domain.zero)
+    padded = {(*e[: 2 * dim], *(0,) * (2 * dim - len(e))): c for e, c in observable.terms.items()}
+    return sum((number(c) * moment(e) for e, c in padded.items()), zero)
 
 
 def _lowered(exponents: tuple[int, ...], place: int) -> tuple[int, ...]:

@@ -17,22 +17,28 @@ a likelihood gives the tangent, a Gaussian prior its parabola, and a mixture, -l
 Where the lower bound of U/T has l_1 > 0 and l_j >= 0 beyond, U/T >= l_0 + l_1 t on the half-line, and
 
     int |x|^k e^(-U/T) <= e^(-l_0) int_0^oo (|c| + t)^k e^(-l_1 t) dt = e^(-l_0) sum_i C(k, i) |c|^(k-i) i!/l_1^(i+1).
+
+Certified moments of one coordinate under exp(-U/T), and averages of polynomials from these moments.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
-from flint import arb
+import flint
+import numpy as np
+from flint import arb, arb_poly
 
-from sgverify.errors import DefinitionError
-from sgverify.exact.posterior.panels import as_ball
+from sgverify.errors import DefinitionError, Unreached
+from sgverify.exact.posterior.panels import Balls, as_ball, integrals_between
 from sgverify.schemes.definition.mathematics import cos, exp, log, sin, softplus, sqrt
-from sgverify.targets import Matrix, Vector, constant
+from sgverify.targets import Matrix, Target, Vector, constant
+from sgverify.targets.line import Energy, Frame, find_frame
 
-Polynomial = tuple[arb, ...]
+__all__ = ["Unreached", "enclosed_average", "enclosed_moments"]
 
 
 class Bounds:
@@ -40,7 +46,7 @@ class Bounds:
 
     __slots__ = ("lower", "upper")
 
-    def __init__(self, lower: Polynomial, upper: Polynomial | None) -> None:
+    def __init__(self, lower: arb_poly, upper: arb_poly | None) -> None:
         self.lower = lower
         self.upper = upper
 
@@ -52,9 +58,9 @@ class Bounds:
     def __add__(self, other: Any) -> Bounds:
         other = _bounds(other)
         if self.exact and other.exact:
-            return exactly(*_sum(self.lower, other.lower))
-        above = None if self.upper is None or other.upper is None else _sum(self.upper, other.upper)
-        return Bounds(_sum(self.lower, other.lower), above)
+            return exactly(self.lower + other.lower)
+        above = None if self.upper is None or other.upper is None else self.upper + other.upper
+        return Bounds(self.lower + other.lower, above)
 
     __radd__ = __add__
 
@@ -70,23 +76,23 @@ class Bounds:
     def __mul__(self, other: Any) -> Bounds:
         other = _bounds(other)
         if self.exact and other.exact:
-            return exactly(*_product(self.lower, other.lower))
+            return exactly(self.lower * other.lower)
         if self.exact:
             return other * self
-        if not other.exact or len(other.lower) > 1:
+        if not other.exact or other.lower.degree() > 0:
             raise DefinitionError("a product of two functions that are no polynomials has no bound here")
         factor = other.lower[0]
         ends = [self.lower, self.upper] if factor >= 0 else [self.upper, self.lower]
         if not (factor >= 0 or factor <= 0):
             raise DefinitionError("a factor of unknown sign")
-        scaled = [None if end is None else tuple(c * factor for c in end) for end in ends]
-        return Bounds(_NOTHING if scaled[0] is None else scaled[0], scaled[1])
+        lower, upper = (None if end is None else end * factor for end in ends)
+        return Bounds(arb_poly([arb.neg_inf()]) if lower is None else lower, upper)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Bounds:
         divisor = _bounds(other)
-        if not divisor.exact or len(divisor.lower) > 1:
+        if not divisor.exact or divisor.lower.degree() > 0:
             raise DefinitionError("a quotient by a function of theta has no bound here")
         return self * exactly(1 / divisor.lower[0])
 
@@ -111,15 +117,16 @@ class Tails(Vector):
         return self._made(entry / number for entry in self.entries)
 
 
-def exactly(*coefficients: arb) -> Bounds:
-    """The polynomial in t with these coefficients, itself both of its bounds."""
-    return Bounds(coefficients, coefficients)
+def exactly(polynomial: arb | arb_poly) -> Bounds:
+    """A polynomial in t, itself both of its bounds."""
+    whole = arb_poly(polynomial)
+    return Bounds(whole, whole)
 
 
 def beyond(energy: Callable[[Bounds], Bounds], cut: arb, side: int, top: int) -> list[arb] | None:
     """Bounds of int |x|^k e^(-E(x)) dx over the half-line beyond the cut, k = 0..top; None where none is found."""
-    lower = energy(exactly(cut, arb(side))).lower
-    if len(lower) < 2 or not lower[1] > 0 or not all(c >= 0 for c in lower[2:]):
+    lower = energy(exactly(arb_poly([cut, side]))).lower
+    if not lower[1] > 0 or not all(c >= 0 for c in lower.coeffs()[2:]):
         return None
     height, slope, reach = (-lower[0]).exp(), lower[1], abs(cut)
     return [
@@ -147,9 +154,9 @@ def _(like: Tails, value: Vector | Matrix) -> Any:
 @exp.register
 def _(value: Bounds) -> Bounds:
     start = value.lower[0].exp()
-    lower = (start, *(start * c for c in value.lower[1:]))
-    if value.upper is not None and all(c <= 0 for c in value.upper[1:]):
-        return Bounds(lower, (value.upper[0].exp(),))
+    lower = arb_poly([start, *(start * c for c in value.lower.coeffs()[1:])])
+    if value.upper is not None and all(c <= 0 for c in value.upper.coeffs()[1:]):
+        return Bounds(lower, arb_poly([value.upper[0].exp()]))
     return Bounds(lower, None)
 
 
@@ -157,16 +164,17 @@ def _(value: Bounds) -> Bounds:
 def _(value: Bounds) -> Bounds:
     start = value.lower[0]
     slope = 1 / (1 + (-start).exp())
-    lower = (softplus(start), *(slope * c for c in value.lower[1:]))
+    lower = arb_poly([softplus(start), *(slope * c for c in value.lower.coeffs()[1:])])
     if value.upper is None:
         return Bounds(lower, None)
-    return Bounds(lower, (softplus(value.upper[0]), *(c.max(arb(0)) for c in value.upper[1:])))
+    above = [softplus(value.upper[0]), *(c.max(arb(0)) for c in value.upper.coeffs()[1:])]
+    return Bounds(lower, arb_poly(above))
 
 
 @sin.register
 @cos.register
 def _(value: Bounds) -> Bounds:
-    return Bounds((arb(-1),), (arb(1),))
+    return Bounds(arb_poly([-1]), arb_poly([1]))
 
 
 @log.register
@@ -180,7 +188,7 @@ def _(value: Bounds) -> Bounds:
 
 
 def _number(value: Bounds) -> arb:
-    if not value.exact or len(value.lower) > 1:
+    if not value.exact or value.lower.degree() > 0:
         raise DefinitionError("a logarithm or root of theta has no bound here")
     return value.lower[0]
 
@@ -189,17 +197,133 @@ def _bounds(value: Any) -> Bounds:
     return value if isinstance(value, Bounds) else exactly(as_ball(value))
 
 
-def _sum(left: Polynomial, right: Polynomial) -> Polynomial:
-    longer, shorter = (left, right) if len(left) >= len(right) else (right, left)
-    return (*(a + b for a, b in zip(longer, shorter, strict=False)), *longer[len(shorter) :])
+BITS = 128
+MOST_DATA = 2000
+"""The largest number of different data: each is evaluated some twenty times in ball arithmetic, and quadrature is faster."""
+MOST_DATA_OF_PEAKS = 50
+"""The largest number of data for peaks far apart: panels between them are many, and quadrature integrates each peak alone."""
+
+_LOOKS = 80
+_HEIGHT = 46.0
+"""The height -log(density) = 46, e^-46 = 2^-66, at which the search for a cut begins."""
+_LEFT_OUT = arb(2) ** -60
+"""The largest share of the mass beyond a cut on either side."""
 
 
-def _product(left: Polynomial, right: Polynomial) -> Polynomial:
-    total = [arb(0)] * (len(left) + len(right) - 1)
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            total[i + j] = total[i + j] + a * b
-    return tuple(total)
+def enclosed_moments(target: Target, place: int, temperature: Fraction, top: int) -> tuple[arb, list[arb]]:
+    """(c, [E (x - c)^k for k = 0..top]) for the coordinate x = theta[place], the others at 0, as balls.
+
+    The integrand is scaled by its height at the mode and its tails are bounded (`tails`), so that the balls enclose
+    the averages under exp(-U/T). For one coordinate, or independent ones. Raises `Unreached` where the
+    potential is no formula, has too many data or tails without a bound.
+    """
+    different = len(_distinct(target))
+    most = MOST_DATA_OF_PEAKS if target.peaks else MOST_DATA
+    if different > most:
+        raise Unreached(f"{different} different data, more than {most}")
+    with flint.ctx.workprec(BITS):
+        try:
+            return _moments(target, place, temperature, top)
+        except DefinitionError as error:
+            raise Unreached(str(error)) from None
 
 
-_NOTHING: Polynomial = (arb.neg_inf(),)
+def enclosed_average(target: Target, terms: Mapping[tuple[int, ...], Fraction], temperature: Fraction) -> arb:
+    """sum_a terms[a] E prod_i theta_i^(a_i) for one coordinate or independent ones, as a ball."""
+    found = {}
+    for place in range(target.dim):
+        top = max((exponents[place] for exponents in terms), default=0)
+        if top:
+            found[place] = enclosed_moments(target, place, temperature, top)
+    with flint.ctx.workprec(BITS):
+        total = arb(0)
+        for exponents, coefficient in terms.items():
+            term = as_ball(coefficient)
+            for place, power in enumerate(exponents):
+                if power:
+                    term = term * _raw_moment(*found[place], power)
+            total = total + term
+        return total
+
+
+def _raw_moment(centre: arb, moments: list[arb], power: int) -> arb:
+    """E x^k = sum_i C(k, i) c^(k - i) E (x - c)^i."""
+    parts = (math.comb(power, i) * centre ** (power - i) * moments[i] for i in range(power + 1))
+    return sum(parts, arb(0))
+
+
+def _moments(target: Target, place: int, temperature: Fraction, top: int) -> tuple[arb, list[arb]]:
+    line = target.energy_of_coordinate(place)
+
+    def scaled(x: np.ndarray) -> np.ndarray:
+        return np.asarray(line(x) / float(temperature))
+
+    frame = find_frame(scaled, *target.hint(place))
+    centre, width, lowest = arb(frame.centre), arb(frame.scale), arb(frame.lowest)
+    on_balls = read_energy(target, place, temperature, Balls, arb(0), lowest)
+    on_tails = read_energy(target, place, temperature, Tails, exactly(arb(0)), lowest)
+    low, below = find_cut(on_tails, centre, width, -1, top, first_look(scaled, frame, -1))
+    high, above = find_cut(on_tails, centre, width, 1, top, first_look(scaled, frame, 1))
+    inside = integrals_between(on_balls, low, high, centre, top, width)
+    # What is beyond a cut is at most |x - c|^k away from nothing; the mass there is not negative.
+    ends = [left + right for left, right in zip(below, above, strict=True)]
+    whole = [value + arb(0, end.upper()) for value, end in zip(inside, ends, strict=True)]
+    if not whole[0] > 0:
+        raise Unreached("the density has no mass that is certain")
+    return centre, [value / whole[0] for value in whole]
+
+
+def read_energy(
+    target: Target, place: int, temperature: Fraction, carrier: type[Vector], zero: Any, lowest: arb
+) -> Callable[[Any], Any]:
+    """x -> U(x)/T less its least value, the other coordinates at 0, on one of the carriers."""
+    # Equal data are evaluated once.
+    rows = [(carrier(_lifted(value, zero) for value in row), count) for row, count in _distinct(target)]
+
+    def energy(x: Any) -> Any:
+        theta = carrier(x if i == place else zero for i in range(target.dim))
+        total = target.prior(theta)
+        for row, count in rows:
+            assert target.likelihood is not None
+            total = total + target.likelihood(theta, row) * count
+        return total / as_ball(temperature) - lowest
+
+    return energy
+
+
+def _distinct(target: Target) -> list[tuple[list[float], int]]:
+    """The different data and how often each occurs."""
+    if target.data is None:
+        return []
+    rows, counts = np.unique(target.data, axis=0, return_counts=True)
+    return list(zip(rows.tolist(), counts.tolist(), strict=True))
+
+
+def _lifted(value: float, zero: Any) -> Any:
+    return zero + arb(value)
+
+
+def first_look(energy: Energy, frame: Frame, side: int) -> float:
+    """A guess of the distance from which E stays `_HEIGHT` above its least value; a wrong guess costs time, not rigour."""
+    offsets = frame.scale * 1.1 ** np.arange(-60, 80)
+    with np.errstate(over="ignore", invalid="ignore"):
+        low = np.flatnonzero(~(energy(frame.centre + side * offsets) > frame.lowest + _HEIGHT))
+    return float(offsets[min(len(offsets) - 1, low[-1] + 1 if len(low) else 0)])
+
+
+def find_cut(
+    energy: Callable[[Bounds], Bounds], centre: arb, width: arb, side: int, top: int, reach: float
+) -> tuple[arb, list[arb]]:
+    """A cut on one side beyond which the moments around `centre` are negligible, and bounds of these moments there."""
+
+    def centred(x: Bounds) -> Bounds:
+        return energy(x + centre)
+
+    for _ in range(_LOOKS):
+        offset = arb(side * reach)
+        cut = centre + offset
+        found = beyond(centred, offset, side, top) if cut.is_exact() else None
+        if found is not None and all(part < _LEFT_OUT * width ** (k + 1) for k, part in enumerate(found)):
+            return cut, found
+        reach *= 1.1
+    raise Unreached("the tails of the density have no bound of the kind that is sought")

@@ -18,7 +18,8 @@ import numpy as np
 from flint import arb, ctx
 
 from sgverify.errors import NotExpandableError, Unreached
-from sgverify.exact.affine.field import BALLS, FLOATS, Scalar, ScalarKind
+from sgverify.exact.affine.field import Scalar
+from sgverify.exact.numbers.ball import BALLS, FLOATS, ScalarKind
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Carrier, bind, parameters_of

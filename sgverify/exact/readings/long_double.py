@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.numbers.jets import Jet
-from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.schemes import Scheme, dot, exact, exp, expm1, sqrt
+from sgverify.exact.numbers.jets import Jet, coefficients_of
+from sgverify.exact.numbers.quadrature import EXTENDED, to_extended
+from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
 from sgverify.schemes.definition.binding import Arithmetic, Carrier, bind, in_order
 from sgverify.schemes.definition.gradient import GradientIngredient
 from sgverify.schemes.definition.mathematics import first_entry
-from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric
@@ -36,7 +34,7 @@ class LongDouble(Arithmetic):
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> LongDouble:
         if isinstance(other, LongDouble):
             return type(self)(operation(self.value, other.value))
-        number = _number(other)
+        number = to_extended(other)
         # A constant of a run in float64 stays one.
         return type(self)(
             operation(self.value, np.float64(number) if type(self.value) is np.float64 else number)
@@ -81,7 +79,7 @@ class LongDoubleGradient(GradientIngredient):
         for first in range(0, len(data), _PIECE):
             piece = data[first : first + _PIECE]
             each = np.stack(
-                [_gradient(target.likelihood(start[:, None, :], piece)) for start in starts], axis=-1
+                [coefficients_of(target.likelihood(start[:, None, :], piece))[1] for start in starts], axis=-1
             )
             if self._clip is not None:
                 sizes = np.sqrt((each**2).sum(-1, keepdims=True))
@@ -206,7 +204,7 @@ def _along(theta: np.ndarray, i: int) -> Jet:
 
 
 def _gradients(function: Callable[[Jet], Any], theta: np.ndarray) -> np.ndarray:
-    return np.stack([_gradient(function(_along(theta, i))) for i in range(theta.shape[-1])], axis=-1)
+    return np.stack([coefficients_of(function(_along(theta, i)))[1] for i in range(theta.shape[-1])], axis=-1)
 
 
 def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray) -> np.ndarray:
@@ -219,7 +217,7 @@ def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray
 
     def square(direction: np.ndarray) -> np.ndarray:
         value = function(Jet(np.stack([theta, direction, np.zeros_like(direction)])))
-        _gradient(value)
+        coefficients_of(value)[1]
         return np.asarray(2 * value.c[2])
 
     own = square(unit)
@@ -229,25 +227,6 @@ def _bends(function: Callable[[Jet], Any], theta: np.ndarray, vector: np.ndarray
         axis[..., i] = 1
         rows.append((square(axis + unit) - own - square(axis)) / 2)
     return np.stack(rows, axis=-1) * size
-
-
-def _gradient(value: Any) -> np.ndarray:
-    if not isinstance(value, Jet):
-        raise DefinitionError(
-            f"a potential returned a {type(value).__name__} for a Taylor polynomial; expected one made of sums, products, "
-            "quotients, dot, log, exp, sqrt and softplus"
-        )
-    return value.c[1]
-
-
-def _number(value: Any) -> Any:
-    number = exact(value)
-    roots = number.radicands() if isinstance(number, Algebraic) else None
-    if roots is not None:
-        return sum((_number(r) * np.sqrt(EXTENDED(q)) for q, r in roots.items()), EXTENDED(0))
-    if isinstance(number, Fraction):
-        return EXTENDED(number.numerator) / EXTENDED(number.denominator)
-    return EXTENDED(float(number))
 
 
 @dot.register
@@ -275,7 +254,7 @@ def _(vector: LongDouble, rows: tuple[Any, ...]) -> LongDouble:
 
 
 def _extended(numbers: tuple[Any, ...]) -> np.ndarray:
-    return np.array([_number(number) for number in numbers], dtype=EXTENDED)
+    return np.array([to_extended(number) for number in numbers], dtype=EXTENDED)
 
 
 @first_entry.register

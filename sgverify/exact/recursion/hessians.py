@@ -21,7 +21,7 @@ import numpy as np
 from flint import arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import Unreached
-from sgverify.exact.affine.field import BALLS, FLOATS, Scalar, constant, number_ring, step_size
+from sgverify.exact.affine.field import Scalar, constant, number_ring, step_size
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.chain.expansion import ORDERS
 from sgverify.exact.minibatch.hessians import (
@@ -38,7 +38,7 @@ from sgverify.exact.minibatch.transition import (
     transition_series,
 )
 from sgverify.exact.numbers import ball
-from sgverify.exact.numbers.ball import identity
+from sgverify.exact.numbers.ball import BALLS, FLOATS, identity
 from sgverify.exact.numbers.matrix_series import MatrixSeries
 from sgverify.exact.recursion.period import ListedPeriod, Period, RepeatedPeriod, RunningSum, summed
 

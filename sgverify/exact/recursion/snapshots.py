@@ -8,17 +8,17 @@ with s the present theta and G = H theta + g the full gradient.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import Unreached
-from sgverify.exact.affine.carrier import AffineGradient, AffineValue, read_affine
+from sgverify.exact.affine.carrier import AffineGradient, AffineValue
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.chain.expansion import ORDERS, steady_means
-from sgverify.exact.minibatch.hessians import HessianProductStep, MinibatchLaw, bent, symbol
+from sgverify.exact.minibatch.hessians import HessianProductStep, MinibatchLaw, bent, read_hessian_products
 from sgverify.exact.minibatch.transition import MOST_MOMENTS, is_reached
 from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices, product, unit
 from sgverify.exact.recursion.hessians import HIGHEST_DEGREE, FreshHessians
@@ -141,13 +141,9 @@ class Snapshots(FreshHessians):
 
 def read_snapshot_products(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:
     """Read one step between two snapshots; `ingredients` as for `read_hessian_products`."""
-    read = read_affine(scheme, ingredients, gradient=_FromSnapshot)
-    rows = {
-        name: {symbol(base): polynomial[0] for base, polynomial in row.items()}
-        for name, row in read.rows.items()
-    }
-    rows |= {name: {("state", name, ()): 1} for name in (SNAPSHOT, GRADIENT)}
-    return HessianProductStep(rows, read.laws, read.gradients)
+    read = read_hessian_products(scheme, ingredients, _FromSnapshot)
+    held: Any = {name: {("state", name, ()): 1} for name in (SNAPSHOT, GRADIENT)}
+    return replace(read, rows=read.rows | held)
 
 
 def take_snapshot(law: MinibatchLaw, size: int, degree: int) -> fmpq_mat:

@@ -1,4 +1,7 @@
-"""Values of ring elements at numbers, in intervals, which prove an element to be non-zero; and zeros up to rounding of floats.
+"""Values of a context's elements at numbers of any kind; intervals, which prove an element to be non-zero; zeros up to rounding.
+
+`Values` carries out a polynomial where its generators are numbers of one kind (balls, floats, fractions, Taylor polynomials);
+slots follow from what they stand for.
 
 A float that stands for no simple number, such as math.cos(0.3), is a symbol with a known interval. c^2 + s^2 - 1 is then no zero
 of the ring, but its enclosure contains 0, and it cannot be proved to be non-zero. So a coefficient counts as 0 where its
@@ -7,20 +10,19 @@ enclosure contains 0, and `Ring.reduce` drops it. A coefficient that exceeds the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import flint
 from flint import arb
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers import ball
-from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fraction
+from sgverify.exact.numbers.ball import BALLS, ScalarKind
+from sgverify.exact.rings.context import Context
+from sgverify.exact.rings.polynomials import Key, Polynomial, evaluate, to_fraction
 from sgverify.schemes.numbers.rounded import Rounded
-
-if TYPE_CHECKING:
-    from sgverify.exact.rings.ring import Ring
 
 BITS = 256
 
@@ -29,8 +31,88 @@ class NotRealError(NotExpandableError):
     """A root of a negative number: the definition is not defined at these numbers."""
 
 
+def _no_fraction(_: Any) -> NoReturn:
+    raise NotExpandableError("a root or an exponential, which stands for no fraction")
+
+
+FRACTIONS = ScalarKind(_no_fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction, to_fraction)
+"""Exact numbers alone."""
+
 Point = Callable[[int], Any]
-"""The numbers of a ring's generators by position, fractions or intervals."""
+"""The numbers of a context's generators by position."""
+
+
+class Values:
+    """Values of polynomials where the generator at position k is the number point(k), slots by what they stand for.
+
+    `parameters` are numbers whose roots are generators: even powers of these are powers of the number itself.
+    """
+
+    def __init__(
+        self,
+        ring: Context,
+        point: Point,
+        kind: ScalarKind = BALLS,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._ring, self._point, self._kind = ring, point, kind
+        given = parameters or {}
+        places = {name: place for place in ring.parameter_positions for name in ring.keys[place][1:]}
+        self._squares = {places[name]: number for name, number in given.items() if name in places}
+        self._known: dict[tuple[int, int], Any] = {}
+
+    def __call__(self, value: Polynomial) -> Any:
+        """The value. Raises `NotRealError` for a root of a negative number."""
+        return evaluate(value.to_dict(), self._power, self._kind.coefficient)
+
+    def _power(self, position: int, n: int) -> Any:
+        if (position, n) not in self._known:
+            if position in self._squares and n % 2 == 0:
+                found = self._squares[position] ** (n // 2)
+            elif n > 1:
+                found = self._raised(position, n)
+            else:
+                found = self._generator(position)
+            self._known[position, n] = found
+        return self._known[position, n]
+
+    def _raised(self, position: int, n: int) -> Any:
+        return self._power(position, 1) ** n
+
+    def _generator(self, position: int) -> Any:
+        what = self._ring.opaque.get(position)
+        if what is None:
+            known = self._squares.get(position)
+            return self._point(position) if known is None else self._kind.sqrt(known)
+        if what.number is not None:
+            return self._kind.number(what.number)
+        assert what.argument is not None
+        inside = self(what.argument)
+        if what.below is not None:
+            inside = inside / self(what.below)
+        if what.kind in ("exp", "log"):
+            return self._kind.exp(inside) if what.kind == "exp" else self._kind.log(inside)
+        if not isinstance(inside, arb):
+            return 1 / inside if what.kind == "reciprocal" else self._kind.sqrt(inside)
+        if what.kind == "reciprocal":
+            if inside.contains(0):
+                raise NotRealError(f"{what.text}, which may be no number here")
+            return 1 / inside
+        if inside < 0:
+            raise NotRealError(f"{what.text}, which is not real here")
+        return inside.sqrt() if inside > 0 else arb(inside.upper()).sqrt().union(arb(0))
+
+
+def by_key(ring: Context, number: Callable[[Key], Any]) -> Point:
+    """The point with number(key) at each generator; a `KeyError` of it says that the generator stands for no number."""
+
+    def point(position: int) -> Any:
+        try:
+            return number(ring.keys[position])
+        except KeyError:
+            raise NotExpandableError(f"{ring.label(position)[0]}, which stands for no number here") from None
+
+    return point
 
 
 def root_interval(value: Fraction) -> arb:
@@ -39,47 +121,27 @@ def root_interval(value: Fraction) -> arb:
         return ball.number(value).sqrt()
 
 
-def value_at(value: Polynomial, ring: Ring, point: Point) -> arb:
-    """A ball around `value` where the generator at position k is the number point(k); opaque ones follow from their arguments.
-
-    Raises `NotRealError` where a root is not real at the point.
-    """
+def value_at(value: Polynomial, ring: Context, point: Point) -> arb:
+    """A ball around `value` at a point of fractions or balls. Raises `NotRealError` where a root is not real there."""
     with flint.ctx.workprec(BITS):
-        known = {k: _generator(k, ring, point) for k, degree in enumerate(value.degrees()) if degree > 0}
-        return evaluate(value.to_dict(), known.__getitem__, arb)
+        found: arb = Values(ring, lambda position: ball.number(point(position)))(value)
+        return found
 
 
-def number_at(value: Polynomial, ring: Ring) -> arb:
+def number_at(value: Polynomial, ring: Context) -> arb:
     """A ball around a polynomial in numbers alone."""
-    return value_at(value, ring, _nowhere)
+    return value_at(value, ring, nowhere)
 
 
-def sign_of(value: Polynomial, ring: Ring, point: Point | None = None) -> int:
+def sign_of(value: Polynomial, ring: Context, point: Point | None = None) -> int:
     """1 or -1 where the sign of a value at a point is certain, else 0; without a point, `value` is a number."""
-    found = value_at(value, ring, point or _nowhere)
+    found = value_at(value, ring, point or nowhere)
     return 1 if found > 0 else -1 if found < 0 else 0
 
 
-def _nowhere(position: int) -> Fraction:
+def nowhere(position: int) -> NoReturn:
+    """No point: elements that are numbers alone have a value at it."""
     raise NotExpandableError("a number is asked of what is none")
-
-
-def _generator(position: int, ring: Ring, point: Point) -> arb:
-    what = ring.opaque.get(position)
-    if what is None:
-        return ball.number(point(position))
-    if what.number is not None:
-        return ball.enclosed(what.number)
-    inside = value_at(what.argument, ring, point)
-    if what.kind == "exp":
-        return inside.exp()
-    if what.kind == "reciprocal":
-        if inside.contains(0):
-            raise NotRealError(f"{what.text}, which may be no number here")
-        return 1 / inside
-    if inside < 0:
-        raise NotRealError(f"{what.text}, which is not real here")
-    return inside.sqrt() if inside > 0 else arb(inside.upper()).sqrt().union(arb(0))
 
 
 APART = 1e-6
@@ -92,7 +154,7 @@ LOST = 1e-9
 Terms = dict[tuple[int, ...], Any]
 
 
-def without_rounding(value: Polynomial, ring: Ring) -> Polynomial:
+def without_rounding(value: Polynomial, ring: Context) -> Polynomial:
     """`value` without the terms whose coefficient, a polynomial in numbers, may be 0 by the intervals of the floats in it.
 
     Raises `NotExpandableError` where the intervals are too wide to decide a sum of large numbers.
@@ -110,7 +172,7 @@ def without_rounding(value: Polynomial, ring: Ring) -> Polynomial:
     return value if len(kept) == len(value) else ring.context.from_dict(kept)
 
 
-def _numbers(ring: Ring) -> dict[int, float]:
+def _numbers(ring: Context) -> dict[int, float]:
     """The opaque elements that are numbers, roots and reciprocals of such ones too, by their positions."""
     for k in ring.opaque:
         if k not in ring.floats and ring.is_number(ring.generator_at(k)):
@@ -129,12 +191,13 @@ def _in_floats(terms: Terms, numbers: dict[int, float]) -> list[float]:
     return found
 
 
-def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
+def _may_be_zero(terms: Terms, ring: Context, numbers: dict[int, float]) -> bool:
     own = ring.context.from_dict(
         {tuple(e if k in numbers else 0 for k, e in enumerate(m)): c for m, c in terms.items()}
     )
     # Roots of numbers alone are free of one another: a sum of them that is not the ring's 0 is not 0.
-    if not _has_interval(own, ring):
+    slots = ring.occurring(own) & ring.opaque.keys()
+    if not any(isinstance(ring.opaque[k].number, Rounded) for k in slots):
         return False
     found = number_at(own, ring)
     if not found.contains(0):
@@ -147,12 +210,3 @@ def _may_be_zero(terms: Terms, ring: Ring, numbers: dict[int, float]) -> bool:
             "told from 0"
         )
     return True
-
-
-def _has_interval(value: Polynomial, ring: Ring) -> bool:
-    degrees = value.degrees()
-    return any(
-        isinstance(what.number, Rounded) or (what.argument is not None and _has_interval(what.argument, ring))
-        for k, what in ring.opaque.items()
-        if degrees[k]
-    )

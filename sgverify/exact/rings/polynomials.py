@@ -1,21 +1,17 @@
-"""Limits of exact computations, which are long where a step has a memory or many draws: of their size, and of their processor time.
+"""Polynomials over the rationals, by python-flint (packed exponents, products in C), and the limits of exact computations.
 
-Rings and power series ask `check_time` before each of their longer operations. The size of one operation is always limited, and so
-is its memory; the time is limited within `limited` alone, for an answer must not depend on how fast a machine is.
+Computations are long where a step has a memory or many draws. Rings and power series ask `check_time` before each of their longer
+operations. The size of one operation is always limited, and so is its memory; the processor time is limited within `limited`
+alone, for an answer must not depend on how fast a machine is.
 
-Polynomials over the rationals: python-flint's, packed exponents and products in C.
-
-Polynomials and differential operators as text.
-
-Rational functions of one variable over the fractions, and matrices of them.
-
-Zero is recognised as zero, so that what vanishes is proved to vanish wherever the function is defined.
+Rational functions of one variable over the fractions, and matrices of them, recognise zero as zero, so that what vanishes is
+proved to vanish wherever the function is defined.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
@@ -71,18 +67,57 @@ def check_time(products: int = 0) -> None:
 Polynomial = fmpq_mpoly
 """An element of Q[x_1, ..., x_n]; `==` and `bool` compare with the exact zero."""
 
+Key = tuple[Any, ...]
 
-def polynomials_in(names: Sequence[str]) -> fmpq_mpoly_ctx:
-    """The ring Q[x_1, ..., x_n]. A name that is already taken gets underscores."""
+
+def polynomials_in(
+    names: Iterable[str], ordering: Any = Ordering.degrevlex, coefficients: Any = fmpq_mpoly_ctx
+) -> Any:
+    """The ring Q[x_1, ..., x_n], or Z[x_1, ..., x_n]. A name that is already taken gets underscores."""
     found: dict[str, None] = {}
     for name in names:
         while name in found:
             name += "_"
         found[name] = None
-    return fmpq_mpoly_ctx.get(tuple(found), Ordering.degrevlex)
+    return coefficients.get(tuple(found), ordering)
 
 
-def to_fmpq(value: Fraction) -> fmpq:
+class Generators:
+    """A ring of polynomials whose generators stand under keys, such as ("theta", 0); the keys are in order."""
+
+    def __init__(
+        self, keys: Iterable[Key], names: Iterable[str] = (), coefficients: Any = fmpq_mpoly_ctx
+    ) -> None:
+        self.keys = tuple(keys)
+        self._at = {key: k for k, key in enumerate(self.keys)}
+        self.context = polynomials_in([*names] or map(name_of, self.keys), coefficients=coefficients)
+        self._generators = tuple(self.context.gens())
+        self.zero: Any = self.context.constant(0)
+        self.one: Any = self.context.constant(1)
+
+    def generator(self, *key: Any) -> Any:
+        """The generator of a key such as ('theta', 0), ('U', 0, (2,)), ('root', 'D') or ('z', 1, 0)."""
+        return self._generators[self._at[key]]
+
+    def generator_at(self, position: int) -> Any:
+        """The generator at a position."""
+        return self._generators[position]
+
+    def position(self, *key: Any) -> int:
+        """The position of that generator in an exponent tuple."""
+        return self._at[key]
+
+
+def name_of(key: Key) -> str:
+    """The name of a generator, such as U0_1 or root_D."""
+    family, member, *rest = key
+    head = f"{family}{member}" if isinstance(member, int) else f"{family}_{member}"
+    return "_".join(
+        [head, *("_".join(map(str, part)) if isinstance(part, tuple) else str(part) for part in rest)]
+    )
+
+
+def to_fmpq(value: Fraction | int) -> fmpq:
     """A rational as a coefficient."""
     return fmpq(value.numerator, value.denominator)
 
@@ -101,6 +136,14 @@ def coefficients_in(value: Polynomial, position: int) -> list[Polynomial]:
         value = value.derivative(position) * fmpq(1, n)
         parts.append(value.subs(nothing))
     return parts
+
+
+def partial(value: Polynomial, index: Iterable[int]) -> Polynomial:
+    """d^index of a polynomial, by its generators in their order."""
+    for position, times in enumerate(index):
+        for _ in range(times):
+            value = value.derivative(position)
+    return value
 
 
 def parts_in(value: Polynomial, positions: Sequence[int]) -> dict[tuple[int, ...], Polynomial]:
@@ -134,19 +177,16 @@ def remainder(value: Polynomial, position: int, relation: Sequence[Polynomial]) 
 
 
 def evaluate(
-    terms: Mapping[tuple[int, ...], Any], number: Callable[[int], Any], scalar: Callable[[Any], Any]
+    terms: Mapping[tuple[int, ...], Any], power: Callable[[int, int], Any], scalar: Callable[[Any], Any]
 ) -> Any:
-    """sum_m scalar(c_m) prod_k number(k)^m_k over the terms {m: c_m} of a polynomial, in their order."""
-    known: dict[int, Any] = {}
+    """sum_m scalar(c_m) prod_k power(k, m_k) over the terms {m: c_m} of a polynomial, in their order."""
     total = scalar(fmpq(0))
     for exponents, factor in terms.items():
         term = scalar(factor)
         for k, exponent in enumerate(exponents):
             if exponent:
-                if k not in known:
-                    known[k] = number(k)
-                term = term * known[k] ** int(exponent)
-        total = total + term
+                term = power(k, int(exponent)) * term
+        total = term + total
     return total
 
 
@@ -154,68 +194,6 @@ def factors(value: Polynomial) -> tuple[Fraction, list[tuple[Polynomial, int]]]:
     """(c, [(f, e), ...]) with value = c * the product of f^e, c rational, the f irreducible."""
     factor, parts = value.factor()
     return to_fraction(factor), [(base, int(exponent)) for base, exponent in parts]
-
-
-Index = tuple[int, ...]
-
-
-def print_polynomial(
-    terms: Mapping[tuple[int, ...], str], label: Callable[[int], tuple[str, int]], most: int
-) -> str:
-    """Terms {exponents: coefficient} as text, the largest monomials first, at most `most` of them.
-
-    `label(k)` is the printed name of the k-th generator and the power of it that the name stands for, so
-    that the square of sqrt(D) prints as D.
-    """
-    if not terms:
-        return "0"
-    shown = []
-    for exponents in sorted(terms, reverse=True)[:most]:
-        factors = [_factor(*label(k), e) for k, e in enumerate(exponents) if e]
-        coefficient = terms[exponents]
-        if coefficient in ("1", "-1") and factors:
-            shown.append(coefficient[:-1] + " ".join(factors))
-        else:
-            number = f"({coefficient})" if "/" in coefficient and factors else coefficient
-            if number.startswith("(-"):
-                number = "-(" + number[2:]
-            shown.append(" ".join([number, *factors]))
-    text = " + ".join(shown).replace("+ -", "- ")
-    return text + (f" + ... ({len(terms) - most} more terms)" if len(terms) > most else "")
-
-
-def potential_label(index: Index, dim: int) -> str:
-    """Printed name of a derivative of U: U'' in one dimension, U_12 for a mixed one."""
-    if dim == 1:
-        return f"U^({index[0]})" if index[0] > 3 else "U" + "'" * index[0]
-    return "U_" + "".join(str(i + 1) * n for i, n in enumerate(index))
-
-
-def root_label(i: int, j: int, index: Index, dim: int) -> str:
-    """Printed name of a derivative of an entry of the metric's root: B' in one dimension, B_12,1 for a mixed one."""
-    if dim == 1:
-        return f"B^({index[0]})" if index[0] > 3 else "B" + "'" * index[0]
-    marks = "".join(str(k + 1) * n for k, n in enumerate(index))
-    return f"B_{i + 1}{j + 1}" + (f",{marks}" if marks else "")
-
-
-def symbol_label(family: str, member: int, *index: Any, dim: int, minibatches: int) -> str:
-    """Printed name of a derivative of U, of its prior's part or of the metric's root, of a draw z or of a slot."""
-    if family == "U":
-        return potential_label(index[0], dim) + ("" if minibatches == 1 else f"[{member}]")
-    if family == "prior":
-        return potential_label(index[0], dim).replace("U", "U_prior")
-    if family == "B":
-        return root_label(*divmod(member, dim), index[0], dim)
-    return "_".join([f"{family}{member}", *map(str, index)])
-
-
-def _factor(name: str, unit: int, exponent: int) -> str:
-    whole, half = divmod(exponent, unit)
-    parts = [f"{name}^{whole}" if whole > 1 else name] if whole else []
-    if half:
-        parts.append(f"sqrt({name})")
-    return " ".join(parts)
 
 
 def print_operator(coefficients: Mapping[tuple[int, ...], str], names: list[str], most: int = 12) -> str:

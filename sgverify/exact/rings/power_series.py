@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.rings.context import SLOTS
 from sgverify.exact.rings.polynomials import Polynomial, check_time, coefficients_in, factors, to_fraction
-from sgverify.exact.rings.ring import SLOTS, Ring
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import LIMIT, UNSEEN, WHERE, is_positive, manifest_sign, reciprocal
-from sgverify.schemes import dot, exp, expm1, sqrt
+from sgverify.schemes import dot, exp, sqrt
 from sgverify.schemes.definition.binding import LiftedArithmetic
 from sgverify.schemes.numbers.algebraic import Irrational
 from sgverify.schemes.numbers.rounded import literal
@@ -248,11 +249,6 @@ def _flat(value: TruncatedSeries) -> TruncatedSeries:
 def growing_most(value: TruncatedSeries) -> Polynomial:
     """The coefficient of the lowest power of s."""
     return value.terms[value.valuation]
-
-
-@expm1.register
-def _(value: TruncatedSeries) -> TruncatedSeries:
-    return exp(value) - 1
 
 
 @sqrt.register

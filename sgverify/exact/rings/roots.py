@@ -1,7 +1,4 @@
-"""Roots in a ring: roots of numbers as free symbols, square roots of polynomials, reciprocals, and conditions of a series.
-
-Roots of numbers are free symbols with the relation of their powers. A `Condition` restricts the states or the step sizes at
-which a power series holds.
+"""Roots in a ring: square roots of polynomials, reciprocals, and the conditions on states and step sizes of a power series.
 
 The square root of a polynomial is non-negative at every real state: sqrt(x^2) is |x|, and not x. For
 value = c prod_k f_k^(e_k), c rational and the f_k irreducible, the root is
@@ -24,13 +21,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.rings.context import Opaque
+from sgverify.exact.rings.evaluation import sign_of
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, factors, to_fraction
-from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
-from sgverify.schemes.numbers.roots import LARGEST_FACTOR, Generator, Root, coprime
-from sgverify.schemes.numbers.roots import factors as factors_of
+from sgverify.schemes.numbers.algebraic import sqrt_of_rational
 
 if TYPE_CHECKING:
     from sgverify.exact.rings.ring import Ring
@@ -51,98 +48,6 @@ class Condition:
 
     kind: str
     text: str
-
-
-@dataclass(frozen=True, eq=False)
-class Opaque:
-    """The meaning of an opaque element of a ring: a "number", or the "root" or "exp" of the ring's element `argument`."""
-
-    kind: str
-    text: str
-    argument: Any = None
-    number: Irrational | None = None
-
-
-@dataclass(frozen=True)
-class SimpleRoot:
-    """base^(1/index), the index a power of one `prime`; or a root of a cubic or quadratic, its own base.
-
-    Roots of one prime number with indices that are coprime are free of one another; with indices that are powers of
-    the same prime they are not, which is why `key` leaves the index out.
-    """
-
-    base: Generator
-    prime: int
-    index: int
-
-    @property
-    def key(self) -> tuple[Generator, int]:
-        """The key under which the ring has one symbol for this root."""
-        return self.base, self.prime
-
-    @property
-    def relation(self) -> tuple[int, ...]:
-        """(c_0, ..., c_(n-1)) with g^n = sum_i c_i g^i."""
-        if isinstance(self.base, Root):
-            return self.base.powers
-        return (self.base, *(0 for _ in range(self.index - 1)))
-
-    @property
-    def text(self) -> str:
-        """The printed name of the symbol."""
-        if isinstance(self.base, Root):
-            return f"({self.base.scale}*{self.base.text})" if self.base.scale != 1 else self.base.text
-        return f"sqrt({self.base})" if self.index == 2 else f"{self.base}^(1/{self.index})"
-
-    @property
-    def number(self) -> Algebraic:
-        """The exact number."""
-        if isinstance(self.base, Root):
-            return Algebraic({((self.base, Fraction(1)),): Fraction(1)})
-        return Algebraic({((self.base, Fraction(1, self.index)),): Fraction(1)})
-
-
-def simple_roots(base: Generator, exponent: Fraction) -> tuple[Fraction, list[tuple[SimpleRoot, int]]]:
-    """(r, [(root, power), ...]) with base^exponent = r * the product of root^power.
-
-    2^(5/6) is 2^(1/2) 2^(1/3): the exponent is split into fractions over powers of distinct primes.
-    """
-    if isinstance(base, Root):
-        return Fraction(1), [(SimpleRoot(base, 0, len(base.powers)), int(exponent))]
-    parts = []
-    for prime, power in factors_of(exponent.denominator):
-        index = prime**power
-        part = exponent.numerator * pow(exponent.denominator // index, -1, index) % index
-        exponent -= Fraction(part, index)
-        parts.append((SimpleRoot(base, prime, index), part))
-    return Fraction(base) ** int(exponent), parts
-
-
-class CoprimeBases:
-    """The bases of a ring's roots of numbers: free of one another, though they were not factored."""
-
-    def __init__(self) -> None:
-        # Coprime numbers, each as the product of bases that stand under a root; most are one themselves.
-        self._pieces: dict[int, dict[Generator, int]] = {}
-
-    def product(self, base: Generator) -> Mapping[Generator, int]:
-        """{g: k} with base = prod_g g^k; where it shares a factor with earlier bases, these are among them."""
-        if isinstance(base, Root) or base <= LARGEST_FACTOR:
-            return {base: 1}
-        split = coprime(frozenset({*self._pieces, base}))
-        for piece, parts in split.items():
-            # What is known stays as it is: of its parts all but one are new bases, and the last one is a quotient.
-            last = next((part for part, power in parts if power == 1), None)
-            if piece in self._pieces and last is not None:
-                known = self._pieces.pop(piece)
-                others = {part: power for part, power in parts if part != last}
-                self._pieces |= {part: {part: 1} for part in others}
-                self._pieces[last] = known | {part: -power for part, power in others.items()}
-        total: dict[Generator, int] = {}
-        for part, power in split.get(base, ((base, 1),)):
-            for generator, k in self._pieces.setdefault(part, {part: 1}).items():
-                total[generator] = total.get(generator, 0) + k * power
-        return total
 
 
 class UnknownSignError(NotExpandableError):
@@ -185,7 +90,7 @@ def manifest_sign(value: Polynomial, ring: Ring) -> int:
     A term has the sign of its coefficient if everything in it that may be negative stands in an even power.
     """
     if ring.is_number(value):
-        return ring.sign_of_number(value)
+        return sign_of(value, ring)
     signs = set()
     for exponents, coefficient in value.to_dict().items():
         if any(e % 2 and k not in ring.never_negative for k, e in enumerate(exponents)):
@@ -211,7 +116,7 @@ def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial]
     if left == ring.one:
         if factor < 0:
             raise NotExpandableError(f"the square root of {ring.text(value)}, which is negative")
-        return root * ring.constant_root(factor)
+        return root * ring.constant(sqrt_of_rational(factor))
     left = left if factor > 0 else -left
     if not ring.depends_only_on_parameters(left):
         raise NotExpandableError(
@@ -219,7 +124,7 @@ def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial]
         )
     ring.condition(WHERE, f"{ring.text(left)} >= 0")
     ring.under_roots.append(left)
-    return root * ring.constant_root(abs(factor)) * ring.opaque_root(left)
+    return root * ring.constant(sqrt_of_rational(abs(factor))) * ring.opaque_root(left)
 
 
 def _factors(value: Polynomial, ring: Ring) -> tuple[Fraction, list[tuple[Polynomial, int]]]:

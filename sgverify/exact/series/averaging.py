@@ -8,8 +8,9 @@ from math import comb
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.rings.polynomials import Polynomial, potential_label
-from sgverify.exact.rings.ring import Index, Ring
+from sgverify.exact.rings.context import Index, potential_label
+from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import Operator, has_moments
 
 Family = tuple[Index, ...]

@@ -19,10 +19,11 @@ from typing import Any, TypeVar
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.entrywise import EntrywiseVector, RootMetric, state_of, times
+from sgverify.exact.rings.context import Index, multi_indices, raised
 from sgverify.exact.rings.evaluation import NotRealError, sign_of, value_at
 from sgverify.exact.rings.polynomials import Polynomial, to_fraction
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
-from sgverify.exact.rings.ring import Index, Ring, multi_indices
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import DIM, UnknownSignError
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Bound, Carrier, D, State, bind
@@ -61,7 +62,7 @@ class Metric(RootMetric):
         ring, dim = self._ring, self._ring.dim
 
         def entry(i: int, j: int, index: Index) -> Polynomial:
-            return ring.derivative_of_root(i, j, index if along is None else raised(index, along))
+            return ring.jet("B", i * dim + j, index if along is None else raised(index, along))
 
         entries = [partial(entry, i, j) for i in range(dim) for j in range(dim)]
         flat = taylor(shifts_of(theta.entries, ring, "the metric"), entries, ring)
@@ -77,11 +78,11 @@ class SeriesGradient(GradientIngredient):
 
     def evaluate(self, place: EntrywiseVector, minibatch: int) -> EntrywiseVector:
         """See `GradientIngredient.evaluate`."""
-        return self._gradients(place, partial(self._ring.derivative_of_potential, minibatch))
+        return self._gradients(place, partial(self._ring.jet, "U", minibatch))
 
     def prior(self, place: EntrywiseVector) -> EntrywiseVector:
         """The gradient of the prior's part of U, one function for all minibatches."""
-        return self._gradients(place, self._ring.derivative_of_prior)
+        return self._gradients(place, partial(self._ring.jet, "prior", 0))
 
     def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         """The Hessian of U times a vector. With noise of each evaluation the Hessian is that of all data."""
@@ -90,7 +91,7 @@ class SeriesGradient(GradientIngredient):
         minibatch = self.minibatch()
 
         def bend(i: int, j: int, index: Index) -> Polynomial:
-            return ring.derivative_of_potential(minibatch, raised(raised(index, i), j))
+            return ring.jet("U", minibatch, raised(raised(index, i), j))
 
         pairs = [partial(bend, i, j) for i in range(ring.dim) for j in range(ring.dim)]
         flat = taylor(shifts, pairs, ring, order=2)
@@ -205,11 +206,6 @@ def taylor(
     return totals
 
 
-def raised(index: Index, i: int) -> Index:
-    """The multi-index with one more derivative by the i-th coordinate."""
-    return tuple(n + (j == i) for j, n in enumerate(index))
-
-
 def inverse_factorial(index: Index) -> Fraction:
     """1 / index!."""
     return Fraction(1, prod(factorial(n) for n in index))
@@ -319,8 +315,8 @@ def _of_one_generator(ring: Ring) -> dict[int, list[tuple[str, Polynomial]]]:
     """The supposed polynomials in one generator and rational numbers alone, by the generator's position."""
     found: dict[int, list[tuple[str, Polynomial]]] = {}
     for key, f in ring.supposed.items():
-        used = {k for monomial in f.monoms() for k, e in enumerate(monomial) if e}
-        if len(used) == 1 and not used & set(ring.opaque):
+        used = ring.occurring(f)
+        if len(used) == 1 and not used & ring.opaque.keys():
             found.setdefault(used.pop(), []).append((key, f))
     return found
 

@@ -24,9 +24,10 @@ import numpy as np
 
 from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.numbers.entrywise import EntrywiseVector
+from sgverify.exact.numbers.matrix_series import rational_matrix
+from sgverify.exact.rings.context import Index, multi_indices
 from sgverify.exact.rings.polynomials import Polynomial, parts_in, to_fraction
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
-from sgverify.exact.rings.ring import Index, multi_indices
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.operators import (
@@ -308,23 +309,11 @@ def _number(value: Polynomial | None) -> Fraction:
 
 
 def _inverse(rows: list[list[Fraction]]) -> list[list[Fraction]]:
-    """By Gauss and Jordan, in fractions."""
-    size = len(rows)
-    wide = [
-        [*map(Fraction, row), *(Fraction(int(i == j)) for j in range(size))] for i, row in enumerate(rows)
-    ]
-    for column in range(size):
-        pivot = next((r for r in range(column, size) if wide[r][column]), None)
-        if pivot is None:
-            raise NotExpandableError("a memory that does not forget its start")
-        wide[column], wide[pivot] = wide[pivot], wide[column]
-        lead = wide[column][column]
-        wide[column] = [value / lead for value in wide[column]]
-        for r in range(size):
-            factor = wide[r][column]
-            if r != column and factor:
-                wide[r] = [a - factor * b for a, b in zip(wide[r], wide[column], strict=True)]
-    return [row[size:] for row in wide]
+    try:
+        found = rational_matrix(rows).inv()
+    except ZeroDivisionError:
+        raise NotExpandableError("a memory that does not forget its start") from None
+    return [[to_fraction(value) for value in row] for row in found.tolist()]
 
 
 __all__ = ["EquilibratedStep"]

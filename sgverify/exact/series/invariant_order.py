@@ -15,8 +15,11 @@ from fractions import Fraction
 import numpy as np
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.rings.polynomials import Polynomial, evaluate, to_fraction
-from sgverify.exact.rings.ring import Ring, TooShallowError
+from sgverify.exact.numbers.ball import FLOATS
+from sgverify.exact.rings.context import TooShallowError
+from sgverify.exact.rings.evaluation import Values, by_key
+from sgverify.exact.rings.polynomials import Key, Polynomial
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import WHERE
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Signs, on_every_branch, told_from_zero
@@ -192,9 +195,7 @@ def _adjoint_on_density(
         for k, times in enumerate(index):
             name, i = ring.coordinates[k]
             unit = tuple(int(i == j) for j in range(ring.dim))
-            log_gradient = (
-                ring.derivative_of_potential(0, unit) if energy[name] == "U" else ring.coordinate(name, i)
-            )
+            log_gradient = ring.jet("U", 0, unit) if energy[name] == "U" else ring.coordinate(name, i)
             for _ in range(times):
                 value = derivative_along(value, k, ring) * T - log_gradient * value
         sign = -ring.one if sum(index) % 2 else ring.one
@@ -231,18 +232,12 @@ def _forgets(operator: Operator, ring: Ring) -> bool:
 
 def _number(value: Polynomial, ring: Ring, precision: np.ndarray) -> float:
     """The value at the state 0, where U = theta.P theta/2 has second derivatives alone."""
-    second = {
-        position: precision[tuple(j for j, n in enumerate(index) for _ in range(n))]
-        for position, (family, _, index) in ring.jets.items()
-        if family == "U" and sum(index) == 2
-    }
-    roots = {"T": 0.75**0.5, "D": 1.25**0.5}
-    for name in ring.parameters:
-        second[ring.position("root", name)] = roots.get(name, 1.1)
 
-    def number(position: int) -> float:
-        if ring.label(position)[0].startswith("slot"):
-            raise NotExpandableError("a root of its own in the drift")
-        return second.get(position, 0.0)
+    def number(key: Key) -> float:
+        if key[0] == "root":
+            return {"T": 0.75**0.5, "D": 1.25**0.5}.get(key[1], 1.1)
+        if key[0] == "U" and sum(key[2]) == 2:
+            return float(precision[tuple(j for j, n in enumerate(key[2]) for _ in range(n))])
+        return 0.0
 
-    return float(evaluate(value.to_dict(), number, lambda c: float(to_fraction(c))))
+    return float(Values(ring, by_key(ring, number), FLOATS)(value))

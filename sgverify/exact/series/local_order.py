@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sgverify.errors import NotExpandableError
+from sgverify.exact.rings.context import TooShallowError
 from sgverify.exact.rings.evaluation import root_interval, sign_of
 from sgverify.exact.rings.polynomials import Polynomial
-from sgverify.exact.rings.ring import Ring, TooShallowError
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import UnknownSignError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
 from sgverify.exact.series.carrier import EmptyBranchError, Signs, is_empty, on_every_branch, told_from_zero
@@ -247,11 +248,21 @@ def steps_of(scheme: Scheme) -> int:
 
 
 def expand_step(
-    scheme: Scheme, dim: int, degree: int, *, each_evaluation: bool = False, signs: Signs | None = None
+    scheme: Scheme,
+    dim: int,
+    degree: int,
+    *,
+    each_evaluation: bool = False,
+    signs: Signs | None = None,
+    further: int = 0,
 ) -> tuple[Ring, Transition]:
-    """P_h through s^degree, of `steps_of(scheme)` steps, on the branch of these signs; see `transition_of`."""
-    steps = steps_of(scheme)
-    ring, transition, _ = _expand(scheme, dim, degree, steps, each_evaluation=each_evaluation, signs=signs)
+    """P_h through s^degree, of `steps_of(scheme)` steps, on the branch of these signs; see `transition_of`.
+
+    `further` is how often the ring has to differentiate the coefficients.
+    """
+    ring, transition, _ = _expand(
+        scheme, dim, degree, steps_of(scheme), each_evaluation=each_evaluation, signs=signs, further=further
+    )
     return ring, transition
 
 
@@ -264,6 +275,7 @@ def _expand(
     each_evaluation: bool = False,
     signs: Signs | None = None,
     symbolic: bool = False,
+    further: int = 0,
 ) -> tuple[Ring, Transition, list[Polynomial]]:
     """P_h and exp(hL) through s^degree on the branch of these signs, in the smallest ring that suffices."""
     asked, started = scheme.minibatches, scheme.starts.minibatches
@@ -277,7 +289,7 @@ def _expand(
         ring = ring_of(
             scheme.dynamics,
             dim,
-            depth=depth,
+            depth=depth + further,
             draws=scheme.starts.draws + steps * scheme.draws,
             minibatches=started + steps * asked,
             cap=cap,

@@ -15,9 +15,10 @@ from typing import Any
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.entrywise import coordinates_of, squares_of
+from sgverify.exact.rings.context import Index
 from sgverify.exact.rings.polynomials import Polynomial, check_time, coefficients_in, parts_in, print_operator
 from sgverify.exact.rings.power_series import TruncatedSeries
-from sgverify.exact.rings.ring import Index, Ring
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import DIM
 from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.schemes import Dynamics, NoiseLaw, Scheme
@@ -27,23 +28,25 @@ def is_smooth(value: Polynomial, ring: Ring) -> bool:
     """Whether no root of the state occurs in `value`, whose derivatives the ring does not have; a quotient has them."""
     degrees = value.degrees()
     return all(
-        ring.depends_only_on_parameters(what.argument)
-        or (what.kind == "reciprocal" and is_smooth(what.argument, ring))
+        ring.depends_only_on_parameters(part) or (what.kind == "reciprocal" and is_smooth(part, ring))
         for position, what in ring.opaque.items()
-        if what.kind != "number" and degrees[position]
+        for part in what.parts
+        if degrees[position]
     )
 
 
 def has_moments(value: Polynomial, ring: Ring) -> bool:
     """Whether no root in `value` holds a derivative of U: its average is a sum of moments of the gradients then."""
     degrees = value.degrees()
-    inside = [what.argument for k, what in ring.opaque.items() if what.kind == "root" and degrees[k]]
-    return not any(argument.degrees()[k] for argument in inside for k in ring.jets)
+    inside = [
+        part for k, what in ring.opaque.items() if what.kind == "root" and degrees[k] for part in what.parts
+    ]
+    return not any(part.degrees()[k] for part in inside for k in ring.jets)
 
 
 def takes_roots_of_gradients(ring: Ring) -> bool:
     """Whether a derivative of U stands under a root, or in a polynomial whose sign is supposed."""
-    inside = [what.argument for what in ring.opaque.values() if what.kind == "root"]
+    inside = [part for what in ring.opaque.values() if what.kind == "root" for part in what.parts]
     return any(value.degrees()[k] for value in (*inside, *ring.supposed.values()) for k in ring.jets)
 
 
@@ -198,19 +201,13 @@ def derivative_along(value: Polynomial, k: int, ring: Ring) -> Polynomial:
     """
     if not is_smooth(value, ring):
         raise NotExpandableError(f"a derivative of {ring.text(value)}")
-    name, i = ring.coordinates[k]
-    total = value.derivative(k)
+    total = ring.differentiated(value, k)
     used = value.degrees()
     for position, divisor in ring.reciprocals.items():
         if used[position]:
             # d(1/q) = -dq/q^2.
             inner = derivative_along(divisor, k, ring) * ring.generator_at(position) ** 2
             total = total - value.derivative(position) * inner
-    if name != "theta":
-        return total
-    for position in ring.jets:
-        if used[position]:
-            total = total + value.derivative(position) * ring.raised(position, i)
     return total
 
 

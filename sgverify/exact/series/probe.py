@@ -12,10 +12,13 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from sgverify.errors import NotExpandableError
+from flint import fmpq
+
 from sgverify.exact.numbers.entrywise import coordinate_keys
-from sgverify.exact.rings.polynomials import to_fraction
-from sgverify.exact.rings.ring import Index, Ring, multi_indices
+from sgverify.exact.rings.context import Index, multi_indices
+from sgverify.exact.rings.evaluation import FRACTIONS, Values, by_key
+from sgverify.exact.rings.polynomials import Key, evaluate, partial, polynomials_in, to_fmpq, to_fraction
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import Operator, exponential, generator_of, ring_of
 from sgverify.schemes import Dynamics
 
@@ -32,26 +35,21 @@ class PolynomialPotential:
 
     def derivative(self, index: Index, point: Sequence[Any]) -> Any:
         """d^index U at a point, in whatever numbers the point has."""
-        total: Any = 0
-        for powers, c in self.terms.items():
-            if all(n >= k for n, k in zip(powers, index, strict=True)):
-                term: Any = c * math.prod(math.perm(n, k) for n, k in zip(powers, index, strict=True))
-                for x, n, k in zip(point, powers, index, strict=True):
-                    if n > k:
-                        term = term * x ** (n - k)
-                total = total + term
-        return total
+        return evaluate(self.terms_of(index), lambda k, n: point[k] ** n, to_fraction)
+
+    def terms_of(self, index: Index) -> dict[Index, fmpq]:
+        """The coefficients of d^index U, by powers."""
+        whole = polynomials_in(f"x{i}" for i in range(self.dim)).from_dict(
+            {powers: to_fmpq(c) for powers, c in self.terms.items()}
+        )
+        return {tuple(map(int, powers)): c for powers, c in partial(whole, index).to_dict().items()}
 
     def gradient_terms(self) -> tuple[list[Index], list[list[float]]]:
         """Powers a_k and numbers g_ki with d_i U = sum_k g_ki theta^a_k, each number rounded once."""
         units = [tuple(int(j == i) for j in range(self.dim)) for i in range(self.dim)]
-        found: dict[Index, list[Fraction]] = {}
-        for powers, c in self.terms.items():
-            for i, unit in enumerate(units):
-                if powers[i]:
-                    lower = tuple(n - k for n, k in zip(powers, unit, strict=True))
-                    found.setdefault(lower, [Fraction(0)] * self.dim)[i] += c * powers[i]
-        return list(found), [[float(value) for value in row] for row in found.values()]
+        found = [self.terms_of(unit) for unit in units]
+        powers = sorted({key for terms in found for key in terms}, key=lambda a: (sum(a), [-n for n in a]))
+        return powers, [[float(to_fraction(terms.get(key, fmpq(0)))) for terms in found] for key in powers]
 
 
 def generic_potential(dim: int) -> PolynomialPotential:
@@ -105,13 +103,13 @@ def increment_moments(
     moment 0 to this order.
     """
     ring, powers = _powers(dynamics, dim, highest)
-    known = ValuesAt(ring, state, parameters, derivative_of_potential, derivative_of_root)
+    known = values_at(ring, state, parameters, derivative_of_potential, derivative_of_root)
     found: dict[Index, list[Any]] = {}
     for k, operator in enumerate(powers):
         for index, coefficient in operator.items():
             factor = math.prod(map(math.factorial, index))
             row = found.setdefault(index, [0] * (highest + 1))
-            row[k] = factor * known.value(coefficient)
+            row[k] = factor * known(coefficient)
     return found
 
 
@@ -131,44 +129,20 @@ def _powers(dynamics: Dynamics, dim: int, highest: int) -> tuple[Ring, list[Oper
     return _powers_of(id(dynamics), dim, highest)
 
 
-class ValuesAt:
-    """Polynomials of a ring at one state of one potential, at given parameters: exact numbers give exact values."""
+def values_at(
+    ring: Ring,
+    state: Mapping[tuple[str, int], Any],
+    parameters: Mapping[str, Any],
+    derivative_of_potential: Callable[[Index], Any],
+    derivative_of_root: Callable[[int, Index], Any] | None = None,
+) -> Values:
+    """Values of a ring's elements at one state of one potential, at given parameters: exact numbers give exact values."""
 
-    def __init__(
-        self,
-        ring: Ring,
-        state: Mapping[tuple[str, int], Any],
-        parameters: Mapping[str, Any],
-        derivative_of_potential: Callable[[Index], Any],
-        derivative_of_root: Callable[[int, Index], Any] | None = None,
-    ) -> None:
-        self._even: dict[int, Any] = {}
-        self._plain: dict[int, Any] = {ring.position(*key): value for key, value in state.items()}
-        self._jets, self._derivative_of_potential, self._ring = ring.jets, derivative_of_potential, ring
-        self._derivative_of_root = derivative_of_root
-        for name in ring.parameters:
-            self._even[ring.position("root", name)] = parameters[name]
+    def number(key: Key) -> Any:
+        if key[0] == "U":
+            return derivative_of_potential(key[2])
+        if key[0] == "B" and derivative_of_root is not None:
+            return derivative_of_root(*key[1:])
+        return state[key]
 
-    def value(self, polynomial: Any) -> Any:
-        """The value of a polynomial without draws. Raises `NotExpandableError` where it has other symbols."""
-        total: Any = 0
-        for exponents, factor in polynomial.to_dict().items():
-            term: Any = to_fraction(factor)
-            for position, n in enumerate(map(int, exponents)):
-                if n:
-                    term = term * self._power(position, n)
-            total = total + term
-        return total
-
-    def _power(self, position: int, n: int) -> Any:
-        if position in self._even and n % 2 == 0:
-            return self._even[position] ** (n // 2)
-        if position not in self._plain and position in self._jets:
-            family, member, index = self._jets[position]
-            if family == "B" and self._derivative_of_root is not None:
-                self._plain[position] = self._derivative_of_root(member, index)
-            elif family == "U":
-                self._plain[position] = self._derivative_of_potential(index)
-        if position not in self._plain:
-            raise NotExpandableError(f"{self._ring.label(position)[0]}, which stands for no number here")
-        return self._plain[position] ** n
+    return Values(ring, by_key(ring, number), FRACTIONS, parameters)

@@ -39,11 +39,11 @@ from math import comb, factorial, lcm
 from typing import Any
 
 import numpy as np
-from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
+from flint import Ordering, fmpq, fmpq_mpoly
 from numpy.typing import NDArray
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.exact.rings.polynomials import to_fraction
+from sgverify.exact.rings.polynomials import polynomials_in, to_fraction
 from sgverify.exact.splittings.lyndon import LyndonTable, lyndon_table
 from sgverify.exact.splittings.splitting import read_degree, read_splitting
 from sgverify.schemes.numbers.algebraic import Algebraic, Basis, basis_of, coordinates, multiplication
@@ -238,7 +238,7 @@ def order_conditions(
             f"degree={last}: conditions in {len(unknowns)} unknowns may have {monomials} monomials, expected at most "
             f"{MOST_MONOMIALS}; lower the degree or shorten the word"
         )
-    context = fmpq_mpoly_ctx.get(unknowns, Ordering.deglex)
+    context = polynomials_in(unknowns, Ordering.deglex)
     generators = dict(zip(unknowns, context.gens(), strict=True))
     letters = "".join(splitting.letters)
     conditions = []

@@ -6,13 +6,14 @@ Dynamics and density are evaluated on the differential field, coordinate by coor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from flint import arb
+from flint import arb, fmpq
 
 from sgverify.errors import DefinitionError, NotExpandableError
+from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.entrywise import (
     EntrywiseVector,
     RootMetric,
@@ -21,10 +22,12 @@ from sgverify.exact.numbers.entrywise import (
     state_of,
     transpose,
 )
-from sgverify.exact.rings.differential_field import Element, Field, value_at
+from sgverify.exact.rings.differential_field import Element, Field
+from sgverify.exact.rings.evaluation import Values
 from sgverify.exact.rings.polynomials import Polynomial, to_fmpq, to_fraction
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
+from sgverify.targets.form import leading_minors
 
 
 class Functions(RootMetric):
@@ -36,14 +39,14 @@ class Functions(RootMetric):
     def potential(self, theta: EntrywiseVector) -> Element:
         """U(theta)."""
         self._check(theta, "U")
-        return self._field.symbol("U", (0,) * self._field.dim)
+        return self._field.symbol("U", 0, (0,) * self._field.dim)
 
     def gradient(self, theta: EntrywiseVector) -> EntrywiseVector:
         """grad U(theta)."""
         self._check(theta, "grad")
         dim = self._field.dim
         return EntrywiseVector(
-            [self._field.symbol("U", tuple(int(i == k) for k in range(dim))) for i in range(dim)]
+            [self._field.symbol("U", 0, tuple(int(i == k) for k in range(dim))) for i in range(dim)]
         )
 
     def divergence(self, theta: EntrywiseVector) -> EntrywiseVector:
@@ -57,7 +60,7 @@ class Functions(RootMetric):
     def _divergence(self, rows: list[list[Element]]) -> EntrywiseVector:
         field = self._field
         places = [field.coordinates.index(("theta", j)) for j in range(field.dim)]
-        zero = field.constant(0)
+        zero = field.element(0)
         return EntrywiseVector(
             [sum((field.derivative(b, j) for b, j in zip(row, places, strict=True)), zero) for row in rows]
         )
@@ -66,7 +69,8 @@ class Functions(RootMetric):
         """B."""
         self._check(theta, "metric")
         field, here = self._field, (0,) * self._field.dim
-        return [[field.symbol("B", i, j, here) for j in range(field.dim)] for i in range(field.dim)]
+        flat = [field.symbol("B", member, here) for member in range(field.dim**2)]
+        return [flat[i * field.dim : (i + 1) * field.dim] for i in range(field.dim)]
 
     def _check(self, theta: EntrywiseVector, name: str) -> None:
         here = [self._field.symbol("theta", i) for i in range(self._field.dim)]
@@ -80,19 +84,19 @@ def read_dynamics(dynamics: Dynamics, field: Field) -> tuple[list[Element], list
     """Drift F and half squared diffusion a = sigma sigma^T / 2 in coordinates."""
     drift, diffusion = dynamics.coefficients(_state(field), **_ingredients(dynamics, field))
     size = len(field.coordinates)
-    squares = [[field.constant(0) for _ in range(size)] for _ in range(size)]
+    squares = [[field.element(0) for _ in range(size)] for _ in range(size)]
     for (i, j), value in squares_of(diffusion, field.shapes, field.dim).items():
-        squares[i][j] = _element(value, field)
-    return [_element(value, field) for value in coordinates_of(drift, field.shapes, field.dim)], squares
+        squares[i][j] = field.element(value)
+    return [field.element(value) for value in coordinates_of(drift, field.shapes, field.dim)], squares
 
 
 def read_density(density: Density, field: Field) -> Element:
     """log rho."""
-    return _element(density.log(_state(field), **_ingredients(density, field)), field)
+    return field.element(density.log(_state(field), **_ingredients(density, field)))
 
 
 def _state(field: Field) -> tuple[Any, ...]:
-    return state_of(field.shapes, field.dim, field.symbol)
+    return state_of(field.shapes, field.dim, lambda name, i: Element(field, field.coordinate(name, i)))
 
 
 def _ingredients(definition: Dynamics | Density, field: Field) -> dict[str, Any]:
@@ -106,9 +110,14 @@ def _ingredients(definition: Dynamics | Density, field: Field) -> dict[str, Any]
     }
 
 
-def _element(value: Any, field: Field) -> Element:
-    return value if isinstance(value, Element) else field.constant(value)
-
+EXACT_OR_BALLS = replace(
+    BALLS,
+    exp=lambda x: arb(x).exp(),
+    sqrt=lambda x: arb(x).sqrt(),
+    log=lambda x: arb(x).log(),
+    coefficient=fmpq,
+)
+"""Fractions, which become balls where a root or an exponential stands beside them."""
 
 TRIES = 24
 PLAIN = (1, 2, 3, -1, 5, -2, 7, -3, 11)
@@ -216,7 +225,7 @@ def residual_of(
 ) -> Element:
     """L* rho / rho = -div J - J . grad log rho, J = F - a grad log rho - div a the current's velocity."""
     gradient = [field.derivative(log_density, k) for k in range(len(drift))]
-    total = field.constant(0)
+    total = field.element(0)
     for k, current in enumerate(velocity(drift, squares, gradient, field)):
         if current:
             total = total - field.derivative(current, k) - current * gradient[k]
@@ -245,10 +254,9 @@ def integrable(log_density: Element, field: Field) -> bool | None:
     """
     if not log_density:
         return None
-    at = {key: place for place, key in enumerate(field.keys)}
-    potential = at["U", (0,) * field.dim]
+    potential = field.position("U", 0, (0,) * field.dim)
     others = [k for k, (name, _) in enumerate(field.coordinates) if name != "theta"]
-    parameters = {place for key, place in at.items() if key[0] == "parameter"}
+    parameters = field.parameter_positions
     scale = _at_one(log_density.below, parameters)
     if scale is None:
         return None
@@ -268,7 +276,8 @@ def integrable(log_density: Element, field: Field) -> bool | None:
             i, j = (others.index(place) for place in powers)
             form[i][j] += number
             form[j][i] += number
-    if not _negative_definite(form):
+    # By the leading minors (Sylvester).
+    if not all(minor > 0 for minor in leading_minors([[-entry for entry in row] for row in form])):
         return False
     return True if slope < 0 else None
 
@@ -282,7 +291,8 @@ def find_witness(value: Element) -> dict[str, str]:
     if not value:
         return {}
     field = value.field
-    places = _occurring(value)
+    # Those in the arguments of roots and exponentials too.
+    places = sorted(field.occurring(value.top, value.below) - field.opaque.keys())
     for attempt in range(TRIES):
         chosen = {
             place: Fraction(
@@ -312,51 +322,20 @@ def _at_one(polynomial: Polynomial, parameters: set[int]) -> Fraction | None:
     return total or None
 
 
-def _negative_definite(form: list[list[Fraction]]) -> bool:
-    """Whether a quadratic form is negative definite, by elimination: every pivot is negative."""
-    rows = [list(row) for row in form]
-    for k, row in enumerate(rows):
-        if row[k] >= 0:
-            return False
-        for below in rows[k + 1 :]:
-            factor = below[k] / row[k]
-            for j in range(k, len(rows)):
-                below[j] -= factor * row[j]
-    return True
-
-
 def _free(field: Field, place: int) -> bool:
     """Whether a symbol may take any sign, and zero: not so parameters, nor the diagonal of B, which is invertible."""
     key = field.keys[place]
     if key[0] == "B":
-        return key[1] != key[2] or any(key[3])
+        return key[1] % (field.dim + 1) != 0 or any(key[2])
     return key[0] != "parameter"
-
-
-def _occurring(value: Element) -> list[int]:
-    """The places of the symbols in `value`, and in the arguments of its roots and exponentials."""
-    field = value.field
-    found: set[int] = set()
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        for polynomial in (item.top, item.below):
-            for place, degree in enumerate(polynomial.degrees()):
-                if degree <= 0 or place in found:
-                    continue
-                found.add(place)
-                if field.keys[place][0] == "slot":
-                    waiting.append(field.slots[field.keys[place][1]][1])
-    return sorted(place for place in found if field.keys[place][0] != "slot")
 
 
 def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
     """The value at a point, exact or as a ball that excludes 0; None where it is 0, undefined or may be 0."""
-    field = value.field
+    values = Values(value.field, lambda place: to_fmpq(chosen[place]), EXACT_OR_BALLS)
     try:
-        numbers = field.numbers({place: to_fmpq(x) for place, x in chosen.items()})
-        top, below = (value_at(part, numbers) for part in (value.top, value.below))
-        if top is None or below is None or below == 0 or top == 0:
+        top, below = values(value.top), values(value.below)
+        if below == 0 or top == 0:
             return None
         found = top / below
     except (ZeroDivisionError, ValueError):

@@ -76,26 +76,29 @@ def find_curl(
     found: dict[tuple[int, int], Element] = {}
     for number, value in solved.items():
         i, j, b = unknowns[number]
-        found[i, j] = found.get((i, j), field.constant(0)) + value * basis[b]
+        found[i, j] = found.get((i, j), field.element(0)) + value * basis[b]
     names = [field.label(k)[0] for k in range(size)]
     return Curl(dim, {(names[i], names[j]): str(value) for (i, j), value in sorted(found.items()) if value})
 
 
 def _basis(field: Field, dynamics: Dynamics) -> list[Element]:
-    basis = [field.constant(1), *(field.symbol(*coordinate) for coordinate in field.coordinates)]
+    basis = [
+        field.element(1),
+        *(Element(field, field.coordinate(*coordinate)) for coordinate in field.coordinates),
+    ]
     if dynamics.riemannian:
         here = (0,) * field.dim
-        basis += [field.symbol("B", i, j, here) for i in range(field.dim) for j in range(field.dim)]
+        basis += [field.symbol("B", member, here) for member in range(field.dim**2)]
     return basis
 
 
 def _matched(terms: Sequence[tuple[int, Element]], field: Field) -> list[Row]:
     """The equations between the coefficients of sum_n c_n terms_n, one for each monomial but for the parameters."""
-    below = field.context.constant(1)
+    below = field.one
     for _, value in terms:
         below = below * value.below / below.gcd(value.below)
     rows: dict[tuple[int, ...], Row] = {}
-    others = [k for k, key in enumerate(field.keys) if key[0] != "parameter"]
+    others = [k for k in range(len(field.keys)) if k not in field.parameter_positions]
     for number, value in terms:
         for monomial, part in parts_in(value.top * (below / value.below), others).items():
             rows.setdefault(monomial, {})[number] = Element(field, part)

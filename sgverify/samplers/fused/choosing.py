@@ -44,7 +44,7 @@ def is_candidate(leg: Leg) -> bool:
 
 
 RECORDED: WeakKeyDictionary[Target, Any] = WeakKeyDictionary()
-"""What this process has translated of the definitions on each target; to be cleared where the code that made it has been changed."""
+"""What this process has translated of definitions on each target; to be cleared where the code that made it has been changed."""
 
 
 def is_untimed(leg: Leg, pace: float | None) -> bool:

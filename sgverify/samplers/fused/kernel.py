@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -24,7 +23,6 @@ from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant, Derivation, derivation
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.leg import Leg, Room, Sums
-from sgverify.targets import Target
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +145,8 @@ class Kernel:
         how = derivation(constants, given)
         if how is None:
             raise Unreached("a constant that does not follow from h and the parameters")
-        kept, key = RECORDED.setdefault(self._leg.target, Translations()), program.key
+        kept: Translations = RECORDED.setdefault(self._leg.target, Translations())
+        key = program.key
         if key not in kept.texts:
             text = program.text
             call = build(text, self._patience).advance

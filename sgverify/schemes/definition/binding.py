@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sgverify.schemes.definition.mathematics import Noise, NoiseLaw
+from sgverify.schemes.definition.mathematics import Noise, NoiseLaw, exp, expm1
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.scheme import Scheme
 
@@ -117,6 +117,11 @@ class LiftedArithmetic:
         return result
 
     __radd__, __rmul__ = __add__, __mul__
+
+
+@expm1.register
+def _(value: LiftedArithmetic) -> Any:
+    return exp(value) - 1
 
 
 def _swapped(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

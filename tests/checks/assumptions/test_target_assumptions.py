@@ -9,6 +9,8 @@ from flint import fmpq
 
 from sgverify.checks import verify
 from sgverify.checks.assumptions.target import judge_dissipative, judge_lipschitz
+from sgverify.exact.closure.moments import form_context
+from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.rates import Judgement
 
 
@@ -38,6 +40,10 @@ def test_what_is_decided_for_awsgld() -> None:
     assert asked("awsgld", "awsgld/assumption-2", target={"name": "double-well"}) == "violates"
 
 
+def polynomials(*slopes: dict[tuple[int, ...], fmpq]) -> list[Polynomial]:
+    return [form_context(len(slopes)).from_dict(slope) for slope in slopes]
+
+
 def test_planted_energies_that_are_not_dissipative_fall() -> None:
     one, two = fmpq(1), fmpq(2)
     planted = {
@@ -48,11 +54,11 @@ def test_planted_energies_that_are_not_dissipative_fall() -> None:
         "flat in one direction": [{(1, 0): one}, {}],
     }
     for name, slopes in planted.items():
-        found = judge_dissipative(slopes)
+        found = judge_dissipative(polynomials(*slopes))
         assert isinstance(found, Judgement) and found.verdict == "violates", name
-    assert isinstance(judge_dissipative([{(3, 0): one, (1, 2): one}, {(2, 1): one}]), str)
+    assert isinstance(judge_dissipative(polynomials({(3, 0): one, (1, 2): one}, {(2, 1): one})), str)
 
 
 def test_a_planted_cubic_force_is_not_lipschitz() -> None:
-    found = judge_lipschitz([{(3,): fmpq(1, 10**9), (1,): fmpq(1)}])
+    found = judge_lipschitz(polynomials({(3,): fmpq(1, 10**9), (1,): fmpq(1)}))
     assert isinstance(found, Judgement) and found.verdict == "violates"

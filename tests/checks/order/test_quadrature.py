@@ -14,7 +14,7 @@ from sgverify.checks.registry import CHECKS
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.series import local_order
 from sgverify.exact.series.operators import ring_of
-from sgverify.exact.series.probe import ValuesAt, generic_potential, generic_state
+from sgverify.exact.series.probe import generic_potential, generic_state, values_at
 from sgverify.schemes import find_scheme, kinetic, langevin, thermostat
 from tests.zoo.torch_code import as_torch
 
@@ -204,9 +204,9 @@ def test_what_is_read_off_definitions_is_not_asked_of_torch_code():
 
 def test_the_symbols_of_the_series_have_values():
     ring = ring_of(kinetic, 1, depth=3, cap=1)
-    known = ValuesAt(ring, {("theta", 0): 2, ("p", 0): 3}, {"T": 5, "D": 7}, lambda index: 10 * index[0])
+    known = values_at(ring, {("theta", 0): 2, ("p", 0): 3}, {"T": 5, "D": 7}, lambda index: 10 * index[0])
     p, root = ring.coordinate("p", 0), ring.generator("root", "D")
-    assert known.value(p**2 * root**4 + ring.generator("U", 0, (2,))) == 9 * 49 + 20
+    assert known(p**2 * root**4 + ring.generator("U", 0, (2,))) == 9 * 49 + 20
 
 
 def sgld_of(noise):

@@ -13,8 +13,9 @@ import pytest
 from sgverify import dot, exp, scheme, sqrt
 from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import read_affine, read_start
-from sgverify.exact.affine.field import BALLS, FLOATS, Scalar
+from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.model import fixed_step, horizon_step
+from sgverify.exact.numbers.ball import BALLS, FLOATS
 from sgverify.schemes import exact, find_scheme, kinetic, langevin, thermostat
 from sgverify.schemes.numbers.constants import constants
 from tests.zoo.affine_models import floats, gaussian, model_of

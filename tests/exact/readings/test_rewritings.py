@@ -17,8 +17,9 @@ from flint import acb, arb
 from hypothesis import given, settings
 
 from sgverify.errors import SgverifyError
-from sgverify.exact.affine.field import BALLS, Scalar
-from sgverify.exact.closure import carrier as closure
+from sgverify.exact.affine.field import Scalar
+from sgverify.exact.closure import moments as closure
+from sgverify.exact.numbers.ball import BALLS, enclosed
 from sgverify.exact.numbers.jets import Jet
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.posterior import panels as enclosure
@@ -27,7 +28,7 @@ from sgverify.exact.readings.expression import number, text
 from sgverify.exact.readings.formula import define
 from sgverify.exact.readings.long_double import LongDouble
 from sgverify.exact.rings.differential_field import Element, Field
-from sgverify.exact.rings.evaluation import sign_of, value_at
+from sgverify.exact.rings.evaluation import Values, sign_of, value_at
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.carrier import on_every_branch
@@ -103,17 +104,16 @@ def in_series(tree: Tree, point: Point, T: Fraction) -> arb | None:
 
 def in_a_closure(tree: Tree, point: Point, T: Fraction) -> arb | None:
     """h stands for T, and x and y are the state."""
-    ring = closure.MomentRing(list(STATES), 0)
-    values = {
-        k: closure.PolynomialValue(ring, ring.generators[ring.first_state + i]) for i, k in enumerate(STATES)
-    }
-    values["T"] = closure.PolynomialValue(ring, ring.generators[0])
+    ring = closure.moment_ring(dict.fromkeys(STATES, "vector"), 1, 0)
+    values = {k: closure.PolynomialValue(ring, ring.coordinate(k, 0)) for k in STATES}
+    values["T"] = closure.PolynomialValue.step_size(ring)
     found = evaluate(tree, values)
     if not isinstance(found, closure.PolynomialValue):
         return ball_of(found)
-    known = [*ring.numbers(ball(T)), *[arb(0)] * closure.SLOTS][: ring.first_state]
-    known += [ball(point[k]) for k in STATES]
-    return ring.value(found.value, known)
+    value: arb = Values(ring, lambda position: ball(point[ring.keys[position][0]]), BALLS, {"h": ball(T)})(
+        found.value
+    )
+    return value
 
 
 def in_a_field(tree: Tree, point: Point, T: Fraction) -> arb | None:
@@ -134,8 +134,11 @@ def of_field(field: Field, value: Element, point: Point, T: Fraction) -> arb:
         if key[0] == "parameter":
             return ball(T)
         if key[0] == "slot":
-            function, argument = field.slots[key[1]]
-            return {"exp": exp, "sqrt": sqrt, "log": log}[function](of_field(field, argument, point, T))
+            what = field.opaque[place]
+            if what.argument is None:
+                return enclosed(what.number)
+            inside = of_field(field, Element(field, what.argument, what.below), point, T)
+            return {"exp": exp, "root": sqrt, "log": log}[what.kind](inside)
         return ball(point[key[0]])
 
     def polynomial(of: Any) -> arb:

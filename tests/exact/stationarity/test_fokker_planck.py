@@ -7,12 +7,11 @@ from fractions import Fraction
 import mpmath
 import pytest
 import sympy
-from flint import fmpq
 
 import tests.exact.stationarity.oracle as oracle
 import tests.zoo.dynamics as wrong
 from sgverify.errors import DefinitionError, NotExpandableError
-from sgverify.exact.rings.differential_field import value_at
+from sgverify.exact.rings.evaluation import FRACTIONS, Values
 from sgverify.exact.stationarity import stationarity_residual
 from sgverify.exact.stationarity.fokker_planck import (
     density_of,
@@ -108,15 +107,15 @@ def _of_the_package(found, dim, point):
         elif kind == "parameter":
             values.append(point[sympy.Symbol(rest[0], positive=True)])
         elif kind in ("U", "B"):
-            *entry, index = rest
-            function = oracle.potential(dim) if kind == "U" else oracle.root(dim)[tuple(entry)]
+            member, index = rest
+            function = oracle.potential(dim) if kind == "U" else oracle.root(dim)[divmod(member, dim)]
             for symbol, times in zip(oracle.COORDINATES, index, strict=False):
                 function = sympy.diff(function, symbol, times)
             values.append(Fraction(str(sympy.nsimplify(function.subs(point)))))
         else:
             values.append(Fraction(0))
-    numbers = {k: fmpq(Fraction(v).numerator, Fraction(v).denominator) for k, v in enumerate(values)}
-    return Fraction(str(value_at(left.top, numbers) / value_at(left.below, numbers)))
+    number = Values(field, lambda place: Fraction(values[place]), FRACTIONS)
+    return number(left.top) / number(left.below)
 
 
 POINT = dict(

@@ -17,11 +17,12 @@ from typing import Any
 from flint import arb, arb_mat
 
 from sgverify.exact.affine.carrier import AffineStep, Base, read_affine
-from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.matrices import as_ball, longest, powers_of, stacked
 from sgverify.exact.numbers import ball
+from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.readings.formula import define, formula
-from sgverify.exact.rings.polynomials import to_fraction
+from sgverify.exact.rings.evaluation import Values, by_key
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.averaging import Moments, average
 from sgverify.exact.series.local_order import expand_step
@@ -115,12 +116,9 @@ class _Numbers:
         self._case, self._ring = case, ring
         subject = case.subject
         target, dim = subject.target, subject.target.dim
-        self._values: dict[int, arb] = {}
-        for k in range(len(ring.coordinates)):
-            self._values[k] = ball.number(case.state[k])
-        for name, value in subject.model.parameters.items():
-            if name in ring.parameters:
-                self._values[ring.position("root", name)] = ball.number(value).sqrt()
+        known: dict[Any, arb] = {
+            key: ball.number(x) for key, x in zip(ring.coordinates, case.state, strict=False)
+        }
         for index in ring.derivatives:
             places = [i for i, times in enumerate(index) for _ in range(times)]
             value = Fraction(0)
@@ -129,7 +127,9 @@ class _Numbers:
                 value = sum((row[j] * (case.state[j] - target.mean[j]) for j in range(dim)), Fraction(0))
             elif len(places) == 2:
                 value = target.precision[places[0]][places[1]]
-            self._values[ring.position("U", 0, index)] = ball.number(value)
+            known["U", 0, index] = ball.number(value)
+        parameters = {name: ball.number(value) for name, value in subject.model.parameters.items()}
+        self._value = Values(ring, by_key(ring, known.__getitem__), BALLS, parameters)
 
     def moment(self, moments: Moments) -> arb:
         """E of the noise: V for two first derivatives; a gradient's noise here has no derivative of its own."""
@@ -151,23 +151,8 @@ class _Numbers:
             weight = 1
             for n, k in zip(exponents, left, strict=True):
                 weight *= factorial(n) // factorial(k)
-            total += self._evaluated(value) * weight * _monomial(self._case.state, left)
+            total += self._value(self._ring.reduce(value)) * weight * _monomial(self._case.state, left)
         return total
-
-    def _evaluated(self, polynomial: Any) -> arb:
-        total = arb(0)
-        for powers, factor in self._ring.reduce(polynomial).to_dict().items():
-            term = ball.number(to_fraction(factor))
-            for place, times in enumerate(powers):
-                if times:
-                    term *= self._value(place) ** times
-            total += term
-        return total
-
-    def _value(self, place: int) -> arb:
-        if place not in self._values:
-            self._values[place] = ball.number(self._ring.square_of_slot(place)).sqrt()
-        return self._values[place]
 
 
 def _monomial(state: tuple[Fraction, ...], exponents: Monomial) -> arb:

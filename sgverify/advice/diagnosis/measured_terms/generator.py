@@ -21,10 +21,11 @@ from sgverify.advice.diagnosis.wrong_terms.noise import Kind, kinds_of
 from sgverify.checks.one_step.nodes import NodeRunner
 from sgverify.checks.order.quadrature import LOOK
 from sgverify.exact.numbers.entrywise import coordinate_keys
+from sgverify.exact.rings.context import Index
 from sgverify.exact.rings.polynomials import Polynomial
-from sgverify.exact.rings.ring import Index, Ring
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import generator_of, ring_of
-from sgverify.exact.series.probe import PolynomialPotential, ValuesAt, generic_potential
+from sgverify.exact.series.probe import PolynomialPotential, generic_potential, values_at
 from sgverify.rates.powers import powers_of_h
 from sgverify.schemes.torch_step import TorchStep
 
@@ -76,16 +77,14 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
     means, squares, terms, dues = [], [], [], []
     for state in _states(step, dim, size + 2):
         theta = [state["theta", i] for i in range(dim)]
-        at = ValuesAt(ring, state, setting, partial(_derivative, potential, theta))
+        at = values_at(ring, state, setting, partial(_derivative, potential, theta))
         drift = [kinds_of(operator.get(unit(size, k), ring.zero), k, ring) for k in range(size)]
-        terms.append(
-            [{kind: float(at.value(value)) for kind, value in _split(row, ring).items()} for row in drift]
-        )
+        terms.append([{kind: float(at(value)) for kind, value in _split(row, ring).items()} for row in drift])
         due = np.zeros((size, size))
         for index, value in operator.items():
             if sum(index) == 2:
                 k, *rest = [i for i, n in enumerate(index) for _ in range(n)]
-                due[k, rest[0]] = due[rest[0], k] = float(at.value(value)) * (2 if k == rest[0] else 1)
+                due[k, rest[0]] = due[rest[0], k] = float(at(value)) * (2 if k == rest[0] else 1)
         dues.append(due)
         mean, square = _moments(step, dim, setting, state, size)
         means.append(mean)

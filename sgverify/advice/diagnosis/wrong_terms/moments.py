@@ -15,8 +15,9 @@ from fractions import Fraction
 from functools import cached_property
 from math import isqrt
 
+from sgverify.exact.rings.context import Index
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, to_fraction
-from sgverify.exact.rings.ring import Index, Ring
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Signs, is_empty, on_every_branch
 from sgverify.exact.series.equilibrated_memory import EquilibratedStep

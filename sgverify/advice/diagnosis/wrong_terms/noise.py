@@ -118,12 +118,7 @@ def kinds_of(value: Polynomial, k: int, ring: Ring) -> dict[Kind, Polynomial]:
 
 def _used(exponents: tuple[int, ...], ring: Ring) -> set[int]:
     """The generators in a term, those under its roots too."""
-    used = {k for k, e in enumerate(exponents) if e}
-    for k in [k for k in used if k in ring.opaque]:
-        argument = ring.opaque[k].argument
-        if argument is not None:
-            used |= {j for monomial in argument.monoms() for j, e in enumerate(monomial) if e}
-    return used
+    return ring.occurring(ring.context.from_dict({exponents: 1}))
 
 
 def _kind(used: set[int], k: int, ring: Ring) -> Kind:

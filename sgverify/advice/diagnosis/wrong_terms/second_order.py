@@ -15,6 +15,7 @@ from fractions import Fraction
 from sgverify.advice.diagnosis.model import Cause
 from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, printed, unit
 from sgverify.advice.diagnosis.wrong_terms.noise import drift_groups
+from sgverify.exact.numbers.matrix_series import rational_matrix
 from sgverify.exact.rings.polynomials import Polynomial, to_fraction
 from sgverify.exact.series.operators import (
     Operator,
@@ -112,29 +113,18 @@ def _solved(
     columns: Sequence[Mapping[tuple[int, ...], Fraction]], wanted: Mapping[tuple[int, ...], Fraction]
 ) -> list[Fraction] | None:
     """x with sum_j x_j column_j = wanted, by elimination in fractions, free unknowns 0; None where there is none."""
-    keys = sorted({key for column in (*columns, wanted) for key in column})
-    rows = [
-        [column.get(key, Fraction(0)) for column in columns] + [wanted.get(key, Fraction(0))] for key in keys
-    ]
-    pivots: list[int] = []
-    for j in range(len(columns)):
-        at = next((i for i in range(len(pivots), len(rows)) if rows[i][j]), None)
-        if at is None:
-            continue
-        top = len(pivots)
-        rows[top], rows[at] = rows[at], rows[top]
-        lead = rows[top][j]
-        rows[top] = [value / lead for value in rows[top]]
-        for i, row in enumerate(rows):
-            if i != top and row[j]:
-                factor = row[j]
-                rows[i] = [a - factor * b for a, b in zip(row, rows[top], strict=True)]
-        pivots.append(j)
-    if any(row[-1] for row in rows[len(pivots) :]):
-        return None
-    found = [Fraction(0)] * len(columns)
-    for i, j in enumerate(pivots):
-        found[j] = rows[i][-1]
+    keys, size = sorted({key for column in (*columns, wanted) for key in column}), len(columns)
+    found = [Fraction(0)] * size
+    if not keys:
+        return found
+    reduced, rank = rational_matrix(
+        [*(column.get(key, 0) for column in columns), wanted.get(key, 0)] for key in keys
+    ).rref()
+    for i in range(rank):
+        j = next(j for j in range(size + 1) if reduced[i, j] != 0)
+        if j == size:
+            return None
+        found[j] = to_fraction(reduced[i, size])
     return found
 
 

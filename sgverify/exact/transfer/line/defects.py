@@ -1,11 +1,13 @@
 """The difference of a scheme's transition operator and a diffusion's on the line: P_h = exp(h G) + h^2 D_2 + h^3 D_3 + ....
 
 For every smooth U at once: the coefficients are polynomials in U', U'', ... and the parameters' roots.
+
+A diffusion on the line with the invariant density exp(-V), and its Poisson equation, in Taylor polynomials on a grid.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,27 +16,26 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import NotExpandableError, Unreached
+from sgverify.exact.numbers.ball import ScalarKind
 from sgverify.exact.numbers.jets import Jet
-from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.exact.rings.evaluation import root_interval, sign_of
-from sgverify.exact.rings.polynomials import Polynomial, to_fraction
+from sgverify.exact.numbers.quadrature import EXTENDED, to_extended
+from sgverify.exact.rings.evaluation import Values, by_key, root_interval, sign_of
+from sgverify.exact.rings.polynomials import Key, Polynomial, to_fraction
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.rings.roots import UnknownSignError
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Signs, on_every_branch
+from sgverify.exact.series.local_order import expand_step
 from sgverify.exact.series.operators import (
     Operator,
-    Transition,
     derivative,
     difference,
     exponential,
     is_smooth,
     operator_text,
-    ring_of,
-    transition_of,
 )
-from sgverify.schemes import Scheme, exp, sqrt
-from sgverify.schemes.numbers.rounded import Rounded
+from sgverify.schemes import Scheme, exp, expm1, sqrt
+from sgverify.schemes.definition.mathematics import log
+from sgverify.targets import Observable
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class Defects:
         if "T" not in ring.parameters:
             return False
         T = ring.generator("root", "T") ** 2
-        derivative = ring.derivative_of_potential(0, (1,))
+        derivative = ring.jet("U", 0, (1,))
         return not ring.reduce(self.drift * T + self.diffusion * derivative)
 
     @cached_property
@@ -138,7 +139,8 @@ def expand_defects(scheme: Scheme, highest: int, parameters: Mapping[str, float]
 
 def _on_branch(scheme: Scheme, highest: int, signs: Signs, parameters: Mapping[str, float]) -> Defects | None:
     """The operators of one branch; None where `parameters` exclude the branch."""
-    ring, transition = _expand(scheme, highest, signs)
+    # The adjoint differentiates coefficients as often as an operator does, 2 highest times.
+    ring, transition = expand_step(scheme, 1, 2 * highest, signs=signs, further=2 * highest)
     roots = {
         ring.position("root", name): root_interval(Fraction(parameters[name])) for name in ring.parameters
     }
@@ -196,85 +198,158 @@ def _adjoint_of_one(operator: Operator, generator: Operator, ring: Ring) -> Poly
     return ring.reduce(total)
 
 
-def _expand(scheme: Scheme, highest: int, signs: Signs) -> tuple[Ring, Transition]:
-    degree = 2 * highest
-    for cap in (degree + 1, degree + 3, degree + 7):
-        ring = ring_of(
-            scheme.dynamics,
-            1,
-            # The adjoint differentiates coefficients as often as an operator does, 2 highest times.
-            depth=cap + 1 + degree,
-            draws=scheme.draws,
-            minibatches=scheme.minibatches,
-            parts=scheme.census.parts,
-            cap=cap,
-            signs=signs,
-        )
-        try:
-            transition = transition_of(scheme, ring, degree)
-            for j in range(degree + 1):
-                transition.at(j)
-        except UnknownSignError:
-            raise
-        except NotExpandableError:
-            # Roots and quotients lose orders; more working orders may bring them back.
-            if cap == degree + 7:
-                raise
-            continue
-        return ring, transition
-    raise AssertionError("unreachable")
+def values_of(ring: Ring, parameters: Mapping[str, Any], derivatives: Mapping[int, Any]) -> Values:
+    """Values of polynomials in T, D, ... and U', U'', ...: `derivatives[j]` stands for U^(j), `parameters` by name.
 
-
-def value_of(
-    polynomial: Polynomial, ring: Ring, parameters: Mapping[str, Any], derivatives: Mapping[int, Any]
-) -> Any:
-    """A polynomial in T, D, ... and U', U'', ... at numbers: `derivatives[j]` stands for U^(j), `parameters` by name.
-
-    Raises `Unreached` where the state itself occurs in it, or a root without a real value.
+    They raise `Unreached` where the state itself occurs.
     """
-    known: dict[int, Any] = {}
-    for position in {k for exponents in polynomial.to_dict() for k, e in enumerate(exponents) if e}:
-        known[position] = _meaning(position, ring, parameters, derivatives)
-    powers: dict[tuple[int, int], Any] = {}
 
-    def power(position: int, exponent: int) -> Any:
-        if exponent == 1:
-            return known[position]
-        key = (position, exponent)
-        if key not in powers:
-            powers[key] = power(position, exponent - 1) * known[position]
-        return powers[key]
+    def number(key: Key) -> Any:
+        if key[0] == "root":
+            return EXTENDED(parameters[key[1]]) ** EXTENDED(0.5)
+        if key[0] == "U" and key[2][0] in derivatives:
+            return derivatives[key[2][0]]
+        raise Unreached(f"{ring.label(ring.position(*key))[0]} in the expansion stands for no number")
 
-    total: Any = 0.0
-    for exponents, factor in polynomial.to_dict().items():
-        term: Any = _number(factor)
-        for position, exponent in enumerate(exponents):
-            if exponent:
-                term = power(position, exponent) * term
-        total = term + total
-    return total
+    return _TaylorValues(ring, by_key(ring, number), TAYLOR)
 
 
-def _meaning(position: int, ring: Ring, parameters: Mapping[str, Any], derivatives: Mapping[int, Any]) -> Any:
-    for name in ring.parameters:
-        if position == ring.position("root", name):
-            return EXTENDED(parameters[name]) ** EXTENDED(0.5)
-    for (order,) in ring.derivatives:
-        if position == ring.position("U", 0, (order,)):
-            return derivatives[order]
-    try:
-        what = ring.opaque.get(position)
-        if what is not None and what.kind != "number":
-            inside = value_of(what.argument, ring, parameters, derivatives)
-            function = exp if what.kind == "exp" else sqrt
-            return function(inside if isinstance(inside, Jet) else Jet(np.array([inside], dtype=EXTENDED)))
-        if what is not None and isinstance(what.number, Rounded):
-            return EXTENDED(float(what.number))
-        return _number(ring.square_of_slot(position)) ** EXTENDED(0.5)
-    except NotExpandableError:
-        raise Unreached(f"{ring.label(position)[0]} in the expansion stands for no number") from None
+class _TaylorValues(Values):
+    """Values whose products are dear: lower powers are kept."""
+
+    def _raised(self, position: int, n: int) -> Any:
+        return self._power(position, n - 1) * self._power(position, 1)
 
 
-def _number(factor: Any) -> Any:
-    number = factor if isinstance(factor, Fraction) else to_fraction(factor)
-    return EXTENDED(number.numerator) / EXTENDED(number.denominator)
+def _lifted(function: Callable[[Any], Any], plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: function(value) if isinstance(value, Jet) else plain(value)
+
+
+TAYLOR = ScalarKind(
+    to_extended,
+    _lifted(exp, np.exp),
+    _lifted(expm1, np.expm1),
+    _lifted(sqrt, np.sqrt),
+    _lifted(log, np.log),
+    lambda c: to_extended(to_fraction(c)),
+)
+"""Numbers of extended precision, and Taylor polynomials of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Diffusion:
+    """G = a (-V' d + d^2) on a uniform grid: `points` (n,), `energy` the coefficients V^(k)/k! (K + 1, n), a a number.
+
+    Functions are Taylor polynomials at every point, so their derivatives are exact; integrals over a cell take the
+    polynomials of its two ends, each over its half.
+    """
+
+    points: np.ndarray
+    energy: np.ndarray
+    diffusion: Any
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Quadrature weights of exp(-V), normalised: the trapezoid rule, which converges geometrically. Shape (n,)."""
+        density = np.exp(self.energy[0].min() - self.energy[0])
+        return np.asarray(density / density.sum())
+
+    def mean(self, values: np.ndarray) -> Any:
+        """The average of a grid function under exp(-V)."""
+        return self.weights @ values
+
+    def size(self, values: np.ndarray) -> float:
+        """The average of a grid function's absolute value: the scale of its rounding."""
+        return float(self.weights @ np.abs(values))
+
+    def observed(self, observable: Observable, degree: int) -> Jet:
+        """A test function of theta as Taylor polynomials."""
+        c = np.zeros((degree + 1, len(self.points), 1), dtype=EXTENDED)
+        c[0, :, 0] = self.points
+        c[1] = 1
+        return Jet(np.asarray(observable(Jet(c)).c))
+
+    def centred(self, function: Jet) -> Jet:
+        """The function less its average."""
+        c = function.c.copy()
+        c[0] -= self.mean(c[0])
+        return Jet(c)
+
+    def generate(self, function: Jet) -> Jet:
+        """G f, of two degrees less."""
+        first, second = differentiate(function), differentiate(function, 2)
+        derivative = differentiate(Jet(self.energy))
+        return plus(second, -times(derivative, first)) * self.diffusion
+
+    def poisson_derivative(self, function: Jet) -> Jet:
+        """psi' for G psi = -f, f of average 0: psi' = -(1/a) e^V int_(-inf)^x f e^-V.
+
+        Integrated from either end to the middle of the mass, so that no large numbers cancel; higher
+        coefficients follow from J' = f + V' J.
+        """
+        degree = len(function.c) - 1
+        middle = int(np.searchsorted(np.cumsum(self.weights), 0.5))
+        cells, ratios = self._cells(function)
+        values = np.empty_like(self.points)
+        derivative = self.energy[1]
+        # Beyond the ends f varies slower than e^-V; the neglected integral is as small as the density there.
+        values[0] = -function.c[0][0] / derivative[0] if derivative[0] < 0 else 0
+        for i in range(middle):
+            values[i + 1] = (values[i] + cells[i]) * ratios[i]
+        after = function.c[0][-1] / derivative[-1] if derivative[-1] > 0 else EXTENDED(0)
+        for i in range(len(values) - 2, middle, -1):
+            values[i + 1] = -after
+            after = cells[i] + after / ratios[i]
+        values[middle + 1] = -after
+        return self._continued(values, function, degree) * (-1 / self.diffusion)
+
+    def primitive(self, derivative: Jet) -> np.ndarray:
+        """A primitive on the grid, 0 at its first point. Shape (n,)."""
+        half = (self.points[1] - self.points[0]) / 2
+        steps = _half_integral(derivative.c[:, :-1], half, 1) + _half_integral(derivative.c[:, 1:], half, -1)
+        return np.concatenate([np.zeros(1, dtype=EXTENDED), np.cumsum(steps)])
+
+    def _cells(self, function: Jet) -> tuple[np.ndarray, np.ndarray]:
+        """int f e^-(V - V_i) over the cell right of x_i, and e^(V_(i+1) - V_i). Shapes (n - 1,)."""
+        half = (self.points[1] - self.points[0]) / 2
+        relative = -self.energy[: len(function.c)]
+        relative[0] = 0
+        density = times(exp(Jet(relative)), function).c
+        ratios = np.exp(np.diff(self.energy[0]))
+        cells = _half_integral(density[:, :-1], half, 1) + _half_integral(density[:, 1:], half, -1) / ratios
+        return cells, ratios
+
+    def _continued(self, values: np.ndarray, function: Jet, degree: int) -> Jet:
+        derivatives = differentiate(Jet(self.energy)).c
+        rows = [values]
+        for k in range(degree):
+            rows.append((function.c[k] + sum(derivatives[j] * rows[k - j] for j in range(k + 1))) / (k + 1))
+        return Jet(np.stack(rows))
+
+
+def differentiate(function: Jet, times_over: int = 1) -> Jet:
+    """The derivative, of one degree less each time."""
+    c = function.c
+    for _ in range(times_over):
+        c = c[1:] * np.arange(1, len(c), dtype=EXTENDED)[:, None]
+    return Jet(c)
+
+
+def plus(left: Jet, right: Jet) -> Jet:
+    """The sum, cut to the lower degree."""
+    kept = min(len(left.c), len(right.c))
+    return Jet(left.c[:kept] + right.c[:kept])
+
+
+def times(left: Any, right: Any) -> Any:
+    """The product, cut to the lower degree; a number is no polynomial and cuts nothing."""
+    if isinstance(left, Jet) and isinstance(right, Jet):
+        kept = min(len(left.c), len(right.c))
+        return Jet(left.c[:kept]) * Jet(right.c[:kept])
+    return left * right
+
+
+def _half_integral(c: np.ndarray, half: Any, side: int) -> np.ndarray:
+    """The integral over half a cell, to the right of its point or to the left: sum_k c_k (+-1)^k half^(k+1)/(k+1)."""
+    weights = np.array([side**k * half ** (k + 1) / (k + 1) for k in range(len(c))], dtype=EXTENDED)
+    return np.asarray(weights @ c)

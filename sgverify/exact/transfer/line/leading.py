@@ -14,9 +14,18 @@ import numpy as np
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import Jet, derivatives_of, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.exact.rings.evaluation import Values
 from sgverify.exact.series.local_order import defect_text
-from sgverify.exact.transfer.line.defects import Defects, expand_defects, highest_adjoint_power, value_of
-from sgverify.exact.transfer.line.diffusion import Diffusion, differentiate, plus, times
+from sgverify.exact.transfer.line.defects import (
+    Defects,
+    Diffusion,
+    differentiate,
+    expand_defects,
+    highest_adjoint_power,
+    plus,
+    times,
+    values_of,
+)
 from sgverify.exact.transfer.line.operator import Mass
 from sgverify.exact.transfer.result import BiasTerm, LeadingBias
 from sgverify.schemes import Scheme
@@ -172,7 +181,7 @@ class OperatorPrediction:
         return float(factor)
 
     def _number(self, polynomial: Any, defects: Defects) -> Any:
-        return value_of(polynomial, defects.ring, self.parameters, {})
+        return values_of(defects.ring, self.parameters, {})(polynomial)
 
     @property
     def _inverse_temperature(self) -> float:
@@ -257,9 +266,8 @@ class FunctionalExpansion:
             return EXTENDED(0)
         psi = self.diffusion.primitive(self.diffusion.poisson_derivative(self.diffusion.centred(function)))
         values = {j: derivative.c[0] for j, derivative in self.derivatives.items()}
-        ring = self.defects.ring
-        found = value_of(self.defects.adjoints[k], ring, self.parameters, values)
-        above = value_of(self.defects.diffusion, ring, self.parameters, values)
+        value = values_of(self.defects.ring, self.parameters, values)
+        found, above = value(self.defects.adjoints[k]), value(self.defects.diffusion)
         power = highest_adjoint_power(self.defects.operators[k])
         return self.diffusion.mean((psi - self.diffusion.mean(psi)) * found / above**power)
 
@@ -296,11 +304,12 @@ class FunctionalExpansion:
         derivatives = {j: Jet(derivative.c[:degree]) for j, derivative in self.derivatives.items()}
         found: dict[int, dict[int, Any]] = {}
         for branch in self.defects.branches:
-            inside = self._inside(branch, derivatives)
+            values = values_of(branch.ring, self.parameters, derivatives)
+            inside = self._inside(branch, values)
             for k, operator in branch.operators.items():
                 row = found.setdefault(k, {})
                 for (order,), c in operator.items():
-                    value = value_of(c, branch.ring, self.parameters, derivatives)
+                    value = values(c)
                     if inside is not None:
                         number = not isinstance(value, Jet)
                         whole = derivatives[1] * 0 + value if number else value
@@ -308,15 +317,14 @@ class FunctionalExpansion:
                     row[order] = plus(row[order], value) if order in row else value
         return found
 
-    def _inside(self, branch: Defects, derivatives: Mapping[int, Jet]) -> np.ndarray | None:
+    def _inside(self, branch: Defects, values: Values) -> np.ndarray | None:
         """A mask of the grid points on a branch; None where there is only one branch."""
         if not self.defects.elsewhere:
             return None
         inside = np.ones(len(self.diffusion.points), dtype=bool)
         for f, sign in branch.where:
-            value = value_of(f, branch.ring, self.parameters, derivatives)
             # Where f is 0 both branches are the same function.
-            inside &= (value.c[0] > 0) == (sign > 0)
+            inside &= (values(f).c[0] > 0) == (sign > 0)
         return inside
 
 

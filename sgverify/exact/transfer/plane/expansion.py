@@ -1,4 +1,14 @@
-"""The bias of an invariant law in the plane in powers of h, from P_h = sum_k h^k A_k: for every smooth U, and for one.
+"""Poisson's equation of kinetic Langevin dynamics in the plane: L psi = f, by Hermite modes in p and sinc functions in theta.
+
+A function is held by its Hermite modes, times the root of the density in theta: f(theta, p) = sum_n c_n(theta)
+He_n(p/sqrt T)/sqrt(n!) / g(theta), g^2 = exp(-U/T)/Z. In these coordinates, with K = sqrt(T) d/dtheta + U'/(2 sqrt T),
+
+    (L c)_n = sqrt(n) K c_(n-1) - sqrt(n + 1) K^T c_(n+1) - D n c_n
+
+(Brinkman's hierarchy, Risken 1989, section 10.1): block tridiagonal, and eliminated from the highest mode down every block
+is symmetric and positive definite.
+
+The bias of an invariant law in the plane in powers of h, from P_h = sum_k h^k A_k: for every smooth U, and for one.
 
 With L_h = (P_h - I)/h = L + h A_2 + h^2 A_3 + ..., the solution of L_h psi_h = -(phi - pi_h(phi)) is expanded:
 L psi_0 = -(phi - pi(phi)), and psi_k, b_k with pi_h(phi) = pi(phi) + sum_k b_k h^k follow from
@@ -15,16 +25,143 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from sgverify.errors import NotExpandableError, Unreached
-from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, evaluate, to_fraction
+from sgverify.exact.numbers.ball import FLOATS
+from sgverify.exact.numbers.jets import derivatives_of
+from sgverify.exact.rings.evaluation import Values, by_key
+from sgverify.exact.rings.polynomials import Key, Polynomial, coefficients_in
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.averaging import merge_minibatches
-from sgverify.exact.series.operators import Operator, difference, exponential, ring_of, transition_of
-from sgverify.exact.transfer.plane.poisson import PoissonPlane
+from sgverify.exact.series.local_order import expand_step
+from sgverify.exact.series.operators import Operator, difference, exponential
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import parameters_of
-from sgverify.schemes.numbers.rounded import Rounded
+from sgverify.targets import Target
+
+
+class PoissonPlane:
+    """L on `points` values of theta in `ends`, and `modes` Hermite modes in p; functions are arrays (modes, points)."""
+
+    def __init__(
+        self,
+        target: Target,
+        temperature: float,
+        friction: float,
+        *,
+        ends: tuple[float, float],
+        points: int,
+        modes: int,
+        derivatives: int,
+    ) -> None:
+        self.temperature, self.friction, self.modes = temperature, friction, modes
+        spacing = (ends[1] - ends[0]) / points
+        self.theta = ends[0] + spacing * np.arange(points)
+        self.potential = derivatives_of(target, self.theta, derivatives)
+        """U, U', ..., at the points. Shape (derivatives + 1, points)."""
+        energy = self.potential[0] / temperature
+        root = np.exp((energy.min() - energy) / 2)
+        self.root = root / np.linalg.norm(root)
+        """g, whose squares sum to 1. Shape (points,)."""
+        derivative = self.potential[1] / (2 * np.sqrt(temperature))
+        self.raising = np.sqrt(temperature) * _derivative(points, spacing) + np.diag(derivative)
+        """K. Shape (points, points)."""
+        self._counts = np.arange(modes)[:, None]
+
+    def generate(self, function: np.ndarray) -> np.ndarray:
+        """L f."""
+        return np.asarray(
+            self._up(function @ self.raising.T)
+            - self._down(function @ self.raising)
+            - self.friction * self._counts * function
+        )
+
+    def solve(self, function: np.ndarray) -> np.ndarray:
+        """psi with L psi = f - pi(f) and pi(psi) = 0."""
+        left = function.copy()
+        roots = np.sqrt(np.arange(self.modes))
+        for n in range(self.modes - 1, 0, -1):
+            left[n - 1] -= roots[n] * (self.raising.T @ cho_solve(self._factors[n], left[n]))
+        found = np.zeros_like(left)
+        found[0] = -self._without_mean(cho_solve(self._factors[0], self._without_mean(left[0])))
+        for n in range(1, self.modes):
+            found[n] = cho_solve(self._factors[n], roots[n] * (self.raising @ found[n - 1]) - left[n])
+        return found
+
+    def mean(self, function: np.ndarray) -> float:
+        """pi(f)."""
+        return float(self.root @ function[0])
+
+    def norm(self, function: np.ndarray) -> float:
+        """pi(f^2)^(1/2)."""
+        return float(np.linalg.norm(function))
+
+    def centred(self, function: np.ndarray) -> np.ndarray:
+        """f - pi(f)."""
+        result = function.copy()
+        result[0] = self._without_mean(result[0])
+        return result
+
+    def power(self, of_theta: int, of_p: int) -> np.ndarray:
+        """theta^i p^j."""
+        value = np.zeros((self.modes, len(self.theta)))
+        value[0] = self.theta**of_theta * self.root
+        for _ in range(of_p):
+            value = self.times_p(value)
+        return value
+
+    def times_p(self, function: np.ndarray) -> np.ndarray:
+        """p f."""
+        return np.asarray(np.sqrt(self.temperature) * (self._up(function) + self._down(function)))
+
+    def by_p(self, function: np.ndarray) -> np.ndarray:
+        """df/dp."""
+        return np.asarray(self._down(function) / np.sqrt(self.temperature))
+
+    def by_theta(self, function: np.ndarray) -> np.ndarray:
+        """df/dtheta."""
+        return np.asarray(function @ self.raising.T / np.sqrt(self.temperature))
+
+    def _up(self, function: np.ndarray) -> np.ndarray:
+        """sqrt(n) c_(n-1)."""
+        shifted = np.zeros_like(function)
+        shifted[1:] = np.sqrt(self._counts[1:]) * function[:-1]
+        return shifted
+
+    def _down(self, function: np.ndarray) -> np.ndarray:
+        """sqrt(n + 1) c_(n+1)."""
+        shifted = np.zeros_like(function)
+        shifted[:-1] = np.sqrt(self._counts[1:]) * function[1:]
+        return shifted
+
+    def _without_mean(self, mode: np.ndarray) -> np.ndarray:
+        return np.asarray(mode - self.root * (self.root @ mode))
+
+    @cached_property
+    def _factors(self) -> list[tuple[np.ndarray, bool]]:
+        """Cholesky factors of R_n = D n + (n + 1) K^T R_(n+1)^-1 K, the projection on constants added to R_0."""
+        count = len(self.theta)
+        identity = np.eye(count)
+        block = self.friction * (self.modes - 1) * identity
+        factors = [cho_factor(block)]
+        for n in range(self.modes - 2, -1, -1):
+            coupled = (n + 1) * self.raising.T @ cho_solve(factors[-1], self.raising)
+            block = self.friction * n * identity + (coupled + coupled.T) / 2
+            if n == 0:
+                block = block + np.trace(block) / count * np.outer(self.root, self.root)
+            factors.append(cho_factor(block))
+        return factors[::-1]
+
+
+def _derivative(points: int, spacing: float) -> np.ndarray:
+    """d/dtheta of the trigonometric interpolant: antisymmetric. Shape (points, points)."""
+    frequencies = 2 * np.pi * np.fft.fftfreq(points, spacing)
+    if points % 2 == 0:
+        frequencies[points // 2] = 0.0
+    matrix = np.fft.ifft(1j * frequencies[:, None] * np.fft.fft(np.eye(points), axis=0), axis=0).real
+    return np.asarray((matrix - matrix.T) / 2)
+
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -69,7 +206,12 @@ def expand_in_plane(scheme: Scheme, highest: int) -> PlaneExpansion:
 
     Raises `Unreached` where P_h has no expansion in whole powers of h.
     """
-    ring, parts = _expand(scheme, highest + 1)
+    degree = 2 * (highest + 1)
+    try:
+        ring, transition = expand_step(scheme, 1, degree)
+        parts = [difference(merge_minibatches(transition.at(j), ring), {}, ring) for j in range(degree + 1)]
+    except NotExpandableError as error:
+        raise Unreached(f"no expansion at h = 0: {error}") from None
     if parts[0] or any(parts[1::2]):
         raise Unreached("the expansion of the step has half powers of h, or does not begin at the identity")
     operators = {k: parts[2 * k] for k in range(1, highest + 2)}
@@ -162,7 +304,8 @@ def limiting_dynamics(expansion: PlaneExpansion, temperature: float, friction: f
     others = set(operator) - {(1, 0), (0, 1), (0, 2)}
     if others or not all(part and ring.depends_only_on_parameters(part) for part in parts.values()):
         raise Unreached("what the step tends to as h -> 0 are no kinetic dynamics")
-    found = LimitingDynamics(**{name: _number(part, ring, known) for name, part in parts.items()})
+    values = _values(ring, known)
+    found = LimitingDynamics(**{name: float(values(part)) for name, part in parts.items()})
     if min(found.drift, found.kick, found.friction, found.diffusion) <= 0:
         raise Unreached("what the step tends to as h -> 0 has no invariant law")
     return found
@@ -174,78 +317,32 @@ def _factor(polynomial: Polynomial, position: int, ring: Ring) -> Polynomial:
     return powers[1] if len(powers) == 2 and not powers[0] else ring.zero
 
 
-def _number(polynomial: Polynomial, ring: Ring, known: Mapping[str, float]) -> float:
-    return float(
-        evaluate(polynomial.to_dict(), lambda k: _constant(k, ring, known), lambda c: float(to_fraction(c)))
-    )
-
-
 def _by_powers_of_p(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> list[np.ndarray | None]:
     """[c_0, c_1, ...] with the polynomial equal to sum_n c_n(theta) p^n at the plane's points; None for 0."""
+    values = _values(ring, parameters_of(plane), plane)
     return [
-        _value(part, ring, plane) if part else None
+        np.asarray(values(part)) if part else None
         for part in coefficients_in(polynomial, ring.position("p", 0))
     ]
 
 
-def _value(polynomial: Polynomial, ring: Ring, plane: PoissonPlane) -> np.ndarray:
-    def constant(c: Any) -> np.ndarray:
-        return np.full(len(plane.theta), float(to_fraction(c)))
+def _values(ring: Ring, parameters: Mapping[str, float], plane: PoissonPlane | None = None) -> Values:
+    """The values of a ring's elements, at the points of a plane where they are functions of theta."""
 
-    return np.asarray(evaluate(polynomial.to_dict(), lambda k: _meaning(k, ring, plane), constant))
+    def number(key: Key) -> Any:
+        if key[0] == "root":
+            return math.sqrt(parameters[key[1]])
+        if plane is not None and key == ("theta", 0):
+            return plane.theta
+        if plane is not None and key[0] == "U":
+            return plane.potential[key[2][0]]
+        raise Unreached(f"{ring.label(ring.position(*key))[0]} in the expansion stands for no number")
 
-
-def _meaning(position: int, ring: Ring, plane: PoissonPlane) -> Any:
-    """The values of a generator of the ring at the plane's points."""
-    if position == ring.position("theta", 0):
-        return plane.theta
-    if position in ring.jets:
-        family, _, (order,) = ring.jets[position]
-        if family == "U":
-            return plane.potential[order]
-    return _constant(position, ring, parameters_of(plane))
-
-
-def _constant(position: int, ring: Ring, known: Mapping[str, float]) -> float:
-    for name in ring.parameters:
-        if position == ring.position("root", name):
-            return math.sqrt(known[name])
-    what = ring.opaque.get(position)
-    if what is not None and isinstance(what.number, Rounded):
-        return float(what.number)
-    try:
-        return math.sqrt(ring.square_of_slot(position))
-    except NotExpandableError:
-        raise Unreached(f"{ring.label(position)[0]} in the expansion stands for no number") from None
+    return Values(ring, by_key(ring, number), FLOATS)
 
 
 def _kinetic(ring: Ring) -> Operator:
     """p d_theta - (U' + D p) d_p + D T d_p^2."""
-    p, derivative = ring.generator("p", 0), ring.derivative_of_potential(0, (1,))
+    p, derivative = ring.generator("p", 0), ring.jet("U", 0, (1,))
     friction, T = ring.generator("root", "D") ** 2, ring.generator("root", "T") ** 2
     return {(1, 0): p, (0, 1): -derivative - friction * p, (0, 2): friction * T}
-
-
-def _expand(scheme: Scheme, highest: int) -> tuple[Ring, list[Operator]]:
-    """The coefficients of s^0, ..., s^(2 highest), s = sqrt(h)."""
-    degree = 2 * highest
-    for cap in (degree + 2, degree + 4, degree + 8):
-        ring = ring_of(
-            scheme.dynamics,
-            1,
-            depth=cap + 1,
-            draws=scheme.draws,
-            minibatches=scheme.minibatches,
-            parts=scheme.census.parts,
-            cap=cap,
-        )
-        try:
-            transition = transition_of(scheme, ring, degree)
-            return ring, [
-                difference(merge_minibatches(transition.at(j), ring), {}, ring) for j in range(degree + 1)
-            ]
-        except NotExpandableError as error:
-            # Roots and quotients lose orders; more working orders may bring them back.
-            if cap == degree + 8:
-                raise Unreached(f"no expansion at h = 0: {error}") from None
-    raise AssertionError("unreachable")

@@ -13,10 +13,10 @@ from sgverify.exact.transfer.plane.expansion import (
     BiasSeries,
     LimitingDynamics,
     PlaneExpansion,
+    PoissonPlane,
     limiting_dynamics,
 )
 from sgverify.exact.transfer.plane.interpreter import spectral_count, support
-from sgverify.exact.transfer.plane.poisson import PoissonPlane
 from sgverify.exact.transfer.result import BiasTerm, LeadingBias
 from sgverify.targets import Observable, Target
 

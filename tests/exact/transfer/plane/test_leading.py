@@ -10,10 +10,10 @@ import pytest
 from sgverify.configuration import load_configuration
 from sgverify.errors import Unreached
 from sgverify.exact.answers import answers_for
-from sgverify.exact.transfer.plane import poisson
+from sgverify.exact.transfer.plane import expansion as poisson
 from sgverify.exact.transfer.plane.bias import PlaneAnswers
+from sgverify.exact.transfer.plane.expansion import PoissonPlane
 from sgverify.exact.transfer.plane.interpreter import support
-from sgverify.exact.transfer.plane.poisson import PoissonPlane
 from sgverify.schemes import Alphabet, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.chen import drift
 from sgverify.schemes.catalogue.chen import friction as damped

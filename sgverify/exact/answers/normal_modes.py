@@ -38,12 +38,12 @@ import flint
 from flint import arb, arb_mat
 
 from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial, read_affine
-from sgverify.exact.affine.field import BALLS, Scalar
+from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.matrices import as_ball
 from sgverify.exact.affine.model import Model
 from sgverify.exact.chain.lyapunov import Contraction
 from sgverify.exact.numbers import ball
-from sgverify.exact.numbers.ball import Eigenbasis, PrecisionLostError, euclidean, frobenius, identity
+from sgverify.exact.numbers.ball import BALLS, Eigenbasis, PrecisionLostError, euclidean, frobenius, identity
 
 _SQUARINGS = 100
 

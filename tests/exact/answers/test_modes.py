@@ -13,9 +13,8 @@ from benchmarks.dimensions import dense_target
 from sgverify.errors import InstabilityError
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import QuadraticAnswers, answers_for
-from sgverify.exact.answers.modes import ModeAnswers
-from sgverify.exact.modes.expansion import common_noise
-from sgverify.exact.modes.normal_modes import NormalModes, Turned, stationary_average
+from sgverify.exact.answers.modes import ModeAnswers, common_noise
+from sgverify.exact.answers.normal_modes import NormalModes, Turned, stationary_average
 from sgverify.exact.numbers.ball import PrecisionLostError, number
 from tests.zoo.affine_models import model_of
 

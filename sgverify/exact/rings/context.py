@@ -1,0 +1,365 @@
+"""One context of named generators, which every ring reads: polynomials over the rationals by flint, each generator under a key.
+
+A key is a coordinate of the state, such as ("theta", 0), the derivative of an unknown function, a parameter, a draw or a slot.
+Slots are free generators that stand for what is no polynomial: roots with the relations of their powers, exponentials,
+logarithms, reciprocals, and floats that are intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from sgverify.errors import NotExpandableError
+from sgverify.exact.numbers.entrywise import coordinate_keys
+from sgverify.exact.rings.polynomials import (
+    Generators,
+    Key,
+    Polynomial,
+    name_of,
+    remainder,
+    to_fmpq,
+)
+from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
+from sgverify.schemes.numbers.roots import LARGEST_FACTOR, Generator, Root, coprime
+from sgverify.schemes.numbers.roots import factors as factors_of
+from sgverify.schemes.numbers.rounded import Rounded, literal
+
+Index = tuple[int, ...]
+
+SLOTS = 16
+"""The largest number of different roots, exponentials, logarithms and interval floats in a definition."""
+
+
+class TooShallowError(NotExpandableError):
+    """The ring has fewer derivatives of U than are needed; a deeper ring may have enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Opaque:
+    """The meaning of a slot: a "number", or the "root", "exp", "log" or "reciprocal" of argument / below, two polynomials."""
+
+    kind: str
+    text: str
+    argument: Polynomial | None = None
+    number: Irrational | None = None
+    below: Polynomial | None = None
+
+    @property
+    def parts(self) -> list[Polynomial]:
+        """The polynomials in it."""
+        return [part for part in (self.argument, self.below) if part is not None]
+
+
+@dataclass(frozen=True)
+class SimpleRoot:
+    """base^(1/index), the index a power of one `prime`; or a root of a cubic or quadratic, its own base.
+
+    Roots of one prime number with indices that are coprime are free of one another; with indices that are powers of
+    the same prime they are not, which is why `key` leaves the index out.
+    """
+
+    base: Generator
+    prime: int
+    index: int
+
+    @property
+    def key(self) -> tuple[Generator, int]:
+        """The key under which the ring has one symbol for this root."""
+        return self.base, self.prime
+
+    @property
+    def relation(self) -> tuple[int, ...]:
+        """(c_0, ..., c_(n-1)) with g^n = sum_i c_i g^i."""
+        if isinstance(self.base, Root):
+            return self.base.powers
+        return (self.base, *(0 for _ in range(self.index - 1)))
+
+    @property
+    def text(self) -> str:
+        """The printed name of the symbol."""
+        if isinstance(self.base, Root):
+            return f"({self.base.scale}*{self.base.text})" if self.base.scale != 1 else self.base.text
+        return f"sqrt({self.base})" if self.index == 2 else f"{self.base}^(1/{self.index})"
+
+    @property
+    def number(self) -> Algebraic:
+        """The exact number."""
+        if isinstance(self.base, Root):
+            return Algebraic({((self.base, Fraction(1)),): Fraction(1)})
+        return Algebraic({((self.base, Fraction(1, self.index)),): Fraction(1)})
+
+
+def simple_roots(base: Generator, exponent: Fraction) -> tuple[Fraction, list[tuple[SimpleRoot, int]]]:
+    """(r, [(root, power), ...]) with base^exponent = r * the product of root^power.
+
+    2^(5/6) is 2^(1/2) 2^(1/3): the exponent is split into fractions over powers of distinct primes.
+    """
+    if isinstance(base, Root):
+        return Fraction(1), [(SimpleRoot(base, 0, len(base.powers)), int(exponent))]
+    parts = []
+    for prime, power in factors_of(exponent.denominator):
+        index = prime**power
+        part = exponent.numerator * pow(exponent.denominator // index, -1, index) % index
+        exponent -= Fraction(part, index)
+        parts.append((SimpleRoot(base, prime, index), part))
+    return Fraction(base) ** int(exponent), parts
+
+
+class CoprimeBases:
+    """The bases of a ring's roots of numbers: free of one another, though they were not factored."""
+
+    def __init__(self) -> None:
+        # Coprime numbers, each as the product of bases that stand under a root; most are one themselves.
+        self._pieces: dict[int, dict[Generator, int]] = {}
+
+    def product(self, base: Generator) -> Mapping[Generator, int]:
+        """{g: k} with base = prod_g g^k; where it shares a factor with earlier bases, these are among them."""
+        if isinstance(base, Root) or base <= LARGEST_FACTOR:
+            return {base: 1}
+        split = coprime(frozenset({*self._pieces, base}))
+        for piece, parts in split.items():
+            # What is known stays as it is: of its parts all but one are new bases, and the last one is a quotient.
+            last = next((part for part, power in parts if power == 1), None)
+            if piece in self._pieces and last is not None:
+                known = self._pieces.pop(piece)
+                others = {part: power for part, power in parts if part != last}
+                self._pieces |= {part: {part: 1} for part in others}
+                self._pieces[last] = known | {part: -power for part, power in others.items()}
+        total: dict[Generator, int] = {}
+        for part, power in split.get(base, ((base, 1),)):
+            for generator, k in self._pieces.setdefault(part, {part: 1}).items():
+                total[generator] = total.get(generator, 0) + k * power
+        return total
+
+
+class Context(Generators):
+    """Q[state, derivatives, parameters, slots, others] in dimension `dim`.
+
+    `jets` are the keys (family, member, index) of derivatives, `depth` is the highest order of one; `parameters` and `others`
+    are further keys. With `positive` every theta_i > 0.
+    """
+
+    def __init__(
+        self,
+        dim: int,
+        shapes: Mapping[str, str],
+        jets: Sequence[Key],
+        parameters: Iterable[Key],
+        others: Iterable[Key] = (),
+        *,
+        depth: int,
+        minibatches: int = 1,
+        positive: bool = False,
+    ) -> None:
+        self.dim, self.shapes = dim, dict(shapes)
+        self.depth, self.minibatches = depth, minibatches
+        self.coordinates = coordinate_keys(shapes, dim)
+        self.labels = [
+            name if dim == 1 or shapes[name] != "vector" else f"{name}{i + 1}" for name, i in self.coordinates
+        ]
+        parameters = tuple(parameters)
+        slots = (("slot", k) for k in range(SLOTS))
+        # A state may be called like a family of symbols; `coordinate` finds it all the same.
+        others = (*jets, *parameters, *slots, *others)
+        super().__init__((*self.coordinates, *others), (*self.labels, *map(name_of, others)))
+        self.jets: dict[int, Key] = {self._at[key]: key for key in jets}
+        self.parameter_positions = {self._at[key] for key in parameters}
+        theta = {k for k, (name, _) in enumerate(self.coordinates) if name == "theta"}
+        self.positive_coordinates = theta if positive else set()
+        self.opaque: dict[int, Opaque] = {}
+        self.rounded = False
+        self.floats: dict[int, float] = {}
+        self._slots: dict[Any, int] = {}
+        # position: [c_0, ..., c_(n-1)] with g^n = sum c_i g^i
+        self._relations: dict[int, list[Polynomial]] = {}
+        self._roots: dict[Any, SimpleRoot] = {}
+        self._bases = CoprimeBases()
+
+    def coordinate(self, name: str, i: int) -> Polynomial:
+        """The i-th entry of a state variable."""
+        return self._generators[self.coordinates.index((name, i))]
+
+    def jet(self, family: str, member: int, index: Index) -> Polynomial:
+        """The symbol of a derivative. Raises `TooShallowError` for one beyond `depth`."""
+        at = self._at.get((family, member, index))
+        if at is None:
+            raise TooShallowError(f"derivatives beyond the {self.depth} orders that the ring holds")
+        return self._generators[at]
+
+    def differentiated(self, value: Polynomial, k: int) -> Polynomial:
+        """d/dx_k of a polynomial, slots held constant; along theta_i the symbol U_a is differentiated to U_(a + e_i)."""
+        name, i = self.coordinates[k]
+        total = value.derivative(k)
+        used = value.degrees()
+        for position, (family, member, index) in self.jets.items() if name == "theta" else ():
+            if used[position]:
+                total = total + value.derivative(position) * self.jet(family, member, raised(index, i))
+        return total
+
+    def constant(self, value: Any) -> Polynomial:
+        """An exact number; roots of primes take slots.
+
+        A float is the number that `literal` reads it as; one that is an interval, such as a value of math.exp, is a symbol.
+        """
+        number = literal(value)
+        if isinstance(number, Fraction):
+            return self.context.constant(to_fmpq(number))
+        if isinstance(number, Rounded):
+            return self._interval(number)
+        assert isinstance(number, Algebraic)
+        total = self.zero
+        for monomial, factor in number.terms.items():
+            term = self.context.constant(to_fmpq(factor))
+            for generator, exponent in monomial:
+                for base, multiple in self._bases.product(generator).items():
+                    whole, roots = simple_roots(base, multiple * exponent)
+                    term = term * self.constant(whole)
+                    for root, power in roots:
+                        term = term * self._root(root) ** power
+            total = total + term
+        return self.carried_out(total)
+
+    def _interval(self, number: Rounded) -> Polynomial:
+        """The symbol of the absolute value of a float; equal floats have one symbol."""
+        if float(number) < 0:
+            return -self._interval(-number)
+        self.rounded = True
+        what = Opaque("number", str(float(number)), number=number)
+        return self.slot(("interval", number.middle), what)
+
+    def _root(self, root: SimpleRoot) -> Polynomial:
+        known = self._roots.setdefault(root.key, root)
+        if known != root:
+            raise NotExpandableError(f"{root.text} beside {known.text}, of which one is a power of the other")
+        found = self.slot(root.key, Opaque("number", root.text, number=root.number))
+        at = self._slots[root.key]
+        if at not in self._relations:
+            self._relations[at] = [self.constant(c) for c in root.relation]
+        return found
+
+    def slot(self, key: Any, what: Opaque) -> Polynomial:
+        """An opaque element for `key`, the same one each time: a root has its square as a relation."""
+        if key not in self._slots:
+            if len(self._slots) == SLOTS:
+                raise NotExpandableError(
+                    f"the definition needs more than {SLOTS} different roots; {what.text} is one too many"
+                )
+            at = self._slots[key] = self._at["slot", len(self._slots)]
+            self.opaque[at] = what
+            if what.kind == "root" and what.argument is not None:
+                self._relations[at] = [what.argument, self.zero]
+        return self._generators[self._slots[key]]
+
+    def carried_out(self, value: Polynomial) -> Polynomial:
+        """`value` with the powers of all opaque roots carried out, and nothing else."""
+        for k, relation in reversed(self._relations.items()):
+            # The square of a root may contain roots of earlier slots, never of later ones.
+            value = remainder(value, k, relation)
+        return value
+
+    def is_number(self, value: Polynomial) -> bool:
+        """Whether only numbers occur in `value`, roots of numbers among them."""
+        return self.occurring(value) <= self.opaque.keys()
+
+    def depends_only_on_parameters(self, value: Polynomial) -> bool:
+        """Whether no state, derivative of U or draw occurs in `value`, under a root neither."""
+        return self.occurring(value) <= self.parameter_positions | self.opaque.keys()
+
+    def occurring(self, *values: Polynomial) -> set[int]:
+        """The positions of the generators that occur in polynomials, and in what the slots among them stand for."""
+        found = {k for value in values for k, degree in enumerate(value.degrees()) if degree > 0}
+        inside = [part for k in found & self.opaque.keys() for part in self.opaque[k].parts]
+        return found | self.occurring(*inside) if inside else found
+
+    def text(self, value: Polynomial, most: int = 24) -> str:
+        """A readable form, parameters by name, at most `most` terms."""
+        return print_polynomial({m: str(c) for m, c in value.to_dict().items()}, self.label, most)
+
+    def label(self, position: int) -> tuple[str, int]:
+        """Printed name of a generator and the power of it that the name stands for (2 for roots)."""
+        if position < len(self.coordinates):
+            return self.labels[position], 1
+        if position in self.opaque:
+            return self.opaque[position].text, 1
+        key = self.keys[position]
+        if key[0] in ("root", "parameter"):
+            return key[1], 2 if key[0] == "root" else 1
+        if key[0] == "dual":
+            return f"xi_{self.labels[key[1]]}", 1
+        return symbol_label(*key, dim=self.dim, minibatches=self.minibatches), 1
+
+
+def raised(index: Index, i: int) -> Index:
+    """The multi-index with one more derivative by the i-th coordinate."""
+    return tuple(n + (j == i) for j, n in enumerate(index))
+
+
+def multi_indices(dim: int, size: int) -> list[Index]:
+    """All multi-indices of `dim` entries that sum to `size`."""
+    if dim == 1:
+        return [(size,)]
+    return [(first, *rest) for first in range(size, -1, -1) for rest in multi_indices(dim - 1, size - first)]
+
+
+def print_polynomial(
+    terms: Mapping[tuple[int, ...], str], label: Callable[[int], tuple[str, int]], most: int
+) -> str:
+    """Terms {exponents: coefficient} as text, the largest monomials first, at most `most` of them.
+
+    `label(k)` is the printed name of the k-th generator and the power of it that the name stands for, so
+    that the square of sqrt(D) prints as D.
+    """
+    if not terms:
+        return "0"
+    shown = []
+    for exponents in sorted(terms, reverse=True)[:most]:
+        factors = [_factor(*label(k), e) for k, e in enumerate(exponents) if e]
+        coefficient = terms[exponents]
+        if coefficient in ("1", "-1") and factors:
+            shown.append(coefficient[:-1] + " ".join(factors))
+        else:
+            number = f"({coefficient})" if "/" in coefficient and factors else coefficient
+            if number.startswith("(-"):
+                number = "-(" + number[2:]
+            shown.append(" ".join([number, *factors]))
+    text = " + ".join(shown).replace("+ -", "- ")
+    return text + (f" + ... ({len(terms) - most} more terms)" if len(terms) > most else "")
+
+
+def potential_label(index: Index, dim: int) -> str:
+    """Printed name of a derivative of U: U'' in one dimension, U_12 for a mixed one."""
+    if not any(index):
+        return "U"
+    if dim == 1:
+        return f"U^({index[0]})" if index[0] > 3 else "U" + "'" * index[0]
+    return "U_" + "".join(str(i + 1) * n for i, n in enumerate(index))
+
+
+def root_label(i: int, j: int, index: Index, dim: int) -> str:
+    """Printed name of a derivative of an entry of the metric's root: B' in one dimension, B_12,1 for a mixed one."""
+    if dim == 1:
+        return f"B^({index[0]})" if index[0] > 3 else "B" + "'" * index[0]
+    marks = "".join(str(k + 1) * n for k, n in enumerate(index))
+    return f"B_{i + 1}{j + 1}" + (f",{marks}" if marks else "")
+
+
+def symbol_label(family: str, member: int, *index: Any, dim: int, minibatches: int) -> str:
+    """Printed name of a derivative of U, of its prior's part or of the metric's root, of a draw z or of a slot."""
+    if family == "U":
+        return potential_label(index[0], dim) + ("" if minibatches == 1 else f"[{member}]")
+    if family == "prior":
+        return potential_label(index[0], dim).replace("U", "U_prior")
+    if family == "B":
+        return root_label(*divmod(member, dim), index[0], dim)
+    return "_".join([f"{family}{member}", *map(str, index)])
+
+
+def _factor(name: str, unit: int, exponent: int) -> str:
+    whole, half = divmod(exponent, unit)
+    parts = [f"{name}^{whole}" if whole > 1 else name] if whole else []
+    if half:
+        parts.append(f"sqrt({name})")
+    return " ".join(parts)
