@@ -9,6 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+# What is imported and collected lives to the end: no search for garbage before that is done.
+gc.disable()
+
 # Before anything numerical is imported: two workers with two threads each would fight over two cores,
 # and a fixed number of threads keeps floating-point sums in one order.
 for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -36,6 +39,7 @@ import pytest  # noqa: E402
 def pytest_configure(config: pytest.Config) -> None:
     """Where tests are run; the process that divides them among workers loads nothing of the package."""
     if getattr(config.option, "dist", "no") != "no":
+        gc.enable()
         return
     from hypothesis import Phase, settings
 
@@ -119,6 +123,7 @@ def pytest_collection_finish() -> None:
     """The modules that are imported by now live to the end: no search for garbage need look at them again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_teardown(nextitem: pytest.Item | None, item: pytest.Item) -> None:
