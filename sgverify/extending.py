@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sgverify.configuration import Configuration, load_configuration
     from sgverify.errors import ConfigurationError, DefinitionError, UserError
     from sgverify.evidence import Evidence
+    from sgverify.evidence.erratum import RefutingFamily
     from sgverify.exact.readings.formula import plant
     from sgverify.papers.formula import Examination, formula
     from sgverify.papers.paper import Paper
@@ -80,6 +81,7 @@ __all__ = [
     "Paper",
     "Publication",
     "Question",
+    "RefutingFamily",
     "Scheme",
     "Subject",
     "SuiteCase",

@@ -1,5 +1,6 @@
 """The README: its blocks are run, and print what it shows; its two commands are those of continuous integration."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from docs.making.blocks import blocks, executed
+from reports.making.picture import found_in
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -18,6 +20,15 @@ def test_every_block_is_run_and_prints_what_is_shown(tmp_path: Path, monkeypatch
     """`python -m docs.making README.md` writes the outputs anew."""
     monkeypatch.chdir(tmp_path)
     assert executed(README) == README
+
+
+def test_the_picture_has_the_words_of_its_numbers_and_speaks_of_no_other_scheme():
+    numbers = json.loads((ROOT / "reports" / "picture.json").read_text(encoding="utf-8"))
+    said = found_in(numbers)
+    assert f"![{said}](reports/picture.svg)" in README
+    assert all(one["scheme"] in said for one in numbers["curves"]) and "every" not in said
+    faster = [{**one, "found": 2.0} if one["scheme"] == "sghmc-aboba" else one for one in numbers["curves"]]
+    assert "sghmc-aboba as h²" in found_in({**numbers, "curves": faster}).rpartition("; ")[2]
 
 
 def test_it_is_a_page_with_a_failing_example_and_a_mended_one():

@@ -80,6 +80,19 @@ def described(numbers: dict[str, Any]) -> str:
     return "; ".join(told) + ". Lines are exact, diamonds sampled with three standard errors."
 
 
+def found_in(numbers: dict[str, Any]) -> str:
+    """The orders in a sentence, of the schemes that were computed and of no others; the README's picture has it as its words."""
+    told = []
+    for kind, title in PANELS:
+        rows = [one for one in numbers["curves"] if one["gradient"] == kind]
+        orders = [
+            f"{', '.join(one['scheme'] for one in rows if one['found'] == exponent)} as {power(exponent)}"
+            for exponent in sorted({one["found"] for one in rows if one["found"]}, reverse=True)
+        ]
+        told.append(f"{title}: {', '.join(orders)}")
+    return f"Bias of theta^2 against the step size. {'; '.join(told)}"
+
+
 def draw(numbers: dict[str, Any]) -> Figure:
     """Stationary bias of theta^2 against the step size, exact lines and sampled points, one panel per gradient."""
     with mpl.rc_context(STYLE):

@@ -1,4 +1,4 @@
-"""Which claims apply to a scheme, and what happens to a printed claim that no scheme can fulfil?"""
+"""The claims that apply to a scheme, and the printed claims that fail by an error of their own."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Progress = Callable[[str, float, int], None]
 def judge(subject: Subject, selected: Sequence[str] = (), progress: Progress | None = None) -> list[Evidence]:
     """One piece of evidence for each applicable pair of check and claim.
 
-    `selected` holds ids of checks or claims; a selected pair that does not apply is reported as not applicable. Evidence
-    on a printed claim that is refuted for every scheme of its order carries `refuted`; the corrected claim then judges
+    `selected` holds ids of checks or claims; a selected pair that does not apply is reported as not applicable.
+    Evidence on a printed claim that fails by the paper's own error carries `refuted`; the corrected claim then judges
     the scheme. An unforeseen exception in one check becomes one inconclusive piece of evidence. `Interrupted` (Ctrl-C)
     and `UserError` end the work; both carry the evidence found until then as their `evidence`.
     """
@@ -138,7 +138,7 @@ def judge_pair(subject: Subject, claim: Claim, quantity: str, *, corrected: bool
 
 
 def judge_question(question: Question, *, corrected: bool = True) -> list[Evidence]:
-    """The evidence for one claim; if the claim fails for every scheme, also the evidence for its corrected claim.
+    """The evidence for one claim; if that fails by the paper's own error, also the evidence for its corrected claim.
 
     An unforeseen exception becomes one inconclusive piece of evidence.
     """
@@ -152,8 +152,7 @@ def judge_question(question: Question, *, corrected: bool = True) -> list[Eviden
 def answer(question: Question) -> Evidence:
     """One piece of evidence, computed even if the claim's hypotheses fail.
 
-    If the printed claim fails for every scheme that meets its hypotheses, the evidence is that for the corrected claim,
-    and its reason says so.
+    If the printed claim fails by the paper's own error, the evidence is that for the corrected claim, and its reason says so.
     """
     return isolated(question, lambda: _answer(question))
 
@@ -164,32 +163,42 @@ def _answer(question: Question) -> Evidence:
         return printed
     certificate = {
         "claim": printed.claim,
-        "refuted": True,
+        "refuted": printed.refuted,
         "verdict": printed.verdict,
         "predicted": printed.predicted.exponent,
         "reason": printed.reason,
     }
     return replace(
         judged,
-        reason=f"{judged.reason}; {printed.claim} as printed is refuted here: {printed.reason}",
+        reason=f"{judged.reason}; {printed.claim} as printed {'is refuted' if printed.refuted else 'does not apply'} here: "
+        f"{printed.reason}",
         certificate={**judged.certificate, "printed": certificate},
         seconds=printed.seconds + judged.seconds,
     )
 
 
 def _answered(question: Question, *, ask: bool = True) -> tuple[Evidence, Evidence | None]:
-    """The evidence on a claim, and that on its corrected claim if the printed one fails for every scheme (`refuted`)."""
+    """The evidence on a claim, and that on its corrected claim if the printed one fails by the paper's own error (`refuted`).
+
+    A claim about a limit is not refuted by one setting: it does not apply where it is off, and the corrected claim judges.
+    """
     claim = question.claim
     evidence = run_check(question, ask=ask)
-    if evidence.verdict != "violates" or claim.corrected is None:
+    off = evidence.verdict == "violates" or (evidence.verdict == "inconclusive" and claim.in_the_limit)
+    if not off or claim.corrected is None:
         return evidence, None
     card = claims()[claim.corrected]
     if question.quantity not in card.quantities:
-        # The correction drops this part of the claim. The erratum's own check shows that the part fails for every scheme.
+        # The correction drops this part of the claim. The erratum's own check shows that the part fails.
         return _refuted(evidence, claim), None
     judged = run_check(replace(question, claim=card), ask=ask)
     # The corrected claim may be undecided, for instance by too few samples; the scheme is then undecided as well.
-    if judged.verdict not in ("conforms", "inconclusive") or not _falls_for_all(question, evidence):
+    if judged.verdict not in ("conforms", "inconclusive") or evidence.verdict == judged.verdict:
+        return evidence, None
+    if claim.in_the_limit:
+        reason = f"{claim.id} speaks of a limit, which one setting is not ({claim.in_the_limit}); here {evidence.reason}"
+        return replace(evidence, verdict="not-applicable", sharp=False, reason=reason), judged
+    if not _error_of_the_paper(question, evidence):
         return evidence, None
     return _refuted(evidence, claim), judged
 
@@ -238,14 +247,16 @@ def _outside(question: Question, evidence: Evidence) -> Evidence:
     return replace(evidence, verdict="not-applicable", sharp=False, reason=reason)
 
 
-def _falls_for_all(question: Question, evidence: Evidence) -> bool:
-    """Does every scheme of this order violate the claim in the same way? True in three cases.
+def _error_of_the_paper(question: Question, evidence: Evidence) -> bool:
+    """Does the claim fail by an error of its own, and not by one of the scheme? True in three cases.
 
     1. The check uses nothing of the scheme beyond the claim's hypotheses.
     2. The exponents agree and only a logarithm separates the rates: the claim's own arithmetic, sum h_l^(K+1) ~ log L,
        fails.
     3. Gradient noise is fresh at every step: the averaged step then differs from exp(hL) at h^2 by an operator that
        depends on the noise alone, and the computed defect of this scheme equals that operator.
+
+    Another scheme of the same order may pass, where the coefficient of the term that the claim loses is 0.
     """
     if question.check.universal:
         return True

@@ -69,7 +69,7 @@ def rate(
     """One rate against the printed claim: theorem-4 (stationary bias, covariance, Wasserstein-2), theorem-2
     (bias), theorem-3 (mse), theorem-5 for both on a power schedule, lemma-8 or lemma-12 (local order), else the
     scheme's own order. `method` is "exact" or "monte-carlo"; by default the exact method if one exists. If the printed
-    claim fails for every scheme that meets its hypotheses, the corrected claim judges, and the reason says so. The
+    claim fails by an error of its own, the corrected claim judges, and the reason says so. The
     certificate's "regression" is the exponent fitted to the points, beside the exponent of the expansion or of the test.
     """
     if quantity not in QUANTITIES:

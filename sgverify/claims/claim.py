@@ -253,14 +253,15 @@ class Prediction:
 class Claim:
     """One theorem card.
 
-    `assumes` are hypotheses that no computation decides (smoothness of the Poisson solution); `corrected` names the
-    card that takes over where this one is refuted, `corrects` the card that this one corrects, `weighs` what its failing is: an
-    error of consequence, a slip, a misprint, or one reading of several. `see` is further literature. `vacuous`: a bound that holds
-    of everything, as one that diverges. `left_out`: why nothing of it is judged; it has no predictions then. `on_request`: it
-    is judged where it is asked for by name, as the assumptions on the model, for which no scheme is at fault. `rate_of`: the
-    quantities whose rate `sgverify rate` holds against this claim, on the claim's `schedule`. `form` names the formula that the
-    claim prints, where its check knows several. `densities` holds log rho as printed, by the name of the dynamics, and `values`
-    the numbers that the source sets parameters to.
+    `assumes` are hypotheses that no computation decides (smoothness of the Poisson solution); `corrected` names the card that
+    takes over where this one is refuted, `corrects` the card that this one corrects, `weighs` what its failing is: an error
+    of consequence, a slip, a misprint, or one reading of several. `in_the_limit`: the limit that its hypotheses speak of,
+    which no one setting is: where the claim is off in a setting, its corrected card judges. `see` is further literature.
+    `vacuous`: a bound that holds of everything, as one that diverges. `left_out`: why nothing of it is judged; it has no
+    predictions then. `on_request`: it is judged where it is asked for by name, as the assumptions on the model, for which no
+    scheme is at fault. `rate_of`: the quantities whose rate `sgverify rate` holds against this claim, on the claim's
+    `schedule`. `form` names the formula that the claim prints, where its check knows several. `densities` holds log rho as
+    printed, by the name of the dynamics, and `values` the numbers that the source sets parameters to.
     """
 
     id: str
@@ -276,6 +277,7 @@ class Claim:
     corrected: str | None = None
     corrects: str | None = None
     weighs: str = ""
+    in_the_limit: str = ""
     see: tuple[str, ...] = ()
     densities: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, int], ...] = ()

@@ -13,8 +13,8 @@ JSON all read the one word `outcome`, so that no two of them can disagree.
 The method is a rung of a ladder: `proof` (exact arithmetic, for every smooth potential), `exact` (numbers with a bound),
 `quadrature` (a black box with its draws replaced by nodes), `monte-carlo` (samples, at a stated error rate). A claim is settled
 on the highest rung that reaches it. `conforms` needs to be shown: an absence of evidence is `inconclusive`, and a hypothesis
-that does not hold makes a claim `not-applicable`. A claim as printed that fails for every scheme it speaks of is `refuted`: its
-corrected card judges the scheme.
+that does not hold makes a claim `not-applicable`. A claim as printed that fails by an error of its own, and not of the scheme, is
+`refuted`: its corrected card judges the scheme.
 
 Evidence is data. It knows neither how to compute itself nor how to print itself, and it holds everything that another process
 needs to do either: the command that replays it, the numbers with their signs (an estimate less the truth) and bounds, the texts

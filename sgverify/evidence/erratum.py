@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from sgverify.evidence.model import plain
 from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Name, Published, Says, Size
+from sgverify.evidence.published import Name, Number, Published, Says, Size, read_as
 from sgverify.keeping.files import json_text, write_atomically
 
 Rung = Literal["proof", "exact"]
@@ -20,6 +23,110 @@ misprint; a statement that holds in one reading and not in another. The heaviest
 
 WEIGHT = ("severity", "root", "affects", "because")
 """The fields of a failing statement that are judgements: severity, underlying error, affected results, and the reason."""
+
+LIMITS = re.compile(r"(?<![A-Za-z])[oO]\(|\blim|→|->|≲|(?i:asymptot|converge|approach|decreas|\btends?\b)")
+"""The signs and words of a statement about a limit."""
+
+HEDGES = re.compile(r"≈|(?i:approximate)")
+"""The signs and words of a statement that claims no equality."""
+
+
+def asymptotic(text: str) -> bool:
+    """Does a statement speak of a limit?
+
+    >>> asymptotic("W2 = O(h^2)"), asymptotic("theta = (1 + o(1)) p"), asymptotic("Var(L) <= 2")
+    (True, True, False)
+    """
+    return LIMITS.search(text) is not None
+
+
+FEWEST = 3
+"""The fewest members of a family that show where it tends to."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefutingFamily:
+    """A family along which a statement about a limit fails: no finite example refutes an o(1).
+
+    `gaps` are the quantities that the statement's hypotheses send to 0, one a member, or none where the hypotheses hold of each
+    member as it is. `ratios` are its left sides over its right sides, which by the statement tend to `printed`, or stay bounded
+    where that is None. Raises `ValueError` where the hypotheses do not come to hold along the family, and where the ratios may
+    tend to what is printed.
+    """
+
+    along: Annotated[Name, Says("what runs, and to where: `m -> infinity`")]
+    hypotheses: Annotated[Name, Says("how the statement's hypotheses hold along it")]
+    ratios: Annotated[tuple[Number, ...], Says("left side over right side, one a member", minItems=FEWEST)]
+    gaps: Annotated[
+        tuple[Number, ...], Says("what the hypotheses send to 0, one a member; empty where they hold of each")
+    ] = ()
+    printed: Annotated[Number | None, Says("what the ratio tends to as printed; null: it stays bounded")] = (
+        None
+    )
+
+    def __post_init__(self) -> None:
+        if len(self.ratios) < FEWEST or (self.gaps and len(self.gaps) != len(self.ratios)):
+            raise ValueError(f"a family along {self.along} has {FEWEST} members at least, each with its gap")
+        if self.gaps and not (_falls(self.gaps) and self.gaps[-1] <= self.gaps[0] / 4):
+            raise ValueError(
+                f"the hypotheses do not come to hold along {self.along}: {', '.join(map(_short, self.gaps))}"
+            )
+        if not (self._grows() if self.printed is None else self._tends_elsewhere(self.printed)):
+            raise ValueError(
+                f"along {self.along} the ratio may be as printed: {', '.join(map(_short, self.ratios))}"
+            )
+
+    def _grows(self) -> bool:
+        """Each step of the family adds as much as the one before, or more, up to a tenth: no bound is in sight."""
+        sizes = [abs(ratio) for ratio in self.ratios]
+        steps = [later - one for one, later in pairwise(sizes)]
+        return min(steps) > 0 and all(later > 0.9 * one for one, later in pairwise(steps))
+
+    def _tends_elsewhere(self, printed: float) -> bool:
+        """What is left to go to the printed limit is a multiple of the last step, and steps do not grow."""
+        steps = [abs(later - one) for one, later in pairwise(self.ratios)]
+        left = min(abs(ratio - printed) for ratio in self.ratios[-2:])
+        return left > 4 * steps[-1] and all(later <= one for one, later in pairwise(steps))
+
+    def __str__(self) -> str:
+        """The family in a sentence."""
+        toward = "bounded" if self.printed is None else f"to tend to {_short(self.printed)}"
+        gaps = f" ({', '.join(map(_short, self.gaps))})" if self.gaps else ""
+        return (
+            f"along {self.along}: {self.hypotheses}{gaps}; left side over right side, printed {toward}: "
+            f"{', '.join(map(_short, self.ratios))}"
+        )
+
+
+def powers(
+    variable: str, found: float, printed: float, hypotheses: str, *, logarithm: int = 0
+) -> RefutingFamily:
+    """The family of an exact expansion: variable^found (log variable)^logarithm where variable^printed is printed.
+
+    A variable that is written large (L, m, k) runs to infinity, any other (h, eps) to 0.
+
+    >>> powers("h", 1, 2, "for every smooth U").ratios
+    (10.0, 100.0, 1000.0)
+    """
+    grows = variable[0] in "LTmk"
+    places = [10.0 ** (k if grows else -k) for k in (1, 2, 3)]
+    return RefutingFamily(
+        along=f"{variable} -> {'infinity' if grows else '0'}",
+        hypotheses=f"{hypotheses}; the powers are those of an exact expansion",
+        ratios=tuple(
+            float(f"{place ** float(found - printed) * math.log(place) ** logarithm:.12g}")
+            for place in places
+        ),
+    )
+
+
+def _falls(values: tuple[Number, ...]) -> bool:
+    return values[-1] >= 0 and all(later < one for one, later in pairwise(values))
+
+
+def _short(value: Number) -> str:
+    return f"{value:.4g}"
+
 
 Id = Annotated[str, Says("paper/name", pattern="^[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9]+(-[a-z0-9]+)*$")]
 
@@ -32,6 +139,9 @@ class Erratum:
     then is what the same computation confirms, and `WEIGHT` and `elsewhere` (where the paper itself has the right form) are said
     by judgement; all are empty where the printed one stands. The certificate is copied to plain JSON values
     (`sgverify.evidence.model`).
+
+    A statement about a limit fails by a `family` along which its hypotheses come to hold; `finite` names the part that
+    fails where no limit is taken in that part. A statement that claims no equality is no error: read as one it is a `reading`.
     """
 
     id: Id
@@ -48,6 +158,10 @@ class Erratum:
     affects: Annotated[Name, Says("what becomes of the results")] = ""
     because: Annotated[Name, Says("the reason for severity and root")] = ""
     elsewhere: Annotated[str, Says("where the paper itself has the right form; empty where nowhere")] = ""
+    family: Annotated[
+        RefutingFamily | None, Says("the family by which a statement about a limit fails", optional=True)
+    ] = None
+    finite: Annotated[str, Says("the part that fails, in which no limit is taken", optional=True)] = ""
     fails: Annotated[bool, Says(absent=True)]
     method: Rung
     certificate: Annotated[dict[str, Any], Says("what was computed", minProperties=1)]
@@ -63,6 +177,16 @@ class Erratum:
             raise ValueError(f"{self.id} fails: say its {', '.join(unsaid)}")
         if self.fails and self.severity not in SEVERITIES:
             raise ValueError(f"severity={self.severity!r}; one of {', '.join(SEVERITIES)}")
+        if self.fails and asymptotic(f"{self.printed}; {self.read_as}") and not (self.family or self.finite):
+            raise ValueError(
+                f"{self.id} speaks of a limit, which no finite example refutes: give a family (`family`), or name the part of the "
+                "statement that fails and takes none (`finite`)"
+            )
+        hedge = HEDGES.search(self.printed)
+        if self.fails and hedge and self.severity != "reading":
+            raise ValueError(
+                f"{self.id} claims no equality (`{hedge[0]}`): that it fails as one is a reading of ours"
+            )
         if self.method not in get_args(Rung):
             raise ValueError(f"method={self.method!r}; one of {', '.join(get_args(Rung))}")
         certificate, missing = plain(dict(self.certificate))
@@ -103,7 +227,10 @@ def encode_errata(formulas: Iterable[Erratum], provenance: Provenance) -> dict[s
     failing: list[dict[str, Any]] = []
     standing: list[dict[str, Any]] = []
     for formula in formulas:
-        item = asdict(formula)
+        item: dict[str, Any] = plain(asdict(formula))[0]
+        for optional in ("family", "finite"):
+            if not item[optional]:
+                del item[optional]
         (failing if item.pop("fails") else standing).append(item)
     document = {
         "schema": ERRATA.name,
@@ -119,7 +246,7 @@ def decode_errata(document: Mapping[str, Any]) -> tuple[Erratum, ...]:
     """The inverse of `encode_errata`; raises UserError for a document of another kind or version."""
     ERRATA.check(document, "document")
     return (
-        *(Erratum(**item, fails=True) for item in document["errata"]),
+        *(read_as(Erratum, {**item, "fails": True}) for item in document["errata"]),
         *(Erratum(**item, fails=False) for item in document["standing"]),
     )
 

@@ -269,8 +269,8 @@ class Predicted:
 class Evidence:
     """One question put to one scheme under one configuration, and the answer with everything behind it.
 
-    The fields are in the order of the JSON. `refuted` marks a claim as printed in a paper that is refuted for every scheme of
-    the order it speaks of, under the setting shown: a result about the paper, which does not count against the scheme. `sharp`
+    The fields are in the order of the JSON. `refuted` marks a claim as printed in a paper that fails for this scheme under this
+    setting by an error of its own: a result about the paper, which does not count against the scheme. `sharp`
     says that equality with the prediction was shown too. `outcome` follows from both: pass, fail, undecided, refuted or
     not-applicable, the one word that terminal, exit code, reports and tests go by. `configuration` and `certificate` are copied to
     plain JSON values (`sgverify.evidence.model`); a number in the certificate that is not finite is stored as None and listed

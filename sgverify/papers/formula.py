@@ -2,10 +2,12 @@
 
 The statements are data, the rows of `PAPER/errata/printed.toml`. A row has its place `where`; `printed`, a quotation of the paper
 (formulas in symbols between dollars: a/b is a fraction, U~ has a tilde; ` [...] ` for omissions); `read_as`, the form that is
-computed; and `holds`, the corrected form. The severity of an error is a judgement with a reason: `severity`, `affects` (the
-consequence for the results), `because`, and `elsewhere`, the place where the paper itself has the right form. An error that shows
-in several rows counts once: these rows name one `root`, from which they inherit the severity unless they state their own. Whether a
-row fails is computed and never stated here.
+computed; and
+`holds`, the corrected form. The severity of an error is a judgement with a reason: `severity`, `affects` (the consequence for the
+results), `because`, and `elsewhere`, the place where the paper itself has the right form. An error that shows in several rows
+counts once: these rows name one `root`, from which they inherit the severity unless they state their own. Whether a row fails is
+computed and never stated here. A statement about a limit fails along a family (`Examination.family`) or in a part that takes none,
+which the row names (`finite`).
 
 The formulas under examination, paper by paper.
 """
@@ -23,7 +25,7 @@ from typing import Any
 from sgverify.claims.loading import unmarked
 from sgverify.errors import SgverifyError, UnknownNameError, find_named
 from sgverify.evidence import Erratum
-from sgverify.evidence.erratum import WEIGHT, Rung
+from sgverify.evidence.erratum import WEIGHT, RefutingFamily, Rung
 from sgverify.papers.paper import papers
 
 
@@ -40,6 +42,7 @@ class PrintedRow:
     affects: str = ""
     because: str = ""
     elsewhere: str = ""
+    finite: str = ""
 
     def weight(self) -> dict[str, str]:
         """The weight of its failure, and the reason."""
@@ -76,12 +79,16 @@ class UnconfirmedError(SgverifyError):
 
 @dataclass(frozen=True)
 class Examination:
-    """The difference of a printed formula, and of its replacement, from the computation; "" where there is none."""
+    """The difference of a printed formula, and of its replacement, from the computation; "" where there is none.
+
+    `family` is the one along which a printed statement about a limit fails.
+    """
 
     printed: str
     holds: str
     certificate: dict[str, Any]
     method: Rung = "proof"
+    family: RefutingFamily | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,8 @@ def check_formula(formula: Formula) -> Erratum:
         read_as=row.read_as,
         holds=row.holds if fails else "",
         **(row.weight() if fails else {}),
+        family=found.family if fails else None,
+        finite=row.finite if fails else "",
         fails=fails,
         method=found.method,
         certificate=certificate,

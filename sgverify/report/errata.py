@@ -110,6 +110,8 @@ def explain_erratum(formula: Erratum) -> str:
             lines.append(_field("elsewhere", formula.elsewhere))
         if formula.root != formula.id:
             lines.append(_field("root", formula.root))
+        lines += [_field("family", str(formula.family))] * bool(formula.family)
+        lines += [_field("fails in", formula.finite)] * bool(formula.finite)
     lines += [_field(f"- {name}", text) for name, text in certificate_lines(formula.certificate)]
     return "\n".join(lines)
 

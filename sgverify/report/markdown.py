@@ -53,8 +53,9 @@ def render_markdown(
     blocks += [*_pictures(pictures.get("", ())), _counted(evidence)]
     if sampled_together(evidence):
         blocks.append(f"{as_text(sampled_together(evidence))}.")
-    blocks += _claims(story)
-    blocks += _answer(evidence)
+    # Whoever asks about integrators of their own reads about these first, and then about papers.
+    told = [_claims(story), _answer(evidence)]
+    blocks += [block for part in (told if publication else told[::-1]) for block in part]
     for group in groups(evidence):
         if group.judged:
             blocks += [f"## {as_text(group.title)}", _matrix(group)]
@@ -123,7 +124,13 @@ def _claims(story: Story) -> list[str]:
             [
                 f"{SYMBOLS[row.outcome]} {as_text(row.id)}<br>{as_text(row.title)}",
                 "<br>".join(map(as_text, row.printed)) or "as stated below",
-                "<br>".join([*map(as_text, row.found), f"in {row.number} of {row.asked}"]),
+                "<br>".join(
+                    [
+                        *map(as_text, row.found),
+                        f"in {row.number} of {row.asked}"
+                        + (f"; not for {as_text('; '.join(row.spared))}" if row.spared else ""),
+                    ]
+                ),
                 "<br>".join(map(as_text, instead))
                 or ("holds as printed" if row.outcome == "pass" else "none"),
             ]
@@ -244,7 +251,9 @@ def _errata(formulas: Sequence[Erratum]) -> str:
                 as_text(item.holds)
                 + (f"<br>right elsewhere: {as_text(item.elsewhere)}" if item.elsewhere else ""),
                 affects,
-                as_text(dict(certificate_lines(item.certificate))["difference"]),
+                as_text(dict(certificate_lines(item.certificate))["difference"])
+                + (f"<br>{as_text(str(item.family))}" if item.family else "")
+                + (f"<br>what fails takes no limit: {as_text(item.finite)}" if item.finite else ""),
             ]
         )
     return table_of(rows)

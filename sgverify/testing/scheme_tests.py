@@ -86,7 +86,7 @@ class SchemeCheck:
     def __call__(self, scheme: Given) -> None:
         """Judge `scheme`; `Violation` where it violates, a skip where nothing was settled.
 
-        A printed claim that falls for every scheme of its order is no failure: the corrected one judges.
+        A printed claim that falls by an error of its own is no failure: the corrected one judges.
         """
         __tracebackhide__ = True
         conclude(self.judge(scheme), self.expected)

@@ -9,6 +9,7 @@ from sgverify.checks.check import Matter
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
 from sgverify.evidence import Evidence
+from sgverify.report.errata import WORDS, severity_said
 from sgverify.report.wording import (
     OF_THE_LAW,
     ORDER,
@@ -105,7 +106,16 @@ def gradient_of(evidence: Evidence) -> str:
 
 
 def said(evidence: Evidence) -> str:
-    """The finding: `found 2, required >= 2`, or the reason where no exponent decides."""
+    """The finding: `found 2, required >= 2`, or the reason where no exponent decides, which names the paper that is refuted."""
+    told = _said(evidence)
+    card = claims().get(evidence.claim)
+    if evidence.outcome != "refuted" or card is None or told != evidence.reason:
+        return told
+    weight = severity_said(card.weighs)
+    return f"{WORDS[weight] if weight else 'error'} in {card.source.paper}: {told}"
+
+
+def _said(evidence: Evidence) -> str:
     found = evidence.found.exponent
     undecided = evidence.outcome in ("undecided", "not-applicable")
     # What decides a sampled rate is the share of slower terms; the slope of its points is none of them.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgverify.advice.work_precision import WorkPrecision, work_precision
+from sgverify.checks.check import Matter
 from sgverify.claims import claims
 from sgverify.errors import NotExpandableError, Unreached, UserError
 from sgverify.evidence import Document, Evidence, Provenance
@@ -18,7 +19,7 @@ from sgverify.exact.readings.formula import formula, text_of
 from sgverify.report.answer import assumed, badge
 from sgverify.report.figures import figures
 from sgverify.report.formulas import in_a_line, with_formulas
-from sgverify.report.matrix import groups
+from sgverify.report.matrix import Group, groups
 from sgverify.report.page.environment import environment
 from sgverify.report.page.pages import choices, sections_of_claims
 from sgverify.report.page.story import story_of
@@ -111,16 +112,18 @@ def render_answer(
         "summary": getattr(step, "summary", ""),
         "badge": Markup(badge_of(verdict)),
         "finding": verdict.finding,
-        "rows": _grouped(verdict.rows()),
+        # What a paper prints is told in its own section, and is no finding about the scheme.
+        "rows": _grouped([(label, text) for label, text in verdict.rows() if label != "paper"]),
         "counts": counts(evidence),
         "choices": choices(evidence),
         "equations": None if subject is None else attempted(partial(_printed, subject)),
         "sources": [] if step is None else list(_sources(step)),
-        "findings": list(_findings(verdict)),
+        "findings": list(_findings(verdict, [matter for matter in MATTERS if matter != "paper"])),
+        "of_the_paper": list(_findings(verdict, ["paper"])),
         "sampled": sampled_together(evidence),
         "story": story_of(evidence),
         "columns": [with_formulas(part.title) for part in parts],
-        "cells": [(id, [part.answers_on(id) for part in parts]) for id in judged],
+        "cells": _cells(parts, judged),
         "figures": [
             {
                 "title": f"{figure.title}: {figure.group[:1].lower()}{figure.group[1:]}",
@@ -147,12 +150,12 @@ def _contents(values: dict[str, Any]) -> list[tuple[str, str]]:
     named = (
         ("step", "The step", values["equations"] or values["sources"]),
         ("findings", "Findings", True),
-        ("claims", "Claims of papers", values["story"].rows),
         ("matrix", "Claim by gradient", len(values["columns"]) > 1),
         ("rates", "Rates", values["figures"]),
         ("cost", "What an error costs", True),
         ("bias", "How large the bias is", values["bias"]),
         ("untested", "What was not tested", True),
+        ("claims", MATTERS["paper"], values["story"].rows or values["of_the_paper"]),
         ("evidence", "Evidence", True),
         ("provenance", "Provenance", True),
     )
@@ -224,9 +227,18 @@ def _source(title: str, function: Any) -> SourceText | None:
     return SourceText(title, inspect.cleandoc("".join(lines)), f"{file.name}:{first}" if file.name else "")
 
 
-def _findings(verdict: ClosingBlock) -> Iterator[tuple[str, list[FindingRow]]]:
-    """The three groups of findings, failures before their consequences."""
-    for matter, question in MATTERS.items():
+def _cells(parts: Sequence[Group], judged: Iterable[str]) -> list[tuple[str, list[list[Evidence]]]]:
+    """The answers that judge the scheme, claim by gradient: what is refuted as printed is told with its paper."""
+    rows = (
+        (id, [[item for item in part.answers_on(id) if item.outcome != "refuted"] for part in parts])
+        for id in judged
+    )
+    return [(id, cells) for id, cells in rows if any(cells)]
+
+
+def _findings(verdict: ClosingBlock, matters: Sequence[Matter]) -> Iterator[tuple[str, list[FindingRow]]]:
+    """The groups of findings, failures before their consequences."""
+    for matter in matters:
         asked = sorted(
             (item for item in verdict.evidence if matter_of(item) == matter),
             key=lambda item: place_in_lines(item.check),
@@ -238,7 +250,7 @@ def _findings(verdict: ClosingBlock) -> Iterator[tuple[str, list[FindingRow]]]:
             for number, finding in enumerate((cause, *cause.consequences))
         ]
         if rows:
-            yield question, rows
+            yield MATTERS[matter], rows
 
 
 def _row(finding: Finding, asked: str, follows: bool) -> FindingRow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from sgverify.errors import UserError
 from sgverify.evidence import ERRATA, Erratum, Provenance, decode_errata, encode_errata, write_errata
+from sgverify.evidence.erratum import RefutingFamily, asymptotic, powers
 
 WRONG = Erratum(
     id="chen2015/equation-8",
@@ -50,6 +51,9 @@ def test_a_document_comes_back(tmp_path: Path) -> None:
     document = json.loads(path.read_text())
     assert [item["id"] for item in document["errata"]] == [WRONG.id]
     assert decode_errata(document) == (WRONG, RIGHT)
+    along = replace(WRONG, printed="1 + o(1)", family=powers("h", 1, 2, "for every smooth U"))
+    assert decode_errata(encode_errata([along], MADE)) == (along,)
+    assert "family" not in document["errata"][0]
     assert encode_errata([WRONG, RIGHT], MADE) == document
 
 
@@ -95,3 +99,66 @@ def test_the_schema_refuses_a_failure_without_its_weight() -> None:
         without = {**document, "errata": [{key: value for key, value in item.items() if key != name}]}
         with pytest.raises(UserError, match=name):
             decode_errata(without)
+
+
+FAMILY = {"along": "m -> infinity", "hypotheses": "p_i = o(P_i)", "gaps": (0.1, 0.01, 0.001), "printed": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        # The counterexamples that were published once: one partition, and partitions that do not meet the hypothesis.
+        ({"ratios": (1.6,), "gaps": (0.67,)}, "3 members at least"),
+        ({"ratios": (1.6, 1.6, 1.6), "gaps": (0.67, 0.5, 0.6)}, "hypotheses do not come to hold"),
+        ({"ratios": (1.6, 1.6, 1.6), "gaps": (0.67, 0.66, 0.65)}, "hypotheses do not come to hold"),
+        ({"ratios": (1.1, 1.01, 1.001)}, "may be as printed"),
+        ({"ratios": (2, 1.5, 1.33)}, "may be as printed"),
+        ({"ratios": (1.6, 3, 1.6)}, "may be as printed"),
+        # A ratio that stays bounded is no refutation of an O.
+        ({"ratios": (1, 1.9, 2), "printed": None, "gaps": ()}, "may be as printed"),
+        ({"ratios": (10, 5, 20), "printed": None, "gaps": ()}, "may be as printed"),
+    ],
+)
+def test_a_family_that_refutes_nothing_is_none(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        RefutingFamily(**{**FAMILY, **change})  # type: ignore[arg-type]
+
+
+def test_a_family_along_which_the_hypotheses_come_to_hold_refutes() -> None:
+    found = RefutingFamily(**FAMILY, ratios=(1.569, 1.597, 1.6))  # type: ignore[arg-type]
+    assert "printed to tend to 1: 1.569, 1.597, 1.6" in str(found)
+    assert powers("L", -1 / 3, -2 / 3, "a model").along == "L -> infinity"
+    with pytest.raises(ValueError, match="may be as printed"):
+        powers("h", 2, 2, "a model")
+
+
+@pytest.mark.parametrize("where", ["printed", "read_as"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "theta = (1 + o(1)) P",
+        "W_2 = O(h^2)",
+        "the weights converge to theta*",
+        "J ≲ 1/k",
+        "h → 0: p = q",
+        "it tends to 0",
+    ],
+)
+def test_a_statement_about_a_limit_is_refuted_by_a_family_or_in_a_part_that_takes_none(
+    statement: str, where: str
+) -> None:
+    """A planted erratum that holds one example against a limit."""
+    with pytest.raises(ValueError, match="speaks of a limit, which no finite example refutes"):
+        replace(WRONG, **{where: statement})
+    family = powers("h", 1, 2, "for every smooth U")
+    assert replace(WRONG, **{where: statement}, family=family).family == family
+    assert replace(WRONG, **{where: statement}, finite="its second entry").finite
+    assert not asymptotic(WRONG.printed)
+
+
+@pytest.mark.parametrize("printed", ["E[S] ≈ min{1, S}", "it is linear approximately", "Approximately x = 2"])
+def test_what_claims_no_equality_weighs_no_more_than_a_reading(printed: str) -> None:
+    for severity in ("consequence", "local", "typographical"):
+        with pytest.raises(ValueError, match="claims no equality"):
+            replace(WRONG, printed=printed, severity=severity)
+    assert replace(WRONG, printed=printed, severity="reading").printed == printed

@@ -7,11 +7,12 @@ own (chen2015, awsgld, vr-resgld), plain or with LaTeX formulas; without it the 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from sgverify.papers.formula import formulas
+from sgverify.papers.formula import Formula, formulas
 from tests.papers.quotations import OMISSION, one_form, pieces
 
 FOLDER = "SGVERIFY_PAPERS"
@@ -39,6 +40,66 @@ def test_every_piece_of_a_quotation_stands_in_the_paper(paper: str) -> None:
         if not any(piece in text for text in texts)
     ]
     assert missing == []
+
+
+LABEL = re.compile(r"^\s*\((\d+)\)\s*$|(?<=[^\n])\s\((\d+)\)\s*$", re.MULTILINE)
+"""The number of an equation, at the end of its line or on one of its own."""
+
+
+def cited(formula: Formula) -> str:
+    """The number of the equation that a row is named after; "" where it is named after something else."""
+    found = re.fullmatch(r"equation-(\d+)", formula.id.partition("/")[2])
+    return found[1] if found else ""
+
+
+def between(text: str, number: str) -> list[str]:
+    """The texts that end with the number of an equation, each from the number before it."""
+    labels = list(LABEL.finditer(text))
+    starts = [0, *(label.end() for label in labels)]
+    return [
+        text[start : label.start()]
+        for start, label in zip(starts, labels, strict=False)
+        if number in (label[1], label[2])
+    ]
+
+
+def test_a_row_that_is_named_after_an_equation_cites_it_first() -> None:
+    for formula in formulas():
+        if number := cited(formula):
+            assert re.search(r"\((\d+)\)", formula.row.where)[1] == number, formula.id
+
+
+@pytest.mark.parametrize("paper", ["awsgld", "vr-resgld"])
+def test_a_quotation_stands_at_the_equation_that_it_cites(paper: str) -> None:
+    """As far as the texts have the numbers: a row named after an equation quotes what ends with that number.
+
+    chen2015 is cited by the numbers of its supplement, whose text breaks formulas over lines; the text that has them in one
+    piece is another edition, with numbers of its own.
+    """
+    if FOLDER not in os.environ:
+        pytest.skip(f"the texts of the papers are not here: name their folder in {FOLDER}")
+    texts = [
+        path.read_text(encoding="utf-8") for path in Path(os.environ[FOLDER]).iterdir() if paper in path.name
+    ]
+    elsewhere, held = {}, 0
+    for formula in formulas(paper):
+        number, first = cited(formula), pieces(formula.row.printed)[0]
+        # Of a text that lacks the quotation in one piece, or the number, nothing is asked.
+        places = [
+            one_form(part) for text in texts if first in one_form(text) for part in between(text, number)
+        ]
+        if number and places and formula.row.where.startswith("equation"):
+            held += 1
+            if not any(first in place for place in places):
+                elsewhere[formula.id] = first
+    assert elsewhere == {}
+    assert held > 1
+
+
+def test_a_quotation_of_another_equation_is_found() -> None:
+    text = r"$$\theta = (1 + o(1)) P$$" "\n(22)\n and " r"$$\theta = P + o(P)$$" "\n(37)\n"
+    assert [one_form("P + o(P)") in one_form(part) for part in between(text, "37")] == [True]
+    assert [one_form("P + o(P)") in one_form(part) for part in between(text, "22")] == [False]
 
 
 def test_every_row_quotes_something() -> None:

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from sgverify.claims import claims
+from sgverify.claims.claim import Publication
 from sgverify.evidence import Document
 from sgverify.report import groups, render_evidence, render_page
 from sgverify.report.figures import figures
@@ -16,6 +17,7 @@ from sgverify.report.page import EVIDENCE, INDEX
 from sgverify.report.page.story import pictures_of, story_of
 from sgverify.report.wording import MEANINGS
 
+BOOK = Publication(title="A title", authors=("A",), year=2000)
 VOID = {"meta", "br", "link", "img", "input", "hr", "col", "wbr"}
 
 
@@ -56,7 +58,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def text(document):
-    return render_page(document)
+    return render_page(document, publication=BOOK)
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +195,20 @@ def test_refuted_claims_and_violations_are_told_apart(text):
     violated = text[text.index('<section id="violated"') : text.index('<section id="group-1"')]
     assert "theorem 4" in refuted and "refuted" in refuted
     assert ">second-b</a>" in violated and ">second-a</a>" not in violated
+
+
+def test_what_papers_print_is_closed_and_below_the_integrators_on_a_page_of_ones_own(document):
+    """A planted one: a refuted claim beside schemes that pass; neither the headline nor the first screen speaks of it."""
+    kept = tuple(item for item in document.evidence if item.outcome in ("pass", "refuted"))
+    own = render_page(dataclasses.replace(document, evidence=kept), title="Ours")
+    assert any(item.outcome == "refuted" for item in kept)
+    answer = own[own.index('<p class="answer">') :].partition("</p>")[0]
+    assert answer.endswith(": pass.") and "theorem" not in answer
+    assert own.index('<section id="answer"') < own.index('<section id="claims"')
+    section = own[own.index('<section id="claims"') :].partition("</section>")[0]
+    before, _, folded = section.partition('<details class="papers"><summary>')
+    assert "theorem" not in before and folded.startswith("Chen, Ding, Carin 2015: 1 of ")
+    assert Page(own).problems == []
 
 
 def test_a_page_without_evidence_is_a_page(document):

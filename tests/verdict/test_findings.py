@@ -45,7 +45,11 @@ def test_every_check_has_a_matter_and_the_room_of_the_code_is_that_of_the_code()
 
 def test_a_refuted_claim_is_the_papers_matter_and_no_failure_of_the_method() -> None:
     refuted = replace(evidence("stationary-bias", "violates"), refuted=True)
-    assert matter_of(refuted) == "paper" and said(refuted) == refuted.reason
+    # The paper is named, and what its card says that the error weighs.
+    assert (
+        matter_of(refuted) == "paper"
+        and said(refuted) == f"error in Chen, Ding, Carin 2015: {refuted.reason}"
+    )
     assert not follows(refuted, evidence("local-order", "violates", found=0))
 
 

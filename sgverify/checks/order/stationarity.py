@@ -55,7 +55,7 @@ def check_stationarity(question: Question) -> Evidence:
         return question.unanswered(reason, method="proof")
     return question.evidence(
         method="proof",
-        judgement=_judge(found),
+        judgement=_judge(found, "printed density" if density is not dynamics.density else "density"),
         certificate=_certificate(found, curl),
     )
 
@@ -84,7 +84,7 @@ def printed_density(text: str, dynamics: Dynamics) -> Density:
     return make_density(function, dynamics.shapes, f"exp({text})")
 
 
-def _judge(found: list[Residual]) -> Judgement:
+def _judge(found: list[Residual], what: str) -> Judgement:
     first = found[0]
     wrong = [residual for residual in found if not residual.zero]
     if not all(residual.decided for residual in wrong):
@@ -103,7 +103,7 @@ def _judge(found: list[Residual]) -> Judgement:
         return Judgement(
             "violates",
             False,
-            f"the density is not invariant; `{first.dynamics}` does not leave {_rho(shown)} invariant{at} {where}: L* rho / rho = "
+            f"the {what} is not invariant; `{first.dynamics}` does not leave {_rho(shown)} invariant{at} {where}: L* rho / rho = "
             f"{shown.text}{grows}",
         )
     if grows:

@@ -1,4 +1,4 @@
-"""Checks: what is the fixed point theta* of an adaptively weighted sampler's weights, and is it stable?"""
+"""Checks of theta*, the fixed point of an adaptively weighted sampler's weights: where it is, and that it is stable."""
 
 from __future__ import annotations
 
@@ -128,16 +128,11 @@ def _printed(weighing: WeightedSampler, certificate: dict[str, Any]) -> Judgemen
     off = max((abs(r - 1) for r in ratios), key=float)
     if weighing.zeta == 1:
         return Judgement("conforms", True, "zeta = 1: theta* is the cumulated mass")
-    if off > 4 * share:
-        return _judged(
-            f"theta*^zeta Z is {text(1 + off, 3)} times the cumulated mass; at its largest, though no p_i, i >= 2, is more than "
-            f"{text(share, 2)} of it: 1 + o(1) leaves out what adds up over the regions"
-        )
     return Judgement(
         "inconclusive",
         False,
-        f"the limit of (37) is not reached here; every p_i/(p_1 + ... + p_i), i >= 2, tends to 0 there, and one is "
-        f"{text(share, 3)}; theta*(i)^zeta Z is within {text(off, 3)} of the cumulated mass",
+        f"theta*(i)^zeta Z is within {text(off, 3)} of the cumulated mass; every p_i/(p_1 + ... + p_i), i >= 2, tends to 0 in the "
+        f"limit of (37), and one is {text(share, 3)}",
     )
 
 

@@ -1,13 +1,13 @@
 """The first screen of a report: which paper, one sentence that says what came out, a picture, and one row for each printed claim.
 
-Everything is computed from evidence: a claim fails somewhere if a scheme and a setting that it speaks of refute it; how much that
-weighs is the judgement that its card holds.
+Everything is computed from evidence and errata: errors are counted once each, by what they weigh, which is a judgement that cards
+and errata hold; the chief one is told with the schemes and gradients that were asked, and those that it spares.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sgverify.claims import claims
@@ -15,14 +15,13 @@ from sgverify.claims.claim import Publication
 from sgverify.evidence import Erratum, Evidence
 from sgverify.evidence.erratum import SEVERITIES
 from sgverify.gradients import ESTIMATORS
-from sgverify.report.answer import OURS
-from sgverify.report.errata import severity_said
+from sgverify.report.answer import OURS, answers_of
+from sgverify.report.errata import HEADINGS, roots, severity_said
 from sgverify.report.figures import Figure, figures
 from sgverify.report.matrix import groups
 from sgverify.report.wording import (
     ORDER,
     claim_order,
-    exponent_text,
     found_text,
     gradient_text,
     predicted_text,
@@ -30,7 +29,6 @@ from sgverify.report.wording import (
     variable,
 )
 
-ORDINALS = {"1": "first", "2": "second", "3": "third", "4": "fourth"}
 FAILING = ("refuted", "fail")
 
 
@@ -39,7 +37,7 @@ class ClaimRow:
     """One printed claim: what it says, what was found, and what holds in its place.
 
     `printed` and `found` are rates, or first clauses of reasons where no rate is claimed, where it fails, else where it holds:
-    in `number` of `asked` answers.
+    in `number` of `asked` answers. `spared` are the schemes that pass where others fail, with the gradients.
     """
 
     id: str
@@ -52,6 +50,7 @@ class ClaimRow:
     number: int
     asked: int
     where: tuple[str, ...]
+    spared: tuple[str, ...]
     corrected: str
     corrected_title: str
     corrected_rates: tuple[str, ...]
@@ -67,16 +66,26 @@ class Story:
     rows: tuple[ClaimRow, ...]
     chief: str
 
+    @property
+    def papers(self) -> list[str]:
+        """The papers whose claims are among the rows."""
+        return list(dict.fromkeys(claims()[row.id].source.paper for row in self.rows if row.id in claims()))
+
+    @property
+    def failing(self) -> int:
+        """The number of claims that do not hold as printed."""
+        return sum(row.outcome == "refuted" for row in self.rows)
+
 
 def story_of(
     evidence: Sequence[Evidence], formulas: Sequence[Erratum] = (), publication: Publication | None = None
 ) -> Story:
-    """The first screen, from the evidence and the errata of a report."""
+    """The first screen, from the evidence and the errata of a report: of a paper, or of integrators where none is named."""
     rows = tuple(_row(id, evidence) for id in _printed(evidence))
-    failing = [row for row in rows if row.outcome in FAILING]
-    chief = _chief(failing, formulas)
-    finding = _finding(chief, formulas, evidence) if chief else ""
-    return Story(publication, _sentence(rows, failing, chief, finding), rows, chief.id if chief else "")
+    faults = _faults([row for row in rows if row.outcome in FAILING], formulas)
+    chief = next((fault.claims[0].id for fault in faults if fault.claims), "")
+    sentence = _sentence(rows, faults, formulas, evidence) if publication else _integrators(evidence)
+    return Story(publication, sentence, rows, chief)
 
 
 def pictures_of(story: Story, evidence: Sequence[Evidence]) -> list[Figure]:
@@ -138,6 +147,7 @@ def _row(id: str, evidence: Sequence[Evidence]) -> ClaimRow:
         number=len(shown),
         asked=len(items),
         where=tuple(dict.fromkeys(gradient_text(item.configuration) for item in shown)),
+        spared=tuple(_spared(items, failing)),
         corrected=instead,
         corrected_title=known.title if known else "",
         corrected_rates=tuple(
@@ -145,6 +155,23 @@ def _row(id: str, evidence: Sequence[Evidence]) -> ClaimRow:
         ),
         corrected_outcomes=Counter(item.outcome for item in judging),
     )
+
+
+def _spared(items: Sequence[Evidence], failing: Sequence[Evidence]) -> Iterator[str]:
+    """`a and b with full gradients`: the schemes that pass, of which no answer fails, where the same question fails for others."""
+    asked = {(item.check, gradient_text(item.configuration)) for item in failing}
+    for gradients in dict.fromkeys(gradient_text(item.configuration) for item in failing):
+        wrong = {item.scheme for item in failing if gradient_text(item.configuration) == gradients}
+        right = dict.fromkeys(
+            item.scheme
+            for item in items
+            if item.outcome == "pass"
+            and item.scheme not in wrong
+            and (item.check, gradient_text(item.configuration)) in asked
+            and gradient_text(item.configuration) == gradients
+        )
+        if right:
+            yield f"{_and(list(right))} with {gradients[:1].lower()}{gradients[1:]}"
 
 
 def _setting(item: Evidence) -> str:
@@ -169,92 +196,183 @@ def _clause(item: Evidence) -> str:
     return reason.partition("; ")[0].partition(": ")[0]
 
 
-def _chief(failing: Sequence[ClaimRow], formulas: Sequence[Erratum]) -> ClaimRow | None:
-    """The claim that the error which shows in most statements refutes: of the gravest errors, and of theorems where there are.
+@dataclass(frozen=True)
+class _Fault:
+    """One error of a paper: the claims that it refutes, the chief one first, what it affects, and how much it weighs.
 
-    Which statements one error shows in is said by the errata; without errata the gravest claims are compared. Of several claims
-    the one that most answers refute is named, the first in the paper where that leaves several.
+    An error that no claim shows, as in an algorithm, has the name of its statement.
     """
-    if not failing:
-        return None
-    gravest = min(map(_weight, failing))
-    candidates = [row for row in failing if _weight(row) == gravest]
-    often = Counter(
-        formula.root
-        for formula in formulas
-        if formula.fails and SEVERITIES.index(formula.severity) == gravest
+
+    claims: tuple[ClaimRow, ...]
+    names: tuple[str, ...]
+    said: str
+    weight: int
+    shown: int
+
+    @property
+    def sentence(self) -> str:
+        """`theorem 4, and with it theorems 2 and 3: the rate is lost`, and of a lighter one `lemma 4 fails by a slip: ...`."""
+        first, *rest = self.names
+        named = f"{_listed([first])}{f', and with it {_listed(rest)}' if rest else ''}"
+        if self.weight in (0, len(SEVERITIES)) or not self.claims:
+            return f"{named}: {self.said}"
+        judged = self.claims[0].weighs
+        verb = (
+            f"{'are' if rest else 'is'}"
+            if judged.startswith("ambiguous")
+            else f"fail{'' if rest else 's'} by"
+        )
+        return f"{named} {verb} {judged.partition('; ')[0]}"
+
+
+def _faults(failing: Sequence[ClaimRow], formulas: Sequence[Erratum]) -> list[_Fault]:
+    """The errors behind the failing claims and the gravest errata, the gravest first, then those that show in most statements.
+
+    Which statements one error shows in is said by the errata, and without errata by what the cards say that it weighs.
+    """
+    claims_of: dict[str, list[ClaimRow]] = {}
+    for row in failing:
+        claims_of.setdefault(_root(row, formulas), []).append(row)
+    rows_of: dict[str, list[Erratum]] = {}
+    for formula in formulas:
+        if formula.fails:
+            rows_of.setdefault(formula.root, []).append(formula)
+    grave = [root for root, rows in rows_of.items() if any(row.severity == SEVERITIES[0] for row in rows)]
+    return sorted(
+        (
+            _fault(claims_of.get(root, []), rows_of.get(root, []))
+            for root in dict.fromkeys([*claims_of, *grave])
+        ),
+        key=lambda fault: (fault.weight, -fault.shown, -sum(row.number for row in fault.claims)),
     )
-    for root, _ in often.most_common():
-        rows = [formula for formula in formulas if formula.root == root]
-        of_it = [row for row in candidates if any(_shows(formula, row) for formula in rows)]
-        if of_it:
-            candidates = of_it
-            break
-    theorems = [row for row in candidates if _named(row.id).startswith("theorem")]
-    return max(theorems or candidates, key=lambda row: row.number)
+
+
+def _root(row: ClaimRow, formulas: Sequence[Erratum]) -> str:
+    """The gravest error that an erratum shows in the claim; without one what its card says of it, or the claim itself."""
+    shown = [formula for formula in formulas if _shows(formula, row)]
+    gravest = min(shown, key=lambda formula: SEVERITIES.index(formula.severity), default=None)
+    return gravest.root if gravest else row.weighs or row.id
+
+
+def _fault(rows: Sequence[ClaimRow], statements: Sequence[Erratum]) -> _Fault:
+    """The error that these claims and these statements show; of the claims the most refuted theorem is the chief one."""
+    ordered = sorted(rows, key=lambda row: (not _named(row.id).startswith("theorem"), -row.number))
+    ordered[1:] = sorted(ordered[1:], key=lambda row: claim_order(row.id))
+    grave = min(statements, key=lambda formula: SEVERITIES.index(formula.severity), default=None)
+    if grave is not None:
+        said, weight = grave.affects.partition("; ")[0], SEVERITIES.index(grave.severity)
+    else:
+        judged = ordered[0].weighs
+        said = judged.partition(": ")[2].partition("; ")[0] or judged or ordered[0].found[0]
+        weight = _weight(ordered[0])
+    names = [_named(row.id) for row in ordered] or [_statement(grave.id) for grave in statements[:1]]
+    return _Fault(tuple(ordered), tuple(names), said, weight, len(statements))
+
+
+def _statement(id: str) -> str:
+    """`algorithm 1` of vr-resgld/algorithm-1-variance."""
+    return " ".join(id.partition("/")[2].split("-")[:2])
 
 
 def _weight(row: ClaimRow) -> int:
-    said = severity_said(row.weighs)
-    return SEVERITIES.index(said) if said else len(SEVERITIES)
+    return [*SEVERITIES, ""].index(severity_said(row.weighs))
 
 
 def _sentence(
-    rows: Sequence[ClaimRow], failing: Sequence[ClaimRow], chief: ClaimRow | None, finding: str
+    rows: Sequence[ClaimRow],
+    faults: Sequence[_Fault],
+    formulas: Sequence[Erratum],
+    evidence: Sequence[Evidence],
 ) -> str:
-    """`10 of 14 printed claims fail somewhere, chiefly theorem 4: with fresh minibatches every scheme is of first order.`"""
+    """The errors of consequence by what they are, each once, and the number of the others by their weight.
+
+    Of the chief one also for which schemes it shows, with which gradients, and which of those asked are spared.
+    """
     if not rows:
         return ""
     many = f"{len(rows)} printed claim{'s' * (len(rows) != 1)}"
-    if chief is None:
+    if not faults:
         none = f"None of {many} fails" if len(rows) > 1 else "The printed claim does not fail"
         undecided = sum(row.outcome == "undecided" for row in rows)
         return f"{none} where it was tried{f', {undecided} undecided' if undecided else ''}."
-    fail = "fails" if len(failing) == 1 else "fail"
-    return (
-        f"{len(failing)} of {many} {fail} somewhere, chiefly {_named(chief.id)}: {finding}{_judged(chief)}."
-    )
+    grave = [fault for fault in faults if fault.weight in (0, len(SEVERITIES))]
+    lighter = [fault for fault in faults if fault not in grave]
+    parts = [fault.sentence for fault in grave]
+    if parts and grave[0].claims:
+        parts[1:1] = [_asked(grave[0].claims[0], evidence)]
+    if not grave:
+        parts = ["no error of consequence was found", *(fault.sentence for fault in lighter)]
+    if besides := _besides(lighter if grave else [], formulas):
+        parts.append(f"besides: {besides}" if grave else f"among the errata: {besides}")
+    return " ".join(f"{part[:1].upper()}{part[1:]}." for part in parts)
 
 
-def _judged(chief: ClaimRow) -> str:
-    """The judgement in brackets where the failure is no error of consequence."""
-    return f" ({chief.weighs})" if chief.weighs and severity_said(chief.weighs) != SEVERITIES[0] else ""
+def _integrators(evidence: Sequence[Evidence]) -> str:
+    """`mine.py:wrong: fail; mine.py:heun and mine.py:aboba: pass.`"""
+    found: dict[str, list[str]] = {}
+    for answer in answers_of(evidence):
+        found.setdefault(answer.outcome, []).append(answer.scheme)
+    parts = [f"{_and(schemes)}: {outcome}" for outcome, schemes in found.items()]
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _besides(lighter: Sequence[_Fault], formulas: Sequence[Erratum]) -> str:
+    """`2 slips or gaps in proofs and 1 misprint`: the errors of the errata, and without errata of the claims, each once."""
+    counted = {name: len(found) for name, found in roots(formulas).items()}
+    if not formulas:
+        counted = {
+            name: sum(fault.weight == place for fault in lighter) for place, name in enumerate(SEVERITIES)
+        }
+    parts = [
+        f"{number} {HEADINGS[name][number != 1]}"
+        for name, number in counted.items()
+        if number and name != SEVERITIES[0]
+    ]
+    return _and(parts)
+
+
+def _and(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1])] * (len(parts) > 1) + list(parts[-1:]))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """`theorems 2 and 3 and remark 9`."""
+    kinds: dict[str, list[str]] = {}
+    for name in names:
+        kind, _, number = name.partition(" ")
+        kinds.setdefault(kind if number else name, []).append(number)
+    return _and([f"{kind}{'s' * (len(found) > 1)} {_and(found)}".strip() for kind, found in kinds.items()])
 
 
 def _named(id: str) -> str:
     return id.partition("/")[2].replace("-", " ")
 
 
-def _finding(chief: ClaimRow, formulas: Sequence[Erratum], evidence: Sequence[Evidence]) -> str:
-    """What is found of the schemes with the gradients that refute a rate; of other claims what the error affects.
+def _asked(row: ClaimRow, evidence: Sequence[Evidence]) -> str:
+    """`theorem 4, asked with fresh minibatches, fails for a and b; spared: c; undecided: d; it holds with full gradients`.
 
-    Where no erratum says that, the first clause of the reason.
+    A scheme that fails and passes with these gradients, under two test functions, is among those that fail.
     """
-    refuting = [item for item in evidence if item.claim == chief.id and item.outcome in FAILING]
-    check = Counter(item.check for item in refuting).most_common(1)[0][0]
-    refuting = [item for item in refuting if item.check == check]
-    if variable(refuting[0]) not in ("h", "L"):
-        grave = (
-            formula for formula in formulas if _shows(formula, chief) and formula.severity == SEVERITIES[0]
-        )
-        return next((formula.affects.partition("; ")[0] for formula in grave), _clause(refuting[0]))
-    kinds = {_gradient(item) for item in refuting}
-    asked = [
-        item
-        for item in evidence
-        if (item.claim, item.check) == (chief.id, check)
-        and _gradient(item) in kinds
-        and item.verdict != "not-applicable"
+    asked = [item for item in evidence if item.claim == row.id and item.verdict != "not-applicable"]
+    kinds = {_gradient(item) for item in asked if item.outcome in FAILING}
+    here = [item for item in asked if _gradient(item) in kinds]
+    schemes: dict[str, str] = {}
+    for outcomes, word in ((FAILING, "fails"), (("undecided",), "undecided"), (("pass",), "spared")):
+        for item in here:
+            if item.outcome in outcomes:
+                schemes.setdefault(item.scheme, word)
+    order = [scheme for scheme in dict.fromkeys(item.scheme for item in here) if scheme in schemes]
+    failing = _and([name for name in order if schemes[name] == "fails"])
+    parts = [f"{_named(row.id)}, asked with {_gradients(kinds, here)}, fails for {failing}"]
+    parts += [
+        f"{word}: {_and([name for name in order if schemes[name] == word])}"
+        for word in ("spared", "undecided")
+        if word in schemes.values()
     ]
-    gradients = _gradients(kinds, refuting)
-    rates = {item.found.exponent for item in asked}
-    if len(rates) > 1 or None in rates:
-        short, tried = (len({item.scheme for item in items}) for items in (refuting, asked))
-        return f"with {gradients} {short} of {tried} schemes are slower"
-    exponent = exponent_text(rates.pop())
-    if variable(asked[0]) == "h" and exponent in ORDINALS:
-        return f"with {gradients} every scheme is of {ORDINALS[exponent]} order"
-    return f"with {gradients} the {asked[0].check} of every scheme is {found_text(asked[0])}"
+    spared = [item for item in asked if _gradient(item) not in kinds]
+    if spared and all(item.outcome == "pass" for item in spared):
+        parts.append(f"it holds with {_gradients({_gradient(item) for item in spared}, spared)}")
+    return "; ".join(parts)
 
 
 def _gradient(item: Evidence) -> str:
@@ -266,15 +384,17 @@ def _shows(formula: Erratum, row: ClaimRow) -> bool:
     return formula.fails and (formula.id == row.id or formula.id.startswith(f"{row.id}-"))
 
 
-def _gradients(kinds: Iterable[str], refuting: Sequence[Evidence]) -> str:
-    """`fresh minibatches` where every minibatch is drawn anew, else the estimators' own names."""
-    found = [ESTIMATORS.get(kind) for kind in kinds]
+def _gradients(kinds: Iterable[str], items: Sequence[Evidence]) -> str:
+    """`fresh minibatches (iid, without-replacement)` where every minibatch is drawn anew, else the estimators' own names."""
+    found = {kind: ESTIMATORS.get(kind) for kind in sorted(kinds)}
     if all(
-        kind and kind.draws_data and not kind.exchangeable and kind.plain and not kind.memory
-        for kind in found
+        known and known.draws_data and not known.exchangeable and known.plain and not known.memory
+        for known in found.values()
     ):
-        return "fresh minibatches"
-    return " and ".join(dict.fromkeys(gradient_text(item.configuration) for item in refuting))
+        return f"fresh minibatches ({', '.join(found)})"
+    return _and(
+        [text[:1].lower() + text[1:] for text in dict.fromkeys(gradient_text(i.configuration) for i in items)]
+    )
 
 
 __all__ = ["ClaimRow", "Story", "pictures_of", "story_of"]

@@ -289,7 +289,7 @@ def ask(subject: Subject, configuration: Configuration, claim: Claim, quantity: 
 
 
 def violation(found: Sequence[Evidence]) -> Evidence | None:
-    """The evidence that violates, without printed claims that fail for every scheme."""
+    """The evidence that violates, without printed claims that fail by an error of their own."""
     return next((item for item in found if item.verdict == "violates" and not item.refuted), None)
 
 

@@ -77,20 +77,28 @@ def test_at_zeta_1_the_printed_point_and_its_stability_stand() -> None:
     assert "corrected/awsgld-lemma-5" not in found
 
 
-def test_many_regions_at_zeta_5_leave_the_printed_point() -> None:
+def test_one_partition_refutes_no_limit_and_the_recursion_judges() -> None:
     printed, mended = the(
         "awsgld/lemma-5",
         subject("target.name=gaussian", "target.dim=2", "partition.bins=30", "partition.zeta=5"),
     )
-    assert printed.verdict == "violates" and printed.refuted
+    assert (printed.verdict, printed.refuted) == ("not-applicable", False)
+    assert "speaks of a limit, which one setting is not" in printed.reason
     assert mended.claim == "corrected/awsgld-lemma-5" and mended.verdict == "conforms"
+
+
+def test_a_rule_that_is_wrong_is_not_excused_by_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (weighting, adaptation):
+        monkeypatch.setattr(module, "reached", lambda i, region: 1 * (i <= region))
+    (found,) = the("awsgld/lemma-5", subject("partition.bins=5", "partition.zeta=5", "target.name=gaussian"))
+    assert (found.verdict, found.refuted) == ("violates", False)
 
 
 def test_a_stable_point_need_not_be_so_in_the_euclidean_norm() -> None:
     edges = "partition.edges=[0, 0.01, 0.02, 0.03, 2, 4]"
     about = subject("target.name=gaussian", "target.dim=2", edges, "partition.zeta=20")
     printed, mended = the("awsgld/lemma-1", about)
-    assert printed.refuted and "stable all the same" in printed.reason
+    assert printed.verdict == "not-applicable" and "stable all the same" in printed.reason
     assert mended.verdict == "conforms"
 
 
@@ -98,8 +106,8 @@ def test_a_stable_point_need_not_be_so_in_the_euclidean_norm() -> None:
 def test_what_is_not_settled_says_so() -> None:
     (empty,) = the("awsgld/lemma-5", subject("target.name=gaussian", "partition.edges=[-3, -2, -1, 1]"))
     assert empty.verdict == "inconclusive" and "region 1" in empty.reason
-    (limit,) = the("awsgld/lemma-5", well())
-    assert limit.verdict == "inconclusive" and "limit" in limit.reason
+    limit, _ = the("awsgld/lemma-5", well())
+    assert limit.verdict == "not-applicable" and "limit" in limit.reason
     (steep,) = the("awsgld/theorem-2", subject("partition.zeta=20"))
     assert steep.verdict == "inconclusive" and "that in omega is not answered" in steep.reason
     scheme = AdaptivelyWeighted("awsghmc", find_scheme("sghmc-euler"))

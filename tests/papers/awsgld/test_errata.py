@@ -162,7 +162,7 @@ def test_the_bias_of_a_ratio_is_that_of_all_paths_and_within_its_bound() -> None
 
 
 def test_a_rule_that_turns_a_monotone_theta_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(laws, "REGIONS", (8,))
+    monkeypatch.setattr(laws, "REGIONS", (8, 12, 16))
     assert laws.approximation().holds == ""
     monkeypatch.setattr(weighting, "reached", lambda i, region: 1 * (i <= region))
     assert "omega = 1, J = 1, from straight" in laws.approximation().holds

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import flint
 from flint import arb, arb_series
 
+from sgverify.evidence.erratum import RefutingFamily
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.weights.fixed_point import BITS, cumulated_weights, random_field
 from sgverify.exact.weights.piecewise import PlaneEnergies, one_jump
@@ -130,11 +131,15 @@ def approximation() -> Examination:
         )
     ]
     least = min(float(value.lower()) for value in found.values())
+    stays = bool(found[REGIONS[-1]] > found[REGIONS[0]] / 2)
     return Examination(
         printed=f"theta alternating between 1/2 and 1: the laws stay {least:.3g} apart from m = {REGIONS[0]} to {REGIONS[-1]}"
-        if bool(found[REGIONS[-1]] > found[REGIONS[0]] / 2)
+        if stays
         else "",
         holds=", ".join(fails + turned),
+        family=_over_1_over_m(found, "theta alternates between 1/2 and 1, u_1 and u_(m-1) fixed")
+        if stays
+        else None,
         certificate={
             "energies": "U = |x|^2/2 on the disc U <= 4, tau = 1, u_1 = 1/2 fixed, zeta = 2",
             "distance of the laws, theta alternating": {
@@ -166,11 +171,13 @@ def above_the_top() -> Examination:
             if not found[bins] <= bound:
                 fails.append(f"m = {bins}")
         left = {m: value * m for m, value in found.items()}
+    grows = bool(left[MANY[-1]] > 2 * left[MANY[0]])
     return Examination(
         printed=f"m times the distance grows: {', '.join(f'{_text(v)} at m = {m}' for m, v in left.items())}"
-        if bool(left[MANY[-1]] > 2 * left[MANY[0]])
+        if grows
         else "",
         holds=", ".join(fails),
+        family=_over_1_over_m(found, "a straight theta, u_1 and u_m = 4 fixed") if grows else None,
         certificate={
             "energies": "U = |x|^2/2 in the whole plane, tau = 1, u_m = 4, beyond which is a mass of "
             + _text(1 - PlaneEnergies(8, beyond=True).cumulated(4)),
@@ -198,18 +205,36 @@ def averages() -> Examination:
             if not bins * left < 8:
                 fails.append(f"m = {bins}")
         positive = [m for m, value in rows.items() if value > 0]
+    # At k = eps^-2 the printed bound is 2 eps but for omega, and what is left is that of k -> infinity and eps -> 0.
+    shrinking = tuple(float(rows[REGIONS[0]]) * 10**k / 2 for k in (1, 2, 3))
     return Examination(
         printed=f"f = 1 on the lower half of the regions: {_text(rows[REGIONS[0]])} is left at m = {REGIONS[0]}, where "
         "1/(k eps) + eps + sqrt(sum omega/k) is 0"
         if positive
         else "",
         holds=", ".join(fails),
+        family=RefutingFamily(
+            along=f"eps -> 0, k = eps^-2, at m = {REGIONS[0]}",
+            hypotheses="theta_k = theta* and omega_k = 0; what is left of k -> infinity and eps -> 0, over 1/(k eps) + eps",
+            ratios=shrinking,
+        )
+        if positive
+        else None,
         certificate={
             "what is left": {f"m = {m}": _text(value) for m, value in rows.items()},
             "m times that": {f"m = {m}": _text(m * value) for m, value in rows.items()},
             "the limit of the average": "int f varpi_Psi: awsgld/equation-19-potential",
         },
         method="exact",
+    )
+
+
+def _over_1_over_m(distances: Mapping[int, arb], hypotheses: str) -> RefutingFamily:
+    """The distances of the laws over 1/m, as the regions become many."""
+    return RefutingFamily(
+        along="m -> infinity",
+        hypotheses=hypotheses,
+        ratios=tuple(float((m * distance).mid()) for m, distance in distances.items()),
     )
 
 

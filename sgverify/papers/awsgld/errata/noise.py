@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 
 import flint
 from flint import acb, arb
 
+from sgverify.evidence.erratum import RefutingFamily
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.weights.fixed_point import BITS, random_field
 from sgverify.exact.weights.piecewise import PlaneEnergies
@@ -57,6 +58,9 @@ def minibatch_energies() -> Examination:
         if unbounded
         else "",
         holds="" if bounded else f"averaged bias over Var: {', '.join(_text(v) for v in averaged.values())}",
+        family=_as_noise_falls({s: abs(value) / s**2 for s, value in at_edge.items()}, "U(x) = u_1")
+        if unbounded
+        else None,
         certificate={
             "noise": "+s or -s with chance 1/2",
             "E H~_1 - H_1 at U(x) = u_1": {f"Var = {s * s}": str(v) for s, v in at_edge.items()},
@@ -77,15 +81,26 @@ def cauchy_schwarz() -> Examination:
     # (sqrt(E xi^2)/Var)^2.
     ratios = {s: second / second**2 for s, second in seconds.items()}
     first, last = SPREADS[0], SPREADS[-1]
+    larger = ratios[last] > 100 * ratios[first]
     return Examination(
         printed=f"(sqrt(E xi^2)/Var xi)^2 = {ratios[first]} at Var = {seconds[first]}, {ratios[last]} at Var = {seconds[last]}"
-        if ratios[last] > 100 * ratios[first]
+        if larger
         else "",
         holds="" if not any(means) else f"E xi = {means}",
+        family=_as_noise_falls({s: 1 / s for s in SPREADS}, "Phi(u) = u, sqrt(E xi^2) over Var xi")
+        if larger
+        else None,
         certificate={
             "E xi Phi'(U)": "0 for every noise",
             "E xi^2": {f"s = {s}": str(v) for s, v in seconds.items()},
         },
+    )
+
+
+def _as_noise_falls(ratios: Mapping[Fraction, Fraction], hypotheses: str) -> RefutingFamily:
+    """The left sides over the variances of the noises +-s."""
+    return RefutingFamily(
+        along="s -> 0", hypotheses=f"noise +-s; {hypotheses}", ratios=tuple(map(float, ratios.values()))
     )
 
 

@@ -10,6 +10,7 @@ import flint
 import numpy as np
 from flint import arb
 
+from sgverify.evidence.erratum import RefutingFamily
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.weights.fixed_point import BITS
 from sgverify.papers.formula import Examination, formula
@@ -49,6 +50,13 @@ def sum_of_errors() -> Examination:
         if unbounded
         else "",
         holds=", ".join(fails[:3]),
+        family=RefutingFamily(
+            along="k -> infinity",
+            hypotheses=f"E|theta_j - theta*|^2 = omega_j, {unbounded[0]}",
+            ratios=tuple(float(value) for value in rows[unbounded[0]].values()),
+        )
+        if unbounded
+        else None,
         certificate={
             "left over right": rows,
             "why": "sum_j a_j <= sqrt(k) sqrt(sum_j a_j^2), with equality for equal terms",
@@ -133,6 +141,13 @@ def mean_absolute_error() -> Examination:
         if growing
         else "",
         holds=", ".join(fails),
+        family=RefutingFamily(
+            along="eps -> 0, k = eps^-2",
+            hypotheses="a chain of two states in equilibrium, its law exact at every eps, theta constant",
+            ratios=tuple(ratios),
+        )
+        if growing
+        else None,
         certificate={
             "chain": "two states, f = 1 and -1, flips with chance eps, starts in equilibrium: |E average - mean| = 0",
             "exactly": rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from fractions import Fraction
 
+from sgverify.evidence.erratum import RefutingFamily, powers
 from sgverify.exact.splittings.bch import bch_series
 from sgverify.exact.splittings.mean_flow import (
     Commutators,
@@ -18,6 +19,7 @@ from sgverify.exact.splittings.mean_flow import (
     subtract,
     text_of,
     third_order_of_halves,
+    weight,
 )
 from sgverify.exact.splittings.splitting import product_of_exponentials
 from sgverify.papers.chen2015.errata.products import words_of
@@ -58,6 +60,26 @@ def any_batches() -> Examination:
             "induction over L": gap
             or "complete: 2 S_(L+1) has the weights of 2 S_L less 1, and L for [L, dV_(L+1)]",
         },
+        family=_halves() if as_printed.apart else None,
+    )
+
+
+def _halves() -> RefutingFamily:
+    """Equation (50) at T = 1, h = 1/L, with the noise V in the first half of the steps and -V in the second, over O(h^2).
+
+    The two commutators that are printed cancel; those of all minibatches, each by its weight, add up to a multiple of [L,V] that
+    does not fall with h.
+    """
+    ratios = []
+    for length in (8, 16, 32):
+        weights = (Fraction(weight(length, number), 2) for number in range(1, length + 1))
+        left = sum((w if 2 * i < length else -w for i, w in enumerate(weights)), Fraction(0))
+        # h^2 sum_l (...) [L, V] over h^2.
+        ratios.append(float(abs(left)))
+    return RefutingFamily(
+        along="h -> 0 at T = L h = 1",
+        hypotheses="for every smooth U, SGHMC's flows, and noises V, V, ..., -V, -V, ...",
+        ratios=tuple(ratios),
     )
 
 
@@ -69,6 +91,7 @@ def _one_line(line: Commutators, batches: int) -> Examination:
         printed=text_of(subtract(line, truth)),
         holds=text_of(subtract(mended, truth)),
         certificate={"h^2 of the logarithm": text_of(truth)},
+        family=powers("h", 2, 3, "for every smooth U and every noise") if subtract(line, truth) else None,
     )
 
 
@@ -93,6 +116,9 @@ def remainder() -> Examination:
             "largest weight of a product of three operators in the logarithm": str(largest),
             "uniformly": "L^3 such products, each with h^3 and a weight of 1/3 at most: O(T^3), and O(h^3) at a fixed L",
         },
+        family=powers("h", 0, 2, "at T = L h = 1, the two halves of opposite noises")
+        if third and moves
+        else None,
     )
 
 
@@ -111,6 +137,7 @@ def exact_flow() -> Examination:
             ),
             "remainder": "O(T^2), T = L h: at a fixed running time T it does not vanish with h",
         },
+        family=powers("h", 0, 2, "for two factors and every L") if constant else None,
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import factorial
 
+from sgverify.evidence.erratum import powers
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import (
     Operator,
@@ -30,6 +31,7 @@ from sgverify.schemes.catalogue import chen
 Logarithm = Mapping[int, Mapping[str, Fraction]]
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
+FORMAL = "for every two or three operators, as formal series"
 
 
 def words_of(commutator: str) -> dict[str, int]:
@@ -85,10 +87,12 @@ def compare(
 ) -> Examination:
     """A printed logarithm of exp(c_1 h X_1) exp(c_2 h X_2) ... through h^degree, and the one that is to hold."""
     computed = bch_series(word, tuple(shares), degree)
+    apart = minus(printed, computed)
     return Examination(
-        printed=text_of(minus(printed, computed)),
+        printed=text_of(apart),
         holds=text_of(minus(mended, computed)),
         certificate={"product": _product(word, shares), "logarithm": text_of(computed)},
+        family=powers("h", min(apart), degree + 1, FORMAL) if apart else None,
     )
 
 
@@ -158,6 +162,7 @@ def scheme_of_the_proof() -> Examination:
             "ABOAB": {"symmetric": used.symmetric, "order": used.order},
             "ABOBA": {"symmetric": proposed.symmetric, "order": proposed.order},
         },
+        family=powers("h", used.order + 1, 3, FORMAL) if used.order is not None and used.order < 2 else None,
     )
 
 
@@ -188,6 +193,7 @@ def powers_of_the_exponential() -> Examination:
         certificate={
             "exp(hX)": {f"h^{k}": f"{c} X^{len(w)}" for k, part in truth.items() for w, c in part.items()}
         },
+        family=powers("h", min(apart), max(truth) + 1, "K = 4, every operator X") if apart else None,
     )
 
 

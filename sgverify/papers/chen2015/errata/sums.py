@@ -15,6 +15,7 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from sgverify.evidence.erratum import powers
 from sgverify.papers.formula import Examination, formula
 
 STEPS = 4
@@ -176,6 +177,7 @@ def first_term_of_7() -> Examination:
             "exponents": {f"alpha = {alpha}": str(-e) for alpha, e in exponents.items()},
             "why": "sum l^-2alpha grows as L^(1 - 2alpha), as log L at alpha = 1/2, and is bounded beyond; S_L^2 as L^(2 - 2alpha)",
         },
+        family=powers("L", float(other[max(other)]), -1.0, f"h_l = l^-{max(other)}") if other else None,
     )
 
 

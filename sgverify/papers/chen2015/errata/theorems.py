@@ -14,8 +14,10 @@ from sgverify.checks.applicable_claims import judge_pair
 from sgverify.claims import Claim, claims
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
+from sgverify.evidence.erratum import RefutingFamily, powers
 from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.papers.formula import Examination, Formula, formula, row_of
+from sgverify.report.wording import ORDER, variable
 from sgverify.schemes import kinetic
 from sgverify.subject.binding import make_subject
 
@@ -40,6 +42,24 @@ def judged(id: str, quantity: str, settings: Mapping[str, Any]) -> Examination:
         else corrected.reason,
         certificate=certificate,
         method="proof" if printed.method == "proof" else "exact",
+        family=_along(printed) if printed.refuted else None,
+    )
+
+
+def _along(evidence: Evidence) -> RefutingFamily:
+    """The rate that was found over the one printed: of the local order one step's error, one power of h higher."""
+    name = variable(evidence)
+    further = int(name == ORDER)
+    found, predicted = (float(side.exponent or 0) + further for side in (evidence.found, evidence.predicted))
+    logs = evidence.certificate.get("logarithm", {"found": 0, "predicted": 0})
+    return powers(
+        "h" if further else name,
+        found,
+        predicted,
+        "for every smooth U"
+        if evidence.method == "proof"
+        else f"{evidence.scheme} on the paper's Gaussian model",
+        logarithm=logs["found"] - logs["predicted"],
     )
 
 
@@ -54,6 +74,7 @@ def telescoping() -> Examination:
             if left
             else "0"
         },
+        family=powers("h", -3, -2, "K = 2 and L = h^-3, for every smooth U") if left else None,
     )
 
 

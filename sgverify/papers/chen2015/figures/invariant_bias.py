@@ -49,7 +49,7 @@ def figure_1(effort: str) -> Study:
         source="chen2015 Figure 1 and section 5, L = 10^6",
         summary=(
             "How far is the average of theta^2 off after a million steps, if the step size is large? With minibatches the "
-            "noise of the gradient heats the chain, and the bias of every scheme falls like h; with full gradients the "
+            "noise of the gradient heats the chain, and the bias of each scheme shown falls like h; with full gradients the "
             "splitting is second order. At large steps Euler explodes first."
         ),
         panels=tuple(panels),

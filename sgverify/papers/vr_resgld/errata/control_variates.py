@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+from sgverify.evidence.erratum import powers
 from sgverify.exact.exchange.acceptance import (
     BATCH,
     DATA,
@@ -100,6 +101,9 @@ def controls_after_a_swap() -> Examination:
     return Examination(
         printed=f"with eta -> 0 the variance of L~ after a swap tends to {kept}" if kept else "",
         holds=f"tends to {moved}" if moved else "",
+        family=powers("eta", 0, 1, "m and n fixed, after a swap that comes with a chance that does not fall")
+        if kept
+        else None,
         certificate={
             "positions before the swap, eta = 0": [str(first), str(second)],
             "Var L~(1) after it, control kept": str(kept),

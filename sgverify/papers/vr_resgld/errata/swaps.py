@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from flint import arb
 
+from sgverify.evidence.erratum import RefutingFamily
 from sgverify.exact.exchange.acceptance import GAP, TAUS, imbalance, swap_chance, unbalanced_terms
 from sgverify.exact.exchange.first_swap import FirstSwap, distance_from_gibbs
 from sgverify.exact.numbers.ball import number
@@ -118,6 +119,13 @@ def exponential_dependence() -> Examination:
         if unbounded
         else "",
         holds="; ".join(above + anywhere),
+        family=RefutingFamily(
+            along="sigma -> infinity",
+            hypotheses="u = -sigma^2/2, which a bound uniform in u allows",
+            ratios=tuple(map(float, ratios.values())),
+        )
+        if unbounded
+        else None,
         certificate={
             "E min(1, S)": "Phi(u/sigma - sigma/2) + exp(u) Phi(-u/sigma - sigma/2)",
             "why the other bound": "min(1, S) <= S^lambda, E S^lambda = exp(lambda u - lambda (1 - lambda) sigma^2/2), least at "
@@ -142,6 +150,12 @@ def swap_rate_near_one() -> Examination:
         for u in (Fraction(k, 2) for k in range(-8, 9))
         if not arb.min(arb(1), number(u).exp()) - swap_chance(u, s * s, F=2) <= number(s) * first_order
     ]
+    more = [
+        f"E min(1, S~) > min(1, S) at u = {u}, s = {s}"
+        for s in (*deviations, *DEVIATIONS)
+        for u in (Fraction(k, 2) for k in range(-8, 9))
+        if swap_chance(u, s * s, F=2) > arb.min(arb(1), number(u).exp())
+    ]
     return Examination(
         printed="1 - E min(1, S~) over sigma~^2 is "
         + ", ".join(
@@ -151,8 +165,14 @@ def swap_rate_near_one() -> Examination:
         + " where S = 1, without bound"
         if printed
         else "",
-        holds="; ".join(above),
+        holds="; ".join([*above, *more]),
+        family=RefutingFamily(
+            along="sigma~ -> 0", hypotheses="normal noise, S = 1", ratios=tuple(map(float, over_square))
+        )
+        if printed
+        else None,
         certificate={
+            "E min(1, S~) <= min(1, S), the bound that is proved": "at every u and sigma~ tried",
             "1 - E min(1, S~) over sigma~, at S = 1": (losses[-1] / number(deviations[-1])).str(
                 8, radius=False
             ),
@@ -203,6 +223,13 @@ def bound_at_a_fixed_k() -> Examination:
         printed=f"W2 over eta^({PRINTED_POWER}) is at least {over[0]:.3g}, ..., {over[-1]:.3g} as eta falls from 2^-12 to 2^-30"
         if over == sorted(over) and over[-1] > GROWN * over[0]
         else "",
+        family=RefutingFamily(
+            along="eta -> 0 at k = 1, m^2 = n",
+            hypotheses="full gradients, replicas of equal energies that swap places",
+            ratios=tuple(over),
+        )
+        if over == sorted(over) and over[-1] > GROWN * over[0]
+        else None,
         holds=""
         if max(within) < 2 * min(within)
         else f"W2 over eta^({MENDED_POWER}) is up to {max(within):.3g}",
