@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from sgverify.papers.suites import SuiteCase
     from sgverify.rates import Judgement
     from sgverify.schemes.adapting import Adapter, AdapterSettings, adapt, is_of
-    from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
-    from sgverify.schemes.definition.gradient import GradientIngredient
+    from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind, parameters_of
     from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
     from sgverify.schemes.dynamics import density, dynamics, kinetic, langevin, thermostat
     from sgverify.schemes.loading import find_scheme

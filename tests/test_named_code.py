@@ -17,7 +17,7 @@ from sgverify.configuration import load_configuration
 from sgverify.configuration.keys import keys
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence, Found, Predicted, read_evidence, write_evidence
-from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.published import Provenance
 from sgverify.evidence.recorded import REGRESSION
 from sgverify.named_code import CODE_KEYS, asking, named_on, run_code
 from sgverify.named_code import Asked as AskedCode

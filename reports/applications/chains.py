@@ -28,8 +28,7 @@ from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.schemes import Scheme
-from sgverify.schemes.definition.binding import in_order
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import GradientIngredient, in_order
 
 BLOCK = 1 << 22
 """The most random numbers that are drawn at once."""

@@ -19,7 +19,7 @@ from sgverify.campaigns.engines import WRONG_CALL, Lost
 from sgverify.errors import UserError
 from sgverify.evidence.documents import WORST, CampaignCell, CampaignDocument, CampaignRow, Status
 from sgverify.evidence.model import Outcome, whole_outcome
-from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.published import Provenance
 from sgverify.evidence.storage import SCHEMA_NAME
 from sgverify.keeping.files import json_text, write_atomically, written_in_parts
 from sgverify.report.campaign import render_campaign, render_campaign_markdown

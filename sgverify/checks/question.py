@@ -19,8 +19,8 @@ from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Found, Point, Predicted
 from sgverify.rates import Decision, Judgement, Rate
 from sgverify.schemes.loading import scheme_reference
+from sgverify.subject.composite import TorchSubject
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject
 
 STATED = "sgverify/stated-order"
 """The claim that a scheme makes of itself."""

@@ -17,8 +17,8 @@ from sgverify.schemes import exact
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.subject.caching import cached_by, cached_per_subject
+from sgverify.subject.composite import TorchSubject
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject
 from sgverify.targets.derived import with_scaled_likelihood
 
 if TYPE_CHECKING:
@@ -262,8 +262,8 @@ def _summed_error(subject: Subject, states: Sequence[Any]) -> list[list[float]]:
     # torch is loaded only where a gradient is not known in closed form.
     import torch
 
-    from sgverify.samplers.gradients.biased import effective_potential
     from sgverify.samplers.gradients.differentiation import Potential
+    from sgverify.samplers.gradients.kinds import effective_potential
 
     potential = Potential(subject.target, dtype=torch.float64, device="cpu", hoist=False)
     theta = torch.tensor([[list(map(float, state)) for state in states]], dtype=torch.float64)

@@ -18,7 +18,7 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
-from sgverify.evidence.provenance import Command
+from sgverify.evidence.published import Command
 from sgverify.named_code import named_in, refuse_unasked
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite

@@ -96,7 +96,7 @@ def sample(
     # Errors of the call are reported before torch and ArviZ are loaded, which takes seconds.
     from sgverify.configuration import load_configuration
     from sgverify.draws.files import STREAMED, check_place, reading_line
-    from sgverify.draws.memory import check_installed
+    from sgverify.draws.step_choice import check_installed
     from sgverify.schemes.loading import load_step
 
     check_installed()
@@ -112,8 +112,8 @@ def sample(
     load_step(scheme)
 
     from sgverify.draws.inference_data import arviz
-    from sgverify.draws.memory import fits, size_text
     from sgverify.draws.sampling import Sampling
+    from sgverify.draws.step_choice import fits, size_text
     from sgverify.draws.stored.run import stopped_text
     from sgverify.draws.summary import summarise_draws
     from sgverify.keeping.stopping import SIGNALS, stoppable

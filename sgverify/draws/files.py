@@ -221,7 +221,7 @@ def check_room(place: Path, size: int) -> None:
 
     Compressed draws take less, by a few percent; other processes may take what is free now.
     """
-    from sgverify.draws.memory import size_text
+    from sgverify.draws.step_choice import size_text
 
     folder = place.resolve().parent
     needed = int(size * COPIES) if place.suffix == NETCDF else size

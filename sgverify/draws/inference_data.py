@@ -16,8 +16,7 @@ import numpy as np
 import sgverify
 from sgverify.advice.step_bias import StepBias
 from sgverify.configuration import Configuration
-from sgverify.draws.memory import check_installed
-from sgverify.draws.step_choice import StepChoice
+from sgverify.draws.step_choice import StepChoice, check_installed
 from sgverify.samplers.run.recorder import Draws
 from sgverify.samplers.run.schedules import Row
 from sgverify.targets import Target

@@ -19,8 +19,7 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.draws.files import STREAMED, check_place
 from sgverify.draws.inference_data import make_inference_data, tell_step
-from sgverify.draws.memory import check_installed, check_memory
-from sgverify.draws.step_choice import StepChoice, choose_step
+from sgverify.draws.step_choice import StepChoice, check_installed, check_memory, choose_step
 from sgverify.draws.stored.source import DrawSource
 from sgverify.draws.validated import potential_of, recall, remember, target_of
 from sgverify.errors import ConfigurationError, SgverifyError, UserError
@@ -31,7 +30,7 @@ from sgverify.samplers.run.schedules import Annealed, Fixed, Power, Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite, ReplicaExchange
-from sgverify.subject import schedule as schedule_steps
+from sgverify.subject import caching as schedule_steps
 from sgverify.subject.binding import bind, make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import TARGETS, Target

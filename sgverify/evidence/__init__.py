@@ -1,7 +1,7 @@
 """The data that a check returns, and how they are stored: a verdict, its points, its certificate, and a replay command.
 
-`model` has the evidence, `storage` its document, with what an answer says beyond it, and its files, `provenance` the command line
-that replays it, versions and platform, and `published` the schemas. Other documents are `erratum`, `study`, those of violations
+`model` has the evidence, `storage` its document, with what an answer says beyond it, and its files, `published` the schemas, with
+the command line that replays an answer, versions and platform. Other documents are `erratum`, `study`, those of violations
 that are written down (`recorded`) and the small ones of `documents`; `crash` records an unforeseen exception. `answers` says what
 was asked and reads the answers of a place, `differences` compares two sets of them, and `numbers` says when two numbers differ.
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         outcome_of,
         whole_outcome,
     )
-    from sgverify.evidence.provenance import Provenance
+    from sgverify.evidence.published import Provenance
     from sgverify.evidence.recorded import DEFAULT_FILE, RecordedFailure, add_regression, read_regressions
     from sgverify.evidence.storage import (
         SCHEMA_NAME,

@@ -21,7 +21,7 @@ from sgverify.errors import UserError
 from sgverify.evidence.erratum import ERRATA, WEIGHT, Erratum, decode_errata
 from sgverify.evidence.model import Evidence, Point, canonical_numbers
 from sgverify.evidence.numbers import held
-from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.published import Provenance
 from sgverify.evidence.storage import EVIDENCE, Document, WholeAnswer, decode_evidence, read_json
 from sgverify.keeping.files import opened
 

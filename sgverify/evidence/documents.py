@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from sgverify.evidence.model import Outcome
-from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
+from sgverify.evidence.published import Count, Name, Number, Provenance, Published, Says, Size
 
 
 @dataclass(frozen=True)

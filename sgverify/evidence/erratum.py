@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from sgverify.evidence.model import plain
-from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Name, Number, Published, Says, Size, read_as
+from sgverify.evidence.published import Name, Number, Provenance, Published, Says, Size, read_as
 from sgverify.keeping.files import json_text, write_atomically
 
 Rung = Literal["proof", "exact"]

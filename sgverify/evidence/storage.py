@@ -11,8 +11,7 @@ from typing import Annotated, Any, Literal, TextIO
 
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence.model import Evidence, plain
-from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Name, Published, Says, read_as
+from sgverify.evidence.published import Name, Provenance, Published, Says, read_as
 from sgverify.keeping.files import each_once, json_text, read_text, write_atomically
 from sgverify.named_code import recorded_for
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from sgverify.errors import UserError
-from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Name, Number, Published, Says, Size, read_as
+from sgverify.evidence.published import Name, Number, Provenance, Published, Says, Size, read_as
 from sgverify.keeping.files import json_text, write_atomically
 
 SeriesKind = Literal["exact", "sampled", "printed"]

@@ -15,13 +15,13 @@ from typing import Any
 from sgverify.errors import DefinitionError, UnknownNameError, shown
 from sgverify.schemes.compositions import MOST_FLOWS, read_coefficients
 from sgverify.schemes.definition.abstract import Census, check_returned, run_abstractly
+from sgverify.schemes.definition.binding import FullGradientIngredient
 from sgverify.schemes.definition.declaration import (
     Declaration,
     check_ingredients,
     check_state,
     read_signature,
 )
-from sgverify.schemes.definition.gradient import FullGradientIngredient
 from sgverify.schemes.definition.mathematics import Noise
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.algebraic import Algebraic

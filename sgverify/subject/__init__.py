@@ -3,10 +3,10 @@
 Whoever asks something of a scheme comes through one door, `binding`: it loads the reference, reads the adapter's settings,
 finds the density that code with its own loss is held against, and refuses settings that contradict one another. From there on a
 subject is handed on, and nobody loads a scheme or builds a target again. `subject` is a definition under a configuration,
-`torch` a step in the user's torch code, `composite` a rule around the steps of a scheme, with its ladder of temperatures. What
-is read of a subject is stored with it by `caching`, so that two questions share it: the target, the model of the exact engines,
+`composite` a step in the user's torch code, and a rule around the steps of a scheme with its ladder of temperatures. What is
+read of a subject is stored with it by `caching`, so that two questions share it: the target, the model of the exact engines,
 the proved order, the `step_sizes` (the stability limit and a typical step), the prior's gradient as an expression, and the
-`schedule` (the configured steps, for the sampler and in exact numbers).
+configured schedule, for the sampler and in exact numbers.
 
 The room stands between the readings and the checks: a default step is half the stability limit, which `exact` computes.
 """

@@ -16,9 +16,8 @@ from sgverify.schemes.adapting import adapted
 from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composite, ReplicaExchange
 from sgverify.schemes.loading import load_step, refuse_adapter
 from sgverify.schemes.torch_step import OwnLoss
-from sgverify.subject.composite import CompositeSubject
+from sgverify.subject.composite import CompositeSubject, TorchSubject
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject
 from sgverify.targets.catalogue.conjugate import EXPANDED_MEAN
 from sgverify.targets.own.log_density import is_plain
 from sgverify.targets.registry import build_target

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sgverify.configuration import Configuration, settings_of
 from sgverify.errors import ConfigurationError, DefinitionError, NotExpandableError, Unreached
-from sgverify.evidence.provenance import Command
+from sgverify.evidence.published import Command
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.noise import GradientNoise, check_minibatch, gradient_noise
 from sgverify.exact.affine.stability import SECOND, eigenvalues_of, spectral_radii
 from sgverify.exact.posterior.polynomials import posterior_average
 from sgverify.schemes import Scheme, exact
 from sgverify.schemes.composites.composite import Composite
-from sgverify.schemes.definition.binding import parameters_of
-from sgverify.schemes.definition.gradient import Prior, with_prior
+from sgverify.schemes.definition.binding import Prior, parameters_of, with_prior
 from sgverify.schemes.numbers.constants import constants
 from sgverify.subject.step_sizes import StepSizes, contracting_step, typical_step
 from sgverify.targets import Observable, Target, build_target, parse_observable

@@ -7,7 +7,7 @@ import pytest
 from sgverify import rate, verify
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.crash import RAISE
-from sgverify.subject.torch import TorchSubject
+from sgverify.subject.composite import TorchSubject
 from tests.mutants import torch_code
 
 

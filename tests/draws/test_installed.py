@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sgverify
-from sgverify.draws.memory import EXTRA, check_installed
+from sgverify.draws.step_choice import EXTRA, check_installed
 from sgverify.errors import UserError
 
 BROUGHT = (*EXTRA, "h5py", "numcodecs", "xarray_einstats")

@@ -15,7 +15,7 @@ import sgverify
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling, summarise_draws, summary, write_draws
-from sgverify.draws.memory import check_memory, size_text
+from sgverify.draws.step_choice import check_memory, size_text
 from sgverify.draws.summary import table_of
 from sgverify.errors import ConfigurationError, InstabilityError, UserError
 from sgverify.samplers import sample as averaged

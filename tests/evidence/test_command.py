@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify.evidence.provenance import Command
+from sgverify.evidence.published import Command
 
 
 @pytest.mark.parametrize("line", ["", "sgverify", "sgverify rate"])

@@ -58,7 +58,7 @@ BASELINE = {
 def evidence() -> dict[str, Any]:
     """A document of evidence about a scheme of the catalogue."""
     import sgverify
-    from sgverify.evidence.provenance import Provenance
+    from sgverify.evidence.published import Provenance
     from sgverify.evidence.storage import documented, encode
 
     results = sgverify.verify("sgld-euler", checks=["local-order", "stationary-bias"], friction=3.0)

@@ -12,7 +12,7 @@ from sgverify.evidence import read_studies
 from sgverify.papers.awsgld.experiments.exploration import explorers
 from sgverify.papers.awsgld.experiments.settings import EFFORTS, FIRST, GRIEWANK, MOST, ZETA_OF_CSGLD
 from sgverify.schemes.composites.adaptation import PartitionChoice, make_adaptation, presets
-from sgverify.schemes.composites.weighting import omega_of
+from sgverify.schemes.composites.composite import omega_of
 from sgverify.targets import build_target
 from tests.notebooks.executing import executed, texts
 

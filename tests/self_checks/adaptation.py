@@ -16,7 +16,7 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Row, cyclical, fixed, power
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes.composites.adaptation import Adaptation, make_adaptation
-from sgverify.schemes.composites.weighting import AdaptivelyWeighted, region_of
+from sgverify.schemes.composites.composite import AdaptivelyWeighted, region_of
 from sgverify.subject.composite import CompositeSubject
 from sgverify.targets import Target
 from tests.self_checks import composite_transcript as transcript

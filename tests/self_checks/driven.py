@@ -21,7 +21,7 @@ from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.swap_energies import Measured
 from sgverify.samplers.run.leg import by_coordinate
 from sgverify.samplers.run.run import Ensemble
-from sgverify.schemes.composites import exchange_rules
+from sgverify.schemes.composites import composite as exchange_rules
 from sgverify.schemes.definition.abstract_value import SCALAR
 from sgverify.subject.composite import CompositeSubject
 from tests.self_checks.weight_rules import energies_of

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.exact.numbers.jets import coefficients_of
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import (
     _PIECE,
     LongDouble,
     LongDoubleGradient,
     _along,
-    coefficients_of,
 )
 from sgverify.targets import Target
 

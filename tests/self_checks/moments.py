@@ -32,8 +32,7 @@ from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
 from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.reading.binding import TENSORS
 from sgverify.samplers.reading.carrier import Chains
-from sgverify.schemes.definition.binding import bind
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import FullGradientIngredient, bind
 from sgverify.schemes.definition.mathematics import NORMAL
 from sgverify.subject.subject import Subject
 from tests.sampled_states import sample_states

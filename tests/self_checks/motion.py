@@ -9,8 +9,7 @@ import numpy as np
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.readings.long_double import LongDouble, step_in_long_double
-from sgverify.schemes.definition.binding import parameters_of
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import FullGradientIngredient, parameters_of
 from tests.self_checks.exchange_plan import ExchangePlan
 from tests.self_checks.exchange_transcript import ExchangeStep
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.exchange.sampled_variance import EPS, rounding_of
-from sgverify.schemes.composites import exchange_rules
+from sgverify.schemes.composites import composite as exchange_rules
 from sgverify.schemes.definition.abstract_value import SCALAR
 from tests.self_checks.exchange_plan import ExchangePlan
 from tests.self_checks.exchange_transcript import ExchangeStep, ExchangeTranscript

@@ -23,7 +23,7 @@ from sgverify.samplers.composites.adapting import AdaptedWeights
 from sgverify.samplers.run.schedules import Cyclical, Power, Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes.composites.adaptation import Adaptation
-from sgverify.schemes.composites.weighting import region_below, region_of
+from sgverify.schemes.composites.composite import region_below, region_of
 from sgverify.targets import Target
 from tests.self_checks.minibatches import BITS, bits_of
 

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 import torch
-from flint import acb, arb, arb_series
+from flint import acb, arb, arb_poly, arb_series
 from mpmath import cos, exp, mpf, pi, sin, sqrt
 from scipy import integrate
 
@@ -253,7 +253,7 @@ def test_balls_enclose_sine_and_cosine(function: Callable[[Any], Any], plain: Ca
         assert box.contains(acb(complex(plain(point))))
     series = function(arb_series([arb(0.7), 1], 3))
     assert float(series[1].mid()) == pytest.approx(float(mpmath.diff(plain, 0.7)), rel=1e-12)
-    bounds = function(exactly(arb(0.7), arb(1)))
+    bounds = function(exactly(arb_poly([arb(0.7), 1])))
     assert bounds.upper is not None
     assert float(bounds.lower[0].mid()) == -1.0
     assert float(bounds.upper[0].mid()) == 1.0

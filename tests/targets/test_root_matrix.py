@@ -14,7 +14,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
 from sgverify.samplers import Settings
 from sgverify.samplers.reading.carrier import Chains
-from sgverify.samplers.reading.metric import FullMetric, make_metric
+from sgverify.samplers.reading.motion import FullMetric, make_metric
 from sgverify.subject.binding import make_subject
 from sgverify.targets.metric import MatrixMetric, parse_root
 

@@ -19,9 +19,8 @@ from reports.applications.classifier.methods import SCHEME, ComparedMethod, Scal
 from reports.applications.classifier.model import Posterior
 from reports.applications.classifier.variances import Monitor
 from reports.applications.keeping import Arrays
-from sgverify.samplers.composites.annealing import Annealing
 from sgverify.samplers.composites.exchange import Exchange, ExchangeChoice
-from sgverify.samplers.composites.hooks import Stage, hooks_of
+from sgverify.samplers.composites.hooks import Annealing, Stage, hooks_of
 from sgverify.samplers.gradients.estimators import GradientChoice
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.run.schedules import Row

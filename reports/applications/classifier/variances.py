@@ -20,7 +20,7 @@ from torch import Tensor
 
 from reports.applications.classifier.model import Posterior
 from reports.applications.keeping import Arrays
-from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
+from sgverify.schemes.composites.composite import best_coefficient, reduced_energy
 
 QUANTITIES = ("plain", "doubled", "fixed", "used", "best", "correlation", "coefficient")
 """Of the difference of energies: its variance without a control variate at n and at 2n, with c = -1, with the coefficients in use,

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Chance, Count, Name, Number, Published, Says, Size
+from sgverify.evidence.published import Chance, Count, Name, Number, Provenance, Published, Says, Size
 from sgverify.keeping.files import json_text, write_atomically
 
 Truth = Literal["keeps", "breaks", "either"]

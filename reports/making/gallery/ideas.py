@@ -21,8 +21,7 @@ from sgverify.exact.splittings.bch import bch_series
 from sgverify.exact.weights.fixed_point import visited_weights
 from sgverify.exact.weights.masses import region_masses
 from sgverify.schemes.composites.adaptation import Partition
-from sgverify.schemes.composites.exchange_rules import log_swap_rate
-from sgverify.schemes.composites.weighting import log_importance, log_psi
+from sgverify.schemes.composites.composite import log_importance, log_psi, log_swap_rate
 from sgverify.subject.subject import Subject
 
 BITS = 128

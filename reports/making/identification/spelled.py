@@ -16,8 +16,7 @@ from sgverify.advice.identification import Identification
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes import Scheme, find_scheme, torch_step
 from sgverify.schemes.definition.abstract_value import VECTOR
-from sgverify.schemes.definition.binding import Carrier, bind, in_order
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, in_order
 from sgverify.schemes.torch_step import TorchStep
 
 TENSORS = Carrier(Chains, float, attrgetter("tensor"))

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from sgverify.evidence.model import METHODS, Method, plain
-from sgverify.evidence.provenance import Provenance
-from sgverify.evidence.published import Count, Name, Published, Says, Size, read_as
+from sgverify.evidence.published import Count, Name, Provenance, Published, Says, Size, read_as
 from sgverify.keeping.files import write_atomically
 
 Outcome = Literal["conforms", "violates", "inconclusive", "not-applicable", "refused", "crashed"]

@@ -31,8 +31,7 @@ from sgverify.exact.series.probe import (
 )
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import VECTOR
-from sgverify.schemes.definition.binding import Carrier, bind
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind
 from sgverify.schemes.definition.mathematics import NoiseLaw
 
 SETTINGS = (

@@ -22,8 +22,7 @@ from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.replacing import NORMAL
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import VECTOR
-from sgverify.schemes.definition.binding import Carrier, bind, in_order
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, in_order
 from sgverify.schemes.memory import SHAPES, Axes
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.targets.metric import MatrixMetric, parse_root

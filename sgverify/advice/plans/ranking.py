@@ -35,7 +35,7 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.loading import settings_of
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
-from sgverify.evidence.provenance import Command
+from sgverify.evidence.published import Command
 from sgverify.schemes import Scheme
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject

@@ -19,8 +19,8 @@ from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dty
 from sgverify.samplers.intercepted.purity import StepInput as Call
 from sgverify.samplers.intercepted.real_calls import copies, kept_noise
 from sgverify.schemes.torch_step import written
+from sgverify.subject.composite import limits
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import limits
 
 SHRINK = (1.0, 1e-2, 1e-4)
 """The step sizes, as shares of the configured one, at which the effect of a narrow constant is measured.

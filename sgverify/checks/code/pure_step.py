@@ -23,8 +23,8 @@ from sgverify.samplers.intercepted.real_calls import (
 )
 from sgverify.samplers.intercepted.returned_state import loop_faults
 from sgverify.schemes.torch_step import LifeCycle, TorchStep
+from sgverify.subject.composite import limits
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import limits
 
 QUESTIONS = 3
 """The number of inputs that the step is called with: two with different step sizes, and a third with the first one's."""

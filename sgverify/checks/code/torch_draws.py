@@ -35,8 +35,8 @@ from sgverify.samplers.intercepted.interception import LiveDraws, Recording, Rep
 from sgverify.samplers.intercepted.real_calls import copies
 from sgverify.schemes.definition.mathematics import NORMAL
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject, limits
 
 STEPS, CHAINS = 40, 16
 """The steps of each chain, and the chains: in one tensor if the code takes many, else one chain after the other."""

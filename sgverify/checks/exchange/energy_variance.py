@@ -29,7 +29,7 @@ from sgverify.exact.numbers.ball import column, number
 from sgverify.gradients import IID, WITHOUT_REPLACEMENT
 from sgverify.rates import Judgement
 from sgverify.schemes import exact
-from sgverify.schemes.composites.exchange_rules import reduced_energy
+from sgverify.schemes.composites.composite import reduced_energy
 from sgverify.subject.composite import Ladder
 from sgverify.subject.subject import Subject
 

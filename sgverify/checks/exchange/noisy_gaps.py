@@ -24,7 +24,7 @@ from scipy.stats import norm
 from sgverify.checks.facts import facts_of
 from sgverify.exact.exchange.generator import Replicas
 from sgverify.rates import Judgement
-from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+from sgverify.schemes.composites.composite import inverse_gap, log_swap_rate
 from sgverify.subject.composite import Ladder
 from sgverify.subject.subject import Subject
 

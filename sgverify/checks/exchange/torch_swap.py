@@ -21,7 +21,7 @@ from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import Interception
 from sgverify.samplers.intercepted.interception import Handed
-from sgverify.subject.torch import TorchSubject
+from sgverify.subject.composite import TorchSubject
 
 DIFFERENCES = (0.5, 1.0, 3.0, 8.0)
 """The tested values of (1/T - 1/T_other)(U - U_other), of both signs."""

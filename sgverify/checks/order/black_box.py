@@ -28,8 +28,8 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import bind
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject, limits
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.binding import parameters_of
-from sgverify.subject.torch import TorchSubject
+from sgverify.subject.composite import TorchSubject
 
 STATES, MORE_STATES = 2, 3
 """The number of states from which the code is called, the larger one in one dimension: so that there are more numbers than the two

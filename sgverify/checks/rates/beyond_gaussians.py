@@ -17,8 +17,8 @@ from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject, limits
 
 FEW_HALVINGS = 5
 """The step sizes in the most coordinates, where each costs the most."""

@@ -19,8 +19,8 @@ from sgverify.evidence import Evidence, Found
 from sgverify.exact.numbers.quadrature import normal_cubature
 from sgverify.rates import Judgement
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject, limits
 
 UNIT = 2.0**-53
 

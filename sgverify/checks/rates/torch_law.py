@@ -22,8 +22,8 @@ from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN, Distance, Mome
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.rates import Judgement, Rate
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.composite import TorchSubject
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject
 
 MOST_PAIRED = 12
 """The most coordinates for which every pair is followed; of more coordinates neighbours are paired, and positions with momenta."""

@@ -38,8 +38,8 @@ from sgverify.rates import (
 )
 from sgverify.rates.powers import PowersOfH, powers_of_h
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
-from sgverify.subject.torch import TorchSubject, limits
 
 BITS = 160
 """The working precision: the errors of the reading, of 1e-15, are far above its rounding."""

@@ -16,7 +16,7 @@ from sgverify.checks.settings.law_defect import law_defect
 from sgverify.errors import SgverifyError
 from sgverify.rates import Judgement
 from sgverify.subject.caching import cached_per_subject
-from sgverify.subject.torch import TorchSubject
+from sgverify.subject.composite import TorchSubject
 
 TRIES = 24
 """The number of draws at each step size."""

@@ -15,7 +15,7 @@ from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setti
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
-from sgverify.subject.torch import TorchSubject, limits
+from sgverify.subject.composite import TorchSubject, limits
 
 HOT = 2
 """The number of hotter settings that are tried."""

@@ -21,7 +21,7 @@ from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.samplers.intercepted.interception import total
 from sgverify.schemes.memory import axes_of
 from sgverify.schemes.torch_step import TorchStep
-from sgverify.subject.torch import TorchSubject, limits
+from sgverify.subject.composite import TorchSubject, limits
 
 PER_OCTAVE = 8
 """The number of values of each number from one power of 2 to the next."""

@@ -26,7 +26,7 @@ from sgverify.exact.weights.fixed_point import (
     slowest_decay,
 )
 from sgverify.rates import Judgement
-from sgverify.schemes.composites.weighting import log_psi
+from sgverify.schemes.composites.composite import log_psi
 
 _SLACK = 1e-12
 """The tolerance in theta: zeta and tau are floats in the run and decimals in the masses. They differ by half an ulp in an

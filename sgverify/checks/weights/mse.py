@@ -16,7 +16,7 @@ from sgverify.exact.weights.fixed_point import cumulated_weights
 from sgverify.exact.weights.line_weights import TwoRegions
 from sgverify.exact.weights.piecewise import PlaneEnergies
 from sgverify.rates import Judgement
-from sgverify.schemes.composites.weighting import omega_of
+from sgverify.schemes.composites.composite import omega_of
 
 LENGTHS = (32, 128, 512)
 STEPS = {"scale": 2.0, "offset": 8.0}

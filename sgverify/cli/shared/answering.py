@@ -12,7 +12,7 @@ from sgverify.campaigns.engines import LocalProcesses, Lost
 from sgverify.campaigns.tasks import Task, answered
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import StoreChoice
-from sgverify.evidence.provenance import Provenance, ReusedAnswers
+from sgverify.evidence.published import Provenance, ReusedAnswers
 from sgverify.keeping.workers import default_workers
 
 if TYPE_CHECKING:

@@ -14,9 +14,8 @@ from typing import Any, Literal
 from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.affine.field import Scalar
 from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
-from sgverify.schemes.definition.binding import Carrier, State, bind
+from sgverify.schemes.definition.binding import Carrier, GradientIngredient, State, bind
 from sgverify.schemes.definition.declaration import read_signature
-from sgverify.schemes.definition.gradient import GradientIngredient
 from sgverify.schemes.definition.mathematics import NoiseLaw, first_entry
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import literal
@@ -178,7 +177,7 @@ class AffineGradient(GradientIngredient):
         return vector.times_precision()
 
     def prior(self, place: AffineValue) -> AffineValue:
-        """Raises `Unreached`: the prior's gradient depends on the target (`sgverify.schemes.definition.gradient`)."""
+        """Raises `Unreached`: the prior's gradient depends on the target (`sgverify.schemes.definition.binding`)."""
         raise Unreached(
             "the gradients of prior and likelihood apart, on a target whose prior is no multiple of one precision"
         )

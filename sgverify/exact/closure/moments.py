@@ -25,8 +25,7 @@ from sgverify.exact.rings.polynomials import Polynomial, parts_in, polynomials_i
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import expect
 from sgverify.schemes import Scheme, dot, exp, sqrt
-from sgverify.schemes.definition.binding import Carrier, LiftedArithmetic, bind
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, LiftedArithmetic, bind
 from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.numbers.algebraic import Irrational, sqrt_of_rational
 from sgverify.targets import Observable, Target

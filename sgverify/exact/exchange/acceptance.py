@@ -39,8 +39,8 @@ from scipy.special import log_ndtr, ndtr
 
 from sgverify.exact.chain.chain import AffineChain
 from sgverify.exact.numbers.ball import identity, number
-from sgverify.schemes.composites import exchange_rules
-from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
+from sgverify.schemes.composites import composite as exchange_rules
+from sgverify.schemes.composites.composite import best_coefficient, reduced_energy
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from flint import arb, arb_mat
 
 from sgverify.exact.exchange.acceptance import GAP, TAUS, Rule, expected_minimum, normal_cdf, swap_chance
 from sgverify.exact.numbers.ball import identity, number
-from sgverify.schemes.composites.exchange_rules import inverse_gap, log_swap_rate
+from sgverify.schemes.composites.composite import inverse_gap, log_swap_rate
 
 ENERGIES = (Fraction(0), Fraction(1), Fraction(5, 2))
 

@@ -25,7 +25,7 @@ from sgverify.exact.readings.long_double import (
     step_in_long_double,
 )
 from sgverify.schemes import Scheme
-from sgverify.schemes.definition.gradient import FullGradientIngredient, GradientIngredient
+from sgverify.schemes.definition.binding import FullGradientIngredient, GradientIngredient
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric
 from sgverify.targets.points import gradient_at

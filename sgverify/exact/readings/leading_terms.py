@@ -22,8 +22,7 @@ from sgverify.exact.affine.field import Scalar
 from sgverify.exact.numbers.ball import BALLS, FLOATS, ScalarKind
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.schemes import Scheme
-from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, parameters_of
 from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.numbers.constants import counted
 

@@ -11,8 +11,7 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.jets import Jet, coefficients_of
 from sgverify.exact.numbers.quadrature import EXTENDED, to_extended
 from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
-from sgverify.schemes.definition.binding import Arithmetic, Carrier, bind, in_order
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import Arithmetic, Carrier, GradientIngredient, bind, in_order
 from sgverify.schemes.definition.mathematics import first_entry
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.targets import Target

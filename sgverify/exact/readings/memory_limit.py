@@ -19,8 +19,7 @@ from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleGradient, extended
 from sgverify.schemes import Scheme
-from sgverify.schemes.definition.binding import bind, in_order
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import FullGradientIngredient, bind, in_order
 from sgverify.targets import Target
 
 NODES = 4097

@@ -26,8 +26,7 @@ from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import DIM, UnknownSignError
 from sgverify.schemes import Scheme
-from sgverify.schemes.definition.binding import Bound, Carrier, D, State, bind
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import Bound, Carrier, D, GradientIngredient, State, bind
 from sgverify.schemes.definition.mathematics import NoiseLaw
 
 

@@ -28,7 +28,7 @@ from scipy import linalg
 import sgverify.exact.posterior.panels  # noqa: F401  balls and series of balls learn exp and log
 from sgverify.errors import ConfigurationError
 from sgverify.exact.numbers.ball import PrecisionLostError, number
-from sgverify.schemes.composites import weighting
+from sgverify.schemes.composites import composite as weighting
 
 
 class WeightRule(Protocol):

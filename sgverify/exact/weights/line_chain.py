@@ -21,10 +21,9 @@ from sgverify.exact.numbers.jets import Jet, derivatives_of
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.transfer.line.operator import ON_ARRAYS, Mass
 from sgverify.schemes import Scheme
-from sgverify.schemes.composites import weighting
+from sgverify.schemes.composites import composite as weighting
 from sgverify.schemes.composites.adaptation import Adaptation
-from sgverify.schemes.definition.binding import bind
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import FullGradientIngredient, bind
 from sgverify.targets import Target
 
 _LEVEL = 34.0

@@ -29,8 +29,8 @@ from scipy import linalg, optimize
 from sgverify.errors import Unreached
 from sgverify.exact.weights.fixed_point import AWSGLD, WeightRule, mean_field, random_field, region_chances
 from sgverify.exact.weights.line_chain import LineChain
-from sgverify.schemes.composites import weighting
-from sgverify.schemes.composites.weighting import importance
+from sgverify.schemes.composites import composite as weighting
+from sgverify.schemes.composites.composite import importance
 
 _SHIFT = 1e-5
 _RESIDUAL = 1e-9

@@ -20,7 +20,7 @@ from sgverify.errors import ConfigurationError, DefinitionError, Unreached
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.posterior.panels import Balls, integrals_between
 from sgverify.exact.posterior.tails import BITS, Tails, exactly, find_cut, first_look, read_energy
-from sgverify.schemes.composites.weighting import region_of
+from sgverify.schemes.composites.composite import region_of
 from sgverify.targets import Target
 from sgverify.targets.line import find_frame
 

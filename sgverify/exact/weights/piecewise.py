@@ -22,7 +22,7 @@ from flint import arb
 import sgverify.exact.posterior.panels  # noqa: F401  balls learn exp and log
 from sgverify.exact.numbers.ball import PrecisionLostError, number
 from sgverify.exact.weights.fixed_point import BITS
-from sgverify.schemes.composites import weighting
+from sgverify.schemes.composites import composite as weighting
 
 _ROUNDS, _STILL = 2000, 1e-12
 

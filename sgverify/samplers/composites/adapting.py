@@ -22,7 +22,7 @@ from sgverify.samplers.reading.constants import lasting
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes.composites.adaptation import Adaptation, make_adaptation
-from sgverify.schemes.composites.weighting import AdaptivelyWeighted, region_below
+from sgverify.schemes.composites.composite import AdaptivelyWeighted, region_below
 
 
 class AdaptedWeights:

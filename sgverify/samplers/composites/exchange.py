@@ -29,7 +29,7 @@ from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.leg import by_coordinate
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
-from sgverify.schemes.composites import exchange_rules
+from sgverify.schemes.composites import composite as exchange_rules
 from sgverify.schemes.composites.composite import ReplicaExchange
 from sgverify.schemes.definition.abstract_value import SCALAR
 

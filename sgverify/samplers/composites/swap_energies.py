@@ -13,7 +13,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers.composites.hooks import Stage
 from sgverify.samplers.gradients.minibatches import Iid, WithoutReplacement, check_minibatches
 from sgverify.samplers.reading.arithmetic import in_order
-from sgverify.schemes.composites.exchange_rules import best_coefficient, reduced_energy
+from sgverify.schemes.composites.composite import best_coefficient, reduced_energy
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from sgverify.samplers.gradients.minibatches import Minibatches
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.samplers.reading.carrier import Chains, product
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import GradientIngredient
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.samplers.gradients.biased import effective_potential
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.gradients.kinds import effective_potential
 from sgverify.targets import Target
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.reading.metric import make_metric
+from sgverify.samplers.reading.motion import make_metric
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Bound, Carrier, bind

@@ -15,11 +15,12 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from sgverify.samplers.reading.coefficients import (
+from sgverify.samplers.reading.floating_point import (
     COS,
     ERF,
     ERFC,
     EXP,
+    FLOAT64,
     HALF_PI,
     INVERSE_HALF_PI,
     INVERSE_LOG_2,
@@ -27,9 +28,6 @@ from sgverify.samplers.reading.coefficients import (
     LOG_2_HIGH,
     LOG_2_LOW,
     SIN,
-)
-from sgverify.samplers.reading.floating_point import (
-    FLOAT64,
     nearest,
     polynomial,
     power_of_two,

@@ -24,8 +24,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.reading import double_precision, single_precision
-from sgverify.samplers.reading.coefficients import TWO_BY_ROOT_PI
-from sgverify.samplers.reading.floating_point import KEPT
+from sgverify.samplers.reading.floating_point import KEPT, TWO_BY_ROOT_PI
 
 Definition = Callable[[Tensor], Tensor]
 

@@ -1,8 +1,13 @@
-"""Which exact operations on float64 and float32 numbers are the elementary functions made of?
+"""The exact operations on float64 and float32 numbers, and the polynomials, that the elementary functions are made of.
 
 Each function here is exact, or returns its rounding error too, by IEEE 754 arithmetic rounded to nearest and by the layout of the
 format. Nothing asks for a fused multiply-add, a conversion between integers and floats, or a shift of negative numbers, so that the
 same operations exist as vector instructions of every processor.
+
+Each polynomial interpolates a smooth function at Chebyshev nodes: with n coefficients on [a, b] at
+(a + b)/2 + (b - a)/2 cos((2k + 1) pi / (2n)), k = 0, ..., n - 1. Its coefficients were computed with 60 digits and then rounded to
+float64, or to float32 where it says so; the lowest comes first. The intervals are those of the reduced arguments, 1e-4 wider. A
+test computes every coefficient again, and proves the bound that is stated here of the error relative to the elementary function.
 """
 
 from __future__ import annotations
@@ -114,3 +119,168 @@ def polynomial(coefficients: Sequence[float], x: Tensor) -> Tensor:
     for coefficient in coefficients[-2:0:-1]:
         value = (value + coefficient) * x
     return value + coefficients[0]
+
+
+# (exp(r) - 1 - r)/r^2 for |r| <= log(2)/2; the error relative to exp(r) is below 2^-60.
+EXP = (
+    float.fromhex("0x1.0000000000000p-1"),
+    float.fromhex("0x1.5555555555557p-3"),
+    float.fromhex("0x1.5555555555556p-5"),
+    float.fromhex("0x1.11111111100dcp-7"),
+    float.fromhex("0x1.6c16c16c162d4p-10"),
+    float.fromhex("0x1.a01a01abe7fe1p-13"),
+    float.fromhex("0x1.a01a01a6d889cp-16"),
+    float.fromhex("0x1.71de0231960ebp-19"),
+    float.fromhex("0x1.27e4db646b17ep-22"),
+    float.fromhex("0x1.af4de97ca4194p-26"),
+    float.fromhex("0x1.1f730349868cep-29"),
+)
+# The same in float32, below 2^-30.
+EXP_SHORT = (
+    float.fromhex("0x1.0000000000000p-1"),
+    float.fromhex("0x1.5555560000000p-3"),
+    float.fromhex("0x1.5554ea0000000p-5"),
+    float.fromhex("0x1.1110e00000000p-7"),
+    float.fromhex("0x1.6d43240000000p-10"),
+    float.fromhex("0x1.a124f20000000p-13"),
+)
+
+# (log((1 + s)/(1 - s)) - 2s)/s^3 as a function of s^2, |s| <= (sqrt(2) - 1)/(sqrt(2) + 1); below 2^-57 of the logarithm.
+LOG = (
+    float.fromhex("0x1.5555555555558p-1"),
+    float.fromhex("0x1.99999999952ccp-2"),
+    float.fromhex("0x1.2492492df3ba9p-2"),
+    float.fromhex("0x1.c71c62e26208bp-3"),
+    float.fromhex("0x1.7462b58e46ebep-3"),
+    float.fromhex("0x1.39fe42e9740a7p-3"),
+    float.fromhex("0x1.2b59b713616c9p-3"),
+)
+# The same in float32, below 2^-28.
+LOG_SHORT = (
+    float.fromhex("0x1.55555c0000000p-1"),
+    float.fromhex("0x1.997c2e0000000p-2"),
+    float.fromhex("0x1.2ee69c0000000p-2"),
+)
+
+# (tanh(x) - x)/x^3 as a function of x^2, |x| <= 0.55, in float32; below 2^-27 of the hyperbolic tangent.
+TANH_SHORT = (
+    float.fromhex("-0x1.5555540000000p-2"),
+    float.fromhex("0x1.110fea0000000p-3"),
+    float.fromhex("-0x1.b9a03c0000000p-5"),
+    float.fromhex("0x1.5d21a40000000p-6"),
+    float.fromhex("-0x1.b1321a0000000p-8"),
+)
+
+# (sin(r) - r)/r^3 as a function of r^2, |r| <= pi/4; below 2^-57 of the sine.
+SIN = (
+    float.fromhex("-0x1.5555555555555p-3"),
+    float.fromhex("0x1.1111111111110p-7"),
+    float.fromhex("-0x1.a01a01a019936p-13"),
+    float.fromhex("0x1.71de3a54605eep-19"),
+    float.fromhex("-0x1.ae64541266378p-26"),
+    float.fromhex("0x1.61217ec01749dp-33"),
+    float.fromhex("-0x1.ab17a79237a19p-41"),
+)
+# The same, below 2^-35.
+SIN_SHORT = (
+    float.fromhex("-0x1.555555545dd83p-3"),
+    float.fromhex("0x1.11110deeb33b2p-7"),
+    float.fromhex("-0x1.a013a6edc8f34p-13"),
+    float.fromhex("0x1.6dbdd26f56d2dp-19"),
+)
+
+# (cos(r) - 1 + r^2/2)/r^4 as a function of r^2, |r| <= pi/4; below 2^-59 of the cosine.
+COS = (
+    float.fromhex("0x1.5555555555555p-5"),
+    float.fromhex("-0x1.6c16c16c16966p-10"),
+    float.fromhex("0x1.a01a019f4e867p-16"),
+    float.fromhex("-0x1.27e4fa17a41b4p-22"),
+    float.fromhex("0x1.1eeb68b109173p-29"),
+    float.fromhex("-0x1.907d7aebd5e3dp-37"),
+)
+# The same, below 2^-39.
+COS_SHORT = (
+    float.fromhex("0x1.5555555502be6p-5"),
+    float.fromhex("-0x1.6c16bf5495185p-10"),
+    float.fromhex("0x1.a015c40ec65ecp-16"),
+    float.fromhex("-0x1.25242a3a17327p-22"),
+)
+
+# erf(x)/x - 1 as a function of x^2 - 1/2, |x| <= 1; below 2^-56 of the error function. Around the middle of its interval the
+# polynomial has smaller terms than around 0, which cancel.
+ERF = (
+    float.fromhex("-0x1.1ae14dc34815ap-5"),
+    float.fromhex("-0x1.1fd16292151fdp-2"),
+    float.fromhex("0x1.454368017b042p-4"),
+    float.fromhex("-0x1.2b902b7b2f28ep-6"),
+    float.fromhex("0x1.c82aa249df460p-9"),
+    float.fromhex("-0x1.263991b802e8fp-11"),
+    float.fromhex("0x1.486638bc9bed0p-14"),
+    float.fromhex("-0x1.429e93e676e3cp-17"),
+    float.fromhex("0x1.1ad5edf9153dep-20"),
+    float.fromhex("-0x1.bf8d2c53bdf9dp-24"),
+    float.fromhex("0x1.428e937e8dd34p-27"),
+    float.fromhex("-0x1.acbad5ab735b7p-31"),
+    float.fromhex("0x1.05ffe45e4636ap-34"),
+)
+# The same in float32, below 2^-27.
+ERF_SHORT = (
+    float.fromhex("-0x1.1ae14e0000000p-5"),
+    float.fromhex("-0x1.1fd1640000000p-2"),
+    float.fromhex("0x1.4543680000000p-4"),
+    float.fromhex("-0x1.2b8df40000000p-6"),
+    float.fromhex("0x1.c828b20000000p-9"),
+    float.fromhex("-0x1.28702e0000000p-11"),
+    float.fromhex("0x1.4a56aa0000000p-14"),
+)
+
+# exp(x^2) erfc(x) as a function of (x - 3)/(x + 3), 1 <= x <= 6; exp(-x^2) times its error is below 2^-57 of the error function.
+ERFC = (
+    float.fromhex("0x1.6e9827d229d2dp-3"),
+    float.fromhex("-0x1.4e102b9cf8513p-2"),
+    float.fromhex("0x1.f6ff204105a04p-3"),
+    float.fromhex("-0x1.336ffbef08b8ap-3"),
+    float.fromhex("0x1.258b13b00ec3bp-4"),
+    float.fromhex("-0x1.8fa58eb5ea97bp-6"),
+    float.fromhex("0x1.17c8390910d42p-8"),
+    float.fromhex("0x1.73101f6d65f08p-11"),
+    float.fromhex("-0x1.39085f2ee74f3p-11"),
+    float.fromhex("0x1.7b9ef73c0d84dp-15"),
+    float.fromhex("0x1.0cb2e736c86f6p-14"),
+    float.fromhex("-0x1.af08598a5b98ep-17"),
+    float.fromhex("-0x1.0cc3976459401p-17"),
+    float.fromhex("0x1.0e3eb39473943p-19"),
+    float.fromhex("0x1.56696f6b3d6d5p-20"),
+    float.fromhex("0x1.d3f2e5247d0a7p-29"),
+)
+# The same in float32, below 2^-25.
+ERFC_SHORT = (
+    float.fromhex("0x1.6e982c0000000p-3"),
+    float.fromhex("-0x1.4e10260000000p-2"),
+    float.fromhex("0x1.f6fc5c0000000p-3"),
+    float.fromhex("-0x1.3372540000000p-3"),
+    float.fromhex("0x1.26058a0000000p-4"),
+    float.fromhex("-0x1.8defd80000000p-6"),
+    float.fromhex("0x1.d256360000000p-9"),
+)
+
+# log(2) in two parts. The first has 42 bits, so that its product with a whole number below 2^11 is exact.
+LOG_2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
+LOG_2_LOW = float.fromhex("0x1.ef35793c76730p-45")
+INVERSE_LOG_2 = float.fromhex("0x1.71547652b82fep+0")
+# The same in float32: the first part has 15 bits, so that its product with a whole number below 2^9 is exact.
+LOG_2_HIGH_SHORT = float.fromhex("0x1.62e4000000000p-1")
+LOG_2_LOW_SHORT = float.fromhex("0x1.7f7d1c0000000p-20")
+INVERSE_LOG_2_SHORT = float.fromhex("0x1.7154760000000p+0")
+
+# pi/2 in four parts. The first three have 29 bits each, so that their products with a whole number below 2^24 are exact.
+HALF_PI = (
+    float.fromhex("0x1.921fb54000000p+0"),
+    float.fromhex("0x1.10b4611000000p-30"),
+    float.fromhex("0x1.4c4c662000000p-59"),
+    float.fromhex("0x1.1701b839a2520p-88"),
+)
+# pi/2 less its first part.
+HALF_PI_REST = float.fromhex("0x1.10b4611a62633p-30")
+INVERSE_HALF_PI = float.fromhex("0x1.45f306dc9c883p-1")
+TWO_BY_ROOT_PI = float.fromhex("0x1.20dd750429b6dp+0")

@@ -14,11 +14,14 @@ import math
 import torch
 from torch import Tensor
 
-from sgverify.samplers.reading.coefficients import (
+from sgverify.samplers.reading.double_precision import FARTHEST, log1p_by, on_domain, softplus_by
+from sgverify.samplers.reading.floating_point import (
     COS_SHORT,
     ERF_SHORT,
     ERFC_SHORT,
     EXP_SHORT,
+    FLOAT32,
+    FLOAT64,
     HALF_PI,
     HALF_PI_REST,
     INVERSE_HALF_PI,
@@ -28,11 +31,6 @@ from sgverify.samplers.reading.coefficients import (
     LOG_SHORT,
     SIN_SHORT,
     TANH_SHORT,
-)
-from sgverify.samplers.reading.double_precision import FARTHEST, log1p_by, on_domain, softplus_by
-from sgverify.samplers.reading.floating_point import (
-    FLOAT32,
-    FLOAT64,
     nearest,
     polynomial,
     power_of_low_bits,

@@ -12,8 +12,15 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.composites.annealing import check_changes, make_annealing
-from sgverify.samplers.composites.hooks import Stage, StepHooks, check_settings, hooks_of, starts_of
+from sgverify.samplers.composites.hooks import (
+    Stage,
+    StepHooks,
+    check_changes,
+    check_settings,
+    hooks_of,
+    make_annealing,
+    starts_of,
+)
 from sgverify.samplers.fused.drawing import Drawing
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.kinds import make_estimator

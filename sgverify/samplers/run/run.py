@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from sgverify.samplers.composites.annealing import next_break
+from sgverify.samplers.composites.hooks import next_break
 from sgverify.samplers.fused.choosing import TimedStart, is_candidate, may_have_kernel, pays
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.run.assembly import Assembly

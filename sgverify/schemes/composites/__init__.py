@@ -1,7 +1,7 @@
 """Composites: rules around the steps of a scheme that no definition of one step can state (swaps, adaptive weights).
 
-`composite` is a scheme with what happens around its steps, and the exchange of replicas by the `exchange_rules`; `catalogue` has
-those that ship. Weights: `adaptation` (regions, exponents, steps, and what papers print) with the rules of `weighting`.
+`composite` is a scheme with what happens around its steps, with the rules of exchange and of weighting; `catalogue` has those that
+ship, `adaptation` regions, exponents and steps of weights, and what papers print.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from sgverify.exports import lazily
 
 if TYPE_CHECKING:
     from sgverify.schemes.composites.catalogue import COMPOSITES
-    from sgverify.schemes.composites.composite import Composite, ReplicaExchange
-    from sgverify.schemes.composites.weighting import AdaptivelyWeighted
+    from sgverify.schemes.composites.composite import AdaptivelyWeighted, Composite, ReplicaExchange
 
 __all__ = ["COMPOSITES", "AdaptivelyWeighted", "Composite", "ReplicaExchange"]
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.schemes.composites.weighting import (
+from sgverify.schemes.composites.composite import (
     adapted,
     importance,
     log_importance,

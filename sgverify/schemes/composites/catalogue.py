@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sgverify.schemes.catalogue import shipped_scheme
-from sgverify.schemes.composites.composite import Composite, ReplicaExchange
-from sgverify.schemes.composites.weighting import AdaptivelyWeighted
+from sgverify.schemes.composites.composite import AdaptivelyWeighted, Composite, ReplicaExchange
 
 _SOURCE = "Deng, Feng, Karagiannis, Lin, Liang 2021"
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from sgverify.schemes.definition.abstract import AbstractMetric
 from sgverify.schemes.definition.abstract_value import NUMBER, VECTOR, Abstract
-from sgverify.schemes.definition.binding import Carrier, bind
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind
 from sgverify.schemes.scheme import Scheme
 
 _BLACK_BOX = "write it in torch under @torch_step"

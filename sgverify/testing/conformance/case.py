@@ -15,8 +15,7 @@ from hypothesis.strategies import SearchStrategy
 from sgverify.configuration import GradientTable, TargetTable
 from sgverify.gradients import ESTIMATORS
 from sgverify.schemes import NoiseLaw, Scheme, exact
-from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind, parameters_of
 from sgverify.strategies import decimals, frictions, gradients, targets, temperatures
 from sgverify.strategies.gradients import NEED_DATA, UNASKED
 from sgverify.targets import Target, build_target

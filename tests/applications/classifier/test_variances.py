@@ -11,7 +11,7 @@ from torch import Tensor
 from reports.applications.classifier import variances
 from reports.applications.classifier.variances import Monitor, of_difference, times
 from sgverify.samplers.composites.swap_energies import Controls
-from sgverify.schemes.composites.exchange_rules import reduced_energy
+from sgverify.schemes.composites.composite import reduced_energy
 from tests.applications.classifier.small import DENSE, N, drawn, posterior
 from tests.applications.sbn.planting import planted
 

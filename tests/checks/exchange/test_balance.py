@@ -21,7 +21,7 @@ from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.schemes.composites import COMPOSITES, ReplicaExchange
-from sgverify.schemes.composites.exchange_rules import log_swap_rate
+from sgverify.schemes.composites.composite import log_swap_rate
 from sgverify.strategies import configurations, exchanges
 from sgverify.subject.binding import make_subject
 from sgverify.targets import Target, build_target

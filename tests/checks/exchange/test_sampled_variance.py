@@ -16,7 +16,7 @@ from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.samplers.composites import exchange, swap_energies
 from sgverify.samplers.composites.swap_energies import SwapEnergies
-from sgverify.schemes.composites import exchange_rules
+from sgverify.schemes.composites import composite as exchange_rules
 from sgverify.subject.binding import make_subject
 
 LOGISTIC = {

@@ -21,8 +21,9 @@ from sgverify.exact.weights import line_chain, line_weights
 from sgverify.papers.awsgld.suite import OF_WEIGHTS
 from sgverify.papers.suites import find_suite
 from sgverify.schemes import find_scheme
-from sgverify.schemes.composites import adaptation, weighting
-from sgverify.schemes.composites.weighting import AdaptivelyWeighted
+from sgverify.schemes.composites import adaptation
+from sgverify.schemes.composites import composite as weighting
+from sgverify.schemes.composites.composite import AdaptivelyWeighted
 from sgverify.schemes.definition.mathematics import log
 from sgverify.subject.composite import CompositeSubject
 

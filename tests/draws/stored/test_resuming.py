@@ -20,7 +20,8 @@ import zarr.storage._local
 import sgverify
 from sgverify.cli import main
 from sgverify.configuration import load_configuration
-from sgverify.draws import Sampling, memory, write_draws
+from sgverify.draws import Sampling, write_draws
+from sgverify.draws import step_choice as memory
 from sgverify.draws.stored import folder, ledger, shards
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
 from sgverify.draws.stored.run import KeptRun

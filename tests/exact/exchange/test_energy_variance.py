@@ -21,7 +21,7 @@ from sgverify.exact.exchange.acceptance import (
     reduced_variance,
 )
 from sgverify.exact.numbers.ball import column
-from sgverify.schemes.composites.exchange_rules import reduced_energy
+from sgverify.schemes.composites.composite import reduced_energy
 from sgverify.subject.binding import make_subject
 
 DATA = [-1.0, 1.0, 4.0]

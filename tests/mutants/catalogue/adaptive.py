@@ -7,7 +7,7 @@ from typing import Any
 from tests.mutants.catalogue.estimators import REGRESSION
 from tests.mutants.mutant import Mutant
 
-RULES = "sgverify.schemes.composites.weighting"
+RULES = "sgverify.schemes.composites.composite"
 RUNNING = "sgverify.samplers.composites.adapting:AdaptedWeights"
 AROUND = "sgverify.samplers.composites.adapting"
 ENERGY = "sgverify.samplers.gradients.differentiation:Potential._energy"

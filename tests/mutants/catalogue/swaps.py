@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.mutants.mutant import Mutant
 
-RULES = "sgverify.schemes.composites.exchange_rules"
+RULES = "sgverify.schemes.composites.composite"
 RUN = "sgverify.samplers.composites.exchange"
 ENERGIES = "sgverify.samplers.composites.swap_energies"
 

@@ -18,7 +18,7 @@ from sgverify.papers.awsgld.errata import weights as awsgld_weights
 from sgverify.papers.chen2015.errata.generators import compare
 from sgverify.papers.formula import UnconfirmedError, check_errata, check_formula, formulas
 from sgverify.schemes import langevin
-from sgverify.schemes.composites import weighting
+from sgverify.schemes.composites import composite as weighting
 
 FAILING = {
     "equation-22", "equation-29", "equation-21", "equation-38", "lemma-3", "lemma-3-last-region", "lemma-6", "lemma-4",

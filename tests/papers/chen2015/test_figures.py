@@ -9,7 +9,7 @@ import pytest
 
 from sgverify.errors import UnknownNameError, find_named
 from sgverify.evidence import Study, encode_studies, validate_studies
-from sgverify.evidence.provenance import Provenance
+from sgverify.evidence.published import Provenance
 from sgverify.evidence.study import Studies
 from sgverify.papers.chen2015.figures import settings, traces
 from sgverify.papers.chen2015.figures.effort import EFFORTS

@@ -167,7 +167,7 @@ def test_second_and_exponential_moments_of_two_replicas_against_the_moment_equat
 )
 def test_a_bug_in_a_rule_is_never_confirmed(function, was, now, ids):
     """What is put in the place of a printed formula is computed from the rules: with a wrong rule it does not hold."""
-    with edited_source(f"sgverify.schemes.composites.exchange_rules:{function}", ((was, now),)):
+    with edited_source(f"sgverify.schemes.composites.composite:{function}", ((was, now),)):
         for id in ids:
             with pytest.raises(UnconfirmedError):
                 check_errata([f"vr-resgld/{id}"])

@@ -10,7 +10,7 @@ import torch
 
 from sgverify.samplers.composites.adapting import AdaptedWeights
 from sgverify.schemes.composites.adaptation import Adaptation, Partition
-from sgverify.schemes.composites.weighting import region_below, region_of
+from sgverify.schemes.composites.composite import region_below, region_of
 
 PARTITION = Partition.of([0.0, 1.0, 2.5, 3.0, 5.0])
 ENERGIES = [-4.0, 0.0, 1.0, math.nextafter(1.0, 2), 2.5, 2.75, 3.0, math.nextafter(3.0, 4), 5.0, 80.0]

@@ -12,10 +12,9 @@ import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Settings, fixed, sample
-from sgverify.samplers.gradients.biased import effective_potential
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import Estimator, GradientChoice, MinibatchEstimator
-from sgverify.samplers.gradients.kinds import make_estimator
+from sgverify.samplers.gradients.kinds import effective_potential, make_estimator
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.schemes import find_scheme
 from sgverify.targets import Target, build_target

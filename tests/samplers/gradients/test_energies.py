@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.gradients.biased import effective_potential
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import GradientChoice
+from sgverify.samplers.gradients.kinds import effective_potential
 from sgverify.targets import Target
 from tests.samplers.conftest import gradient_of
 

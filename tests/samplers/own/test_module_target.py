@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.samplers import GradientChoice, Settings, fixed
-from sgverify.samplers.gradients.biased import effective_potential
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.gradients.kinds import effective_potential
 from sgverify.samplers.own.module_gradient import CALLS
 from sgverify.samplers.own.module_operations import Layout
 from sgverify.samplers.own.module_parts import ModuleLikelihood

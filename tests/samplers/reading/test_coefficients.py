@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from flint import arb, arb_mat, arb_poly, arb_series, ctx, fmpq
 
-from sgverify.samplers.reading import coefficients
+from sgverify.samplers.reading import floating_point as coefficients
 
 TERMS = 40
 """Terms of each Taylor series; on these intervals the others are below 1e-19 of the smallest bound."""

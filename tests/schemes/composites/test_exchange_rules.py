@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgverify.schemes.composites.exchange_rules import (
+from sgverify.schemes.composites.composite import (
     best_coefficient,
     inverse_gap,
     log_swap_rate,

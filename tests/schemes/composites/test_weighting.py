@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes.composites.adaptation import Partition
-from sgverify.schemes.composites.weighting import (
+from sgverify.schemes.composites.composite import (
     adapted,
     importance,
     log_importance,

@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from sgverify.schemes import Scheme, find_scheme, kinetic, langevin, scheme, sqrt
-from sgverify.schemes.definition.binding import Carrier, bind, in_order
-from sgverify.schemes.definition.gradient import FullGradientIngredient, GradientIngredient
+from sgverify.schemes.definition.binding import (
+    Carrier,
+    FullGradientIngredient,
+    GradientIngredient,
+    bind,
+    in_order,
+)
 
 
 def _square() -> FullGradientIngredient:

@@ -24,8 +24,8 @@ from sgverify.exact.series.local_order import compare_through, local_order
 from sgverify.exact.transfer.line.operator import StepMap
 from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
 from sgverify.samplers.gradients import differentiation
-from sgverify.samplers.gradients.biased import Clipped
 from sgverify.samplers.gradients.differentiation import Potential
+from sgverify.samplers.gradients.kinds import Clipped
 from sgverify.schemes import dynamics, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.definition.limits import evaluations
 from sgverify.schemes.splittings import Alphabet

@@ -27,8 +27,7 @@ from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.numbers.jets import Jet, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
 from sgverify.schemes import Scheme
-from sgverify.schemes.definition.binding import Carrier, bind, in_order
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, in_order
 from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.targets import Target
 from sgverify.targets.line import find_frame

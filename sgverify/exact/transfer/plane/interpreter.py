@@ -18,8 +18,14 @@ from scipy.fft import next_fast_len
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import derivatives_of
 from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
-from sgverify.schemes.definition.binding import Arithmetic, Carrier, Draw, bind, parameters_of
-from sgverify.schemes.definition.gradient import FullGradientIngredient
+from sgverify.schemes.definition.binding import (
+    Arithmetic,
+    Carrier,
+    Draw,
+    FullGradientIngredient,
+    bind,
+    parameters_of,
+)
 from sgverify.schemes.definition.mathematics import first_entry
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.targets import Target

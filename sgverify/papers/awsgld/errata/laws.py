@@ -16,7 +16,7 @@ from sgverify.exact.weights.piecewise import PlaneEnergies, one_jump
 from sgverify.papers.chen2015.errata.generators import compare
 from sgverify.papers.formula import Examination, formula
 from sgverify.schemes import dynamics, langevin
-from sgverify.schemes.composites import weighting
+from sgverify.schemes.composites import composite as weighting
 
 REGIONS = (8, 32, 128)
 MANY = (8, 64, 512)

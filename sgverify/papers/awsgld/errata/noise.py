@@ -14,7 +14,7 @@ from sgverify.exact.numbers.ball import number
 from sgverify.exact.weights.fixed_point import BITS, random_field
 from sgverify.exact.weights.piecewise import PlaneEnergies
 from sgverify.papers.formula import Examination, formula
-from sgverify.schemes.composites import weighting
+from sgverify.schemes.composites import composite as weighting
 
 EDGE = Fraction(1)
 """u_1, between two regions."""

@@ -14,7 +14,7 @@ from sgverify.evidence.erratum import RefutingFamily
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.weights.fixed_point import BITS
 from sgverify.papers.formula import Examination, formula
-from sgverify.schemes.composites.weighting import omega_of
+from sgverify.schemes.composites.composite import omega_of
 
 LONGEST = 4096
 SETTINGS = {

@@ -19,7 +19,7 @@ from sgverify.exact.exchange.acceptance import (
     reduced_energies,
 )
 from sgverify.papers.formula import Examination, formula
-from sgverify.schemes.composites.exchange_rules import reduced_energy
+from sgverify.schemes.composites.composite import reduced_energy
 
 STEP = Fraction(1, 10)
 TAU = Fraction(1, 2)

@@ -12,7 +12,7 @@ from sgverify.exact.exchange.acceptance import GAP, TAUS, imbalance, swap_chance
 from sgverify.exact.exchange.first_swap import FirstSwap, distance_from_gibbs
 from sgverify.exact.numbers.ball import number
 from sgverify.papers.formula import Examination, formula
-from sgverify.schemes.composites.exchange_rules import log_swap_rate
+from sgverify.schemes.composites.composite import log_swap_rate
 
 DEVIATIONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 PRINTED_POWER, MENDED_POWER = Fraction(9, 8), Fraction(3, 4)

@@ -7,8 +7,7 @@ from typing import Any
 from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
-from sgverify.schemes.definition.binding import Carrier, bind, parameters_of
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind, parameters_of
 
 MINIMUM = 1.0
 """Of U = (theta - MINIMUM)^2/2. Not 0, where a step that shrinks theta would stay too."""

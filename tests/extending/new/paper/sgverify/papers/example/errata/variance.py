@@ -7,8 +7,7 @@ from typing import Any
 
 from sgverify.papers.formula import Examination, formula
 from sgverify.schemes import find_scheme
-from sgverify.schemes.definition.binding import Carrier, bind
-from sgverify.schemes.definition.gradient import GradientIngredient
+from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind
 
 STEP = Fraction(1, 8)
 """A step at which sqrt(2 h) is rational."""
