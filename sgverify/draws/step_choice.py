@@ -1,8 +1,8 @@
 """The step size of a run whose configuration gives none, and the needs of draws: the extra `draws`, and memory.
 
-The proposed step is the one, at which no standard deviation of the draws is off by more than `SMALL`. The default step, half the stability
-limit or a share of the time scale, says nothing of widths: minibatches can make the draws at it many times as wide as the target.
-It is taken where it keeps the widths as well, or where nothing can be proposed.
+The proposed step is the largest at which no standard deviation of the draws is off by more than `SMALL`. The default step, half the
+stability limit or a share of the time scale, says nothing of widths: minibatches can make the draws at it many times as wide as the
+target. It is taken where it keeps the widths as well, or where nothing can be proposed.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def test_one_partition_refutes_no_limit_and_the_recursion_judges() -> None:
         subject("target.name=gaussian", "target.dim=2", "partition.bins=30", "partition.zeta=5"),
     )
     assert (printed.verdict, printed.refuted) == ("not-applicable", False)
-    assert "speaks of a limit, which one setting is not" in printed.reason
+    assert "speaks of a limit, not of a setting" in printed.reason
     assert mended.claim == "corrected/awsgld-lemma-5" and mended.verdict == "conforms"
 
 
