@@ -4,7 +4,8 @@
 the settings that a paper prints, `chen2015.toml` and `vr_resgld.toml`. `running` calls an application, keeps what is done where a
 killed run goes on (`keeping`), and writes the result (`result` is the document, `writing` its files, `pictures` images in it).
 `chains` moves many chains of many settings by a scheme of the catalogue on a model's own stochastic gradient. `samplers_checked`
-asks the checks about the schemes that move them. `statistics` is means over seeds with their standard errors. `__main__` is the
+asks the checks about the schemes that move them. `statistics` is means over seeds with their standard errors, `optimum` the best
+setting of a grid, which is refined around it, and `judging` decides the statements of a paper as one family. `__main__` is the
 command line.
 
 The models: `lda` (topics of documents), `sbn` (a belief network on binary images), `classifier` (a residual network on images of

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from sgverify.evidence import Provenance, Study
-from sgverify.evidence.published import Count, Name, Published, Says, Size, read_as
+from sgverify.evidence.published import Count, Name, Number, Published, Says, Size, read_as
 from sgverify.evidence.storage import read_json
 
 Reproduced = Literal["reproduced", "not reproduced", "undecided", "not tried"]
@@ -29,7 +29,9 @@ class PaperFinding:
     """One statement of the paper beside what the run has found.
 
     `printed` is the statement with its numbers, `found` the numbers of the run with their standard errors. `undecided` says that
-    the standard errors leave it open, `not tried` that the run has no numbers for it; `reason` is one sentence.
+    the standard errors leave it open, `not tried` that the run has no numbers for it; `reason` is one sentence. `p` is the
+    two-sided p-value of the statement alone, `corrected` as one of all statements of the result by Holm, and `degrees` are those of
+    Student's t; None where there is no p-value, or no t.
     """
 
     statement: Name
@@ -38,6 +40,9 @@ class PaperFinding:
     found: str
     verdict: Reproduced
     reason: str
+    p: Annotated[Number | None, Says("the p-value alone", optional=True)] = None
+    corrected: Annotated[Number | None, Says("as one of all, by Holm", optional=True)] = None
+    degrees: Annotated[int | None, Says("degrees of freedom of t", optional=True)] = None
 
 
 @dataclass(frozen=True, kw_only=True)

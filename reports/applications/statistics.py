@@ -1,4 +1,4 @@
-"""What is the mean over seeds, with its standard error?"""
+"""Means over seeds with their standard errors, and the p-values of Student's t."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
-
-CONFIDENCE = 0.95
-"""The confidence of a comparison: the two-sided level of Student's t."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +47,28 @@ def difference(first: Sequence[float] | np.ndarray, second: Sequence[float] | np
     return mean_of(np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64))
 
 
-def sign_of(mean: Mean | None) -> int | None:
-    """-1 or 1 where Student's t at the confidence level leaves no doubt of the sign of the mean, else 0; None without an error.
+def joint_error(first: Mean, second: Mean) -> float | None:
+    """The standard error of the difference of two means whose chains are independent; None without errors.
 
-    >>> sign_of(Mean(1.0, 0.1, 5)), sign_of(Mean(0.1, 0.1, 5)), sign_of(Mean(1.0, None, 1))
-    (1, 0, None)
+    >>> joint_error(Mean(1.0, 3.0, 5), Mean(2.0, 4.0, 5))
+    5.0
     """
-    if mean is None or mean.error is None:
+    if first.error is None or second.error is None:
         return None
-    bound = float(stats.t.ppf((1 + CONFIDENCE) / 2, mean.count - 1)) * mean.error
-    return 0 if abs(mean.value) <= bound else int(math.copysign(1, mean.value))
+    return math.hypot(first.error, second.error)
+
+
+def student(mean: Mean, margin: float = 0.0) -> float:
+    """The two-sided p-value of Student's t that the mean lies beyond -margin, ..., margin; 1 where its estimate does not.
+
+    The mean has a standard error; without one there is no p-value, and `ValueError` is raised.
+
+    >>> student(Mean(2.777, 1.0, 5)) < 0.05 < student(Mean(2.776, 1.0, 5))
+    True
+    >>> student(Mean(2.0, 0.1, 5), margin=3.0)
+    1.0
+    """
+    if not mean.error:
+        raise ValueError(f"{mean}: expected a standard error; give two chains that differ")
+    beyond = max(0.0, abs(mean.value) - margin) / mean.error
+    return float(2 * stats.t.sf(beyond, mean.count - 1))

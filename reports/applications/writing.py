@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reports.applications.judging import family
 from reports.applications.pictures import svg as picture_svg
 from reports.applications.result import APPLICATION, ApplicationDocument, Picture
 from sgverify.keeping.files import json_text, write_atomically
@@ -59,7 +60,11 @@ def render_summary(found: ApplicationDocument, pictures: dict[str, list[tuple[st
             ]
             for item in made.findings
         ]
-        blocks += ["## What the paper says, and what this run finds", table_of(rows)]
+        blocks += [
+            "## What the paper says, and what this run finds",
+            as_text(family(made.findings)),
+            table_of(rows),
+        ]
     for study in made.studies:
         blocks += study_blocks(study, pictures.get(study.id, ()))
     for picture in made.pictures:

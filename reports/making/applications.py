@@ -24,8 +24,8 @@ class Batch:
 
 
 BATCHES: dict[str, Batch] = {
-    "lda": Batch(5, options={"friction": (20.0, 40.0, 80.0)}),
-    "sbn": Batch(6, options={"hidden": (30,)}),
+    "lda": Batch(11, options={"friction": (20.0, 40.0, 80.0), "refinements": 16}),
+    "sbn": Batch(11, options={"hidden": (30,), "refinements": 8}),
     "classifier": Batch(6, options={"epochs": 200}),
 }
 """By the name of the application: a part `app-NAME`, whose result lies in `models/NAME/`."""

@@ -18,7 +18,7 @@ from reports.applications.__main__ import main
 from reports.applications.keeping import KeptParts
 from reports.applications.result import APPLICATION, decode_application
 from reports.applications.running import run_application
-from reports.applications.statistics import Mean, difference, mean_of, sign_of
+from reports.applications.statistics import Mean, difference, mean_of, student
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.keeping.identity import Circumstances
 from tests.applications import toy
@@ -168,7 +168,14 @@ def test_the_folder_holds_document_figures_and_summary(
     assert found.found.samplers[0].outcome == "pass" and found.found.samplers[0].claims
     assert (tmp_path / "figures" / "toy-sum-1.svg").read_text(encoding="utf-8").startswith("<svg")
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    for said in ("# A toy", "**undecided**", "figures/toy-sum-1.svg", "local-order", "does not apply: a toy"):
+    for said in (
+        "# A toy",
+        "**undecided**",
+        "No statement has a p-value",
+        "figures/toy-sum-1.svg",
+        "local-order",
+        "does not apply: a toy",
+    ):
         assert said in summary
     assert main(["toy", "--out", str(tmp_path), "--quick"]) == 0
     assert "undecided: The sum is small (nowhere)" in capsys.readouterr().out
@@ -257,4 +264,8 @@ def test_means_over_seeds() -> None:
     assert mean_of([]) is None and mean_of([1.0, float("inf")]) is None
     assert difference([2.0, 3.0], [1.0, 1.0]) == Mean(1.5, 0.5, 2)
     # t at 97.5 % with one degree of freedom is 12.7: 1.5 of 0.5 leaves the sign open, 15 of 0.5 does not.
-    assert sign_of(Mean(1.5, 0.5, 2)) == 0 and sign_of(Mean(-15.0, 0.5, 2)) == -1
+    assert student(Mean(6.36, 0.5, 2)) == pytest.approx(0.05, abs=1e-4)
+    assert student(Mean(1.5, 0.5, 2)) > 0.05 > student(Mean(-15.0, 0.5, 2))
+    assert student(Mean(-15.0, 0.5, 2), margin=10.0) == pytest.approx(student(Mean(5.0, 0.5, 2)))
+    with pytest.raises(ValueError, match="standard error"):
+        student(Mean(1.0, None, 1))

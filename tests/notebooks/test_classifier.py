@@ -54,10 +54,14 @@ def found_in(*words: str) -> str:
 
 
 def test_the_prose_about_variances_holds() -> None:
-    for words in (("takes away more as",), ("times smaller late",), ("In the last quarter",)):
+    for words in (("takes away more as",), ("In the last quarter",)):
         assert set(verdicts(*words)) == {"reproduced"}
-    assert 0.65 < float(found_in("less than 37", "m = 50").split()[0]) < 0.85
-    assert float(found_in("less than 37", "m = 392").split()[0]) > 1.5
+    assert verdicts("times smaller late") == ["not reproduced"] * 4
+    for m in ("m = 50", "m = 392"):
+        assert float(found_in("up to 10 times", m).split()[2]) > 1000
+    assert verdicts("at most 37") == ["undecided", "not reproduced"]
+    assert 0.65 < float(found_in("at most 37", "m = 50").split()[0]) < 0.85
+    assert float(found_in("at most 37", "m = 392").split()[0]) == pytest.approx(1.9, abs=0.05)
     panel = next(study for study in RESULT["found"]["studies"] if study["id"] == "classifier/variance")[
         "panels"
     ][0]
@@ -66,12 +70,8 @@ def test_the_prose_about_variances_holds() -> None:
 
 
 def test_the_prose_about_the_coefficient_holds() -> None:
-    assert verdicts("learnt coefficient", "early", "m = 50") == ["reproduced"]
-    assert verdicts("learnt coefficient", "early", "m = 392") == ["undecided"]
-    assert verdicts("learnt coefficient", "late") == ["undecided"] * 2
-    told = found_in("learnt coefficient", "early", "m = 50").split()
-    learnt, best = float(told[0]), float(told[told.index("it") + 1])
-    assert 0 < 1 - learnt < (1 - best) / 3
+    assert verdicts("learnt coefficient") == ["undecided"] * 4
+    assert verdicts("nearly proportional") == ["reproduced"] * 2
     for m, printed in (("m = 50", 0.4), ("m = 392", 0.4)):
         told = found_in("learnt coefficient", "early", m).split()
         assert 1 - float(told[told.index("it") + 1]) > printed
@@ -80,18 +80,21 @@ def test_the_prose_about_the_coefficient_holds() -> None:
 def test_the_prose_about_accuracy_and_swaps_holds() -> None:
     assert verdicts("swaps more often") == ["undecided"]
     assert row("VR-reSGHMC", "swaps")[0] > row("reSGHMC", "swaps")[0]
-    assert verdicts("right more often", "those of cycSGHMC") == ["not reproduced"]
+    (item,) = [item for item in FINDINGS if "right more often than those of cycSGHMC" in item["statement"]]
+    assert item["p"] == pytest.approx(0.03, abs=0.005) and item["corrected"] > 0.5
     gap = row("cycSGHMC", "accuracy in per cent")[0] - row("cVR-reSGHMC", "accuracy in per cent")[0]
     assert gap == pytest.approx(0.25, abs=0.05)
-    assert Counter(verdicts("right more often")) == {"undecided": 4, "not reproduced": 1}
+    assert gap / 100 * RESULT["found"]["data"]["test images"] == pytest.approx(2.2, abs=0.05)
+    assert verdicts("right more often") == ["undecided"] * 5
 
 
 def test_the_prose_about_unseen_classes_holds() -> None:
     for other in ("M-SGD", "SGHMC", "reSGHMC"):
-        assert verdicts("Brier score on unseen classes", f"than {other},") == ["reproduced"] * 2
+        assert verdicts("Brier score on unseen classes", f"than {other},") == ["undecided"] * 2
         for score in ("Brier score, unseen", "Brier score, unseen, scaled"):
             assert row("cVR-reSGHMC", score)[0] < 0.9 * row(other, score)[0]
     assert verdicts("unseen classes than cycSGHMC") == ["undecided"] * 4
+    assert verdicts("Temperature scaling") == ["reproduced"]
     for score in ("Brier score, unseen", "Brier score, unseen, scaled"):
         assert row("cVR-reSGHMC", score)[0] >= row("cycSGHMC", score)[0]
         (one, first), (two, second) = row("VR-reSGHMC", score), row("M-SGD", score)

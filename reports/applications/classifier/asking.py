@@ -23,6 +23,7 @@ from reports.applications.classifier.methods import FACTORS, SCHEME, at_step
 from reports.applications.classifier.model import Posterior
 from reports.applications.classifier.outcomes import Outcome
 from reports.applications.classifier.variances import variance_of_estimate
+from reports.applications.optimum import Optimum, Point, locate, unlocated
 from reports.applications.result import AdviceBeside
 from reports.applications.statistics import mean_of
 from sgverify.advice.plans import advise
@@ -43,13 +44,16 @@ ERROR = 0.2
 def ask(compared: MethodsCompared, posterior: Posterior) -> AdviceBeside:
     """The answer for SGHMC, beside the best of its step sizes."""
     base = compared.outcomes["SGHMC"]
-    best = best_step(compared)
-    grid = (
-        "chains of every step size have diverged"
-        if best is None
-        else f"eta = {best.eta:.3g} (h = {math.sqrt(best.eta):.3g}), negative log-likelihood "
-        f"{mean_of(best.negative_log_likelihood)}"
-    )
+    found = best_step(compared)
+    if found is None:
+        grid = "chains of every step size have diverged"
+    else:
+        best, optimum = found
+        grid = (
+            f"eta = {best.eta:.3g} (h = {math.sqrt(best.eta):.3g}), negative log-likelihood "
+            f"{mean_of(best.negative_log_likelihood)}"
+            + ("" if optimum.located else f"; {unlocated([('SGHMC', optimum)])}")
+        )
     sampler = "SGHMC (sghmc-euler)"
     if not torch.from_numpy(base.theta).isfinite().all():
         return AdviceBeside(
@@ -88,11 +92,13 @@ def ask(compared: MethodsCompared, posterior: Posterior) -> AdviceBeside:
     )
 
 
-def best_step(compared: MethodsCompared) -> Outcome | None:
+def best_step(compared: MethodsCompared) -> tuple[Outcome, Optimum] | None:
     """The step size of SGHMC whose model averages have the largest test likelihood; None where every one has diverged."""
-    among = [compared.outcomes[at_step(factor)] for factor in (1.0, *FACTORS)]
-    whole = [row for row in among if mean_of(row.negative_log_likelihood) is not None]
-    return min(whole, key=lambda row: float(row.negative_log_likelihood.mean()), default=None)
+    among: dict[Point, Outcome] = {
+        (factor,): compared.outcomes[at_step(factor)] for factor in (1.0, *FACTORS)
+    }
+    found = locate({point: row.negative_log_likelihood for point, row in among.items()}, ("step",))
+    return None if found is None else (among[found.point], found)
 
 
 def stand_in(

@@ -1,4 +1,4 @@
-"""What does vr-resgld say of its methods on image classifiers, and is it so here? With standard errors over the seeds."""
+"""The statements of vr-resgld about its methods on image classifiers, beside what the comparison found."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 from reports.applications.classifier.comparison import MethodsCompared
 from reports.applications.classifier.methods import TABLE, variant
 from reports.applications.classifier.outcomes import Outcome
-from reports.applications.result import PaperFinding, Reproduced
-from reports.applications.statistics import CONFIDENCE, Mean, difference, mean_of, sign_of
+from reports.applications.judging import Statement, Test, bounded, decide, signed
+from reports.applications.result import PaperFinding
+from reports.applications.statistics import difference, mean_of
 
 LAST_PART = 4
 """The last part of a run is its last quarter, where the printed variances are smallest."""
-
-ROUNDING = 1e-9
-"""A standard error of this share of a difference or less is rounding: shares of few images may differ alike for every seed."""
 
 _SCALING = ("before temperature scaling", "after temperature scaling")
 
 
 def findings(compared: MethodsCompared) -> tuple[PaperFinding, ...]:
     """The statements of the paper on its figures 3, 4 and 5 and its tables 1 and 2, beside what was found."""
-    return (
-        *_variances(compared),
-        *_coefficients(compared),
-        *_accuracies(compared),
-        *_uncertainties(compared),
+    return decide(
+        (
+            *_variances(compared),
+            *_coefficients(compared),
+            *_accuracies(compared),
+            *_uncertainties(compared),
+        )
     )
 
 
@@ -58,22 +58,24 @@ def controlled(compared: MethodsCompared) -> dict[int, str]:
     return {first: variant("VR", often), second: "VR-reSGHMC"}
 
 
-def _variances(compared: MethodsCompared) -> list[PaperFinding]:
+def _variances(compared: MethodsCompared) -> list[Statement]:
     """Figure 3."""
     scaled, printed, of = compared.scaled, compared.scaled.printed["variance"], parts(compared)
     source = "vr-resgld section 5.2, Figure 3"
     ratio = mean_of(np.exp(log_ratios(compared, "reSGHMC", "plain", "doubled")).mean(0))
     exact = (1 / scaled.batch - 1 / scaled.size) / (1 / (2 * scaled.batch) - 1 / scaled.size)
     found = [
-        PaperFinding(
+        Statement(
             statement="Minibatches of twice the size halve the variance of the energies",
             source=source,
             printed=f"'around {printed['doubled']:g} times'",
             found=f"{ratio} times",
-            verdict="reproduced"
-            if ratio is not None and round(ratio.value) == round(printed["doubled"])
+            settled="undecided"
+            if ratio is None
+            else "reproduced"
+            if round(ratio.value) == round(printed["doubled"])
             else "not reproduced",
-            reason=(
+            test=(
                 f"at any state it is (1/n - 1/N)/(1/(2n) - 1/N) = {exact:.4g} for minibatches without replacement, n = "
                 f"{scaled.batch}, N = {scaled.size}"
             ),
@@ -83,38 +85,41 @@ def _variances(compared: MethodsCompared) -> list[PaperFinding]:
         change = log_ratios(compared, label, "fixed", "plain")
         early, late = (change[of[part]].mean(0) for part in ("early", "late"))
         told = f"{_factor(early)} times as large early, {_factor(late)} late"
+        share = max(printed["early"].values())
         found.append(
-            _judged(
-                f"The control variate of m = {m} takes away less than 37 % of the variance while the step is large",
+            _statement(
+                f"While the step is large, the control variate of m = {m} takes away at most {100 * share:g} % of the "
+                "variance, and adds none",
                 source,
-                "37 % on CIFAR100, no difference on CIFAR10 (m = 50)",
+                "; ".join(f"{100 * value:g} % on {data}" for data, value in printed["early"].items())
+                + " (m = 50); 'a similar pattern' (m = 392)",
                 told,
-                mean_of(early - math.log(1 - 0.37)),
+                bounded(mean_of(-early), 1 / (1 - share), told="the variance is divided by a factor that"),
             )
         )
         found.append(
-            _judged(
+            _statement(
                 f"The control variate of m = {m} takes away more as step and temperature fall",
                 source,
                 "'as the learning rate and the temperature decrease, the reduction of the variance gets more significant'",
                 told,
-                difference(early, late),
+                signed(difference(early, late), 1, told="the difference of the logarithms is"),
             )
         )
         most = -change[of["late"]].min(0)
         for data, times in printed["late"].items():
             found.append(
-                _judged(
+                _statement(
                     f"The control variate of m = {m} makes the variance up to {times:g} times smaller late, as on {data}",
                     source,
                     f"'up to {times:g} times on {data}' (m = 50); 'a similar pattern' (m = 392)",
                     f"up to {_factor(most)} times smaller",
-                    mean_of(most - math.log(times)),
+                    bounded(mean_of(most), times, told="the largest factor"),
                 )
             )
         against = log_ratios(compared, label, "fixed", "doubled")
         found.append(
-            _judged(
+            _statement(
                 f"In the last quarter of the run m = {m} has a smaller variance than minibatches of twice the size",
                 source,
                 ", ".join(
@@ -122,13 +127,13 @@ def _variances(compared: MethodsCompared) -> list[PaperFinding]:
                     for data, epoch in printed["overtakes"].items()
                 ),
                 f"{_factor(against[of['last']].mean(0))} times as large; smaller for good {_overtakes(compared, against)}",
-                mean_of(-against[of["last"]].mean(0)),
+                signed(mean_of(-against[of["last"]].mean(0)), 1, told="the logarithm is less by"),
             )
         )
     return found
 
 
-def _coefficients(compared: MethodsCompared) -> list[PaperFinding]:
+def _coefficients(compared: MethodsCompared) -> list[Statement]:
     """Figure 5."""
     scaled, printed, of = compared.scaled, compared.scaled.printed["adaptive"], parts(compared)
     source = "vr-resgld Appendix E.2, Figure 5"
@@ -137,12 +142,12 @@ def _coefficients(compared: MethodsCompared) -> list[PaperFinding]:
         rho = compared.monitor.of(label, "correlation")
         early, late = (rho[of[part]].mean(0) for part in ("early", "late"))
         found.append(
-            _judged(
+            _statement(
                 f"Energies at the state and at the snapshot are nearly proportional late, and not early, m = {m}",
                 source,
                 f"the size of the correlation is 'around {printed['correlation']:g}' early and closer to 1 late",
                 f"correlation {mean_of(early)} early, {mean_of(late)} late",
-                difference(late, early),
+                signed(difference(late, early), 1),
             )
         )
     for m, refresh in zip(scaled.printed["refresh"], scaled.refreshes, strict=True):
@@ -157,7 +162,7 @@ def _coefficients(compared: MethodsCompared) -> list[PaperFinding]:
         ):
             gain = 1 - np.exp(used[of[part]])
             found.append(
-                _judged(
+                _statement(
                     f"The learnt coefficient makes the variance smaller than c = -1 does, {part} in the run, m = {m}",
                     source,
                     told if part == "late" else f"by 'as much as' {told}",
@@ -165,13 +170,13 @@ def _coefficients(compared: MethodsCompared) -> list[PaperFinding]:
                         f"{_factor(used[of[part]].mean(0))} times as large as with c = -1, at most {mean_of(gain.max(0))} less; "
                         f"the best coefficient would make it {_factor(best[of[part]].mean(0))} times as large"
                     ),
-                    mean_of(-used[of[part]].mean(0)),
+                    signed(mean_of(-used[of[part]].mean(0)), 1, told="the logarithm is less by"),
                 )
             )
     return found
 
 
-def _accuracies(compared: MethodsCompared) -> list[PaperFinding]:
+def _accuracies(compared: MethodsCompared) -> list[Statement]:
     """Table 1, and the number of swaps."""
     printed, of = compared.scaled.printed, compared.outcomes
     found = []
@@ -185,30 +190,30 @@ def _accuracies(compared: MethodsCompared) -> list[PaperFinding]:
         one, two = of[better].accuracy, of[worse].accuracy
         gaps = [a - b for a, b in zip(printed["accuracy"][better], printed["accuracy"][worse], strict=True)]
         found.append(
-            _judged(
+            _statement(
                 f"Model averages of {better} are right more often than those of {worse}",
                 "vr-resgld Table 1",
                 f"by {min(gaps):+.2f} to {max(gaps):+.2f} per cent over six networks",
                 f"{mean_of(one)} and {mean_of(two)} per cent",
-                difference(one, two),
+                signed(difference(one, two), 1),
             )
         )
     many, few = of["VR-reSGHMC"].swaps, of["reSGHMC"].swaps
     if many is not None and few is not None:
         swaps = printed["swaps"]
         found.append(
-            _judged(
+            _statement(
                 "VR-reSGHMC swaps more often than reSGHMC under the same setting",
                 "vr-resgld section 5.2, swaps",
                 f"around {swaps['VR-reSGHMC']} swaps, and around {swaps['reSGHMC']}",
                 f"{mean_of(many)} and {mean_of(few)} swaps",
-                difference(many, few),
+                signed(difference(many, few), 1),
             )
         )
     return found
 
 
-def _uncertainties(compared: MethodsCompared) -> list[PaperFinding]:
+def _uncertainties(compared: MethodsCompared) -> list[Statement]:
     """Figure 4 and Table 2."""
     brier, of = compared.scaled.printed["brier"], compared.outcomes
     best = of["cVR-reSGHMC"]
@@ -253,15 +258,15 @@ def _uncertainties(compared: MethodsCompared) -> list[PaperFinding]:
     return found
 
 
-def _maintained(brier: Mapping[str, Any], best: Outcome, worst: Outcome) -> PaperFinding:
+def _maintained(brier: Mapping[str, Any], best: Outcome, worst: Outcome) -> Statement:
     """Is the Brier score on seen classes below that of M-SGD?"""
     one, two = best.brier_seen[0], worst.brier_seen[0]
-    return _judged(
+    return _statement(
         "cVR-reSGHMC has a smaller Brier score on seen classes than M-SGD, before temperature scaling",
         "vr-resgld Table 2",
         f"{brier[best.label][0]:g} and {brier[worst.label][0]:g}",
         f"{mean_of(one)} and {mean_of(two)}",
-        difference(two, one),
+        signed(difference(one, two), -1),
     )
 
 
@@ -272,50 +277,23 @@ def _unseen(
     printed: str,
     pair: tuple[np.ndarray, np.ndarray],
     sign: int,
-) -> PaperFinding:
+) -> Statement:
     """A statement on images of unseen classes; it holds where `sign` times the difference is positive."""
     if not compared.unseen:
-        return PaperFinding(
+        return Statement(
             statement=statement,
             source=source,
             printed=printed,
             found="no number",
-            verdict="not tried",
-            reason="there are no images of unseen classes; give --unseen",
+            test="there are no images of unseen classes; give --unseen",
+            settled="not tried",
         )
-    return _judged(
-        statement, source, printed, f"{mean_of(pair[0])} and {mean_of(pair[1])}", difference(*pair), sign
-    )
+    found = f"{mean_of(pair[0])} and {mean_of(pair[1])}"
+    return _statement(statement, source, printed, found, signed(difference(*pair), sign))
 
 
-def _judged(
-    statement: str, source: str, printed: str, found: str, gap: Mean | None, sign: int = 1
-) -> PaperFinding:
-    """The verdict on a statement that holds where `sign` times `gap` is positive."""
-    verdict: Reproduced = "undecided"
-    known = sign_of(gap)
-    if gap is None:
-        reason = "chains have diverged, or a variance is 0"
-    elif known is None:
-        reason = "one chain has no standard error"
-    elif gap.error is not None and gap.error <= ROUNDING * abs(gap.value):
-        reason = (
-            f"the difference is {gap.value:+.3g} for each of {gap.count} seeds, which gives no standard error"
-        )
-    elif known == 0:
-        reason = (
-            f"the difference is {_told(gap)}: no sign at {CONFIDENCE:.0%} confidence over {gap.count} seeds"
-        )
-    else:
-        verdict = "reproduced" if known == sign else "not reproduced"
-        reason = f"the difference is {_told(gap)} over {gap.count} seeds"
-    return PaperFinding(
-        statement=statement, source=source, printed=printed, found=found, verdict=verdict, reason=reason
-    )
-
-
-def _told(gap: Mean) -> str:
-    return f"{gap.value:+.3g} ± {gap.error:.2g}" if gap.error is not None else f"{gap.value:+.3g}"
+def _statement(statement: str, source: str, printed: str, found: str, test: Test | str) -> Statement:
+    return Statement(statement=statement, source=source, printed=printed, found=found, test=test)
 
 
 def _factor(logs: np.ndarray) -> str:

@@ -88,6 +88,15 @@ DECLARED = Application(
             most=1e9,
         ),
         Option("evaluations", int, 10, "How often perplexity is computed.", quick=6, least=2, most=1e6),
+        Option(
+            "refinements",
+            int,
+            12,
+            "How often each grid is refined around its best setting, at most.",
+            quick=0,
+            least=0,
+            most=100,
+        ),
         Option("burn", int, 2, "Gibbs sweeps over a document that do not count.", least=0, most=1e4),
         Option("sweeps", int, 3, "Gibbs sweeps over a document that are averaged.", least=1, most=1e4),
         Option(

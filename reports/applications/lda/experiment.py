@@ -1,15 +1,15 @@
-"""How is the comparison run: the corpus, each sampler on its grid, perplexity along the way, and what is found?"""
+"""The run of the comparison: the corpus, each sampler on its grid, which is refined around its best setting, and what is found."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from reports.applications.application import Job
-from reports.applications.chains import ChainRun
+from reports.applications.chains import ChainRun, ChainSetting
 from reports.applications.lda import exactness
 from reports.applications.lda.advised import advice_beside
 from reports.applications.lda.corpus import Corpus, generated
@@ -18,7 +18,8 @@ from reports.applications.lda.findings import findings
 from reports.applications.lda.outcomes import TEST, CorpusBaselines, SamplerOutcome, rows_of
 from reports.applications.lda.perplexity import Completion, matched_variation, perplexity, predictive
 from reports.applications.lda.readers import read_corpus
-from reports.applications.lda.samplers import ComparedSampler, samplers
+from reports.applications.lda.samplers import EXPLICIT, REFINED, ComparedSampler, GridRow, samplers
+from reports.applications.optimum import Point, refine
 from reports.applications.printed import printed_settings
 from reports.applications.result import AppFindings, SamplerChecked
 from reports.applications.samplers_checked import checked
@@ -94,7 +95,10 @@ def outcome_of(
     place: int,
     parts: int,
 ) -> SamplerOutcome:
-    """Run one sampler on its grid, as many rows at once as `AT_ONCE` numbers hold: a row's bits do not depend on the others."""
+    """Run one sampler on its grid, as many rows at once as `AT_ONCE` numbers hold: a row's bits do not depend on the others.
+
+    The grid of a sampler of whose best setting the paper speaks is refined around it.
+    """
     model, rows = sampler.model(job, train), sampler.rows
     size = max(1, AT_ONCE // (job.seeds * model.dim))
     groups = [rows[first : first + size] for first in range(0, len(rows), size)]
@@ -103,17 +107,36 @@ def outcome_of(
         return lambda share: job.tell(sampler.label, place + (number + share) / len(groups), parts)
 
     held = [
-        _of_rows(job, replace(sampler, rows=group), train, halves, truth, number, told(number))
+        _of_rows(job, replace(sampler, rows=group), train, halves, truth, str(number), told(number))
         for number, group in enumerate(groups)
     ]
-    return SamplerOutcome(
-        sampler,
-        held[0].steps,
-        np.concatenate([item.along for item in held]),
-        np.concatenate([item.averaged for item in held]),
-        np.concatenate([item.variation for item in held]),
-        tuple(item for one in held for item in one.diverged),
-    )
+    outcome = held[0].joined(held[1:])
+    if sampler.label not in REFINED:
+        return outcome
+
+    def run(number: int, points: Sequence[Point]) -> dict[Point, np.ndarray]:
+        nonlocal outcome
+        added = tuple(GridRow(_setting(point), None, refined=True) for point in points)
+        more = _of_rows(
+            job,
+            replace(sampler, rows=added),
+            train,
+            halves,
+            truth,
+            f"refined-{number}",
+            told(len(groups) - 1),
+        )
+        outcome = outcome.joined([more])
+        return more.chosen_by()
+
+    refine(outcome.chosen_by(), outcome.axes, run, job.settings["refinements"])
+    return outcome
+
+
+def _setting(point: Point) -> ChainSetting:
+    """A setting by its coordinates: a step, and of a sampler with a momentum a friction."""
+    step, *friction = point
+    return ChainSetting(step, friction[0]) if friction else ChainSetting(step, name=f"h = {step:.4g}")
 
 
 def _of_rows(
@@ -122,7 +145,7 @@ def _of_rows(
     train: Corpus,
     halves: tuple[Corpus, Corpus],
     truth: np.ndarray | None,
-    group: int,
+    group: str,
     tell: Callable[[float], None],
 ) -> SamplerOutcome:
     """Run the rows of one group; `tell` is told the share of its steps that are done."""
@@ -205,6 +228,10 @@ def _not_tested(job: Job, printed: Any, train: Corpus, judged: tuple[SamplerChec
         "The bias that a few Gibbs sweeps leave in the gradient of documents of this length; it is exact for documents of a few "
         "tokens (reports.applications.lda.enumeration).",
     ]
+    found.append(
+        f"Grids that are refined around their best setting more than {job.settings['refinements']} times, and SGRLD's and "
+        f"{EXPLICIT}'s at all."
+    )
     left_out = [value for value in printed["frictions"] if value not in job.settings["friction"]]
     if left_out:
         found.append(f"Frictions that the paper prints: {', '.join(f'{value:g}' for value in left_out)}.")

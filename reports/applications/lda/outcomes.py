@@ -1,13 +1,15 @@
-"""What has each sampler found: perplexities along its chains, the distance to the true topics, and its rows of the document."""
+"""The outcome of each sampler: perplexities along its chains, the distance to the true topics, and its rows of the document."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from reports.applications.lda.samplers import ComparedSampler
+from reports.applications.lda.samplers import ComparedSampler, GridRow
+from reports.applications.optimum import Optimum, Point, locate
 from reports.applications.result import DivergedChain
 from reports.applications.statistics import Mean, mean_of
 
@@ -36,11 +38,47 @@ class SamplerOutcome:
         found: np.ndarray = self.averaged[row, :, -1, which]
         return found
 
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of a setting's coordinates: of a sampler with a momentum the friction is one."""
+        return ("step", "friction") if "D" in self.sampler.scheme.parameters else ("step",)
+
+    def point(self, row: GridRow) -> Point:
+        """The coordinates of a setting."""
+        return (row.step, float(row.setting.friction))[: len(self.axes)]
+
+    def chosen_by(self, rows: Sequence[GridRow] | None = None) -> dict[Point, np.ndarray]:
+        """The perplexities on the validation documents by setting, of these rows or of all."""
+        return {
+            self.point(row): self.at_end(number, VALIDATION)
+            for number, row in enumerate(self.sampler.rows)
+            if rows is None or row in rows
+        }
+
+    def optimum(self, rows: Sequence[GridRow] | None = None) -> Optimum | None:
+        """The setting with the smallest mean perplexity on the validation documents; None where each has a diverged chain."""
+        return locate(self.chosen_by(rows), self.axes)
+
+    def row_of(self, optimum: Optimum) -> int:
+        """The number of the row of an optimum; of several of its coordinates the last one, whose values were taken."""
+        return max(number for number, row in enumerate(self.sampler.rows) if self.point(row) == optimum.point)
+
     def best(self) -> int | None:
-        """The setting with the smallest mean perplexity on the validation documents, among those without a diverged chain."""
-        means = {row: mean_of(self.at_end(row, VALIDATION)) for row in range(len(self.sampler.rows))}
-        known = {row: mean.value for row, mean in means.items() if mean is not None}
-        return min(known, key=known.__getitem__) if known else None
+        """The number of the row with the smallest mean perplexity on the validation documents."""
+        found = self.optimum()
+        return None if found is None else self.row_of(found)
+
+    def joined(self, others: Sequence[SamplerOutcome]) -> SamplerOutcome:
+        """The outcome with the rows of others of the same sampler after its own."""
+        parts = (self, *others)
+        return SamplerOutcome(
+            replace(self.sampler, rows=tuple(row for part in parts for row in part.sampler.rows)),
+            self.steps,
+            np.concatenate([part.along for part in parts]),
+            np.concatenate([part.averaged for part in parts]),
+            np.concatenate([part.variation for part in parts]),
+            tuple(item for part in parts for item in part.diverged),
+        )
 
 
 @dataclass(frozen=True)
@@ -66,6 +104,7 @@ def rows_of(outcome: SamplerOutcome) -> list[dict[str, Any]]:
                 "step": setting.step,
                 "friction": setting.friction if "D" in outcome.sampler.scheme.parameters else None,
                 "printed_step": row.printed,
+                "refined": row.refined,
                 "validation_perplexity": _value(mean_of(outcome.at_end(number, VALIDATION))),
                 "test_perplexity": _value(test),
                 "standard_error": None if test is None else test.error,

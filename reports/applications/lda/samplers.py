@@ -32,16 +32,23 @@ BEYOND = (1.25, 1.5, 2.0)
 OWN_LANGEVIN = (1e-4, 3e-4, 1e-3, 2e-3, 4e-3, 8e-3, 1.6e-2)
 """A grid of SGLD's own, below the scaled steps of the paper, at which it diverges here."""
 
+REFINED = (SPLITTING, EULER, LANGEVIN)
+"""The samplers of whose best setting the paper speaks."""
+
 OWN_RIEMANNIAN = (2e-3, 5e-3, 8e-3, 2e-2, 5e-2, 8e-2)
 """Steps of SGRLD, whose drift towards the counts has the rate 1 whatever N is."""
 
 
 @dataclass(frozen=True)
 class GridRow:
-    """One setting of a sampler; `printed` is the paper's step size that it stands for, None for steps of grids of ours."""
+    """One setting of a sampler; `printed` is the paper's step size that it stands for, None for steps of grids of ours.
+
+    A `refined` one was added to the grid around its best setting.
+    """
 
     setting: ChainSetting
     printed: float | None
+    refined: bool = False
 
     @property
     def step(self) -> float:

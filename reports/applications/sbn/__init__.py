@@ -31,6 +31,15 @@ DECLARED = Application(
             most=1e5,
         ),
         Option("steps", int, 300, "Steps of each chain; the paper has 5000.", quick=40, least=4, most=1e9),
+        Option(
+            "refinements",
+            int,
+            0,
+            "How often the grids are refined around the best setting of each sampler, at most; each time takes up to a quarter as "
+            "long again.",
+            least=0,
+            most=100,
+        ),
         Option("batch", int, 200, "Images of a minibatch, as in the paper.", least=1, most=1e9),
         Option("burn-in", int, 2, "Gibbs sweeps of a gradient before the kept ones.", least=0, most=1e4),
         Option(

@@ -11,10 +11,11 @@ import numpy as np
 
 from reports.applications.application import Job
 from reports.applications.chains import ChainRun
+from reports.applications.optimum import Optimum, Point, locate, refine
 from reports.applications.result import DivergedChain
 from reports.applications.sbn.annealing import AnnealedSampling
 from reports.applications.sbn.data import BinaryImages
-from reports.applications.sbn.grids import GRIDS, METHODS, GridPoint, Method, points, printed_value
+from reports.applications.sbn.grids import GRIDS, METHODS, REFINED, GridPoint, Method, points, printed_value
 from reports.applications.sbn.model import MOST_ENUMERATED, BeliefNetwork
 from reports.applications.sbn.sampled_gradient import GibbsSweeps
 from reports.applications.sbn.sampling import NetworkModel, TestLikelihoods
@@ -81,14 +82,15 @@ class NetworkRow:
 
 
 def compare(job: Job, images: BinaryImages) -> tuple[list[NetworkRow], list[DivergedChain]]:
-    """Run every setting of every grid, and return the rows in the order of grids, methods and settings."""
+    """Run every setting of every grid, and settings around the best of each method; the rows in this order."""
     settings = job.settings
     rows: list[NetworkRow] = []
     diverged: list[DivergedChain] = []
     plan = [(hidden, grid, method) for hidden in settings["hidden"] for grid in GRIDS for method in METHODS]
-    each = [hidden * len(points(method, grid, len(images.train))) for hidden, grid, method in plan]
+    grids = [points(method, grid, len(images.train)) for _, grid, method in plan]
+    each = [hidden * len(grid) for (hidden, _, _), grid in zip(plan, grids, strict=True)]
     total, before = sum(each) * settings["steps"], 0
-    for (hidden, grid, method), weight in zip(plan, each, strict=True):
+    for (hidden, grid, method), of_grid, weight in zip(plan, grids, each, strict=True):
         started = before
         found, lost = _run(
             job,
@@ -96,26 +98,84 @@ def compare(job: Job, images: BinaryImages) -> tuple[list[NetworkRow], list[Dive
             hidden,
             grid,
             method,
+            of_grid,
+            f"{hidden}-{grid}-{method.label}",
             lambda done, started=started, weight=weight: job.tell("steps", started + done * weight, total),
         )
         rows += found
         diverged += lost
         before += weight * settings["steps"]
+    for hidden in settings["hidden"]:
+        for method in METHODS:
+            _refine(job, images, hidden, method, rows, diverged)
     return rows, diverged
 
 
-def best(rows: Sequence[NetworkRow], hidden: int, grid: str, method: str) -> NetworkRow | None:
-    """The setting that is best on the images for choosing, among those whose chains have all stayed; None if there is none."""
-    among = [
+def _refine(
+    job: Job,
+    images: BinaryImages,
+    hidden: int,
+    method: Method,
+    rows: list[NetworkRow],
+    diverged: list[DivergedChain],
+) -> None:
+    """Run settings around the best one of a method, over both grids, and add them to the rows."""
+
+    def run(number: int, wanted: Sequence[Point]) -> dict[Point, np.ndarray]:
+        part = f"{hidden}-{REFINED}-{method.label}-{number}"
+        of_grid = tuple(GridPoint.added(point) for point in wanted)
+        job.tell(f"{method.label}, refined", number, job.settings["refinements"])
+        found, lost = _run(job, images, hidden, REFINED, method, of_grid, part, None)
+        rows.extend(found)
+        diverged.extend(lost)
+        return _choosing(found)
+
+    refine(
+        _choosing(_of(rows, hidden, REFINED, method.label)), axes(method), run, job.settings["refinements"]
+    )
+
+
+def axes(method: Method) -> tuple[str, ...]:
+    """The names of a setting's coordinates."""
+    return ("step", "friction") if method.momentum else ("step",)
+
+
+def _choosing(rows: Sequence[NetworkRow]) -> dict[Point, np.ndarray]:
+    """The likelihoods by which the best setting is chosen."""
+    return {row.point.coordinates: row.choosing for row in rows}
+
+
+def _of(rows: Sequence[NetworkRow], hidden: int, grid: str, method: str) -> list[NetworkRow]:
+    """The rows of a method on a grid; the refined one has them all."""
+    return [
         row
         for row in rows
-        if (row.hidden, row.grid, row.method.label) == (hidden, grid, method) and not row.diverged
+        if (row.hidden, row.method.label) == (hidden, method) and grid in (row.grid, REFINED)
     ]
-    return min(among, key=lambda row: float(row.choosing.mean()), default=None)
+
+
+def optimum(rows: Sequence[NetworkRow], hidden: int, grid: str, method: str) -> Optimum | None:
+    """The setting of a grid that is best on the images for choosing, among those whose chains have all stayed, if there is one."""
+    among = _of(rows, hidden, grid, method)
+    return locate(_choosing(among), axes(among[0].method)) if among else None
+
+
+def best(rows: Sequence[NetworkRow], hidden: int, grid: str, method: str) -> NetworkRow | None:
+    """The row of the optimum of a grid; None if there is none."""
+    found = optimum(rows, hidden, grid, method)
+    among = _of(rows, hidden, grid, method)
+    return None if found is None else next(row for row in among if row.point.coordinates == found.point)
 
 
 def _run(
-    job: Job, images: BinaryImages, hidden: int, grid: str, method: Method, tell: Any
+    job: Job,
+    images: BinaryImages,
+    hidden: int,
+    grid: str,
+    method: Method,
+    grid_points: Sequence[GridPoint],
+    part: str,
+    tell: Any,
 ) -> tuple[list[NetworkRow], tuple[DivergedChain, ...]]:
     settings, chains = job.settings, range(job.seeds)
     network = BeliefNetwork(images.height * images.width, hidden)
@@ -123,7 +183,6 @@ def _run(
     model = NetworkModel(
         network, images.train, batch=settings["batch"], sweeps=sweeps, seed=job.seed, chains=chains
     )
-    grid_points = points(method, grid, len(images.train))
     steps = settings["steps"]
     at = tuple(sorted({max(1, steps * k // QUARTERS) for k in range(1, QUARTERS + 1)}))
     seen = TestLikelihoods(
@@ -144,7 +203,7 @@ def _run(
         chains=chains,
         start_momentum="stationary",
     )
-    run.run(seen, kept=job.kept, part=f"{hidden}-{grid}-{method.label}", tell=tell)
+    run.run(seen, kept=job.kept, part=part, tell=tell)
     rows = [_row(hidden, grid, method, point, seen, s) for s, point in enumerate(grid_points)]
     return rows, run.diverged(f"{method.label} ({grid} grid, {hidden} units)")
 

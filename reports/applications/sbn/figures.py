@@ -9,7 +9,7 @@ import torch
 
 from reports.applications.sbn.comparison import NetworkRow, best
 from reports.applications.sbn.data import BinaryImages
-from reports.applications.sbn.grids import GRIDS, METHODS, printed_value
+from reports.applications.sbn.grids import GRIDS, METHODS, REFINED, printed_value
 from reports.applications.sbn.model import BeliefNetwork
 from reports.applications.statistics import difference, mean_of
 from sgverify.evidence import Panel, Series, Study, Table
@@ -22,7 +22,7 @@ def table(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> Study:
     """The best setting of each method on each grid, beside Table 1."""
     cells: list[tuple[str | int | float | None, ...]] = []
     for units in hidden:
-        for grid in GRIDS:
+        for grid in (*GRIDS, REFINED):
             for method in METHODS:
                 row = best(rows, units, grid, method.label)
                 mean = None if row is None else row.mean
@@ -42,8 +42,9 @@ def table(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> Study:
         title="Best test negative log-likelihood of each sampler",
         source="Chen, Ding, Carin 2015, Table 1",
         summary=(
-            "The setting of each grid that is best on the even test images, and its negative log-likelihood on the odd ones, in "
-            "nats for each image: of the mean of p(v | theta) over the states after half, three quarters and all of the steps. "
+            "The setting of each grid, and of all that were run, that is best on the even test images, and its negative "
+            "log-likelihood on the odd ones, in nats for each image: of the mean of p(v | theta) over the states after half, three "
+            "quarters and all of the steps. "
             "The printed numbers are those of MNIST, of 784 pixels: their order is to be compared, not their size."
         ),
         tables=(
@@ -84,6 +85,7 @@ def against_steps(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> Study:
                 )
             )
             panels.append(_differences(rows, units, grid))
+        panels.append(_around_the_best(rows, units))
     return Study(
         id="sbn/steps",
         title="Test negative log-likelihood against the step size",
@@ -91,7 +93,8 @@ def against_steps(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> Study:
         summary=(
             "Every setting of both grids, means over the seeds with standard errors, and the difference of the two integrators of "
             "SGHMC at the same setting, seed by seed. The abscissa is the printed step size that a setting stands for; on the "
-            "rescaled grid the step that is run is larger by 60000/N for SGLD and by its square root for SGHMC."
+            "rescaled grid the step that is run is larger by 60000/N for SGLD and by its square root for SGHMC. The last panel has "
+            "the steps that were run, of both grids and around the best of them, at the friction of the best one."
         ),
         panels=tuple(panels),
     )
@@ -101,7 +104,7 @@ def against_time(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> Study:
     """The test negative log-likelihood of the best settings after each quarter of the steps."""
     panels = []
     for units in hidden:
-        for grid in GRIDS:
+        for grid in (*GRIDS, REFINED):
             series = []
             for method in METHODS:
                 row = best(rows, units, grid, method.label)
@@ -132,7 +135,8 @@ def against_time(rows: Sequence[NetworkRow], hidden: Sequence[int]) -> Study:
         id="sbn/training",
         title="Test negative log-likelihood of single states along the run",
         source="Chen, Ding, Carin 2015, section 5",
-        summary="The best setting of each sampler on each grid: the state after each quarter of the steps, on held-out images.",
+        summary="The best setting of each sampler on each grid, and of all: the state after each quarter of the steps, on held-out "
+        "images.",
         panels=tuple(panels),
     )
 
@@ -144,6 +148,28 @@ def dictionary(row: NetworkRow, images: BinaryImages) -> np.ndarray:
     order = weights.norm(dim=-1).argsort(descending=True)[:MOST_TILES]
     tiles = torch.sigmoid(pixels + weights[order])
     return tiles.reshape(-1, images.height, images.width).numpy()
+
+
+def _around_the_best(rows: Sequence[NetworkRow], hidden: int) -> Panel:
+    """Every step that was run at the friction of the best setting."""
+    series = []
+    for method in METHODS:
+        chosen = best(rows, hidden, REFINED, method.label)
+        if chosen is None:
+            continue
+        of = [
+            row
+            for row in rows
+            if (row.hidden, row.method) == (hidden, method) and row.point.factor == chosen.point.factor
+        ]
+        of.sort(key=lambda row: row.point.step)
+        name = (
+            method.label
+            if chosen.point.factor is None
+            else f"{method.label}, D = {chosen.point.factor:g}/sqrt(h)"
+        )
+        series.append(_series(name, of, [row.point.step for row in of]))
+    return Panel(f"all steps, {hidden} units", "step size h", "negative log-likelihood", tuple(series))
 
 
 def _differences(rows: Sequence[NetworkRow], hidden: int, grid: str) -> Panel:
@@ -165,7 +191,7 @@ def _differences(rows: Sequence[NetworkRow], hidden: int, grid: str) -> Panel:
             Series(
                 f"D = {factor:g}/sqrt(h)",
                 "sampled",
-                tuple(one.point.printed_step for one, _ in pairs),
+                tuple(one.point.abscissa for one, _ in pairs),
                 tuple(None if gap is None else gap.value for gap in gaps),
                 errors if any(error is not None for error in errors) else (),
                 "a chain diverged" if None in gaps else "",
@@ -180,14 +206,14 @@ def _differences(rows: Sequence[NetworkRow], hidden: int, grid: str) -> Panel:
     )
 
 
-def _series(name: str, rows: Sequence[NetworkRow]) -> Series:
+def _series(name: str, rows: Sequence[NetworkRow], steps: Sequence[float] = ()) -> Series:
     means = [row.mean for row in rows]
     lost = [str(row.point) for row in rows if row.diverged]
     errors = [None if mean is None else mean.error for mean in means]
     return Series(
         name,
         "sampled",
-        tuple(row.point.printed_step for row in rows),
+        tuple(steps) or tuple(row.point.abscissa for row in rows),
         tuple(None if mean is None else mean.value for mean in means),
         tuple(errors) if any(error is not None for error in errors) else (),
         note=f"diverged: {', '.join(lost)}" if lost else "",

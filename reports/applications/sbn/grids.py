@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 from reports.applications.chains import ChainSetting
+from reports.applications.optimum import Point
 from reports.applications.printed import printed_settings
 
 
@@ -34,12 +35,18 @@ METHODS = (
 
 GRIDS = ("printed", "rescaled")
 
+REFINED = "refined"
+"""Every setting that was run: those of both grids, and those that were added around the best of them."""
+
 
 @dataclass(frozen=True)
 class GridPoint:
-    """One setting of a grid: the printed step size it stands for, the step size h that is run, the friction's factor, and D."""
+    """One setting of a grid: the printed step size it stands for, the step size h that is run, the friction's factor, and D.
 
-    printed_step: float
+    A setting that was added to a grid stands for no printed step size.
+    """
+
+    printed_step: float | None
     step: float
     factor: float | None
     friction: float | None
@@ -47,6 +54,22 @@ class GridPoint:
     def setting(self) -> ChainSetting:
         """The setting as a row of chains."""
         return ChainSetting(self.step, 1.0 if self.friction is None else self.friction, name=str(self))
+
+    @property
+    def abscissa(self) -> float:
+        """The printed step size that it stands for, else its own."""
+        return self.step if self.printed_step is None else self.printed_step
+
+    @property
+    def coordinates(self) -> Point:
+        """The step, and with a momentum the friction's factor."""
+        return (self.step,) if self.factor is None else (self.step, self.factor)
+
+    @classmethod
+    def added(cls, point: Point) -> GridPoint:
+        """The setting of these coordinates."""
+        step, factor = point if len(point) > 1 else (point[0], None)
+        return cls(None, step, factor, None if factor is None else factor / math.sqrt(step))
 
     def __str__(self) -> str:
         if self.factor is None:

@@ -16,7 +16,7 @@ from reports.applications.sbn.asking import ask
 from reports.applications.sbn.comparison import NetworkRow, best, compare
 from reports.applications.sbn.data import BinaryImages, digits, from_idx
 from reports.applications.sbn.findings import findings
-from reports.applications.sbn.grids import GRIDS, METHODS
+from reports.applications.sbn.grids import GRIDS, METHODS, REFINED
 from reports.applications.sbn.model import MOST_ENUMERATED, BeliefNetwork
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import find_scheme
@@ -31,18 +31,19 @@ def run(job: Job) -> AppFindings:
     images = _images(settings, job.seed)
     hidden = tuple(dict.fromkeys(settings["hidden"]))
     rows, diverged = compare(job, images)
-    chosen = [
-        row
+    chosen = {
+        (units, grid, method.label): row
         for units in hidden
-        for grid in GRIDS
+        for grid in (*GRIDS, REFINED)
         for method in METHODS
         if (row := best(rows, units, grid, method.label)) is not None
-    ]
+    }
     told = [row.told() for row in rows]
-    too_large = {}
-    for row in chosen:
-        bias = _annealed_longer(row, images, settings, job.seed)
-        too_large[row.hidden, row.grid, row.method.label] = bias
+    biases = {
+        row: _annealed_longer(row, images, settings, job.seed) for row in dict.fromkeys(chosen.values())
+    }
+    too_large = {group: biases[row] for group, row in chosen.items()}
+    for row, bias in biases.items():
         told[rows.index(row)] |= {"best of its grid": True, "negative log-likelihood too large by": bias}
     statements = findings(rows, hidden, too_large)
     count = {
@@ -62,8 +63,8 @@ def run(job: Job) -> AppFindings:
         findings=statements,
         advice=tuple(
             ask(row, images, batch=settings["batch"], seed=job.seed)
-            for row in chosen
-            if row.grid == GRIDS[-1]
+            for (_, grid, _), row in chosen.items()
+            if grid == REFINED
         ),
         diverged=tuple(diverged),
         not_tested=_not_tested(settings, images),
@@ -73,7 +74,7 @@ def run(job: Job) -> AppFindings:
             figures.against_time(rows, hidden),
             exactness.study(exactness.measure(images, seed=job.seed)),
         ),
-        pictures=_pictures(chosen, images),
+        pictures=_pictures([*chosen.values()], images),
     )
 
 
@@ -89,7 +90,7 @@ def _images(settings: Mapping[str, Any], seed: int) -> BinaryImages:
 
 
 def _pictures(chosen: list[NetworkRow], images: BinaryImages) -> tuple[Picture, ...]:
-    """The dictionary of SGHMC by the splitting, as in chen2015, Figure 9, at its best setting of the last grid that has one."""
+    """The dictionary of SGHMC by the splitting, as in chen2015, Figure 9, at its best setting."""
     of = [row for row in chosen if row.method.label == "SGHMC-S"]
     if not of:
         return ()
@@ -133,6 +134,7 @@ def _not_tested(settings: Mapping[str, Any], images: BinaryImages) -> tuple[str,
         "the paper prints neither prior, start nor the average over hidden states; prior N(0, 1), start and Gibbs sampling "
         f"follow the code of its reference [18], here with {settings['burn-in']} sweeps before {settings['kept']} kept, there "
         "with 20 before 3",
+        f"grids were refined around their best setting at most {settings['refinements']} times",
         "one step size of SGLD stands for the printed h; whether the paper's h of SGLD is that of equation (10) is not printed",
     ]
     if not settings["train"]:

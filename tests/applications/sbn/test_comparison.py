@@ -15,7 +15,7 @@ from reports.applications.chains import ChainRecorder, ChainRun, ChainSetting
 from reports.applications.keeping import KeptParts
 from reports.applications.result import AdviceBeside
 from reports.applications.running import run_application
-from reports.applications.sbn import DECLARED, exact_gradient, exactness, result
+from reports.applications.sbn import DECLARED, comparison, exact_gradient, exactness, result
 from reports.applications.sbn.annealing import AnnealedSampling
 from reports.applications.sbn.asking import ask, stand_in
 from reports.applications.sbn.comparison import NetworkRow, best, compare
@@ -141,43 +141,115 @@ def row(
     )
 
 
-def verdicts(rows: list[NetworkRow], hidden: tuple[int, ...] = (100,)) -> dict[str, str]:
-    return {
-        item.statement: item.verdict
-        for item in findings(rows, hidden)
-        if "printed grid" not in item.statement
-    }
+def whole(
+    label: str, values: list[float], *, grid: str = "rescaled", hidden: int = 100, beside: float = 0.01
+) -> list[NetworkRow]:
+    """A grid that is best in its middle, by `beside` more than its neighbours, but for a near one: 0.9 beside 1 and 5."""
+    axes = 2 if label != "SGLD" else 1
+    found = []
+    for place in range(12 if axes == 2 else 4):
+        step, factor = divmod(place, 3) if axes == 2 else (place, 1)
+        away = abs(step - 1) + abs(factor - 1)
+        more = 0.0 if not away else beside * (0.05 if factor == 0 else 1) if away == 1 else 1.0
+        found.append(row(label, [value + more for value in values], grid=grid, place=place, hidden=hidden))
+    return found
+
+
+def told(rows: list[NetworkRow], biases: dict[tuple[int, str, str], float] | None = None) -> dict[str, str]:
+    return {item.statement: item.verdict for item in findings(rows, (100,), biases)}
+
+
+GOOD, BAD = [1.0, 1.1, 0.9, 1.05, 0.95], [2.0, 2.12, 1.9, 2.01, 1.99]
+BEST = "SGHMC-S has a smaller negative log-likelihood than SGHMC-E, each at its best step, 100 units"
+SAME = "SGHMC-S is better than SGHMC-E at the same h and D, on the grid rescaled to this data set's size, 100 units"
+OTHER = "SGHMC-E has a smaller negative log-likelihood than SGLD, each at its best step, 100 units"
 
 
 def test_the_order_is_judged_by_the_standard_errors() -> None:
-    good, noisy, bad = [1.0, 1.1, 0.9], [0.0, 3.0, 0.1], [2.0, 2.1, 2.2]
-    found = verdicts([row("SGHMC-S", good), row("SGHMC-E", bad), row("SGLD", good)])
-    assert [*found.values()][:3] == ["reproduced", "not reproduced", "reproduced"]
-    found = verdicts([row("SGHMC-S", bad), row("SGHMC-E", good), row("SGLD", noisy)])
-    assert [*found.values()] == ["not reproduced", "undecided", "not reproduced", "not tried"]
-    found = verdicts([row("SGHMC-S", [1.0]), row("SGHMC-E", [2.0]), row("SGLD", [3.0])])
+    noisy = [0.0, 3.0, 0.1, 4.0, 1.0]
+    found = told([*whole("SGHMC-S", GOOD), *whole("SGHMC-E", BAD), *whole("SGLD", GOOD)])
+    assert [found[name] for name in (BEST, OTHER, SAME)] == ["reproduced", "not reproduced", "reproduced"]
+    found = told([*whole("SGHMC-S", BAD), *whole("SGHMC-E", GOOD), *whole("SGLD", noisy)])
+    assert [found[name] for name in (BEST, OTHER, SAME)] == ["not reproduced", "undecided", "not reproduced"]
+    found = told([*whole("SGHMC-S", [1.0]), *whole("SGHMC-E", [2.0]), *whole("SGLD", [3.0])])
     assert set(found.values()) == {"undecided", "not tried"}
-    found = verdicts([row("SGHMC-S", bad), row("SGHMC-S", good, hidden=200)], (100, 200))
-    assert [*found.values()][-1] == "reproduced"
+    more = findings([*whole("SGHMC-S", BAD), *whole("SGHMC-S", GOOD, hidden=200)], (100, 200))
+    assert more[-1].verdict == "reproduced" and "200 units: 1" in more[-1].found
 
 
 def test_no_difference_below_the_bias_of_annealing_is_told() -> None:
-    good, bad = [1.0, 1.1, 0.9], [2.0, 2.1, 2.2]
-    rows = [row("SGHMC-S", good), row("SGHMC-E", bad), row("SGLD", good)]
+    rows = [*whole("SGHMC-S", GOOD), *whole("SGHMC-E", BAD), *whole("SGLD", GOOD)]
     for bias, expected in ((0.5, ["reproduced", "not reproduced", "reproduced"]), (1.5, ["undecided"] * 3)):
-        for label in ("SGHMC-S", "SGHMC-E"):
-            found = findings(rows, (100,), {(100, "rescaled", label): -bias, (100, "rescaled", "SGLD"): bias})
-            told = [item.verdict for item in found if "rescaled to" in item.statement]
-            assert told == expected
+        biases = {
+            (100, grid, label): sign * bias
+            for grid in ("rescaled", "refined")
+            for label, sign in (("SGHMC-S", -1), ("SGHMC-E", -1), ("SGLD", 1))
+        }
+        found = told(rows, biases)
+        assert [found[name] for name in (BEST, OTHER, SAME)] == expected
 
 
-def test_a_best_step_at_the_edge_of_its_grid_is_told() -> None:
-    """Places 0 to 11 of SGHMC's grid are four steps, three frictions each."""
-    rows = [row("SGHMC-S", [3.0, 3.1 - place / 9, 3.0], place=place) for place in range(12)]
-    rows += [row("SGHMC-E", [3.0, 3.0, 3.1 + abs(place - 5)], place=place) for place in range(12)]
-    first = next(item for item in findings(rows, (100,)) if "rescaled" in item.statement)
-    ours, theirs = first.found.split("; ")
-    assert ours.endswith("the largest step of its grid") and "of its grid" not in theirs
+def test_what_rests_on_an_edge_of_a_grid_is_undecided() -> None:
+    """Steps that are too small: the largest printed one is best, and nothing is claimed of samplers at them."""
+    falling = [
+        row(label, [value - step for value in values], grid="printed", place=3 * step + factor)
+        for label, values in (("SGHMC-S", GOOD), ("SGHMC-E", [5.0, 5.1, 5.2, 4.9, 5.0]))
+        for step in range(4)
+        for factor in range(3)
+    ]
+    falling += [
+        row("SGLD", [value - place for value in BAD], grid="printed", place=place) for place in range(4)
+    ]
+    found = findings(falling, (100,))
+    assert {item.verdict for item in found if "the printed grid" in item.statement} == {"undecided"}
+    first = found[0]
+    assert "it has the largest step of the grid" in first.reason and first.p is not None and first.p < 1e-3
+    inside = [*whole("SGHMC-S", GOOD, grid="printed"), *whole("SGHMC-E", BAD, grid="printed")]
+    assert findings(inside, (100,))[0].verdict == "reproduced"
+
+
+def test_chains_that_diverge_the_other_way_leave_a_difference_open() -> None:
+    rows = [*whole("SGHMC-S", GOOD), *whole("SGHMC-E", BAD)]
+    lost = row("SGHMC-S", [float("nan"), *GOOD[1:]], place=11)
+    rows[11] = lost
+    same = next(item for item in findings(rows, (100,)) if item.statement == SAME)
+    assert same.verdict == "undecided" and "chains that diverge speak the other way" in same.reason
+    assert "the splitting alone in 1 of 12" in same.found
+
+
+def test_a_grid_is_refined_around_the_best_setting_of_each_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SGLD is best at h = 0.002, which neither grid has; the two of SGHMC at the middle of the rescaled one."""
+
+    def measured(job, images, hidden, grid, method, of_grid, part, tell):  # type: ignore[no-untyped-def]
+        found = []
+        for point in of_grid:
+            centre = (0.002,) if not method.momentum else (points(method, "rescaled", 30)[4].coordinates)
+            away = sum(math.log2(a / b) ** 2 for a, b in zip(point.coordinates, centre, strict=True))
+            values = 20 + away + 0.2 * np.arange(3)
+            found.append(
+                NetworkRow(
+                    hidden, grid, method, point, (1, 2), np.stack([values, values]), values, values, values
+                )
+            )
+        return found, ()
+
+    monkeypatch.setattr(comparison, "_run", measured)
+    settings = DECLARED.settings({"hidden": (5,), "refinements": 12, "batch": 5})
+    rows, _ = compare(Job(settings, seeds=3), TINY)
+    for method in METHODS:
+        found = comparison.optimum(rows, 5, "refined", method.label)
+        assert found is not None and found.located
+        for grid in GRIDS:
+            held = comparison.optimum(rows, 5, grid, method.label)
+            assert held is not None and (method.momentum or not held.located)
+    added = [item.point for item in rows if item.grid == "refined"]
+    assert added and all(point.printed_step is None for point in added)
+    (friction,) = {
+        point.friction == pytest.approx(point.factor / point.step**0.5) for point in added if point.factor
+    } or {True}
+    assert friction
+    quick = DECLARED.settings({"hidden": (5,), "batch": 5}, quick=True)
+    assert len(compare(Job(quick, seeds=3), TINY)[0]) == 56
 
 
 def test_a_setting_with_a_diverged_chain_is_not_chosen() -> None:
@@ -187,7 +259,7 @@ def test_a_setting_with_a_diverged_chain_is_not_chosen() -> None:
     assert chosen is rows[1] and best(rows, 100, "rescaled", "SGHMC-E") is None
     assert rows[0].told()["negative log-likelihood"] is None and rows[0].told()["diverged chains"] == 1
     found = findings(rows, (100,))
-    assert {item.verdict for item in found if "rescaled" in item.statement} <= {"undecided", "not tried"}
+    assert {item.verdict for item in found} <= {"undecided", "not tried"}
     assert any("chains of every setting of SGHMC-E have diverged" in item.reason for item in found)
 
 
