@@ -196,7 +196,9 @@ def _answered(question: Question, *, ask: bool = True) -> tuple[Evidence, Eviden
     if judged.verdict not in ("conforms", "inconclusive") or evidence.verdict == judged.verdict:
         return evidence, None
     if claim.in_the_limit:
-        reason = f"the claim speaks of a limit, not of a setting ({claim.in_the_limit}); here {evidence.reason}"
+        reason = (
+            f"the claim speaks of a limit, not of a setting; {claim.in_the_limit}; here {evidence.reason}"
+        )
         return replace(evidence, verdict="not-applicable", sharp=False, reason=reason), judged
     if not _error_of_the_paper(question, evidence):
         return evidence, None

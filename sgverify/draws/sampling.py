@@ -30,7 +30,7 @@ from sgverify.samplers.run.schedules import Annealed, Fixed, Power, Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites.composite import Composite, ReplicaExchange
-from sgverify.subject import caching as schedule_steps
+from sgverify.subject import schedule as schedule_steps
 from sgverify.subject.binding import bind, make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import TARGETS, Target

@@ -235,7 +235,8 @@ def equations(listing: str) -> list[Markup] | None:
     state = head[head.index("(") + 1 : head.index(", *")]
     becomes = f"{state} -> {lines.pop().strip().removeprefix('return ')}"
     lines.append(becomes if "," not in state else f"({becomes.replace(' -> ', ') -> (')})")
-    return [Markup(formula(line.strip(), True)) for line in lines]
+    # A definition calls the gradient `grad`; its formula names the potential too.
+    return [Markup(formula(re.sub(r"\bgrad\(", "grad U(", line.strip()), True)) for line in lines]
 
 
 __all__ = ["equations", "formula", "in_a_line", "latex", "marked_texts", "with_formulas"]

@@ -19,7 +19,7 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
 from sgverify.samplers.run.schedules import CYCLES
-from sgverify.subject.caching import averaged, row_of, step_of
+from sgverify.subject.schedule import averaged, row_of, step_of
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.derived import with_scaled_likelihood

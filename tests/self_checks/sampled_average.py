@@ -12,7 +12,7 @@ from sgverify.evidence import Point
 from sgverify.rates import Judgement
 from sgverify.rates.sample import Floats
 from sgverify.samplers import Settings, sample
-from sgverify.subject.caching import row_of
+from sgverify.subject.schedule import row_of
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.nulls import Nulls, bounded_nulls, mean_null

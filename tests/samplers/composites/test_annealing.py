@@ -20,7 +20,7 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_step
 from sgverify.subject.binding import make_subject
-from sgverify.subject.caching import row_of
+from sgverify.subject.schedule import row_of
 from sgverify.targets import build_target
 from tests.sampled_states import sample_states
 
