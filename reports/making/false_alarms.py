@@ -4,8 +4,8 @@
 exact method, `sampled 300` another 300 by everything that samples and by the self-checks of `tests`. A run goes on where the last
 one ended (`exact 2000` after `exact 500` makes 1,500 more), so that it can be cut anywhere; `--minutes 5` ends one early, and
 `exact 2000 --first 1000` is a piece of its own, for another core. Every scheme is correct by construction (the catalogue, words
-over exact flows, schemes with memory), so every `violates` is a false alarm, save where a printed claim falls for every scheme
-(`refuted`). An error that is none of the user's is an alarm as well.
+over exact flows, schemes with memory), so every `violates` is a false alarm, save where a printed claim fails by an error of its
+own (`refuted`). An error that is none of the user's is an alarm as well.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _section(kind: str, known: dict[str, Any]) -> list[str]:
     for name, number in known["counts"].items():
         check, _, outcome = name.partition(": ")
         table.setdefault(check, Counter())[outcome] += number
-    columns = ["conforms", "inconclusive", "falls for every scheme", "not-applicable", "violates"]
+    columns = ["conforms", "inconclusive", "refuted as printed", "not-applicable", "violates"]
     columns += sorted({name for row in table.values() for name in row} - set(columns))
     cases_, alarms = known["cases"], known["alarms"]
     lines = [

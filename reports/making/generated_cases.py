@@ -1,7 +1,7 @@
 """Correct schemes under generated configurations: which checks raise an alarm.
 
 Every scheme is correct by construction (the catalogue, splittings over exact flows, schemes with memory), so every
-`violates` is a false alarm, save where a printed claim falls for every scheme (`refuted`). An error that is none of the
+`violates` is a false alarm, save where a printed claim fails by an error of its own (`refuted`). An error that is none of the
 user's is an alarm as well. `exact` cases are judged by every check with a proof or an exact engine, `sampled` ones by
 everything that samples and by the self-checks. A case is known by its number: `judged(kind, number)` answers the same on
 every machine.
@@ -197,9 +197,7 @@ def complete(found: dict[str, Any]) -> bool:
 
 
 def _outcome(evidence: Evidence) -> str:
-    return (
-        "falls for every scheme" if evidence.verdict == "violates" and evidence.refuted else evidence.verdict
-    )
+    return "refuted as printed" if evidence.verdict == "violates" and evidence.refuted else evidence.verdict
 
 
 def _alarm(number: int, claim: str, check: str, reason: str, subject: Subject, replay: str) -> dict[str, Any]:

@@ -339,7 +339,7 @@ def _may_apply_somewhere(question: Question) -> bool:
 
 
 def _true_or_unknown(asked: Callable[[], bool]) -> bool:
-    """What is asked; also true after an unforeseen exception, so that the check meets and reports the exception."""
+    """The answer; also true after an unforeseen exception, so that the check meets and reports the exception."""
     try:
         return asked()
     except UserError:

@@ -1,4 +1,4 @@
-"""What was asked, by which an answer is found again, and the answers of a place: a file, a folder of a report, a store.
+"""Questions, by which an answer is found again, and the answers of a place: a file, a folder of a report, a store.
 
 A question is a scheme, a claim, a check and the keys of the configuration that differ from the defaults. By it two answers are
 compared (`differences`), and a violation that is written down is known again (`recorded`). Evidence, errata, whole answers and
@@ -50,7 +50,7 @@ What = Literal[_Settled, _Told]
 
 
 def question_key(scheme: str, claim: str, check: str, configuration: Mapping[str, Any]) -> Key:
-    """What was asked, as texts by which it is found again: 2 and 2.0 are one setting."""
+    """The question as texts by which it is found again: 2 and 2.0 are one setting."""
     numbers = json.dumps(canonical_numbers(configuration), sort_keys=True, ensure_ascii=False)
     return scheme, claim, check, numbers
 
@@ -105,7 +105,7 @@ def path_from(place: str, before: Path, after: Path) -> str:
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """What was asked: by it two answers are matched.
+    """A question, by which two answers are matched.
 
     `kind` is "evidence" for a claim held against a scheme, "erratum" for a printed statement (`claim` is its id), "answer" for what
     `verify` says of the whole scheme, "stored" for another value of a store (`claim` is its kind, `configuration` its question).
@@ -204,7 +204,7 @@ class AskedAnswer:
 
     @classmethod
     def of_whole(cls, item: WholeAnswer, first: Evidence) -> AskedAnswer:
-        """What `verify` says of the scheme of its evidence; a mend is searched for a limited time, and not compared."""
+        """The answer of `verify` about the scheme of its evidence; a mend is searched for a limited time, and not compared."""
         parts = {
             "answer/outcome": AnswerPart("outcome", item.outcome, UNLIKE),
             "answer/cause_name": AnswerPart("cause", item.cause_name, "the causes are not the same"),

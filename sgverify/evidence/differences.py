@@ -47,7 +47,7 @@ TIMES = ("seconds", "milliseconds")
 SizedPoint = tuple[Point, int | None] | None
 
 LONGEST = 60
-"""Of a value on a line, in columns; JSON has the whole of it."""
+"""The most columns of a value on a line; JSON has the whole of it."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class PlaceRead:
 
 @dataclass(frozen=True)
 class AnswersDifference:
-    """What differs between two sets of answers, the worst first.
+    """The differences between two sets of answers, the worst first.
 
     `matched` questions are answered on both sides. `level` is the chance that any of the `sampled` numbers seems to differ where
     none does. `not_compared` names what the places hold beside that.
@@ -202,7 +202,7 @@ Entry = tuple[FieldChange, NumberComparison | None]
 
 
 def difference(old: AnswersAt, new: AnswersAt, apart: Iterable[str] = ()) -> AnswersDifference:
-    """What differs between the answers of two places.
+    """The differences between the answers of two places.
 
     Questions are matched by scheme, claim, check and configuration, of which the dotted keys `apart` are left out. Keys at their
     defaults do not count, so that a key that one version lacks matches its default.
@@ -243,7 +243,7 @@ def difference(old: AnswersAt, new: AnswersAt, apart: Iterable[str] = ()) -> Ans
 
 
 def compare(old: AskedAnswer, new: AskedAnswer, sampled: int) -> Iterator[Entry]:
-    """What is not the same in two answers to one question, of a comparison of so many `sampled` numbers in all."""
+    """The parts of two answers to one question that are not the same, in a comparison of so many `sampled` numbers in all."""
     method = [side.parts["method"].value if "method" in side.parts else "" for side in (old, new)]
     for where in (place for place in old.parts if place in new.parts):
         (what, one, rule), two = old.parts[where], new.parts[where].value

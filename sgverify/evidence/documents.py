@@ -75,7 +75,7 @@ class CommutatorTerm:
 
 @dataclass(frozen=True)
 class RoundedReading:
-    """What the printed decimals say of the order, beyond `order_within_rounding`."""
+    """The reading of the printed decimals for the order, beyond `order_within_rounding`."""
 
     refuted: Annotated[
         int | None, Says("the lowest order that no numbers have which round to the decimals", minimum=1)
@@ -176,7 +176,7 @@ STATUSES: Mapping[Status, str] = {
     "lost": "no answer: an internal error, or the end of its process",
     "not-run": "not asked: the campaign ended before",
 }
-"""What becomes of a combination."""
+"""The ends of a combination."""
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
@@ -226,7 +226,7 @@ class CampaignCell:
 
 @dataclass(frozen=True)
 class CampaignDocument:
-    """What a campaign has found: a row for each combination, a cell for each scheme, claim and check."""
+    """The findings of a campaign: a row for each combination, a cell for each scheme, claim and check."""
 
     title: Name
     provenance: Provenance

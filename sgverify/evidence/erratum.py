@@ -82,7 +82,7 @@ class RefutingFamily:
         return min(steps) > 0 and all(later > 0.9 * one for one, later in pairwise(steps))
 
     def _tends_elsewhere(self, printed: float) -> bool:
-        """What is left to go to the printed limit is a multiple of the last step, and steps do not grow."""
+        """The way left to the printed limit is a multiple of the last step, and steps do not grow."""
         steps = [abs(later - one) for one, later in pairwise(self.ratios)]
         left = min(abs(ratio - printed) for ratio in self.ratios[-2:])
         return left > 4 * steps[-1] and all(later <= one for one, later in pairwise(steps))

@@ -54,7 +54,7 @@ def outcome_of(verdict: str, refuted: bool = False) -> Outcome:
 
 
 def whole_outcome(evidence: Iterable[Evidence | str]) -> Literal["pass", "fail", "undecided"]:
-    """Of evidence, or its outcomes: "fail" if something fails, else "undecided" if something is, or if nothing passes."""
+    """The outcome of evidence as a whole: "fail" if something fails, else "undecided" if something is, or if nothing passes."""
     found = {item if isinstance(item, str) else item.outcome for item in evidence}
     if "fail" in found:
         return "fail"

@@ -35,7 +35,7 @@ GONE = "not asked of it any more"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedQuestion:
-    """What a row is about: a violation by its scheme, claim, check and configuration."""
+    """The question of a row: a violation by its scheme, claim, check and configuration."""
 
     scheme: Annotated[Name, Says("a file by its path from the folder of the rows")]
     claim: Annotated[str, Says("paper/id", pattern="^[^/\\s]+/\\S+$")]

@@ -48,7 +48,7 @@ class WholeAnswer:
     how_large: tuple[dict[str, Any], ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """The same as JSON values; numbers that are not finite are null."""
+        """The answer as JSON values; numbers that are not finite are null."""
         written: dict[str, Any] = plain(asdict(self))[0]
         return written
 

@@ -54,7 +54,7 @@ INSERT_TEXT = "INSERT OR IGNORE INTO circumstances VALUES (?, ?)"
 MEND_TEXT = "UPDATE circumstances SET text = ?2 WHERE digest = ?1 AND text IS NOT ?2"
 
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""What SQLite, and Python's reading of the description of the tables, raise for a damaged file."""
+"""The exceptions of SQLite, and of Python's reading of the description of the tables, for a damaged file."""
 
 BESIDE = ("", "-wal", "-shm")
 """The endings of the file's name and of those that SQLite lays beside it."""

@@ -142,10 +142,10 @@ class _Reader:
         return self.signs.pop(0) if self.signs[0] else ""
 
     def row(self, closing: str, raised: bool) -> str:
-        """What stands before the closing bracket, or the end; two wholes with a `/` close between them are a fraction."""
+        """The formula before the closing bracket, or the end; two wholes with a `/` close between them are a fraction."""
         row: list[tuple[str, str]] = []
         while self.signs[0] and self.signs[0] not in closing:
-            divides = self.signs[0] == "/" and row and row[-1][1]
+            divides = self.signs[0] == "/" and bool(row and row[-1][1])
             row.append(self.atom(raised))
             if divides and self.signs[0].strip():
                 row.append(self.atom(raised))
@@ -168,7 +168,7 @@ class _Reader:
             text = whole = rf"\sqrt{{{self.brackets(self.read(), raised)[1]}}}"
         else:
             text = self.sign(sign)
-            whole = text if text[0].isalnum() else ""
+            whole = text if text[:1].isalnum() else ""
         scripts = ""
         while True:
             found, after = self.signs[:2]
@@ -201,12 +201,12 @@ class _Reader:
         return (rf"\left{left}{inside}\right{right}" if tall else f"{left}{inside}{right}"), inside
 
     def script(self) -> str:
-        """What is raised or lowered: the contents of brackets, a signed atom, or one sign."""
+        """An exponent or an index: the contents of brackets, a signed atom, or one sign."""
         sign = self.read()
         if sign in ("(", "{"):
             return self.brackets(sign, True)[1]
         if sign == "-":
-            return f"−{self.atom(True)[0]}"
+            return f"−{self.atom(True)[0]}" if self.signs[0].strip(" )]}") else "−"
         return rf"\tilde{{{self.sign(sign)}}}" if self.signs[0] == "~" and self.read() else self.sign(sign)
 
     def sign(self, sign: str) -> str:

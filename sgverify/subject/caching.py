@@ -1,4 +1,4 @@
-"""How is a quantity derived from a subject computed once and stored with the subject?"""
+"""Quantities of a subject are computed once and stored with the subject, so that all questions share them."""
 
 from __future__ import annotations
 

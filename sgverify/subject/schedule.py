@@ -1,4 +1,4 @@
-"""Which step sizes has the configured schedule, as a row for the sampler and in exact numbers?"""
+"""The step sizes of the configured schedule, as a row for the sampler and in exact numbers."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -20,7 +21,7 @@ from sgverify import Alphabet, scheme, sqrt, torch_step
 from sgverify.advice.identification import Identification, identify
 from sgverify.advice.identification.candidates import named_candidates
 from sgverify.advice.identification.conventions import monomial
-from sgverify.advice.identification.fitting import solved
+from sgverify.advice.identification.fitting import ResponseFit, solved
 from sgverify.advice.identification.matching import Search
 from sgverify.advice.identification.observed import HandedNumbers, observed_step, settings_about
 from sgverify.errors import ConfigurationError
@@ -352,9 +353,10 @@ def test_the_errors_of_recovered_numbers_are_bounds_and_follow_the_conditioning(
     (candidate,) = (
         item for item in named_candidates((VECTOR, VECTOR, SCALAR), False) if item.name == "sgnht-euler"
     )
+    seen = search.seen(search.base, search.variables)
     solution = solved(
         candidate,
-        search.seen(search.base, search.variables),
+        seen,
         search.variables,
         1,
         [
@@ -372,3 +374,6 @@ def test_the_errors_of_recovered_numbers_are_bounds_and_follow_the_conditioning(
     for name, value in spelling.expected(candidate.scheme, h, D, T).items():
         assert abs(solution.numbers[name] / value - 1) <= solution.errors[name] + 1e-15 < 1e-3
     assert solution.errors["T"] > solution.errors["h"]
+    # Where Newton's method has run off, responses overflow: no number is known, and the next candidate is tried.
+    fit = ResponseFit(candidate, seen, search.variables, 1)
+    assert set(fit.errors(np.full(len(fit.names), 1e300)).values()) == {math.inf}

@@ -52,6 +52,8 @@ def test_prose_in_one_line(source, shown):
         ("1{J = j} sqrt(2h)", r"1\{J = j\} \sqrt{2h}"),
         ("l^-alpha_1 + p.p", "l^{−α_{1}} + p·p"),
         ("beta1 + 0.5, L(x | beta)", "β_{1} + 0.5, L(x∣β)"),
+        ("/2, x/", "/2, x/"),
+        ("theta(t^-)", "θ(t^{−})"),
     ],
 )
 def test_a_formula_in_latex(source, shown):

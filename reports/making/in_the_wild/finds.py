@@ -1,4 +1,4 @@
-"""What the suite found in released libraries: the line, its mend, what is expected by which formula, and what follows from it.
+"""The finds of the suite in released libraries: the line, its mend, what is expected by which formula, and what follows from it.
 
 Nothing here is a verdict. Whether a sampler is refuted, and whether it is with the line mended, is computed by
 `reports.making.in_the_wild.making`; a find that is not refuted, or is still refuted with its lines mended, is not shown as one.

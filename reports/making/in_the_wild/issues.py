@@ -37,7 +37,7 @@ FIELDS = (
     "predicted",
     "provenance",
 )
-"""What a stored find says, all of it."""
+"""The fields of a stored find, all of which are said."""
 
 
 def read_finds(path: Path) -> dict[str, Any]:

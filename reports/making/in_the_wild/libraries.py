@@ -15,14 +15,13 @@ AFFINE = ("local-order", "stationary-bias", "settings", "pure-step", "dtype")
 """The checks of samplers on JAX whose step is affine on a Gaussian target: a minute each, where all would take many."""
 
 REFRESHED = ("invariant-order", "settings", "pure-step", "dtype")
-"""Those of a sampler that draws new momenta, of whose law positions alone are left."""
+"""The checks of a sampler that draws new momenta, of whose law positions alone are left."""
 
 CODE = ("local-order", "pure-step", "dtype")
-"""Those of steps that are not affine, a thermostat's on JAX and signs of uniform draws: the chain's law takes long to read."""
-
+"""The checks of steps that are not affine, a thermostat's on JAX and signs of uniform draws: the chain's law takes long to read."""
 
 SWAPS = ("swap-balance",)
-"""That of replica exchange whose chains take the steps of a sampler that is judged itself."""
+"""The check of replica exchange whose chains take the steps of a sampler that is judged itself."""
 
 
 @dataclass(frozen=True)

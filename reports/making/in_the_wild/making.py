@@ -38,7 +38,7 @@ FILES = (
     "mended.json",
     *(f"{library.distribution}.json" for library in LIBRARIES),
 )
-"""What the folder holds."""
+"""The files of the folder."""
 
 NEEDS_VERSIONS = ("torch", "jax", "numpy")
 """The packages whose releases are told besides those of the libraries."""
@@ -132,13 +132,13 @@ def _forget() -> None:
 
 
 def reproduced(find: Find) -> dict[str, float]:
-    """What the script of a find computes in this process: `found`, by the library, and `expected`, by the formula."""
+    """The numbers that the script of a find computes in this process: `found`, by the library, and `expected`, by the formula."""
     names = runpy.run_path(str(script_path(find)))
     return {key: float(names[key]) for key in ("found", "expected")}
 
 
 def reproduced_alone(find: Find, script: Path | None = None) -> dict[str, Any]:
-    """What the script of a find computes and passes in a process that has its library, and neither sgverify nor this code."""
+    """The numbers and the calls of a find's script in a process that has its library, and neither sgverify nor this code."""
     alone = Path(__file__).with_name("alone.py")
     package = library_of(find).packages[-1]
     done = subprocess.run(

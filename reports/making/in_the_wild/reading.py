@@ -1,4 +1,4 @@
-"""What was read in the sources and not run, and what was looked for and is not there. No verdict speaks of any of it."""
+"""The sources that were read and not run, and the libraries without a sampler. No verdict speaks of any of it."""
 
 from __future__ import annotations
 
@@ -126,4 +126,4 @@ UNJUDGED = (
         ),
     ),
 )
-"""What is installed and was not judged, or not wholly, with the reason."""
+"""The samplers that are installed and were not judged, or not wholly, with the reason."""

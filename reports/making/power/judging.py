@@ -221,7 +221,7 @@ def _of_finding(found: Finding) -> dict[str, Any]:
 
 
 def _of_evidence(pair: Pair, evidence: list[Evidence]) -> dict[str, Any]:
-    """A printed claim that falls for all is judged by its corrected card, as `verify` does."""
+    """A printed claim that fails by the paper's own error is judged by its corrected card, as `verify` does."""
     crashed = next((item for item in evidence if item.exception), None)
     if crashed is not None:
         return {"method": "exact", "outcome": "crashed", "reason": crashed.exception}

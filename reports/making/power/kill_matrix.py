@@ -23,7 +23,7 @@ class Trial:
     """One check of one claim on one subject: what came out, by which method, in how many milliseconds of processor time.
 
     `kill`: the subject is wrong and this says so, which it does not say of the correct one. `refuted`: a printed claim that
-    falls for every scheme of its order; it speaks against the paper alone.
+    fails by an error of its own; it speaks against the paper alone.
     """
 
     check: Name

@@ -1,4 +1,4 @@
-"""What a step is compared with: the schemes of the catalogue, words over its alphabets, and either begun at another place.
+"""The candidates for a step: the schemes of the catalogue, words over its alphabets, and either begun at another place.
 
 A chain that is begun within a step, or whose state is recorded there, is conjugate to the chain itself: with the flow phi of a
 drift or of a kick, x -> phi(x), its step is phi P phi^-1. Words are also cut open elsewhere, which is a word again.
@@ -107,7 +107,7 @@ class CandidateScheme:
         return self.make(*(Fraction(f"{number:.9g}") for number in numbers))
 
     def moved(self, shift: Shift) -> CandidateScheme:
-        """The same scheme with its state recorded elsewhere."""
+        """The candidate with its state recorded elsewhere."""
         return replace(self, shift=shift)
 
 
@@ -119,7 +119,7 @@ def named_candidates(shapes: Shapes, riemannian: bool = False) -> Iterator[Candi
 
 
 def shifted_candidates(shapes: Shapes) -> Iterator[CandidateScheme]:
-    """The same, with a state that is recorded after a part of a drift or of a kick."""
+    """The schemes of the catalogue with a state that is recorded after a part of a drift or of a kick."""
     if len(shapes) < 2:
         return
     for candidate in named_candidates(shapes):

@@ -1,10 +1,10 @@
-"""Is the law of one step that of a scheme with given numbers? Both are run at the same states, and at draws that correspond.
+"""The comparison of a step's law with that of a scheme with given numbers: at the same states, and at draws that correspond.
 
 Two laws are equal where a partial isometry Q gives X_1(x, z) = Y_1(x, Q z) at every x and z, since Q z is standard normal. Q is
 read off quadratic potentials, on which the effect of draws is a matrix: L = K Q for the matrices of both steps, stacked over
 potentials and states. The identity is then tried on quartic potentials, where draws enter gradients, at generic states and draws.
 
-By what does one step differ from a scheme's? The terms of its affine map on quadratic potentials, each beside the due one.
+Where they differ, the terms of the step's affine map on quadratic potentials are told, each beside the due one.
 
 On U = (theta - c).A (theta - c)/2 a step's matrices are polynomials in A: the term of degree 1 in theta is a multiple of grad U,
 that of degree 2 a multiple of Hess U grad U, and so on; those of p are multiples of p, Hess U p, .... They are read off potentials
@@ -28,7 +28,7 @@ AGREES = 1e-9
 as 1 - exp(-2 D h) lose up to six digits of it; an error of one coefficient by 1e-8 is far above."""
 
 ALIGNED = 1e-6
-"""The same bound for effects of draws that are central differences; the comparison at other draws decides."""
+"""The bound for effects of draws that are central differences; the comparison at other draws decides."""
 
 RANK = 1e-8
 """Singular values of the stacked effects of draws below this share of the largest count as 0: such draws have no effect."""

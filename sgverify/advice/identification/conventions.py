@@ -116,9 +116,8 @@ def monomial(
         return None
     if (np.abs(constants / constants[0] - 1) > bounds + bounds[0]).any():
         return None
-    return Monomial(
-        _rounded(float(constants[0])), (exponents[0], exponents[1], exponents[2]), float(bounds[0])
-    )
+    error = float(bounds[0])
+    return Monomial(_rounded(float(constants[0]), error), (exponents[0], exponents[1], exponents[2]), error)
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ class Convention:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a convention means: `named` if its numbers are those handed up to conventions, else `odd` says which are not.
+    """The meaning of a convention: `named` if its numbers are those handed up to conventions, else `odd` says which are not.
 
     `sentences` name the convention; `gradient` and `mass` are the factor of the gradient and the mass in these terms.
     """
@@ -364,10 +363,10 @@ def _power(name: str, power: Fraction) -> str:
     return f"{name}**{power}" if power.denominator == 1 else f"{name}**({power})"
 
 
-def _rounded(value: float) -> float:
-    """The simple number within the error of a recovered one, else the number itself."""
+def _rounded(value: float, error: float) -> float:
+    """The simple number within the relative error of a recovered one, else the number itself."""
     near = float(Fraction(value).limit_denominator(64))
-    return near if abs(value - near) <= 1e-10 * abs(value) else value
+    return near if abs(value - near) <= error * abs(value) else value
 
 
 def _constant(value: float, error: float) -> tuple[str, str]:

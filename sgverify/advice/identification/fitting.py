@@ -260,7 +260,8 @@ class ResponseFit:
         """By name: the bound sum_j |J^+_ij| r_j of the relative error of number i, r_j the rounding of response j.
 
         J is the derivative of the residual by the unknown numbers: an ill-conditioned number, such as the temperature of a
-        thermostat that moves by 1e-5 of itself in a step, is known to fewer digits.
+        thermostat that moves by 1e-5 of itself in a step, is known to fewer digits. The residual that is left counts as rounding.
+        Where the responses near the vector are not finite, nothing is known of the numbers.
         """
         seen = self.seen
         moved = np.broadcast_to(seen.rounding / self._scale, seen.moved.shape).ravel()
@@ -269,7 +270,10 @@ class ResponseFit:
         noise = np.broadcast_to(share[:, None] + share, seen.covariance.shape).ravel()
         bounds = moved if seen.noiseless else np.concatenate([moved, seen.columns.shape[-1] ** 0.5 * noise])
         found, width = self._around(vector)
-        inverse = np.abs(np.linalg.pinv(((found[1:] - found[0]) / width[:, None]).T, rcond=1e-13))
+        derivative = ((found[1:] - found[0]) / width[:, None]).T
+        if not np.isfinite(derivative).all():
+            return dict.fromkeys(self.names, np.inf)
+        inverse = np.abs(np.linalg.pinv(derivative, rcond=1e-13))
         absolute = inverse @ (bounds + np.abs(found[0]) / len(bounds))
         return {
             name: float(error if name in POSITIVE else error / max(abs(value), 1e-300))
@@ -314,10 +318,10 @@ def solved(
             break
         found, residual = fit.solve(vectors[place], patience)
         if np.isfinite(residual) and (best is None or residual < best.residual):
-            best, place_of_best = Solution(candidate, order, fit.numbers(found), residual), found
+            best, vector_of_best = Solution(candidate, order, fit.numbers(found), residual), found
         if best is not None and best.residual <= FOUND:
             break
-    return None if best is None else replace(best, errors=fit.errors(place_of_best))
+    return None if best is None else replace(best, errors=fit.errors(vector_of_best))
 
 
 __all__ = ["NEAR", "RecordedStep", "ResponseFit", "Solution", "solved"]

@@ -1,4 +1,4 @@
-"""Which published scheme is a step? Its law of one step is compared with those of the catalogue's schemes (`identify`)."""
+"""`identify`: the published scheme that a step is, by its law of one step beside those of the catalogue's schemes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What the law of one step cannot separate, in words: the gradient's factor, the mass, the step size, friction and temperature.
+"""The search for candidates that have the law of a step, at the base setting and at all others.
 
-Which candidates have the law of a step, at the base setting and at all others?
+Also here, in words, are the numbers that the law of one step cannot separate: the gradient's factor, the mass, the step size,
+friction and temperature.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What was compared: the largest `difference` seen, relative to the movement of one step, and the `bound` for equal laws.
+    """The extent of a comparison: the largest `difference`, relative to the movement of one step, and the `bound` for equal laws.
 
     `settings` are the handed numbers, `points` the states with their draws on each of the `potentials` at each setting.
     """

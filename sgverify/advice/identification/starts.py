@@ -1,4 +1,4 @@
-"""What is observed of a step: its motion without draws on a quartic potential, and the effect of each draw on quadratic ones.
+"""The observations of a step: its motion without draws on a quartic potential, and the effect of each draw on quadratic ones.
 
 On a quadratic potential an explicit step is affine in state and draws, X_1 = M X + c + L z, and the rows of L are what the law
 has of the draws: with another orthonormal set of draws it is L Q, and L L^T stays. On the quartic potential the motion at z = 0

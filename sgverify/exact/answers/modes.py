@@ -35,7 +35,7 @@ from sgverify.exact.numbers.ball import Certified, PrecisionLostError, refine
 from sgverify.exact.numbers.matrix_series import ones_column, rational_column, rational_matrix
 from sgverify.exact.rings.polynomials import FunctionMatrix, RationalFunction, to_fmpq
 
-__all__ = ["AtMatrix", "ModeExpansion", "Unreached", "common_noise"]
+__all__ = ["AtMatrix", "ModeExpansion", "common_noise"]
 
 
 MOST_EXACT = 5_000

@@ -38,7 +38,7 @@ from sgverify.schemes.definition.mathematics import cos, exp, log, sin, softplus
 from sgverify.targets import Matrix, Target, Vector, constant
 from sgverify.targets.line import Energy, Frame, find_frame
 
-__all__ = ["Unreached", "enclosed_average", "enclosed_moments"]
+__all__ = ["enclosed_average", "enclosed_moments"]
 
 
 class Bounds:

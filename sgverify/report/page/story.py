@@ -175,7 +175,7 @@ def _spared(items: Sequence[Evidence], failing: Sequence[Evidence]) -> Iterator[
 
 
 def _setting(item: Evidence) -> str:
-    """What distinguishes settings but for the schedule, which a claim chooses itself."""
+    """The keys that distinguish settings but for the schedule, which a claim chooses itself."""
     chosen = item.configuration
     return repr((chosen.get("gradient"), chosen.get("target"), chosen.get("test_function")))
 

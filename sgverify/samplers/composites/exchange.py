@@ -210,7 +210,7 @@ class Exchange(StepHooks):
     def log_chance(
         self, energy_1: Tensor, energy_2: Tensor, tau_1: Tensor, tau_2: Tensor, variance: Tensor
     ) -> Tensor:
-        """log min(1, S) of a colder and a warmer replica; see `exchange_rules.log_swap_rate`."""
+        """log min(1, S) of a colder and a warmer replica; see `log_swap_rate`."""
         rate: Tensor = exchange_rules.log_swap_rate(
             energy_1, energy_2, tau_1=tau_1, tau_2=tau_2, variance=variance, F=self._correction
         )

@@ -1,4 +1,4 @@
-"""Does a kernel repay its making, which of its steps are compared with the definition's, and which step sizes does it take?
+"""The choice of a kernel: whether it repays its making, its steps that are compared with the definition's, and its step sizes.
 
 The first steps of a run that may have a kernel are taken on torch and timed. The bits do not depend on the choice, nor on its time.
 """
@@ -44,7 +44,7 @@ def is_candidate(leg: Leg) -> bool:
 
 
 RECORDED: WeakKeyDictionary[Target, Any] = WeakKeyDictionary()
-"""What this process has translated of definitions on each target; to be cleared where the code that made it has been changed."""
+"""The definitions that this process has translated, by target; to be cleared where the code that made it has been changed."""
 
 
 def is_untimed(leg: Leg, pace: float | None) -> bool:

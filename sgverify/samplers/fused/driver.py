@@ -1,4 +1,4 @@
-"""Does a C kernel move a run, and how does the run call it?
+"""The mover of a run by a C kernel, and the proof that its bits are the definition's.
 
 A kernel is used only after it has reproduced the bits of the definition, and of a composite's actions, on some steps of the run: on
 `choosing.windows`, or, where a run before has proved the same C text, on `choosing.unproved` (see `_prove`). A step after which
@@ -226,7 +226,7 @@ def forget_proofs() -> None:
 
 
 def _circumstances(leg: Leg, kernel: Kernel) -> tuple[Any, ...]:
-    """What decides, beside the C text, which of its statements run: constants that move, streams, and the observer."""
+    """The circumstances that decide, beside the C text, which of its statements run: constants that move, streams, the observer."""
     moving = not all(isinstance(row.schedule, Fixed) for row in leg.rows)
     if not kernel.text:
         kernel.meet(Constant(_sizes(leg, leg.steps[:1]), leg.clock, passing=moving))

@@ -1,4 +1,4 @@
-"""How do the chains of a sweep move, with every step size and every chain in one tensor?"""
+"""The run of a sweep: every step size and every chain in one tensor, moved in blocks of steps."""
 
 from __future__ import annotations
 

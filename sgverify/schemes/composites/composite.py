@@ -62,7 +62,7 @@ class Composite:
 #
 # Replica k runs the scheme at T_k, T_1 < T_2 < ...; the joint law is prod_k exp(-U(theta_k)/T_k) times each momentum's. A
 # swap of theta between neighbours is accepted with the chance min(1, S), so that exact energies leave the joint law exactly
-# invariant. The rules are in `exchange_rules`.
+# invariant. The rules follow below.
 #
 # A momentum ~ N(0, T I) goes with theta as p sqrt(T_new/T_old), which takes one normal law to the other (Jacobian 1 for the
 # pair), or stays with its replica; in both cases S contains no kinetic energy. A momentum that moved unscaled would need
@@ -173,7 +173,7 @@ class AdaptivelyWeighted(Composite):
     """A scheme on grad U times 1 + zeta tau/du (log theta(J) - log theta((J-1) v 1)), whose theta adapt as it goes.
 
     `contour`: theta estimates the masses of the energy regions (CSGLD; Deng, Lin, Liang 2020), which flattens the energies;
-    else powers of their cumulated masses (AWSGLD; Deng, Lin, Liang 2022), which deepens low ones. `weighting` has the rules.
+    else powers of their cumulated masses (AWSGLD; Deng, Lin, Liang 2022), which deepens low ones.
     Averages are sum_k theta_k^zeta(J_k) f(x_k) / sum_k theta_k^zeta(J_k).
     """
 

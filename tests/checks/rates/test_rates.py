@@ -82,7 +82,7 @@ def test_k_is_the_proved_order_given_the_minibatch() -> None:
     assert rate(find_scheme("sghmc-aboba"), quantity="stationary-bias", **SMALL).predicted.exponent == 2
     printed = verify(find_scheme("sghmc-aboba"), checks=["chen2015/theorem-4"], **noisy())
     assert {found.predicted.exponent for found in printed} == {2}
-    # The printed theorem falls for all there: one rate is judged by the corrected one.
+    # The printed theorem is refuted there: one rate is judged by the corrected one.
     assert rate(find_scheme("sghmc-aboba"), quantity="stationary-bias", **noisy()).predicted.exponent == 1
     assert rate(find_scheme("sghmc-chen-abo"), quantity="stationary-bias", **SMALL).predicted.exponent == 1
     # What a scheme states of itself does not enter.

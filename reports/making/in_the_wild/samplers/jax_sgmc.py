@@ -44,7 +44,7 @@ def sgld(key: Any, theta: Any, given: Any) -> tuple[Any, ...]:
 
 
 class _Chain(NamedTuple):
-    """What the solver reads of a chain: its position, the energy there, and the variance of the energy's estimate."""
+    """The fields of a chain that the solver reads: its position, the energy there, and the variance of the energy's estimate."""
 
     positions: Any
     potential: Any
