@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 from scipy import stats
@@ -30,6 +31,10 @@ ROUNDING = 1e-9
 
 MOST_DIVISIONS = 20_000
 """The most divisions of chains that a permutation test tries: all of them with up to 8 chains of each sampler."""
+
+
+EXCEEDED = "exceeded: "
+"""The reason of a bound from above that is not reproduced begins so where what was found is larger."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ def bounded(logs: Mean | None, most: float, *, least: float = 1.0, told: str = "
         1 if inside else -1,
         said,
         logs.count - 1,
-        "exceeded: " if logs.value > high else "on the other side of no change: ",
+        EXCEEDED if logs.value > high else "on the other side of no change: ",
     )
 
 
@@ -153,6 +158,15 @@ def decide(statements: Sequence[Statement]) -> tuple[PaperFinding, ...]:
     )
 
 
+def verdicts_told(findings: Sequence[PaperFinding]) -> str:
+    """The number of statements with each verdict; of those that are not reproduced also how many a larger effect exceeds."""
+    count = {verdict: sum(item.verdict == verdict for item in findings) for verdict in get_args(Reproduced)}
+    exceeded = sum(item.reason.startswith(EXCEEDED) for item in findings)
+    more = {"not reproduced": f" ({exceeded} of them exceeded by what was found)"} if exceeded else {}
+    told = ", ".join(f"{number} {verdict}{more.get(verdict, '')}" for verdict, number in count.items())
+    return f"Of {len(findings)} statements of the paper: {told}."
+
+
 def family(findings: Sequence[PaperFinding]) -> str:
     """How the statements of a table are decided, in a few sentences."""
     tested = [item for item in findings if item.p is not None]
@@ -169,10 +183,11 @@ def family(findings: Sequence[PaperFinding]) -> str:
         sum(value is not None and value <= LEVEL for value in values)
         for values in ([item.p for item in tested], [item.corrected for item in tested])
     )
+    has = "has" if alone == 1 else "have"
     laws = " or ".join(filter(None, (student_told, permutation)))
     return (
         f"Of {len(findings)} statements {len(tested)} have a p-value. They are one family, decided at the level {LEVEL:g} of the "
-        f"whole by Holm's correction; each p-value is two-sided, {laws}. One by one {alone} have a p-value of at most {LEVEL:g}, "
+        f"whole by Holm's correction; each p-value is two-sided, {laws}. One by one {alone} {has} a p-value of at most {LEVEL:g}, "
         f"as one family {together}."
     )
 

@@ -12,7 +12,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from functools import cache, reduce
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -21,7 +21,7 @@ from sgverify.errors import UserError
 from sgverify.evidence.erratum import ERRATA, WEIGHT, Erratum, decode_errata
 from sgverify.evidence.model import Evidence, Point, canonical_numbers
 from sgverify.evidence.numbers import held
-from sgverify.evidence.published import Provenance
+from sgverify.evidence.published import Provenance, read_as
 from sgverify.evidence.storage import EVIDENCE, Document, WholeAnswer, decode_evidence, read_json
 from sgverify.keeping.files import opened
 
@@ -35,7 +35,7 @@ DATABASE = b"SQLite format 3\0"
 EVIDENCE_KEYS = frozenset(
     {"scheme", "claim", "check", "configuration", "method", "found", "points", "verdict", "reason"}
 )
-ERRATUM_KEYS = frozenset(field.name for field in fields(Erratum))
+ERRATUM_KEYS = frozenset(field.name for field in fields(Erratum) if field.default is MISSING)
 
 CLAUSE = "; "
 """The first clause of a reason, up to here, stands alone."""
@@ -199,6 +199,8 @@ class AskedAnswer:
             "method": AnswerPart("method", item.method, STRENGTH),
             **(weight if item.fails else {}),
             "certificate": AnswerPart("constant", item.certificate),
+            "family": AnswerPart("constant", None if item.family is None else asdict(item.family)),
+            "finite": AnswerPart("constant", item.finite),
         }
         return cls(AskedQuestion("erratum", "", item.id, "", {}), outcome, cause, parts)
 
@@ -322,8 +324,8 @@ def _stored(place: str) -> AnswersAt:
 def _answers_in(value: Any) -> Iterator[AskedAnswer]:
     if isinstance(value, Mapping) and value.keys() >= EVIDENCE_KEYS:
         yield AskedAnswer.of_evidence(decode_evidence(value))
-    elif isinstance(value, Mapping) and value.keys() == ERRATUM_KEYS:
-        yield AskedAnswer.of_erratum(Erratum(**value))
+    elif isinstance(value, Mapping) and value.keys() >= ERRATUM_KEYS:
+        yield AskedAnswer.of_erratum(read_as(Erratum, value))
     elif isinstance(value, Mapping | list):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _answers_in(item)

@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+from sgverify.errors import UserError
 from sgverify.evidence.model import plain
 from sgverify.evidence.published import Name, Number, Provenance, Published, Says, Size, read_as
 from sgverify.keeping.files import json_text, write_atomically
@@ -28,6 +29,10 @@ LIMITS = re.compile(r"(?<![A-Za-z])[oO]\(|\blim|→|->|≲|(?i:asymptot|converge
 
 HEDGES = re.compile(r"≈|(?i:approximate)")
 """The signs and words of a statement that claims no equality."""
+
+
+class ErratumError(UserError, ValueError):
+    """An erratum, or the family along which it fails, is not what its author is to give."""
 
 
 def asymptotic(text: str) -> bool:
@@ -65,13 +70,15 @@ class RefutingFamily:
 
     def __post_init__(self) -> None:
         if len(self.ratios) < FEWEST or (self.gaps and len(self.gaps) != len(self.ratios)):
-            raise ValueError(f"a family along {self.along} has {FEWEST} members at least, each with its gap")
+            raise ErratumError(
+                f"a family along {self.along} has {FEWEST} members at least, each with its gap"
+            )
         if self.gaps and not (_falls(self.gaps) and self.gaps[-1] <= self.gaps[0] / 4):
-            raise ValueError(
+            raise ErratumError(
                 f"the hypotheses do not come to hold along {self.along}: {', '.join(map(_short, self.gaps))}"
             )
         if not (self._grows() if self.printed is None else self._tends_elsewhere(self.printed)):
-            raise ValueError(
+            raise ErratumError(
                 f"along {self.along} the ratio may be as printed: {', '.join(map(_short, self.ratios))}"
             )
 
@@ -169,28 +176,28 @@ class Erratum:
     def __post_init__(self) -> None:
         for name in ("id", "where", "printed", "read_as", "certificate"):
             if not getattr(self, name):
-                raise ValueError(f"an erratum needs a {name}")
+                raise ErratumError(f"an erratum needs a {name}")
         if self.fails and not self.holds:
-            raise ValueError(f"{self.id} fails: say what holds instead")
+            raise ErratumError(f"{self.id} fails: say what holds instead")
         if unsaid := [name for name in WEIGHT if self.fails and not getattr(self, name)]:
-            raise ValueError(f"{self.id} fails: say its {', '.join(unsaid)}")
+            raise ErratumError(f"{self.id} fails: say its {', '.join(unsaid)}")
         if self.fails and self.severity not in SEVERITIES:
-            raise ValueError(f"severity={self.severity!r}; one of {', '.join(SEVERITIES)}")
+            raise ErratumError(f"{self.id}: severity={self.severity!r}; one of {', '.join(SEVERITIES)}")
         if self.fails and asymptotic(f"{self.printed}; {self.read_as}") and not (self.family or self.finite):
-            raise ValueError(
+            raise ErratumError(
                 f"{self.id} speaks of a limit, which no finite example refutes: give a family (`family`), or name the part of the "
                 "statement that fails and takes none (`finite`)"
             )
         hedge = HEDGES.search(self.printed)
         if self.fails and hedge and self.severity != "reading":
-            raise ValueError(
+            raise ErratumError(
                 f"{self.id} claims no equality (`{hedge[0]}`): that it fails as one is a reading of ours"
             )
         if self.method not in get_args(Rung):
-            raise ValueError(f"method={self.method!r}; one of {', '.join(get_args(Rung))}")
+            raise ErratumError(f"method={self.method!r}; one of {', '.join(get_args(Rung))}")
         certificate, missing = plain(dict(self.certificate))
         if missing:
-            raise ValueError(f"the certificate of {self.id} is finite; not so: {missing}")
+            raise ErratumError(f"the certificate of {self.id} is finite; not so: {missing}")
         object.__setattr__(self, "certificate", certificate)
 
 

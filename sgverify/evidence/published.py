@@ -67,7 +67,7 @@ class Published:
         name = document.get("schema") if isinstance(document, Mapping) else None
         if not isinstance(name, str):
             raise UserError(
-                f'{where} holds no {self.noun}: it has no "schema"; expected {self.name!r}. {self.mend}'
+                f'{where} holds no {self.noun.removeprefix("a ")}: it has no "schema"; expected {self.name!r}. {self.mend}'
             )
         if name != self.name:
             kind = (

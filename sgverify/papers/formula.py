@@ -17,15 +17,15 @@ from __future__ import annotations
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from sgverify.claims.loading import unmarked
-from sgverify.errors import SgverifyError, UnknownNameError, find_named
+from sgverify.errors import UnknownNameError, UserError, find_named
 from sgverify.evidence import Erratum
-from sgverify.evidence.erratum import WEIGHT, RefutingFamily, Rung
+from sgverify.evidence.erratum import WEIGHT, ErratumError, RefutingFamily, Rung
 from sgverify.papers.paper import papers
 
 
@@ -70,10 +70,15 @@ def _row(paper: str, name: str, row: Mapping[str, Any], roots: Mapping[str, Any]
     given = {**shared, **row}
     if "severity" in given:
         given["root"] = f"{paper}/{row.get('root', name)}"
+    known = [one.name for one in fields(PrintedRow)]
+    if unknown := [key for key in given if key not in known]:
+        raise UserError(
+            f"{paper}/{name}: {', '.join(unknown)} is no key of a row; expected {', '.join(known)}"
+        )
     return PrintedRow(**given)
 
 
-class UnconfirmedError(SgverifyError):
+class UnconfirmedError(UserError):
     """The replacement of a failing formula does not hold either, or the weight of the failure is not stated."""
 
 
@@ -112,10 +117,14 @@ def check_formula(formula: Formula) -> Erratum:
     """The verdict on one formula.
 
     Raises `UnconfirmedError` where the formula that is to hold is not confirmed, or there is none, or it is not said how much its
-    failing weighs: that is a fault of ours.
+    failing weighs: that is for the author of the row.
     """
     started = time.perf_counter()
-    row, found = formula.row, formula.examine()
+    row = formula.row
+    try:
+        found = formula.examine()
+    except ErratumError as error:
+        raise ErratumError(f"{formula.id}: {error}") from error
     if found.holds:
         raise UnconfirmedError(f"{formula.id}: `{row.holds}` is off by {found.holds}")
     fails = bool(found.printed)

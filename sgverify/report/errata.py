@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from textwrap import fill
 from typing import Any
 
-from sgverify.evidence import Erratum
+from sgverify.claims import claims
+from sgverify.evidence import Erratum, Evidence
 from sgverify.evidence.erratum import SEVERITIES
 from sgverify.report.wording import SYMBOLS
 
@@ -46,6 +47,27 @@ def severity_said(judgement: str) -> str:
     """The severity that a judgement names in its first words; "" where it names none."""
     first = judgement.partition(":")[0]
     return next((name for name, words in _SAID.items() if any(word in first for word in words)), "")
+
+
+def by_weight(judgements: Iterable[str]) -> str:
+    """How much the failings of printed claims weigh, each claim or answer once.
+
+    >>> by_weight(["a misprint", "an error of consequence: the rate", "a misprint: a sign"])
+    '1 by an error of consequence, 2 by a misprint'
+    """
+    found = Counter(severity_said(judgement) for judgement in judgements)
+    told = ((found[name], HEADINGS[name][0]) for name in SEVERITIES)
+    return ", ".join(
+        f"{number} by {'an' if word[0] in 'ae' else 'a'} {word}" for number, word in told if number
+    )
+
+
+def refuted_by_weight(evidence: Iterable[Evidence]) -> str:
+    """How much the refutations among the answers weigh; "" where there is none, or no card says."""
+    cards = claims()
+    return by_weight(
+        cards[item.claim].weighs for item in evidence if item.outcome == "refuted" and item.claim in cards
+    )
 
 
 def failing(formulas: Iterable[Erratum]) -> list[Erratum]:

@@ -9,7 +9,7 @@ from sgverify.claims import claims
 from sgverify.claims.claim import Publication
 from sgverify.evidence import Document, Erratum, Evidence, Study
 from sgverify.report.answer import answers_of, assumed, untested
-from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, word
+from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, refuted_by_weight, word
 from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.formulas import in_a_line
 from sgverify.report.matrix import PROOFS, Group, groups
@@ -106,7 +106,9 @@ def _pictures(found: Iterable[tuple[str, str]]) -> list[str]:
 def _counted(evidence: Sequence[Evidence]) -> str:
     rows = [["outcome", "count", "meaning"]]
     for name, number in counts(evidence).items():
-        rows.append([f"{SYMBOLS[name]} {name}", str(number), MEANINGS[name]])
+        weighed = refuted_by_weight(evidence) if name == "refuted" else ""
+        meaning = f"{MEANINGS[name]}: {weighed}" if weighed else MEANINGS[name]
+        rows.append([f"{SYMBOLS[name]} {name}", str(number), meaning])
     return table_of(rows)
 
 
@@ -120,6 +122,7 @@ def _claims(story: Story) -> list[str]:
             *row.corrected_rates,
             f"{row.corrected}: {outcomes or 'not asked in these settings'}",
         ] * bool(row.corrected)
+        instead += [row.weighs] * bool(row.weighs)
         rows.append(
             [
                 f"{SYMBOLS[row.outcome]} {as_text(row.id)}<br>{as_text(row.title)}",

@@ -18,7 +18,8 @@ SYMBOLS = {"pass": "✓", "fail": "✗", "refuted": "⚑", "undecided": "?", "no
 MEANINGS = {
     "pass": "the claim holds for the scheme and setting shown",
     "fail": "the claim does not hold for the scheme and setting shown",
-    "refuted": "the claim as printed fails for the scheme and setting shown, by an error of its own; the corrected claim judges",
+    "refuted": "the claim as printed fails for the scheme and setting shown, by an error of its own, be it a misprint or "
+    "one reading of several; the corrected claim judges",
     "undecided": "not answered by what was computed",
     "not-applicable": "a hypothesis of the claim does not hold",
 }

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from reports.applications.judging import LEVEL, Statement, Test, bounded, decide, family, permuted, signed
+from reports.applications.judging import (
+    LEVEL,
+    Statement,
+    Test,
+    bounded,
+    decide,
+    family,
+    permuted,
+    signed,
+    verdicts_told,
+)
 from reports.applications.statistics import Mean, difference, mean_of
 
 CHANCES = st.floats(0, 1)
@@ -132,6 +142,10 @@ def test_a_variance_that_grew_refutes_a_reduction_of_at_most_37_per_cent() -> No
         "not reproduced",
     ]
     assert third.reason.startswith("exceeded") and not first.reason.startswith("exceeded")
+    assert verdicts_told([first, second, third]) == (
+        "Of 3 statements of the paper: 1 reproduced, 2 not reproduced (1 of them exceeded by what was found), 0 undecided, "
+        "0 not tried."
+    )
 
 
 @given(st.integers(4, 6), SIGNS)

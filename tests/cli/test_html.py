@@ -88,6 +88,20 @@ def test_a_right_scheme_has_the_same_page_with_the_words_of_the_terminal(call: C
     assert "sgverify verify mine.py:heun" in words
 
 
+def test_the_page_of_what_is_refuted_says_where_and_counts_claims_by_their_weight(
+    call: Call, tmp_path: Path
+) -> None:
+    asked = ("verify", "sghmc-aboba", "--set", "gradient.kind=iid", "--html", "a.html", "--checks")
+    assert call(*asked, "chen2015/theorem-4").code == 3
+    words = " ".join(read(tmp_path / "a.html").text)
+    assert "Nothing that was asked speaks of the scheme: see" in words
+    assert "1 of 1 claims asked here fails as printed: 1 by an error of consequence" in words
+    assert call(*asked, "stationarity,chen2015/symmetric-words,chen2015/theorem-4").code == 0
+    words = " ".join(read(tmp_path / "a.html").text)
+    assert "Nothing that was asked" not in words
+    assert "1 by an error of consequence, 1 by a misprint, 1 by an ambiguous reading" in words
+
+
 TORCH = """\
 import torch
 from sgverify import torch_step

@@ -88,7 +88,7 @@ def test_another_document_is_refused_by_name(document: dict[str, str], message: 
 )
 def test_an_erratum_without_its_reasons_is_refused(change: dict[str, object], message: str) -> None:
     given = {field.name: getattr(WRONG, field.name) for field in fields(Erratum)}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(UserError, match=message):
         Erratum(**{**given, **change})
 
 
@@ -120,7 +120,7 @@ FAMILY = {"along": "m -> infinity", "hypotheses": "p_i = o(P_i)", "gaps": (0.1, 
     ],
 )
 def test_a_family_that_refutes_nothing_is_none(change: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(UserError, match=message):
         RefutingFamily(**{**FAMILY, **change})  # type: ignore[arg-type]
 
 
@@ -148,7 +148,7 @@ def test_a_statement_about_a_limit_is_refuted_by_a_family_or_in_a_part_that_take
     statement: str, where: str
 ) -> None:
     """A planted erratum that holds one example against a limit."""
-    with pytest.raises(ValueError, match="speaks of a limit, which no finite example refutes"):
+    with pytest.raises(UserError, match="speaks of a limit, which no finite example refutes"):
         replace(WRONG, **{where: statement})
     family = powers("h", 1, 2, "for every smooth U")
     assert replace(WRONG, **{where: statement}, family=family).family == family

@@ -15,6 +15,7 @@ from reports.applications.classifier.findings import findings
 from reports.applications.classifier.methods import SCHEME, Scaled
 from reports.applications.classifier.model import Posterior
 from reports.applications.classifier.network import ResidualNetwork
+from reports.applications.judging import verdicts_told
 from reports.applications.result import AppFindings
 from reports.applications.samplers_checked import EXCHANGE, checked
 from sgverify.errors import ConfigurationError
@@ -35,17 +36,11 @@ def run(job: Job) -> AppFindings:
     compared = compare(job, posterior, scaled)
     job.tell("checks of the samplers", 0, 1)
     statements = findings(compared)
-    count = {
-        verdict: sum(item.verdict == verdict for item in statements)
-        for verdict in ("reproduced", "not reproduced", "undecided", "not tried")
-    }
     return AppFindings(
         summary=(
             f"{len(compared.outcomes)} runs of SGHMC and replica exchange on {images.told['name']} "
-            f"({images.told['training images']} training images, {network.dim} parameters), {scaled.steps} steps. Of "
-            f"{len(statements)} statements of the paper: "
-            + ", ".join(f"{number} {verdict}" for verdict, number in count.items())
-            + "."
+            f"({images.told['training images']} training images, {network.dim} parameters), {scaled.steps} steps. "
+            f"{verdicts_told(statements)}"
         ),
         data={**images.told, "parameters": network.dim, **_scaled(scaled)},
         samplers=(

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from reports.applications.application import Job
+from reports.applications.judging import verdicts_told
 from reports.applications.result import AppFindings, Picture
 from reports.applications.samplers_checked import checked
 from reports.applications.sbn import exactness, figures
@@ -46,16 +47,10 @@ def run(job: Job) -> AppFindings:
     for row, bias in biases.items():
         told[rows.index(row)] |= {"best of its grid": True, "negative log-likelihood too large by": bias}
     statements = findings(rows, hidden, too_large)
-    count = {
-        verdict: sum(item.verdict == verdict for item in statements)
-        for verdict in ("reproduced", "not reproduced", "undecided", "not tried")
-    }
     return AppFindings(
         summary=(
             f"{len(rows)} settings of {len(METHODS)} samplers on {images.told['name']} ({images.told['training images']} training "
-            f"images), {settings['steps']} steps. Of {len(statements)} statements of the paper: "
-            + ", ".join(f"{number} {verdict}" for verdict, number in count.items())
-            + "."
+            f"images), {settings['steps']} steps. {verdicts_told(statements)}"
         ),
         data=dict(images.told),
         samplers=checked([find_scheme(method.scheme) for method in METHODS]),

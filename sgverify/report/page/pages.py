@@ -14,7 +14,7 @@ from sgverify.claims.claim import Publication
 from sgverify.evidence import OUTCOMES, Document, Erratum, Evidence, Study
 from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.drawing import draw
-from sgverify.report.errata import HEADINGS, by_severity, counted, standing
+from sgverify.report.errata import HEADINGS, by_severity, counted, refuted_by_weight, standing
 from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.figures import Figure, figures
 from sgverify.report.formulas import in_a_line
@@ -203,6 +203,7 @@ def render_page(
             story=story,
             pictures=pictures(pictures_of(story, evidence), studies),
             counts=counts(evidence),
+            weighed=refuted_by_weight(evidence),
             sampled=sampled_together(evidence),
             choices=choices(evidence),
             violated=together((item for item in evidence if item.outcome == "fail"), titles),

@@ -16,7 +16,7 @@ from sgverify.evidence import Erratum, Evidence
 from sgverify.evidence.erratum import SEVERITIES
 from sgverify.gradients import ESTIMATORS
 from sgverify.report.answer import OURS, answers_of
-from sgverify.report.errata import HEADINGS, roots, severity_said
+from sgverify.report.errata import HEADINGS, by_weight, roots, severity_said
 from sgverify.report.figures import Figure, figures
 from sgverify.report.matrix import groups
 from sgverify.report.wording import (
@@ -75,6 +75,11 @@ class Story:
     def failing(self) -> int:
         """The number of claims that do not hold as printed."""
         return sum(row.outcome == "refuted" for row in self.rows)
+
+    @property
+    def weights(self) -> str:
+        """How many of them fail by an error of consequence, by a slip, by a misprint, in one reading."""
+        return by_weight(row.weighs for row in self.rows if row.outcome == "refuted")
 
 
 def story_of(

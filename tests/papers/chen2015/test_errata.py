@@ -9,8 +9,9 @@ import mpmath
 import pytest
 import sympy
 
-from sgverify.errors import UnknownNameError
+from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Erratum, Provenance, encode_errata
+from sgverify.evidence.erratum import powers
 from sgverify.papers.chen2015.errata.generators import compare as compare_generators
 from sgverify.papers.chen2015.errata.products import FORMULAS as PRODUCTS
 from sgverify.papers.chen2015.errata.products import compare, words_of
@@ -19,6 +20,7 @@ from sgverify.papers.formula import (
     Formula,
     PrintedRow,
     UnconfirmedError,
+    _row,
     check_errata,
     check_formula,
     formulas,
@@ -166,6 +168,23 @@ def test_a_formula_that_was_to_stand_and_falls_is_a_fault_of_ours() -> None:
     )
     with pytest.raises(UnconfirmedError, match="nothing is put in its place"):
         check_formula(falls)
+
+
+def test_a_row_without_a_family_or_with_an_unknown_key_is_the_authors_to_mend() -> None:
+    """The author of another paper is told the row in one line (exit code 2), and no internal error."""
+    limit = replace(HEAVY, printed="it converges to 1")
+    falls = Formula("chen2015/planted", lambda: Examination("2, not 1", "", {"x": 2}), limit)
+    with pytest.raises(
+        UserError, match="chen2015/planted speaks of a limit, which no finite example refutes"
+    ):
+        check_formula(falls)
+    short = Formula("chen2015/planted", lambda: powers("h", 2, 2, "a model"), limit)  # type: ignore[arg-type,return-value]
+    with pytest.raises(UserError, match="chen2015/planted: along h -> 0 the ratio may be as printed"):
+        check_formula(short)
+    with pytest.raises(
+        UserError, match="chen2015/planted: becuse is no key of a row; expected where, printed"
+    ):
+        _row("chen2015", "planted", {"where": "here", "printed": "x", "becuse": "y"}, {})
 
 
 def test_the_errata_follow_their_schema_and_an_error_counts_once(found: dict[str, Erratum]) -> None:
