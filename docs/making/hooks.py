@@ -33,7 +33,7 @@ LOG = logging.getLogger("mkdocs.hooks")
 REQUEST = re.compile(r"""<(?:script|img|iframe|link)\b[^>]*?\b(?:src|href)=["']?((?:https?:)?//[^"' >]+)""")
 """What a browser would fetch from elsewhere."""
 
-DRAWN = ("chen2015", "vr-resgld", "awsgld", "calibration", "app-lda", "app-sbn", "app-classifier")
+DRAWN = ("calibration", "app-lda", "app-sbn", "app-classifier")
 """The parts of the reports whose pages show pictures that are not committed."""
 
 MEASURED = ("reports/", "benchmarks/")
