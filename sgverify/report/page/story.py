@@ -72,14 +72,10 @@ class Story:
         return list(dict.fromkeys(claims()[row.id].source.paper for row in self.rows if row.id in claims()))
 
     @property
-    def failing(self) -> int:
-        """The number of claims that do not hold as printed."""
-        return sum(row.outcome == "refuted" for row in self.rows)
-
-    @property
-    def weights(self) -> str:
-        """How many of them fail by an error of consequence, by a slip, by a misprint, in one reading."""
-        return by_weight(row.weighs for row in self.rows if row.outcome == "refuted")
+    def failing(self) -> tuple[int, str]:
+        """The number of claims that do not hold as printed, and how many of them weigh what."""
+        judgements = [row.weighs for row in self.rows if row.outcome == "refuted"]
+        return len(judgements), by_weight(judgements)
 
 
 def story_of(
@@ -269,7 +265,7 @@ def _fault(rows: Sequence[ClaimRow], statements: Sequence[Erratum]) -> _Fault:
     else:
         judged = ordered[0].weighs
         said = judged.partition(": ")[2].partition("; ")[0] or judged or ordered[0].found[0]
-        weight = _weight(ordered[0])
+        weight = [*SEVERITIES, ""].index(severity_said(judged))
     names = [_named(row.id) for row in ordered] or [_statement(grave.id) for grave in statements[:1]]
     return _Fault(tuple(ordered), tuple(names), said, weight, len(statements))
 
@@ -277,10 +273,6 @@ def _fault(rows: Sequence[ClaimRow], statements: Sequence[Erratum]) -> _Fault:
 def _statement(id: str) -> str:
     """`algorithm 1` of vr-resgld/algorithm-1-variance."""
     return " ".join(id.partition("/")[2].split("-")[:2])
-
-
-def _weight(row: ClaimRow) -> int:
-    return [*SEVERITIES, ""].index(severity_said(row.weighs))
 
 
 def _sentence(
