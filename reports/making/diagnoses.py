@@ -42,7 +42,6 @@ from sgverify.subject.subject import Subject
 from tests.mutants.mutant import CONFIGURATION, Mutant
 from tests.mutants.planting import planted
 from tests.mutants.registry import mutants
-from tests.mutants.true_causes import true_causes
 from tests.pools.diagnosed.registry import FAMILIES, UNSEEN, bugs
 
 PLANTED, WRITTEN, LAST, TORCH, RUNNING = (
@@ -73,7 +72,7 @@ class Row:
 
 def rows() -> Iterator[Row]:
     """The diagnoses of all wrong definitions, and of the torch code with planted bugs."""
-    causes, failing = true_causes(), _failing_checks()
+    causes, failing = {name: mutant.cause for name, mutant in mutants().items()}, _failing_checks()
     groups: dict[str, list[Row]] = {PLANTED: [], TORCH: [], RUNNING: []}
     for mutant in mutants().values():
         group = PLANTED if mutant.in_definition else TORCH if mutant.family == TORCH else RUNNING

@@ -48,6 +48,7 @@ PLANTED_BUG = """
         was="theta - h*grad(theta)",
         now="theta - h*grad(theta) - h/10*theta",
         reason="the weight decay of an optimiser is left on, and the prior is in grad U already",
+        cause="drift-scaled",
     ),"""
 
 ESTIMATOR = """

@@ -38,9 +38,10 @@ class Mutant:
     `scheme` is the reference of the scheme that is judged before and after the change. `place` names the changed text:
     "formula", the scheme's printed formula; "word", its letters; "order", its stated order; or "module:Qualified.name", the
     source of a function of the running code, under which the unchanged scheme is judged.
-    `also` holds further pairs (was, now) in the same place. `settings` are the configuration keys, over `CONFIGURATION`, that the
-    bug needs in order to show; the correct scheme must pass under them too. `reason` describes the effect of the change and the
-    way in which it is made. `source` is the place where the bug was found, or "constructed".
+    `also` holds further pairs (was, now) in the same place. `settings` are the configuration keys, over `CONFIGURATION`, that
+    the bug needs in order to show; the correct scheme must pass under them too. `reason` describes the effect of the change and
+    the way in which it is made, `cause` what a diagnosis has to name, in the words of `sgverify.advice.diagnosis.model` where
+    it has one, stated from the reason. `source` is the place where the bug was found, or "constructed".
     """
 
     name: str
@@ -49,6 +50,7 @@ class Mutant:
     was: str
     now: str
     reason: str
+    cause: str
     source: str = "constructed"
     place: str = FORMULA
     also: tuple[tuple[str, str], ...] = ()

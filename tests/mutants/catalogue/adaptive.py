@@ -23,7 +23,7 @@ MINIBATCHES: dict[str, Any] = {"gradient": {"kind": "iid", "batch": 2}, **REGRES
 
 def bug(name: str, place: str, was: str, now: str, reason: str, **rest: Any) -> Mutant:
     """A bug around AWSGLD, unless another composite is named."""
-    held: dict[str, Any] = {"scheme": "awsgld", "settings": PARTITION, **rest}
+    held: dict[str, Any] = {"scheme": "awsgld", "settings": PARTITION, "cause": "weights-wrong", **rest}
     return Mutant(name=name, family="adaptive weights", place=place, was=was, now=now, reason=reason, **held)
 
 

@@ -18,6 +18,7 @@ MUTANTS = (
         was="h if own else 1.0",
         now="1.0",
         reason="the average of a decreasing schedule is 1/L sum phi: another average, which even loses a logarithm",
+        cause="average-wrong",
     ),
     Mutant(
         name="weights-summed-as-counts",
@@ -27,6 +28,7 @@ MUTANTS = (
         was="+= weights[i]",
         now="+= 1.0",
         reason="the sum h_l phi(X_l) is divided by the number of steps and not by sum h_l",
+        cause="average-wrong",
     ),
     Mutant(
         name="float32-sums",
@@ -36,6 +38,7 @@ MUTANTS = (
         was="dtype=torch.float64",
         now="dtype=torch.float32",
         reason="a float64 run is averaged in float32: an error that grows with the number of steps",
+        cause="precision",
     ),
     Mutant(
         name="burn-in-one-short",
@@ -45,6 +48,7 @@ MUTANTS = (
         was="past > 0",
         now="past >= 0",
         reason="the last state of the burn-in is averaged too",
+        cause="average-wrong",
     ),
     Mutant(
         name="thinning-counts-from-the-first-state",
@@ -54,6 +58,7 @@ MUTANTS = (
         was="past % self._thinning == 0",
         now="past % self._thinning == 1 % self._thinning",
         reason="the first state after the burn-in is kept and then every third, where every third is kept",
+        cause="average-wrong",
     ),
     Mutant(
         name="burn-in-of-a-row-ignored",
@@ -63,6 +68,7 @@ MUTANTS = (
         was="burn_in if row.burn_in is None else row.burn_in",
         now="burn_in",
         reason="every row leaves out what the settings say, also one with a burn-in of its own",
+        cause="average-wrong",
     ),
     Mutant(
         name="average-over-one-too-many",
@@ -73,6 +79,7 @@ MUTANTS = (
         now="sums / (length + 1 if",
         settings={"steps": 20},
         reason="the sum over L states is divided by L + 1",
+        cause="average-wrong",
     ),
     Mutant(
         name="burn-in-forgotten",
@@ -82,6 +89,7 @@ MUTANTS = (
         was="past = number - self._burn_in[row]",
         now="past = number",
         reason="the states of the burn-in are averaged with the others",
+        cause="average-wrong",
     ),
     Mutant(
         name="thinning-forgotten",
@@ -91,5 +99,6 @@ MUTANTS = (
         was="past % self._thinning == 0",
         now="True",
         reason="every state is averaged where every third is asked for",
+        cause="average-wrong",
     ),
 )

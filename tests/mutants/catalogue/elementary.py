@@ -15,6 +15,7 @@ MUTANTS = (
         now="negative = x > 0.0",
         settings={**LOGISTIC},
         reason="1/(1 + e^x) for 1/(1 + e^-x): the branch for large |x| has the other sign",
+        cause="gradient-biased",
     ),
     Mutant(
         name="exponential-without-its-square",
@@ -24,6 +25,7 @@ MUTANTS = (
         was="return value + coefficients[0]",
         now="return value",
         reason="Horner's rule ends one step early: exp(r) without r^2/2, right to first order",
+        cause="letter-not-exact",
     ),
     Mutant(
         name="sine-of-the-other-half-turn",
@@ -34,5 +36,6 @@ MUTANTS = (
         now="_of_quarter(quarter + 2, high, low)",
         settings={"target": {"name": "rastrigin", "dim": 1}, "test_function": "theta**2", "steps": 200},
         reason="sin(x + pi) for sin(x): the reduced argument counts half turns from the other end",
+        cause="gradient-biased",
     ),
 )

@@ -53,6 +53,7 @@ MUTANTS = (
         "self._size - 1)",
         drawn("iid"),
         reason="randint(0, N - 1) whose upper end is excluded: the last datum is never drawn",
+        cause="minibatch-law",
     ),
     bug(
         "without-replacement-collision-at-first",
@@ -61,6 +62,7 @@ MUTANTS = (
         "masked_fill_(taken, low)",
         drawn("without-replacement"),
         reason="what is taken already is replaced by one and the same datum",
+        cause="minibatch-law",
     ),
     bug(
         "reshuffle-once-for-all",
@@ -70,6 +72,7 @@ MUTANTS = (
         drawn("reshuffle"),
         reason="every epoch has the order of the first",
         source="cszn/KAIR pull request 106",
+        cause="minibatch-law",
     ),
     bug(
         "reshuffle-wrong-shuffle",
@@ -78,6 +81,7 @@ MUTANTS = (
         "other = partner[k : k + 1]",
         drawn("reshuffle"),
         reason="Fisher and Yates without the offset: partners come from the front, and permutations are not equally likely",
+        cause="minibatch-law",
     ),
     bug(
         "symmetric-not-mirrored",
@@ -86,6 +90,7 @@ MUTANTS = (
         "place % length",
         drawn("symmetric", schedule={"step": 0.3}),
         reason="the second sweep goes forward again, where it is to go back",
+        cause="minibatch-law",
     ),
     bug(
         "minibatch-scale-missing",
@@ -95,6 +100,7 @@ MUTANTS = (
         drawn("iid", **REGRESSION),
         reason="N/n is missing: the data count as much as one minibatch",
         source="izmailovpavel/understandingbdl issue 24 (left to the loss there)",
+        cause="data-scaling",
     ),
     bug(
         "minibatch-mean-for-sum",
@@ -103,6 +109,7 @@ MUTANTS = (
         "scale = len(self._data)",
         drawn("iid", **REGRESSION),
         reason="N times the sum over the minibatch, where N times its mean is due",
+        cause="data-scaling",
     ),
     bug(
         "prior-scaled-with-data",
@@ -112,6 +119,7 @@ MUTANTS = (
         drawn("iid", **REGRESSION),
         reason="the prior is inside the loss of a minibatch, and scaled by N/n with it",
         source="ruqizhang/csgmcmc issue 5 (the weight of the prior beside N)",
+        cause="prior-scaled",
     ),
     bug(
         "prior-once-per-datum",
@@ -120,6 +128,7 @@ MUTANTS = (
         "return len(self._data) * self.potential.prior(theta)",
         drawn("iid", **REGRESSION),
         reason="the prior is part of every datum's loss",
+        cause="prior-scaled",
     ),
     bug(
         "prior-missing",
@@ -129,6 +138,7 @@ MUTANTS = (
         drawn("iid", **REGRESSION),
         reason="the likelihood alone is sampled",
         source="henripal/sgld issue 1 (left out on purpose there)",
+        cause="prior-scaled",
     ),
     bug(
         "minibatch-noise-too-small",
@@ -137,6 +147,7 @@ MUTANTS = (
         "total.div_(len(self._data))",
         drawn("iid"),
         reason="the deviations of a minibatch are averaged over all data: no bias of the gradient, too little of its noise",
+        cause="gradient-noise",
     ),
     bug(
         "svrg-snapshot-never-renewed",
@@ -145,6 +156,7 @@ MUTANTS = (
         "not self._snapshot",
         SNAPSHOT,
         reason="the snapshot of the start serves for all steps: no bias of the gradient, far too much of its noise",
+        cause="gradient-noise",
     ),
     bug(
         "svrg-snapshot-not-copied",
@@ -153,6 +165,7 @@ MUTANTS = (
         "at = theta",
         SNAPSHOT,
         reason="the snapshot is the state itself, which the steps overwrite",
+        cause="gradient-biased",
     ),
     bug(
         "svrg-change-of-wrong-sign",
@@ -161,6 +174,7 @@ MUTANTS = (
         "self.potential.sum_over(at, chosen) - self.potential.sum_over(theta, chosen)",
         SNAPSHOT,
         reason="the control variate is added where it is to be taken away",
+        cause="gradient-biased",
     ),
     bug(
         "svrg-change-not-scaled",
@@ -169,6 +183,7 @@ MUTANTS = (
         "change",
         SNAPSHOT,
         reason="N/n is missing in front of the change since the snapshot",
+        cause="gradient-biased",
     ),
     bug(
         "additive-covariance-squared",
@@ -177,6 +192,7 @@ MUTANTS = (
         "np.maximum(values, 0.0)",
         {"gradient": {"kind": "additive", "covariance": 9.0}},
         reason="the covariance of the gradient noise is taken for its root",
+        cause="gradient-noise",
     ),
     bug(
         "additive-noise-of-other-size",
@@ -185,5 +201,6 @@ MUTANTS = (
         "return self.potential.full(theta) - theta + theta * 0.5 + ",
         {"gradient": {"kind": "additive", "covariance": 9.0}},
         reason="half of theta is lost on the way to the gradient, as by a weight decay that is applied elsewhere",
+        cause="gradient-biased",
     ),
 )

@@ -15,6 +15,7 @@ OF_EULER = (
         was="sqrt(2*T*h)",
         now="sqrt(T*h)",
         reason="the convention theta - h/2 grad + sqrt(h) z mixed with the one without halves",
+        cause="diffusion-scaled",
     ),
     Mutant(
         name="sgld-noise-by-h",
@@ -24,6 +25,7 @@ OF_EULER = (
         now="h*sqrt(2*T)*z1",
         reason="the step size is given as the scale of a normal law, which is a standard deviation",
         source="blei-lab/edward issue 722",
+        cause="diffusion-power-of-h",
     ),
     Mutant(
         name="sgld-half-gradient",
@@ -32,6 +34,7 @@ OF_EULER = (
         was="h*grad(theta)",
         now="h/2*grad(theta)",
         reason="half of the gradient with the noise of the whole: samples at twice the temperature",
+        cause="drift-scaled",
     ),
     Mutant(
         name="sgld-temperature-outside-root",
@@ -40,6 +43,7 @@ OF_EULER = (
         was="sqrt(2*T*h)",
         now="T*sqrt(2*h)",
         reason="the temperature multiplies the noise and not its variance",
+        cause="temperature-misplaced",
     ),
     Mutant(
         name="sgld-temperature-missing",
@@ -48,6 +52,7 @@ OF_EULER = (
         was="sqrt(2*T*h)",
         now="sqrt(2*h)",
         reason="the temperature never reaches the noise",
+        cause="temperature-missing",
     ),
     Mutant(
         name="sgld-gradient-of-wrong-sign",
@@ -56,6 +61,7 @@ OF_EULER = (
         was="theta - h*grad(theta)",
         now="theta + h*grad(theta)",
         reason="a log density and its negative confused: the chain climbs the potential",
+        cause="drift-sign",
     ),
     Mutant(
         name="heun-corrector-without-noise",
@@ -64,6 +70,7 @@ OF_EULER = (
         was="grad(theta - h*grad(theta) + x1)",
         now="grad(theta - h*grad(theta))",
         reason="the corrector is evaluated where the noise has not moved the guess: second order is lost",
+        cause="gradient-of-wrong-argument",
     ),
     Mutant(
         name="sghmc-friction-without-step",
@@ -73,6 +80,7 @@ OF_EULER = (
         now="D*p",
         reason="the friction forgets the step size",
         source="automl/pybnn issue 4",
+        cause="friction-wrong",
     ),
     Mutant(
         name="sghmc-noise-without-friction",
@@ -82,6 +90,7 @@ OF_EULER = (
         now="sqrt(2*T*h)",
         reason="the friction is missing in the variance of the noise",
         source="automl/pybnn issue 4, last comment",
+        cause="diffusion-scaled",
     ),
     Mutant(
         name="sghmc-noise-by-h",
@@ -91,6 +100,7 @@ OF_EULER = (
         now="2*h*sqrt(D*T)*z1",
         reason="the step outside the root, and the 2 with it",
         source="ruqizhang/csgmcmc issue 1",
+        cause="diffusion-power-of-h",
     ),
     Mutant(
         name="sghmc-drift-without-step",
@@ -99,6 +109,7 @@ OF_EULER = (
         was="theta + h*p1",
         now="theta + p1",
         reason="the position moves by the momentum and not by h times it",
+        cause="substep-wrong",
     ),
     Mutant(
         name="sghmc-drift-by-half-step",
@@ -107,6 +118,7 @@ OF_EULER = (
         was="theta + h*p1",
         now="theta + h/2*p1",
         reason="a half step of a splitting kept in an Euler scheme",
+        cause="substep-wrong",
     ),
     Mutant(
         name="sghmc-explicit-noise-without-2",
@@ -115,6 +127,7 @@ OF_EULER = (
         was="sqrt(2*D*T*h)",
         now="sqrt(D*T*h)",
         reason="a diffusion sigma sigma^T/2 taken for sigma sigma^T",
+        cause="diffusion-scaled",
     ),
     Mutant(
         name="sghmc-explicit-friction-without-step",
@@ -123,6 +136,7 @@ OF_EULER = (
         was="h*D*p",
         now="D*p",
         reason="the friction forgets the step size",
+        cause="friction-wrong",
     ),
     Mutant(
         name="sghmc-explicit-friction-of-wrong-sign",
@@ -131,6 +145,7 @@ OF_EULER = (
         was="- h*D*p",
         now="+ h*D*p",
         reason="the friction drives the momentum",
+        cause="friction-wrong",
     ),
     Mutant(
         name="taylor-curvature-of-wrong-sign",
@@ -139,6 +154,7 @@ OF_EULER = (
         was="- h/2*grad.hessian(",
         now="+ h/2*grad.hessian(",
         reason="the drift is -grad U, and its derivative along itself is +H grad U",
+        cause="drift-sign",
     ),
     Mutant(
         name="taylor-curvature-times-position",
@@ -147,6 +163,7 @@ OF_EULER = (
         was="grad.hessian(theta, grad(theta))",
         now="grad.hessian(theta, theta)",
         reason="H theta is the gradient where U is quadratic about 0, and nowhere else",
+        cause="gradient-of-wrong-argument",
     ),
     Mutant(
         name="prior-stepped-twice",
@@ -155,6 +172,7 @@ OF_EULER = (
         was="grad.likelihood(x1)",
         now="grad(x1)",
         reason="the whole gradient has the prior's in it, which was stepped along already",
+        cause="prior-scaled",
     ),
     Mutant(
         name="prior-halved",
@@ -163,6 +181,7 @@ OF_EULER = (
         was="h*grad.prior(theta)",
         now="h/2*grad.prior(theta)",
         reason="weight decay that is half of what the prior says",
+        cause="prior-scaled",
     ),
 )
 
@@ -177,6 +196,7 @@ OF_BRANCHES = (
         was="sqrt(2*T*h)*z1",
         now="sqrt(2*T*h)*(2 - theta/sqrt(theta*theta))*z1",
         reason="an amplitude by the sign of the state: right wherever a posterior of positive coordinates is looked at",
+        cause="diffusion-scaled",
     ),
     Mutant(
         name="sgld-length-of-gradient-for-gradient",
@@ -185,6 +205,7 @@ OF_BRANCHES = (
         was="h*grad(theta)",
         now="h*sqrt(grad(theta)**2)",
         reason="an RMS of the gradient stands for the gradient: where the potential falls the step climbs",
+        cause="drift-sign",
     ),
     Mutant(
         name="sgld-temperature-at-least-one",
@@ -194,6 +215,7 @@ OF_BRANCHES = (
         now="sqrt((T + 1 + sqrt((T - 1)*(T - 1)))*h)",
         settings={"temperature": 0.5},
         reason="max(T, 1) guards against a cold chain, and warms it",
+        cause="temperature-missing",
     ),
     Mutant(
         name="sghmc-friction-twice-below-zero",
@@ -202,6 +224,7 @@ OF_BRANCHES = (
         was="h*D*p",
         now="h*D*p*(3 - p/sqrt(p*p))/2",
         reason="a drag that is other forwards than backwards, its noise the same",
+        cause="friction-wrong",
     ),
     Mutant(
         name="tamed-without-step",
@@ -210,6 +233,7 @@ OF_BRANCHES = (
         was="1 + h*sqrt",
         now="1 + sqrt",
         reason="the taming forgets the step size: the drift is another one however small the steps",
+        cause="drift-scaled",
     ),
 )
 

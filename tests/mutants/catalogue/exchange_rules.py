@@ -28,6 +28,7 @@ def _mutant(name: str, function: str, was: str, now: str, reason: str) -> Mutant
         now=now,
         settings=SETTINGS,
         reason=reason,
+        cause="swap-rule",
     )
 
 

@@ -33,6 +33,7 @@ OF_GRADIENTS = (
         now="/ (self._batch - 1)",
         settings={**LOGISTIC, "gradient": {"kind": "without-replacement", "batch": 2}},
         reason="the divisor of a sample variance, N/(n - 1) for N/n",
+        cause="data-scaling",
     ),
     Mutant(
         name="minibatch-likelihood-sign",
@@ -43,6 +44,7 @@ OF_GRADIENTS = (
         now="- scale * self.potential",
         settings={**LOGISTIC, "gradient": IID},
         reason="log likelihood for minus log likelihood",
+        cause="data-scaling",
     ),
     Mutant(
         name="full-likelihood-sign",
@@ -53,6 +55,7 @@ OF_GRADIENTS = (
         now="return prior - total",
         settings={**LOGISTIC},
         reason="log likelihood for minus log likelihood",
+        cause="data-scaling",
     ),
     Mutant(
         name="double-well-half-gradient",
@@ -63,6 +66,7 @@ OF_GRADIENTS = (
         now="if self.data is None:\n        return prior / 2",
         settings={"target": {"name": "double-well"}, "test_function": "theta**4", "steps": 200},
         reason="half the gradient where there are no data, as with the drift -1/2 grad U of chen2015 (10)",
+        cause="drift-scaled",
     ),
     Mutant(
         name="hoisted-mean-of-n-minus-one",
@@ -73,6 +77,7 @@ OF_GRADIENTS = (
         now="total.div_(self._batch - 1)",
         settings={"gradient": IID},
         reason="where the noise is added to the full gradient, N/(n - 1) leaves the mean right and the covariance wrong",
+        cause="gradient-noise",
     ),
     Mutant(
         name="without-replacement-with-it",
@@ -83,6 +88,7 @@ OF_GRADIENTS = (
         now="for k in range(1, 1):",
         settings={"gradient": {"kind": "without-replacement", "batch": 2}},
         reason="data that are taken already are taken again",
+        cause="minibatch-law",
     ),
     Mutant(
         name="floyd-without-the-end",
@@ -93,6 +99,7 @@ OF_GRADIENTS = (
         now="torch.arange(low, self._size",
         settings={"gradient": {"kind": "without-replacement", "batch": 2}},
         reason="Floyd's random t in 0..j drawn by a randint whose upper end is excluded",
+        cause="minibatch-law",
     ),
     Mutant(
         name="shuffle-without-the-end",
@@ -103,6 +110,7 @@ OF_GRADIENTS = (
         now="torch.arange(size - 1, -1, -1",
         settings={"gradient": {"kind": "reshuffle", "batch": 2}},
         reason="Fisher and Yates' partner drawn by a randint whose upper end is excluded: the last datum stays last",
+        cause="minibatch-law",
     ),
     Mutant(
         name="snapshot-of-a-minibatch",
@@ -113,6 +121,7 @@ OF_GRADIENTS = (
         now="len(self._data) / self._batch * self.potential.sum_over(at, self._data[self._drawn[step * self._per_step]])",
         settings={**LOGISTIC, "gradient": {"kind": "svrg", "batch": 2, "refresh": 2}},
         reason="the gradient at the snapshot is that of a minibatch, and not of all data",
+        cause="gradient-noise",
     ),
     Mutant(
         name="additive-noise-once-per-step",
@@ -123,6 +132,7 @@ OF_GRADIENTS = (
         now="self._drawn[step * self._per_step]",
         settings={"gradient": {"kind": "additive", "covariance": 4.0}},
         reason="the two kicks of a step share the noise that should be fresh at every evaluation",
+        cause="gradient-noise",
     ),
     Mutant(
         name="clipped-by-the-square",
@@ -133,6 +143,7 @@ OF_GRADIENTS = (
         now="dot(Chains(gradients), Chains(gradients)).tensor",
         settings={**LOGISTIC, "gradient": {**IID, "clip": 0.5}},
         reason="gradients are clipped by their squared norm",
+        cause="gradient-biased",
     ),
     Mutant(
         name="gradient-over-temperature",
@@ -143,6 +154,7 @@ OF_GRADIENTS = (
         now="return self.potential.full(theta) / 0.5",
         settings={"temperature": 0.5},
         reason="the gradient is that of U/T, and the noise has the temperature in it already: exp(-U/T^2) is sampled",
+        cause="temperature-misplaced",
     ),
 )
 
@@ -153,7 +165,9 @@ TABLE: dict[str, Any] = {"gradient": {"kind": "saga", "batch": 2}, **REGRESSION}
 CENTRE: dict[str, Any] = {"gradient": {"kind": "control-variate", "batch": 2}, **REGRESSION}
 
 
-def bug(name: str, place: str, was: str, now: str, settings: dict[str, Any], reason: str) -> Mutant:
+def bug(
+    name: str, place: str, was: str, now: str, settings: dict[str, Any], reason: str, *, cause: str
+) -> Mutant:
     """A bug of an estimator, under ABOBA."""
     return Mutant(
         name=name,
@@ -164,6 +178,7 @@ def bug(name: str, place: str, was: str, now: str, settings: dict[str, Any], rea
         now=now,
         settings=settings,
         reason=reason,
+        cause=cause,
     )
 
 
@@ -176,6 +191,7 @@ OF_CONTROL_VARIATES = (
         "return in_order(found - self._table.gather(0, _wide(drawn, found)))",
         TABLE,
         "the new gradients enter the table before the old ones are subtracted: nothing of the change is left",
+        cause="gradient-biased",
     ),
     bug(
         "saga-table-updated-for-half-the-minibatch",
@@ -184,6 +200,7 @@ OF_CONTROL_VARIATES = (
         "in list(zip(places.split(1), found.split(1), strict=True))[: len(found) // 2]",
         TABLE,
         "half of the minibatch keeps its old gradients, as where only one of two accumulated batches is written back",
+        cause="gradient-biased",
     ),
     bug(
         "saga-sum-left-behind",
@@ -192,6 +209,7 @@ OF_CONTROL_VARIATES = (
         "self._sum = self._sum",
         TABLE,
         "the table is updated and its sum is not: subtracted and added gradients are no longer the same ones",
+        cause="gradient-biased",
     ),
     bug(
         "saga-change-not-scaled",
@@ -200,6 +218,7 @@ OF_CONTROL_VARIATES = (
         "change",
         TABLE,
         "N/n is missing in front of the change, as in a mean over the table that is taken for its sum",
+        cause="gradient-biased",
     ),
     bug(
         "saga-duplicates-counted-twice",
@@ -210,6 +229,7 @@ OF_CONTROL_VARIATES = (
         "        for place, value in zip(places.split(1), found.split(1), strict=True):\n",
         TABLE,
         "a datum that the minibatch holds twice moves the sum twice, and its entry once",
+        cause="gradient-biased",
     ),
     bug(
         "control-variate-of-wrong-sign",
@@ -218,6 +238,7 @@ OF_CONTROL_VARIATES = (
         "self.potential.sum_over(theta, chosen) + there",
         CENTRE,
         "the control variate is added where it is to be taken away",
+        cause="gradient-biased",
     ),
     bug(
         "control-variate-change-not-scaled",
@@ -226,6 +247,7 @@ OF_CONTROL_VARIATES = (
         "change",
         CENTRE,
         "N/n is missing in front of the change from the centre",
+        cause="gradient-biased",
     ),
     bug(
         "control-variate-prior-at-the-centre",
@@ -234,6 +256,7 @@ OF_CONTROL_VARIATES = (
         "self.potential.prior(self._centre) + self._gradient",
         CENTRE,
         "the full gradient at the centre takes the prior's along, which is then never asked at theta",
+        cause="gradient-biased",
     ),
     bug(
         "saga-table-emptied-by-a-pause",
@@ -242,6 +265,7 @@ OF_CONTROL_VARIATES = (
         "self._table = wide.permute(2, 0, 1, 3).mul(0).clone(",
         TABLE,
         "a run that goes on begins with a table of zeros beside the sum of the old one",
+        cause="state-kept",
     ),
     Mutant(
         name="svrg-snapshot-by-steps-of-the-block",
@@ -252,6 +276,7 @@ OF_CONTROL_VARIATES = (
         now="step % self._refresh == 0",
         settings={"gradient": {"kind": "svrg", "batch": 2}, **REGRESSION},
         reason="the snapshot is taken at the start of every block, however many steps are drawn at once",
+        cause="state-kept",
     ),
 )
 

@@ -30,6 +30,7 @@ MUTANTS = (
         now="-metric.inverse(theta, grad(theta))",
         settings=SHORT,
         reason="the divergence of the metric is left out, as preconditioned SGLD does on purpose",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrld-divergence-twice",
@@ -39,6 +40,7 @@ MUTANTS = (
         now="2*T*metric.divergence(theta)",
         settings=SHORT,
         reason="the divergence is counted twice, once for each factor of G",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrld-divergence-without-temperature",
@@ -48,6 +50,7 @@ MUTANTS = (
         now="metric.divergence(theta)",
         settings=SHORT,
         reason="the correction stays at T = 1",
+        cause="temperature-missing",
     ),
     Mutant(
         name="sgrld-noise-without-metric",
@@ -58,6 +61,7 @@ MUTANTS = (
         settings=SHORT,
         reason="the gradient is preconditioned and the noise is not",
         source="SciML/DiffEqFlux.jl issue 695",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrld-noise-by-inverse-metric",
@@ -67,6 +71,7 @@ MUTANTS = (
         now="metric.inverse(theta, z1)",
         settings=SHORT,
         reason="the noise takes the preconditioner where its root is due",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrhmc-correction-of-wrong-sign",
@@ -76,6 +81,7 @@ MUTANTS = (
         now="-T*metric.root_divergence(theta) - ",
         settings=SHORT,
         reason="the correction of the skew part has the wrong sign",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrhmc-without-correction",
@@ -85,6 +91,7 @@ MUTANTS = (
         now="-metric.transposed",
         settings=SHORT,
         reason="the correction is left out",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrhmc-friction-without-metric",
@@ -94,6 +101,7 @@ MUTANTS = (
         now="D*p",
         settings=SHORT,
         reason="a constant friction beside noise that follows the metric",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrhmc-drift-without-metric",
@@ -103,6 +111,7 @@ MUTANTS = (
         now="theta + h*p1",
         settings=SHORT,
         reason="the position ignores the metric that the momentum obeys",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrld-root-transposed",
@@ -113,6 +122,7 @@ MUTANTS = (
         now="self._applied(tuple(zip(*self._metric.entries, strict=True)), theta, vector)",
         settings=MATRIX,
         reason="the noise is multiplied by the transposed root: B^T B for B B^T, an upper for a lower Cholesky factor",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrhmc-root-not-transposed",
@@ -123,6 +133,7 @@ MUTANTS = (
         now="self._metric.entries",
         settings=MATRIX,
         reason="the force on the momentum takes B where B^T is due, which is the same for diagonal roots alone",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrhmc-divergence-of-rows",
@@ -133,6 +144,7 @@ MUTANTS = (
         now="self.entries[i][j], j)",
         settings=MATRIX,
         reason="the divergence of the rows of B for that of its columns",
+        cause="metric-wrong",
     ),
     Mutant(
         name="sgrld-divergence-of-transposed",
@@ -143,5 +155,6 @@ MUTANTS = (
         now="_product(self.entries[k][i], self.entries[k][j])",
         settings=MATRIX,
         reason="the divergence of B^T B for that of B B^T",
+        cause="metric-wrong",
     ),
 )

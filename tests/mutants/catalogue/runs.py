@@ -25,6 +25,7 @@ OF_STARTS = (
         now="drawn",
         reason="the momentum starts from N(0, I) at any temperature; nothing is wrong at T = 1",
         source="blackjax, sghmc",
+        cause="start-wrong",
     ),
     Mutant(
         name="thermostat-told-dimension-one",
@@ -35,6 +36,7 @@ OF_STARTS = (
         now="known, 1, clock",
         settings=SHORT,
         reason="the running code divides p.p by 1 and not by the dimension, though the definition is right",
+        cause="thermostat-dimension",
     ),
     Mutant(
         name="start-in-other-units",
@@ -45,6 +47,7 @@ OF_STARTS = (
         now="location + deviations",
         settings={"steps": 20},
         reason="the start is measured in units of theta and not in standard deviations",
+        cause="start-wrong",
     ),
 )
 
@@ -62,6 +65,7 @@ OF_PRECISION = (
         "torch.from_numpy(self.value.copy()).to(torch.float32).to(like.dtype)",
         reason="the constants of a float64 run are rounded to float32: an error that grows as h falls",
         source="posteriors, baoa",
+        cause="precision",
     ),
     bug(
         "gradient-in-float32",
@@ -69,6 +73,7 @@ OF_PRECISION = (
         "return self.times(theta - self.centre)",
         "return self.times((theta - self.centre).to(torch.float32).to(theta.dtype))",
         reason="the gradient is evaluated in float32",
+        cause="precision",
     ),
     bug(
         "functions-in-float32",
@@ -76,6 +81,7 @@ OF_PRECISION = (
         "found = [*map(function, numbers)]",
         "found = [float(np.float32(function(x))) for x in numbers]",
         reason="exponentials and roots of constants are taken in float32",
+        cause="precision",
     ),
 )
 
@@ -103,6 +109,7 @@ OF_POTENTIALS = (
         "alone = True",
         settings={"target": COUPLED},
         reason="a fast path for diagonal Hessians is taken by every Hessian",
+        cause="gradient-biased",
     ),
     bug_of_potential(
         "prior-curvature-of-wrong-sign",
@@ -110,6 +117,7 @@ OF_POTENTIALS = (
         "hessian + curvature",
         "curvature - hessian",
         reason="the prior's curvature is taken away: a log prior where its negative is due",
+        cause="prior-scaled",
     ),
     bug_of_potential(
         "likelihood-once",
@@ -117,6 +125,7 @@ OF_POTENTIALS = (
         "curvature = len(data) * hessians[0]",
         "curvature = hessians[0]",
         reason="the curvature of one datum where that of all is due",
+        cause="data-scaling",
     ),
     bug_of_potential(
         "prior-of-wrong-sign",
@@ -125,6 +134,7 @@ OF_POTENTIALS = (
         "return -gradient_by_tracking(",
         settings=drawn("iid", **REGRESSION),
         reason="the gradient of the log prior where that of its negative is due",
+        cause="prior-scaled",
     ),
     bug_of_potential(
         "likelihood-half-detached",
@@ -133,6 +143,7 @@ OF_POTENTIALS = (
         "self.of_one_datum(theta, data) / 2",
         settings=drawn("iid", **REGRESSION),
         reason="one factor of a residual squared is detached, and half of the gradient is lost",
+        cause="data-scaling",
     ),
     bug_of_potential(
         "sum-over-data-misses-last",
@@ -141,6 +152,7 @@ OF_POTENTIALS = (
         "self.likelihoods(theta, data[start : start + size])[:-1])",
         settings=drawn("iid", **REGRESSION),
         reason="a range that ends one early",
+        cause="gradient-biased",
     ),
 )
 
@@ -166,6 +178,7 @@ OF_SCHEDULES = (
         "** (-self.alpha / 2)",
         settings=POWER,
         reason="the steps fall with the root of what was asked for",
+        cause="schedule-wrong",
     ),
     bug_of_schedule(
         "power-counted-from-zero",
@@ -174,6 +187,7 @@ OF_SCHEDULES = (
         "max(1.0, float(number - 1))",
         settings=POWER,
         reason="the first step size is taken twice, and all others come one step late",
+        cause="schedule-wrong",
     ),
     bug_of_schedule(
         "power-never-falls",
@@ -182,6 +196,7 @@ OF_SCHEDULES = (
         "self.scale",
         settings=POWER,
         reason="the schedule is bound once, at the first step",
+        cause="schedule-wrong",
     ),
     bug_of_schedule(
         "cyclical-off-by-one",
@@ -190,6 +205,7 @@ OF_SCHEDULES = (
         "(number % self.period)",
         settings=CYCLES,
         reason="steps are counted from 1, and mod(k - 1, ceil(K/M)) is read as mod(k, ceil(K/M))",
+        cause="schedule-wrong",
     ),
     bug_of_schedule(
         "cyclical-restarted-every-step",
@@ -198,6 +214,7 @@ OF_SCHEDULES = (
         "((number - 1) % 1)",
         settings=CYCLES,
         reason="a scheduler that is made anew at every step stays at the first step size",
+        cause="schedule-wrong",
     ),
     bug_of_schedule(
         "cyclical-explores-into-the-average",
@@ -206,6 +223,7 @@ OF_SCHEDULES = (
         ">= 0",
         settings=CYCLES,
         reason="the threshold is read and never used: states of the exploring stage are collected too",
+        cause="average-wrong",
     ),
     bug_of_schedule(
         "cyclical-period-rounded-down",
@@ -214,6 +232,7 @@ OF_SCHEDULES = (
         "checked[-1] // count",
         settings={**CYCLES, "steps": 2003},
         reason="K/M in whole numbers, where the paper rounds up; a cycle more begins at the end",
+        cause="schedule-wrong",
     ),
     bug_of_schedule(
         "fixed-step-halved",
@@ -221,6 +240,7 @@ OF_SCHEDULES = (
         "return self.step",
         "return self.step / 2",
         reason="the step of a half kick is handed to the whole step",
+        cause="schedule-wrong",
     ),
 )
 

@@ -30,6 +30,7 @@ def bug(
         now=now,
         settings=NOISY,
         reason=reason,
+        cause="swap-rule",
         **rest,
     )
 

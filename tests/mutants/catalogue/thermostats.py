@@ -22,6 +22,7 @@ MUTANTS = (
         now="dot(p1, p1)",
         settings=SHORT,
         reason="the kinetic energy is summed over coordinates and not averaged: nothing in one dimension",
+        cause="thermostat-dimension",
     ),
     Mutant(
         name="sgnht-dim-wrong-from-four",
@@ -31,6 +32,7 @@ MUTANTS = (
         now="dot(p1, p1)/(dim + (dim - 1)*(dim - 2)*(dim - 3))",
         settings=SHORT,
         reason="a number that was fitted to the first three dimensions",
+        cause="thermostat-dimension",
     ),
     Mutant(
         name="sgnht-norm-for-square",
@@ -41,6 +43,7 @@ MUTANTS = (
         reason="the norm of the momentum for its square",
         settings=SHORT,
         source="SGMCMCJax, badodab",
+        cause="thermostat-wrong",
     ),
     Mutant(
         name="sgnht-temperature-one-kept",
@@ -50,6 +53,7 @@ MUTANTS = (
         now="/dim - 1)",
         settings=SHORT,
         reason="the thermostat aims at the temperature 1 whatever T is",
+        cause="temperature-missing",
     ),
     Mutant(
         name="sgnht-temperature-missing",
@@ -60,6 +64,7 @@ MUTANTS = (
         settings=SHORT,
         reason="the temperature never reaches the noise",
         source="blackjax-devs/blackjax pull request 540 (a temperature scaled in the wrong place)",
+        cause="temperature-missing",
     ),
     Mutant(
         name="sgnht-constant-friction",
@@ -69,6 +74,7 @@ MUTANTS = (
         now="h*D*p",
         settings=SHORT,
         reason="the friction stays at D, and the thermostat only watches",
+        cause="friction-wrong",
     ),
     Mutant(
         name="sgnht-friction-without-step",
@@ -78,6 +84,7 @@ MUTANTS = (
         now="xi*p",
         settings=SHORT,
         reason="the friction forgets the step size",
+        cause="friction-wrong",
     ),
     Mutant(
         name="sgnht-feedback-of-wrong-sign",
@@ -87,6 +94,7 @@ MUTANTS = (
         now="xi - h*",
         settings=SHORT,
         reason="a hot momentum lowers the friction",
+        cause="thermostat-wrong",
     ),
     Mutant(
         name="sgnht-feedback-without-step",
@@ -96,6 +104,7 @@ MUTANTS = (
         now="xi + ",
         settings=SHORT,
         reason="the thermostat forgets the step size",
+        cause="thermostat-wrong",
     ),
     Mutant(
         name="sgnht-aboba-without-dim",
@@ -105,6 +114,7 @@ MUTANTS = (
         now="dot(p3, p3)",
         settings=SHORT,
         reason="one of the two halves of the thermostat sums over coordinates",
+        cause="thermostat-dimension",
     ),
     Mutant(
         name="sgnht-aboba-friction-of-old-thermostat",
@@ -114,6 +124,7 @@ MUTANTS = (
         now="p1 = exp(-xi*(h/2))*p",
         settings=SHORT,
         reason="the friction takes the thermostat before its half step: no longer symmetric",
+        cause="old-value",
     ),
     Mutant(
         name="sgnht-aboba-second-half-missing",
@@ -123,5 +134,6 @@ MUTANTS = (
         now="xi2 = xi1",
         settings=SHORT,
         reason="the thermostat moves for half of the step",
+        cause="substep-wrong",
     ),
 )

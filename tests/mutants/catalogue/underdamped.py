@@ -12,6 +12,7 @@ MUTANTS = (
         was="sqrt(2*x1*(x2*T))",
         now="sqrt(x1*(x2*T))",
         reason="(46) of awsgld's appendix with the variance eps (alpha - beta) for 2 eps (alpha - beta)",
+        cause="diffusion-scaled",
     ),
     Mutant(
         name="momentum-noise-by-rate",
@@ -20,6 +21,7 @@ MUTANTS = (
         was="sqrt(2*x1*(x2*T))",
         now="x1*sqrt(2*x2*T)",
         reason="the learning rate multiplies the noise, and not its variance",
+        cause="diffusion-power-of-h",
     ),
     Mutant(
         name="baoab-temperature-missing",
@@ -28,6 +30,7 @@ MUTANTS = (
         was="sqrt(-T*expm1(-2*D*h))",
         now="sqrt(-expm1(-2*D*h))",
         reason="the temperature never reaches the exact noise",
+        cause="temperature-missing",
     ),
     Mutant(
         name="baoab-friction-twice",
@@ -37,6 +40,7 @@ MUTANTS = (
         now="exp(-2*D*h)",
         reason="the friction of two steps with the noise of one",
         source="openmm/openmm issue 3790 (the friction of a whole step at every substep)",
+        cause="friction-wrong",
     ),
     Mutant(
         name="baoab-noise-of-half-time",
@@ -45,6 +49,7 @@ MUTANTS = (
         was="expm1(-2*D*h)",
         now="expm1(-D*h)",
         reason="1 - c for 1 - c^2 under the root",
+        cause="diffusion-scaled",
     ),
     Mutant(
         name="baoab-noise-of-euler",
@@ -53,6 +58,7 @@ MUTANTS = (
         was="sqrt(-T*expm1(-2*D*h))",
         now="sqrt(2*D*T*h)",
         reason="an exact decay beside the noise of Euler: second order is lost",
+        cause="letter-not-exact",
     ),
     Mutant(
         name="baoab-decay-of-euler",
@@ -61,6 +67,7 @@ MUTANTS = (
         was="exp(-D*h)",
         now="(1 - D*h)",
         reason="a linear decay beside the exact noise",
+        cause="letter-not-exact",
     ),
     Mutant(
         name="baoab-last-kick-half",
@@ -69,6 +76,7 @@ MUTANTS = (
         was="p3 = p2 - h/2*grad(theta2)",
         now="p3 = p2 - h/4*grad(theta2)",
         reason="the last kick is halved once too often",
+        cause="substep-wrong",
     ),
     Mutant(
         name="baoab-stale-last-kick",
@@ -77,6 +85,7 @@ MUTANTS = (
         was="p3 = p2 - h/2*grad(theta2)",
         now="p3 = p2 - h/2*grad(theta1)",
         reason="the last kick takes the gradient of the middle of the step",
+        cause="gradient-at-old-point",
     ),
     Mutant(
         name="baoab-theta-never-moves",
@@ -87,6 +96,7 @@ MUTANTS = (
         also=(("theta2 = theta1 + h/2*p2", "theta2 = theta1"),),
         reason="the drift is computed and never kept",
         source="SGMCMCJax, BAOAB",
+        cause="substep-wrong",
     ),
     Mutant(
         name="baoab-second-drift-with-old-momentum",
@@ -95,6 +105,7 @@ MUTANTS = (
         was="theta2 = theta1 + h/2*p2",
         now="theta2 = theta1 + h/2*p1",
         reason="the momentum before the friction moves the position after it",
+        cause="old-value",
     ),
     Mutant(
         name="baoab-last-kick-with-kept-gradient",
@@ -103,6 +114,7 @@ MUTANTS = (
         was="x2 - h/2*g1, g1",
         now="x2 - h/2*g, g1",
         reason="both kicks take the gradient that was kept, and the new one waits for the next step",
+        cause="gradient-at-old-point",
     ),
     Mutant(
         name="baoab-gradient-never-renewed",
@@ -111,6 +123,7 @@ MUTANTS = (
         was="x2 - h/2*g1, g1",
         now="x2 - h/2*g1, g",
         reason="the first kick of every step takes the gradient of the start",
+        cause="gradient-at-old-point",
     ),
     Mutant(
         name="aboba-gradient-one-step-stale",
@@ -119,6 +132,7 @@ MUTANTS = (
         was="h*g1",
         now="h*g",
         reason="the gradient of the step before, because it is renewed after it is used",
+        cause="gradient-at-old-point",
     ),
     Mutant(
         name="obabo-second-friction-of-whole-step",
@@ -128,6 +142,7 @@ MUTANTS = (
         now="exp(-D*h)*p3",
         reason="the constants of a whole step in one of the halves",
         source="openmm/openmm issue 3790",
+        cause="friction-wrong",
     ),
     Mutant(
         name="obabo-one-draw-for-both-halves",
@@ -137,6 +152,7 @@ MUTANTS = (
         now="*z1",
         reason="one random key serves both halves: their noise is the same",
         source="pyro-ppl/numpyro issue 1949 (a key used twice)",
+        cause="noise-shared",
     ),
     Mutant(
         name="obabo-friction-unsplit",
@@ -146,6 +162,7 @@ MUTANTS = (
         was="OBABO",
         now="OBAB",
         reason="the friction acts once, before Verlet: no palindrome, and of order 1",
+        cause="word-not-symmetric",
     ),
     Mutant(
         name="oabao-noise-of-whole-step",
@@ -154,6 +171,7 @@ MUTANTS = (
         was="p1 = exp(-D*(h/2))*p + sqrt(-T*expm1(-2*D*(h/2)))*z1",
         now="p1 = exp(-D*(h/2))*p + sqrt(-T*expm1(-2*D*h))*z1",
         reason="the noise of a whole step with the decay of half",
+        cause="diffusion-scaled",
     ),
     Mutant(
         name="oabao-kick-at-old-position",
@@ -162,6 +180,7 @@ MUTANTS = (
         was="grad(theta1)",
         now="grad(theta)",
         reason="the kick takes the gradient before the drift",
+        cause="gradient-at-old-point",
     ),
     Mutant(
         name="ubu-noises-uncorrelated",
@@ -171,6 +190,7 @@ MUTANTS = (
         now="",
         also=(("x3/(2 - x3)/D*x4 + ", ""),),
         reason="the noises of position and momentum are drawn independently of each other",
+        cause="noise-correlated",
     ),
     Mutant(
         name="ubu-own-noise-too-large",
@@ -179,6 +199,7 @@ MUTANTS = (
         was="theta1 = theta + x1/D*p + x1/(2 - x1)/D*x2 + sqrt(2*T*(D*(h/2) - 2*x1/(2 - x1)))/D*z2",
         now="theta1 = theta + x1/D*p + x1/(2 - x1)/D*x2 + sqrt(2*T*(D*(h/2) - x1))/D*z2",
         reason="the position's own variance is D t - a for D t - 2a/(2 - a), of order t^2 where t^3 is due",
+        cause="diffusion-power-of-h",
     ),
     Mutant(
         name="ubu-kick-at-old-position",
@@ -187,6 +208,7 @@ MUTANTS = (
         was="grad(theta1)",
         now="grad(theta)",
         reason="the kick takes the gradient before the first half of the free flow",
+        cause="gradient-at-old-point",
     ),
     Mutant(
         name="ubu-momentum-noise-of-whole-step",
@@ -195,5 +217,6 @@ MUTANTS = (
         was="x2 = sqrt(T*x1*(2 - x1))*z1",
         now="x2 = sqrt(2*T*x1*(2 - x1))*z1",
         reason="the variance of a whole step in half of it",
+        cause="diffusion-scaled",
     ),
 )
