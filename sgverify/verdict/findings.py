@@ -125,7 +125,11 @@ def _said(evidence: Evidence) -> str:
         return evidence.reason
     if found is None and not (vanishes(evidence) or (bounded and evidence.outcome == "pass")):
         return evidence.reason
-    asked = "printed" if evidence.outcome == "refuted" else "required"
+    asked = "required"
+    if evidence.outcome == "refuted":
+        # An author has not printed what is one reading of several.
+        weighed = claims().get(evidence.claim)
+        asked = "read as" if weighed and severity_said(weighed.weighs) == "reading" else "printed"
     name = variable(evidence)
     if evidence.outcome in ("fail", "refuted") and meets(evidence):
         return evidence.reason

@@ -99,6 +99,7 @@ def test_the_page_of_what_is_refuted_says_where_and_counts_claims_by_their_weigh
     assert call(*asked, "stationarity,chen2015/symmetric-words,chen2015/theorem-4").code == 0
     words = " ".join(read(tmp_path / "a.html").text)
     assert "Nothing that was asked" not in words
+    assert "read as ≥ 3" in words and "printed ≥ 3" not in words
     assert "1 by an error of consequence, 1 by a misprint, 1 by an ambiguous reading" in words
 
 

@@ -27,6 +27,7 @@ def tree(tmp_path: Path) -> Path:
     """
     for place in ("sgverify", "tests/mutants", "tests/self_checks", "reports/making/power"):
         shutil.copytree(ROOT / place, tmp_path / place, ignore=shutil.ignore_patterns("*.pyc.*"))
+    shutil.copy(ROOT / "tests" / "sampled_states.py", tmp_path / "tests")
     return tmp_path
 
 
