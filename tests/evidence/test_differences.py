@@ -27,6 +27,7 @@ from sgverify.evidence import (
 )
 from sgverify.evidence.answers import AnswersAt, AskedAnswer, read_answers
 from sgverify.evidence.differences import AnswersDifference, difference
+from sgverify.evidence.erratum import RefutingFamily
 from sgverify.evidence.numbers import LEVEL, masked, quantile
 from sgverify.evidence.storage import WholeAnswer
 from sgverify.keeping import identity
@@ -305,6 +306,17 @@ def test_errata_are_compared_in_what_falls_and_what_it_weighs() -> None:
     assert only(difference(side(), side(severity="consequence"))) == ("changed", "severity", "severity")
     assert only(difference(side(), side(certificate={"difference": "1/3"})))[1] == "constant"
     assert only(difference(side(), side(fails=False))) == ("better", "outcome", "errata")
+    assert only(difference(side(), side(finite="the constant"))) == ("changed", "constant", "finite")
+    family = RefutingFamily(
+        along="m -> infinity",
+        hypotheses="every p_i = o(p_1)",
+        ratios=(1.5, 1.6, 1.6),
+        gaps=(0.1, 0.01, 0.001),
+        printed=1,
+    )
+    other = replace(family, ratios=(1.4, 1.5, 1.5))
+    (change,) = difference(side(family=family), side(family=other)).changes
+    assert {field.where.partition("[")[0] for field in change.changes} == {"family/ratios"}
     assert difference(side(fails=False), side()).changes[0].direction == "worse"
 
 

@@ -68,6 +68,11 @@ def test_a_definition_multiplies_by_every_star():
     assert latex("sqrt(-T*expm1(-2*D*h))*z1", True) == r"\sqrt{−T\,\text{expm1}(−2 D h)} z_{1}"
 
 
+def test_a_definition_names_the_potential_under_its_gradient():
+    lines = equations("def step(theta, *, h, grad):\n    theta1 = theta - h*grad(theta)\n    return theta1\n")
+    assert "∇U(θ)" in "".join(ElementTree.fromstring(str(lines[0])).itertext())
+
+
 def test_marks_are_taken_off_where_cards_and_errata_are_read():
     texts = [
         *(claim.statement for claim in claims().values()),

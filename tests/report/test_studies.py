@@ -114,6 +114,18 @@ def test_a_short_logarithmic_axis_has_more_than_one_tick() -> None:
     assert len([tick for tick in axes.get_yticks() if low <= tick <= high]) >= 3
 
 
+def test_points_without_an_error_have_no_bar() -> None:
+    places, values = (0.1, 0.2, 0.4), (3e-3, 2e-3, 1e-3)
+    for errors, bars in ((None, 0), ((1e-4, None, 2e-4), 2)):
+        series = (
+            Series("one", "sampled", places, values)
+            if errors is None
+            else Series("one", "sampled", places, values, errors)
+        )
+        (axes,) = draw_panel(Panel("p", "x", "y", (series,)), {"one": 0}).axes
+        assert sum(len(drawn.get_segments()) for drawn in axes.collections) == bars
+
+
 def test_printed_values_are_stars_and_long_curves_have_no_markers(drawing):
     assert [x for x, line in marked(drawing, "*") if line.get_color() == INK] == [0.1]
     long = draw_panel(STUDY.panels[1], places_of(STUDY))

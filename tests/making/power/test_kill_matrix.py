@@ -23,7 +23,13 @@ MADE = Provenance(
     version="0", python="3", torch="2", platform="here", command="sgverify mutants", seconds=1.0
 )
 SEEN = Trial(
-    check="agreement", claim="a/b", method="monte-carlo", outcome="violates", kill=True, milliseconds=3.0
+    check="agreement",
+    claim="a/b",
+    method="monte-carlo",
+    outcome="violates",
+    kill=True,
+    milliseconds=3.0,
+    reason="the averages differ",
 )
 PROVED = replace(SEEN, check="local-order", method="proof", milliseconds=5.0)
 SHARED = replace(SEEN, check="mse", method="exact", refuted=True, kill=False, milliseconds=7.5)
