@@ -4,7 +4,7 @@
 `registry` the `check` that settles each, described by its docstring. A check is a function of one `question`
 (one quantity of one claim, asked of one subject), uses `facts` about it, and returns evidence. `readings` are the orders and laws
 that it is held to, the error of its gradient, and the orbits of starts far out. `float_rounding` adds what a proof owes to
-rounded floats, `progress` reports long work and keeps one check's exception from the others.
+rounded floats, `concluding` makes a verdict no wider than its scope, `progress` reports long work and keeps one check's exception from the others.
 
 The rooms: `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean
 square error and invariant law), `one_step` (the law of one step of somebody else's torch code), `settings` (such code, tried

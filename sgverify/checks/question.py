@@ -10,13 +10,14 @@ from functools import cached_property
 from typing import Any
 
 from sgverify.checks.check import Check
+from sgverify.checks.concluding import asked_of, conclude, configured_scope
 from sgverify.checks.facts import facts_of
 from sgverify.checks.registry import CHECKS, find_check
 from sgverify.claims import Claim, Prediction
 from sgverify.configuration import Configuration
 from sgverify.configuration.model import ScheduleTable
 from sgverify.errors import ConfigurationError
-from sgverify.evidence import Evidence, Found, Point, Predicted
+from sgverify.evidence import Evidence, Found, Point, Predicted, Scope
 from sgverify.rates import Decision, Judgement, Rate
 from sgverify.schemes.loading import scheme_reference
 from sgverify.subject.composite import TorchSubject
@@ -146,8 +147,14 @@ class Question:
         found: Rate | Decision | Fraction | None = None,
         points: Sequence[Point] = (),
         certificate: dict[str, Any] | None = None,
+        scope: Scope | None = None,
     ) -> Evidence:
-        """One piece of evidence. An exponent from an exact method is one number, an exponent from samples an interval."""
+        """One piece of evidence. An exponent from an exact method is one number, an exponent from samples an interval.
+
+        `scope` says for what the judgement holds, by default at the configured setting; the verdict is no wider (`conclude`).
+        """
+        scope = configured_scope(self.subject, self.configuration) if scope is None else scope
+        judgement = conclude(judgement, scope, asked_of(self.subject))
         return Evidence(
             scheme=self.subject.reference,
             claim=self.claim.id,
@@ -159,6 +166,7 @@ class Question:
             points=tuple(points),
             verdict=judgement.verdict,  # type: ignore[arg-type]
             sharp=judgement.sharp,
+            scope=scope,
             reason=judgement.reason,
             certificate=certificate or {},
             replay=self.subject.command("verify", "--checks", self._selecting(), under=self.configuration),
@@ -172,6 +180,7 @@ class Question:
         found: Rate | Decision | Fraction | None = None,
         points: Sequence[Point] = (),
         certificate: dict[str, Any] | None = None,
+        scope: Scope | None = None,
     ) -> Evidence:
         """Evidence that holds the claim's own prediction beside the value found."""
         return self.evidence(
@@ -181,11 +190,12 @@ class Question:
             found=found,
             points=points,
             certificate=certificate,
+            scope=scope,
         )
 
     def unanswered(self, reason: str, verdict: str = "inconclusive", *, method: str = "exact") -> Evidence:
         """Evidence without a value; `reason` says why no value was found."""
-        return self.evidence(Judgement(verdict, False, reason), method=method)
+        return self.evidence(Judgement(verdict, False, reason), method=method, scope=Scope())
 
     def sampled(self, why: str = "") -> Evidence:
         """Evidence from samples; if the user asked for exact methods only, an unanswered one with the reason `why`."""

@@ -1,9 +1,10 @@
 """The data that a check returns, and how they are stored: a verdict, its points, its certificate, and a replay command.
 
-`model` has the evidence, `storage` its document, with what an answer says beyond it, and its files, `published` the schemas, with
-the command line that replays an answer, versions and platform. Other documents are `erratum`, `study`, those of violations
-that are written down (`recorded`) and the small ones of `documents`; `crash` records an unforeseen exception. `answers` says what
-was asked and reads the answers of a place, `differences` compares two sets of them, and `numbers` says when two numbers differ.
+`model` has the evidence, `scope` for what an answer holds, `storage` its document, with what an answer says beyond it, and its files,
+`published` the schemas, with the command line that replays an answer, versions and platform. Other documents are `erratum`, `study`,
+those of violations that are written down (`recorded`) and the small ones of `documents`; `crash` records an unforeseen exception.
+`answers` says what was asked and reads the answers of a place, `differences` compares two sets of them, and `numbers` says when two
+numbers differ.
 
 The central type is `Evidence`, one answer: a scheme, a claim, a check, the configuration under which it was asked, the method
 that settled it, the prediction and the finding, the points behind it, a certificate, and a reason in one sentence. It answers
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     )
     from sgverify.evidence.published import Provenance
     from sgverify.evidence.recorded import DEFAULT_FILE, RecordedFailure, add_regression, read_regressions
+    from sgverify.evidence.scope import AXES, EVERY, Extent, Scope, held, tried
     from sgverify.evidence.storage import (
         SCHEMA_NAME,
         Document,
@@ -84,8 +86,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AXES",
     "DEFAULT_FILE",
     "ERRATA",
+    "EVERY",
     "METHODS",
     "OUTCOMES",
     "SCHEMA_NAME",
@@ -94,6 +98,7 @@ __all__ = [
     "Document",
     "Erratum",
     "Evidence",
+    "Extent",
     "Found",
     "Method",
     "Outcome",
@@ -102,6 +107,7 @@ __all__ = [
     "Predicted",
     "Provenance",
     "RecordedFailure",
+    "Scope",
     "Series",
     "Studies",
     "Study",
@@ -121,6 +127,7 @@ __all__ = [
     "evidence_id",
     "exit_code",
     "find_evidence",
+    "held",
     "outcome_of",
     "read_evidence",
     "read_regressions",
@@ -129,6 +136,7 @@ __all__ = [
     "reference_from",
     "schema",
     "studies_schema",
+    "tried",
     "validate",
     "validate_studies",
     "whole_outcome",

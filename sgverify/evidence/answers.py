@@ -45,7 +45,7 @@ STRENGTH = "the methods are not of one strength"
 
 Key = tuple[str, ...]
 _Settled = Literal["outcome", "verdict", "method", "exponent", "prediction", "sharpness", "constant"]
-_Told = Literal["point", "reason", "certificate", "cause", "not tested", "severity"]
+_Told = Literal["point", "reason", "scope", "certificate", "cause", "not tested", "severity"]
 What = Literal[_Settled, _Told]
 
 
@@ -179,6 +179,7 @@ class AskedAnswer:
             "points": AnswerPart("point", _points(item), "a point of one side alone"),
             "certificate": AnswerPart("constant", item.certificate),
             "reason": AnswerPart("reason", cause, "not the same sentence, numbers aside"),
+            "scope": AnswerPart("scope", str(item.scope), "not for the same"),
         }
         return cls(asked, item.outcome, cause, parts)
 

@@ -18,6 +18,7 @@ from textwrap import shorten
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from sgverify.evidence.published import Name, Number, Says, Size
+from sgverify.evidence.scope import NOWHERE, Scope
 
 Verdict = Literal["conforms", "violates", "inconclusive", "not-applicable"]
 Outcome = Literal["pass", "fail", "undecided", "refuted", "not-applicable"]
@@ -314,6 +315,7 @@ class Evidence:
         init=False, default="undecided"
     )
     sharp: bool = False
+    scope: Annotated[Scope, Says("for what the verdict holds, axis by axis", optional=True)] = NOWHERE
     reason: Annotated[str, Says("one sentence a reader understands", minLength=1)]
     certificate: Annotated[
         dict[str, Any],

@@ -110,7 +110,11 @@ def encode_evidence(item: Evidence) -> dict[str, Any]:
     for part in (told["found"], *told["points"]):
         if part["note"] is None:
             del part["note"]
-    return {**told, "points": list(told["points"])}
+    scope = {
+        axis: {key: value for key, value in told["scope"][axis].items() if value not in ("", None)}
+        for axis in item.scope.extents
+    }
+    return {**told, "scope": scope, "points": list(told["points"])}
 
 
 def decode_evidence(item: Mapping[str, Any]) -> Evidence:

@@ -1,0 +1,82 @@
+"""The verdict of an answer is one function of what was judged, of its scope, and of what the question asks for.
+
+A check judges what it examined, and says in a `Scope` what that was. Whether this is enough is decided here alone: what conforms
+and does not reach the configured dimension, or was found while something was held on which it depends, is inconclusive, and its
+reason says for what it holds; what violates while something was held that the tool itself held is inconclusive as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from sgverify.configuration import Configuration
+from sgverify.evidence import Scope, tried
+from sgverify.evidence.scope import Axis, Extent
+from sgverify.rates import Judgement
+from sgverify.subject.subject import Subject
+
+NOUNS: Mapping[Axis, str] = {
+    "dimensions": "dimension",
+    "steps": "step size",
+    "temperatures": "temperature",
+    "states": "states",
+    "targets": "target",
+    "gradients": "gradients",
+    "time": "steps of a run",
+    "options": "options",
+    "shapes": "shapes of parameters",
+    "dtypes": "dtype",
+}
+
+
+def asked_of(subject: Subject) -> dict[Axis, Collection[float]]:
+    """The numbers that a question about the subject asks for: the configured dimension and temperature."""
+    return {"dimensions": (subject.target.dim,), "temperatures": (float(subject.configuration.temperature),)}
+
+
+def configured_scope(subject: Subject, configuration: Configuration) -> Scope:
+    """The scope of an answer that was computed at the configured setting and at nothing else."""
+    c, schedule = configuration, configuration.schedule
+    friction = f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters)
+    return Scope(
+        dimensions=tried(str(subject.target.dim), (subject.target.dim,)),
+        steps=tried(f"h = {schedule.step:g}" if schedule.step else "those of its points"),
+        temperatures=tried(f"T = {c.temperature:g}{friction}", (float(c.temperature),)),
+        targets=tried(subject.target.name),
+        gradients=tried(c.gradient.kind),
+        dtypes=tried(c.dtype),
+    )
+
+
+def conclude(judgement: Judgement, scope: Scope, asked: Mapping[Axis, Collection[float]]) -> Judgement:
+    """The judgement, made inconclusive where its scope does not reach what is asked for.
+
+    >>> from sgverify.evidence import Scope, tried
+    >>> shown = Judgement("conforms", False, "order 2")
+    >>> conclude(shown, Scope(dimensions=tried("dimensions 1 to 3", (1, 2, 3))), {"dimensions": (7,)}).reason
+    'order 2 for dimensions 1 to 3; dimension 7 was not examined'
+    """
+    missing = scope.missing(asked)
+    held = {axis: extent for axis, extent in missing.items() if extent.reach == "held"}
+    if judgement.verdict == "conforms" and missing:
+        apart = "; ".join(_missed(axis, extent, asked.get(axis, ())) for axis, extent in missing.items())
+        reach = " and ".join(extent.told for extent in missing.values() if extent.reach != "held")
+        return _undecided(judgement, f"{judgement.reason}{f' for {reach}' if reach else ''}; {apart}")
+    if judgement.verdict == "violates" and held:
+        apart = "; ".join(_missed(axis, extent, ()) for axis, extent in held.items())
+        return _undecided(judgement, f"{apart}; {judgement.reason}")
+    return judgement
+
+
+def _missed(axis: Axis, extent: Extent, asked: Collection[float]) -> str:
+    if extent.reach == "held":
+        return f"{extent.told} was held, and the answer depends on it"
+    return f"{NOUNS[axis]} {' and '.join(f'{number:g}' for number in asked)} was not examined"
+
+
+def _undecided(judgement: Judgement, reason: str) -> Judgement:
+    return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
+
+
+__all__ = ["asked_of", "conclude", "configured_scope"]
