@@ -3,8 +3,9 @@
 `verify_and_rate` asks the two questions of a user; `applicable_claims` finds the claims that a scheme is held to, and
 `registry` the `check` that settles each, described by its docstring. A check is a function of one `question`
 (one quantity of one claim, asked of one subject), uses `facts` about it, and returns evidence. `readings` are the orders and laws
-that it is held to, the error of its gradient, and the orbits of starts far out. `float_rounding` adds what a proof owes to
-rounded floats, `concluding` makes a verdict no wider than its scope, `progress` reports long work and keeps one check's exception from the others.
+that it is held to, the error of its gradient, and the orbits of starts far out. `concluding` makes a verdict no
+wider than its scope, `float_rounding` adds what a proof owes to rounded floats, `progress` reports long work and keeps one
+check's exception from the others.
 
 The rooms: `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean
 square error and invariant law), `one_step` (the law of one step of somebody else's torch code), `settings` (such code, tried

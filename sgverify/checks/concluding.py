@@ -40,7 +40,7 @@ def configured_scope(subject: Subject, configuration: Configuration) -> Scope:
     c, schedule = configuration, configuration.schedule
     friction = f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters)
     return Scope(
-        dimensions=tried(str(subject.target.dim), (subject.target.dim,)),
+        dimensions=tried(f"dimension {subject.target.dim}", (subject.target.dim,)),
         steps=tried(f"h = {schedule.step:g}" if schedule.step else "those of its points"),
         temperatures=tried(f"T = {c.temperature:g}{friction}", (float(c.temperature),)),
         targets=tried(subject.target.name),
@@ -55,28 +55,25 @@ def conclude(judgement: Judgement, scope: Scope, asked: Mapping[Axis, Collection
     >>> from sgverify.evidence import Scope, tried
     >>> shown = Judgement("conforms", False, "order 2")
     >>> conclude(shown, Scope(dimensions=tried("dimensions 1 to 3", (1, 2, 3))), {"dimensions": (7,)}).reason
-    'order 2 for dimensions 1 to 3; dimension 7 was not examined'
+    'dimension 7 was not examined, but dimensions 1 to 3; order 2'
     """
     missing = scope.missing(asked)
     held = {axis: extent for axis, extent in missing.items() if extent.reach == "held"}
-    if judgement.verdict == "conforms" and missing:
-        apart = "; ".join(_missed(axis, extent, asked.get(axis, ())) for axis, extent in missing.items())
-        reach = " and ".join(extent.told for extent in missing.values() if extent.reach != "held")
-        return _undecided(judgement, f"{judgement.reason}{f' for {reach}' if reach else ''}; {apart}")
-    if judgement.verdict == "violates" and held:
-        apart = "; ".join(_missed(axis, extent, ()) for axis, extent in held.items())
-        return _undecided(judgement, f"{apart}; {judgement.reason}")
-    return judgement
+    narrow = {"conforms": missing, "violates": held}.get(judgement.verdict, {})
+    if not narrow:
+        return judgement
+    missed = "; ".join(_missed(axis, extent, asked.get(axis, ())) for axis, extent in narrow.items())
+    return replace(judgement, verdict="inconclusive", sharp=False, reason=f"{missed}; {judgement.reason}")
 
 
 def _missed(axis: Axis, extent: Extent, asked: Collection[float]) -> str:
     if extent.reach == "held":
-        return f"{extent.told} was held, and the answer depends on it"
-    return f"{NOUNS[axis]} {' and '.join(f'{number:g}' for number in asked)} was not examined"
-
-
-def _undecided(judgement: Judgement, reason: str) -> Judgement:
-    return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
+        return f"the answer depends on {extent.told}, which was held"
+    if not extent.values:
+        return extent.told
+    return (
+        f"{NOUNS[axis]} {' and '.join(f'{number:g}' for number in asked)} was not examined, but {extent.told}"
+    )
 
 
 __all__ = ["asked_of", "conclude", "configured_scope"]

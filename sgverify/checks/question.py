@@ -17,7 +17,7 @@ from sgverify.claims import Claim, Prediction
 from sgverify.configuration import Configuration
 from sgverify.configuration.model import ScheduleTable
 from sgverify.errors import ConfigurationError
-from sgverify.evidence import Evidence, Found, Point, Predicted, Scope
+from sgverify.evidence import Evidence, Extent, Found, Point, Predicted, Scope
 from sgverify.rates import Decision, Judgement, Rate
 from sgverify.schemes.loading import scheme_reference
 from sgverify.subject.composite import TorchSubject
@@ -153,7 +153,7 @@ class Question:
 
         `scope` says for what the judgement holds, by default at the configured setting; the verdict is no wider (`conclude`).
         """
-        scope = configured_scope(self.subject, self.configuration) if scope is None else scope
+        scope = self.scope() if scope is None else scope
         judgement = conclude(judgement, scope, asked_of(self.subject))
         return Evidence(
             scheme=self.subject.reference,
@@ -192,6 +192,10 @@ class Question:
             certificate=certificate,
             scope=scope,
         )
+
+    def scope(self, **extents: Extent) -> Scope:
+        """The scope of an answer at the configured setting, with other extents along the axes that are named."""
+        return replace(configured_scope(self.subject, self.configuration), **extents)
 
     def unanswered(self, reason: str, verdict: str = "inconclusive", *, method: str = "exact") -> Evidence:
         """Evidence without a value; `reason` says why no value was found."""

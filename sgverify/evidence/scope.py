@@ -46,7 +46,8 @@ class Extent:
     reach: Reach
     told: Annotated[str, Says("what was tried or held, in words", optional=True)] = ""
     values: Annotated[
-        tuple[float, ...] | None, Says("the numbers that were tried; null where they are none", optional=True)
+        tuple[float, ...] | None,
+        Says("the numbers that were tried; null where the configured ones were", optional=True),
     ] = None
 
     def __post_init__(self) -> None:
@@ -60,8 +61,8 @@ class Extent:
             object.__setattr__(self, "values", tuple(map(float, self.values)))
 
     def covers(self, asked: Collection[float]) -> bool:
-        """Do the values reach all that are asked for? What was tried without numbers was tried as it was asked."""
-        if self.reach == "held":
+        """Do the values reach all that are asked for? None was tried as it was asked; no number at all reaches none."""
+        if self.reach == "held" or self.values == ():
             return False
         return self.reach == "every" or self.values is None or set(self.values).issuperset(map(float, asked))
 

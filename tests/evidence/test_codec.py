@@ -92,7 +92,7 @@ def test_the_fields_are_those_of_the_contract(document):
     item = encoded["evidence"][0]
     assert list(item) == [
         "id", "scheme", "claim", "check", "refuted", "configuration", "method", "predicted", "found", "points",
-        "verdict", "outcome", "sharp", "reason", "certificate", "replay", "seconds",
+        "verdict", "outcome", "sharp", "scope", "reason", "certificate", "replay", "seconds",
     ]  # fmt: skip
     assert item["predicted"] == {"exponent": 2, "kind": "upper"}
     assert item["found"] == {"exponent": 1, "low": 1, "high": 1}

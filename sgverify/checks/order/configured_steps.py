@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
+from sgverify.evidence import Extent, tried
 from sgverify.exact.affine.expanded_step import ExpandedStep, SeriesDifference
 from sgverify.exact.affine.stability import eigenvalues_of
 from sgverify.exact.readings.leading_terms import FAR, Departure, LinearSetting, departure
 from sgverify.exact.readings.step_switches import switches
 from sgverify.exact.series import LocalOrder
-from sgverify.rates import Judgement
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
@@ -31,30 +30,43 @@ HALVINGS = 5
 """The number of step sizes in a default sweep: the default step and its halvings."""
 
 
-def explained(
-    subject: Subject,
-    judgement: Judgement,
-    steps: Iterable[float],
-    told: Mapping[float, str] | None = None,
-) -> Judgement:
-    """`judgement`, made inconclusive if it conforms by an expansion that does not describe the step at one of `steps`.
+def expansion_reach(
+    subject: Subject, steps: Iterable[float], told: Mapping[float, str] | None = None
+) -> Extent:
+    """The step sizes for which an answer holds that comes from the expansion at h = 0: `steps`, or h -> 0 alone.
 
-    `told` maps a step size to the value computed there, as text for the reason.
+    `told` maps a step size to the value computed there, as text.
     """
-    if judgement.verdict != "conforms":
-        return judgement
-    apart = differences(subject, steps)
-    if apart:
+    if apart := differences(subject, steps):
         largest = apart[0]
         there = f"at h={largest.step:g} {told[largest.step]}: " if told and largest.step in told else ""
-        why = f"as h -> 0 alone, not at the configured steps; {judgement.reason}; {there}{largest}"
-    elif far := departures(subject):
-        why = f"as h -> 0 alone, not at larger steps; {judgement.reason}; {far[0]}"
-    elif not subject.affine and isinstance(subject.order, LocalOrder) and subject.order.unseen:
-        why = f"as h -> 0 alone, not at larger steps; {judgement.reason}; {', '.join(subject.order.limits)}"
-    else:
-        return judgement
-    return replace(judgement, verdict="inconclusive", sharp=False, reason=why)
+        return limit_alone(f"the configured steps: {there}{largest}")
+    if far := departures(subject):
+        return limit_alone(f"larger steps: {far[0]}")
+    if not subject.affine and isinstance(subject.order, LocalOrder) and subject.order.unseen:
+        return limit_alone(f"larger steps: {', '.join(subject.order.limits)}")
+    return tried("h -> 0, and the computed steps")
+
+
+def order_reach(subject: Subject, order: LocalOrder) -> Extent:
+    """The step sizes for which a proved order describes the step: h -> 0 and the usual ones, or h -> 0 alone."""
+    apart = differences(subject, steps_of_runs(subject))
+    # The series itself reports step switches unless it was cut off (`unseen`); otherwise they are searched for.
+    turns = [] if order.unseen else turns_of(subject)
+    if turns:
+        numbers = ", ".join(f"{h:.6g}" for h in turns)
+        return limit_alone(
+            f"larger steps: at h={numbers} a root touches 0, and the step becomes another function of h"
+        )
+    if apart or order.unseen:
+        return limit_alone(f"larger steps: {apart[0] if apart else ', '.join(order.limits)}")
+    far = departures(subject, every=True)
+    return limit_alone(f"larger steps: {far[0]}") if far else tried(f"h -> 0{told_of_steps(subject)}")
+
+
+def limit_alone(beyond: str) -> Extent:
+    """The step sizes of an answer as h -> 0 that says nothing of those `beyond`."""
+    return tried(f"as h -> 0 alone, not at {beyond}", ())
 
 
 def steps_of_runs(subject: Subject) -> list[float]:
@@ -107,13 +119,13 @@ def _departure(subject: Subject, setting: LinearSetting) -> Departure | None:
 
 
 def told_of_steps(subject: Subject) -> str:
-    """A clause with the configured step sizes at which a step is far from its leading terms, for the end of a sentence."""
+    """A clause with the largest configured step size, if a step is far from its leading terms there."""
     schedule, sweep = subject.configuration.schedule, subject.configuration.sweep
     steps = [*([schedule.step] if schedule.step else []), *(sweep.steps or [])]
     for setting in _settings(subject) if steps else []:
         found = departure(subject.read_scheme, setting, max(steps), _dimension(subject))
         if found is not None and not found.share <= FAR:
-            return f"; the order is that as h -> 0: {found}"
+            return f", and not yet at h = {max(steps):g}: {found}"
     return ""
 
 

@@ -6,17 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.order.configured_steps import (
-    departures,
-    differences,
-    steps_of_runs,
-    told_of_steps,
-    turns_of,
-)
+from sgverify.checks.order.configured_steps import order_reach
 from sgverify.checks.order.splittings import conjugacy_certificate, in_words
 from sgverify.checks.question import STATED, Question, whole
 from sgverify.errors import NotExpandableError, SgverifyError
-from sgverify.evidence import Evidence, Verdict
+from sgverify.evidence import EVERY, Evidence, Scope, Verdict, tried
 from sgverify.exact.minibatch.law import Moments, estimator_moments, polynomial_text
 from sgverify.exact.readings.formula import formula
 from sgverify.exact.series import LocalOrder, local_order
@@ -181,9 +175,17 @@ def check_local_order(question: Question) -> Evidence:
     judgement = replace(judgement, reason=judgement.reason + in_words(subject))
     return question.answered(
         method="proof",
-        judgement=_as_a_function_of_h(subject, proved.order, judgement),
+        judgement=judgement,
         found=proved.order.order,
         certificate=_certificate(subject, proved),
+        scope=Scope(
+            steps=order_reach(subject, proved.order),
+            temperatures=EVERY,
+            states=EVERY,
+            targets=tried("every smooth potential"),
+            gradients=tried("every minibatch"),
+            time=EVERY,
+        ),
     )
 
 
@@ -252,27 +254,6 @@ def _judge(
         sharp and everywhere,
         f"{what}{averaged}; {wanted}{_supposed(order)}; proved {proved}",
     )
-
-
-def _as_a_function_of_h(subject: Subject, order: LocalOrder, judgement: Judgement) -> Judgement:
-    """`judgement`, made inconclusive if the definition is its power series for h -> 0, but not at usual step sizes."""
-    if judgement.verdict != "conforms":
-        return judgement
-    apart = differences(subject, steps_of_runs(subject))
-    # The series itself reports step switches unless it was cut off (`unseen`); otherwise they are searched for.
-    turns = [] if order.unseen else turns_of(subject)
-    if not apart and not order.unseen and not turns:
-        far = departures(subject, every=True)
-        if not far:
-            return replace(judgement, reason=judgement.reason + told_of_steps(subject))
-        reason = f"as h -> 0 alone, not at larger steps; {judgement.reason}; {far[0]}"
-        return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
-    shown = f"; {apart[0]}" if apart else ""
-    if turns:
-        numbers = ", ".join(f"{h:.6g}" for h in turns)
-        shown += f"; at h={numbers} a root touches 0, and the step becomes another function of h"
-    reason = f"as h -> 0 alone, not at larger steps; {judgement.reason}{shown}"
-    return replace(judgement, verdict="inconclusive", sharp=False, reason=reason)
 
 
 def _supposed(order: LocalOrder) -> str:

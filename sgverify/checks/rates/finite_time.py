@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import (
@@ -118,10 +118,11 @@ def _check(question: Question) -> Evidence:
     what = _what(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
+    scope = question.scope()
     if schedule != "fixed":
         # The rate comes from the expansion at h = 0, and the schedule's largest step is the farthest from h = 0.
         used = [point.step for point in points if point.step] or [subject.scale]
-        judgement = explained(subject, judgement, [max(used)])
+        scope = question.scope(steps=expansion_reach(subject, [max(used)]))
     if not unbiased(subject):
         judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
     return question.answered(
@@ -129,6 +130,7 @@ def _check(question: Question) -> Evidence:
         found=found,
         points=points,
         certificate=_certificate(subject, answers, schedule, alpha, found, prediction),
+        scope=scope,
     )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from sgverify.checks.float_rounding import with_zeros
-from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import judge_far_below, why_no_expansion
@@ -57,6 +57,7 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
     prediction = question.prediction
     what = _name(law, comparison)
     certificate: dict[str, Any] = {"law": _law_text(law)}
+    scope = question.scope()
     try:
         leading = {part: law.leading(comparison.distance, part) for part in law.coordinates}
     except NotExpandableError as error:
@@ -79,12 +80,14 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
         else:
             reason = f"0 is not proved; {what} is 0 to the orders expanded, and not 0 at the computed steps"
             return question.unanswered(reason)
-        judgement = explained(subject, judge_step_rate(found, prediction.exponent, what), steps)
+        judgement = judge_step_rate(found, prediction.exponent, what)
+        scope = question.scope(steps=expansion_reach(subject, steps))
     return question.answered(
         judgement,
         found=found,
         points=points,
         certificate=certificate,
+        scope=scope,
     )
 
 

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from sgverify.checks.float_rounding import with_zeros
-from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import (
@@ -196,15 +196,15 @@ def _answered(question: Question) -> Evidence:
         formula = posterior_formula(subject.target.name, subject.observable)
         certificate["posterior_average_formula"] = str(formula)
     return question.answered(
-        explained(
-            subject,
-            judge_step_rate(found, prediction.exponent, what),
-            steps,
-            {point.step: _beside(point, found) for point in points if point.step},
-        ),
+        judge_step_rate(found, prediction.exponent, what),
         found=found,
         points=points,
         certificate=certificate,
+        scope=question.scope(
+            steps=expansion_reach(
+                subject, steps, {point.step: _beside(point, found) for point in points if point.step}
+            )
+        ),
     )
 
 

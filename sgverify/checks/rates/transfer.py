@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from sgverify.checks.order.configured_steps import explained
+from sgverify.checks.order.configured_steps import expansion_reach, limit_alone
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import transfer_answers
@@ -82,12 +82,11 @@ def transferred_stationary_bias(question: Question) -> Evidence:
             )
             reason = f"{judgement.reason}; no grid confirms the prediction: {why}"
             judgement = replace(judgement, reason=reason)
-    if judgement.verdict == "conforms" and not any(bias.value is not None for bias in biases):
+    steps = expansion_reach(subject, [])
+    if not any(bias.value is not None for bias in biases):
         # No grid finds an invariant law at the requested steps, and the limit h -> 0 does not answer for those steps.
         why = next((bias.note for bias in biases if bias.note), "no grid has a value")
-        reason = f"nothing is known at the configured steps; {judgement.reason}, and of these steps: {why}"
-        judgement = Judgement("inconclusive", False, reason)
-    judgement = explained(subject, judgement, [])
+        steps = limit_alone(f"the configured steps, of which nothing is known: {why}")
     if escaping:
         judgement = _before_escape(question, judgement, escaping[0])
     evidence = question.answered(
@@ -95,6 +94,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
         found=found,
         points=[_point(bias) for bias in biases],
         certificate=certificate,
+        scope=question.scope(steps=steps),
     )
     if not (leading.untold if found is not None else judgement.verdict == "conforms"):
         return evidence
