@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from sgverify.configuration import Configuration
-from sgverify.evidence import Scope, tried
+from sgverify.evidence import EVERY, Scope, tried
 from sgverify.evidence.scope import Axis, Extent
 from sgverify.rates import Judgement
 from sgverify.subject.subject import Subject
@@ -35,16 +35,16 @@ def asked_of(subject: Subject) -> dict[Axis, Collection[float]]:
     return {"dimensions": (subject.target.dim,), "temperatures": (float(subject.configuration.temperature),)}
 
 
-def configured_scope(subject: Subject, configuration: Configuration) -> Scope:
+def configured_scope(subject: Subject, configuration: Configuration, any_gradient: bool = False) -> Scope:
     """The scope of an answer that was computed at the configured setting and at nothing else."""
     c, schedule = configuration, configuration.schedule
     friction = f", D = {c.friction:g}" * ("D" in subject.scheme.dynamics.parameters)
     return Scope(
         dimensions=tried(f"dimension {subject.target.dim}", (subject.target.dim,)),
-        steps=tried(f"h = {schedule.step:g}" if schedule.step else "those of its points"),
+        steps=tried(f"h = {schedule.step:g}" if schedule.step else "the computed steps"),
         temperatures=tried(f"T = {c.temperature:g}{friction}", (float(c.temperature),)),
         targets=tried(subject.target.name),
-        gradients=tried(c.gradient.kind),
+        gradients=EVERY if any_gradient else tried(c.gradient.kind),
         dtypes=tried(c.dtype),
     )
 

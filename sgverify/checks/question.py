@@ -195,7 +195,7 @@ class Question:
 
     def scope(self, **extents: Extent) -> Scope:
         """The scope of an answer at the configured setting, with other extents along the axes that are named."""
-        return replace(configured_scope(self.subject, self.configuration), **extents)
+        return replace(configured_scope(self.subject, self.configuration, self.check.any_gradient), **extents)
 
     def unanswered(self, reason: str, verdict: str = "inconclusive", *, method: str = "exact") -> Evidence:
         """Evidence without a value; `reason` says why no value was found."""

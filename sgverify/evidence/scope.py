@@ -13,10 +13,10 @@ An axis that a scope does not name was not examined by this answer: another answ
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import reduce
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from sgverify.evidence.published import Says
 
@@ -38,17 +38,21 @@ AXES: tuple[Axis, ...] = get_args(Axis)
 REACHES: tuple[Reach, ...] = get_args(Reach)
 """From the widest to the narrowest."""
 
+HELD = "held: "
+"""The beginning of the text of what was held."""
+
 
 @dataclass(frozen=True)
 class Extent:
-    """How far an answer reaches along one axis: `told` names what was tried or held, `values` are its numbers."""
+    """How far an answer reaches along one axis: `told` names what was tried or held.
+
+    `values` are the numbers that were tried, () where none of those that can be asked for was; None where it was tried as it was
+    asked. Stored, an extent is its text, from which its numbers are not read again.
+    """
 
     reach: Reach
-    told: Annotated[str, Says("what was tried or held, in words", optional=True)] = ""
-    values: Annotated[
-        tuple[float, ...] | None,
-        Says("the numbers that were tried; null where the configured ones were", optional=True),
-    ] = None
+    told: str = ""
+    values: tuple[float, ...] | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.reach not in REACHES:
@@ -67,40 +71,77 @@ class Extent:
         return self.reach == "every" or self.values is None or set(self.values).issuperset(map(float, asked))
 
     def meet(self, other: Extent) -> Extent:
-        """What both reach.
+        """All that both reach.
 
-        >>> Extent("tried", "1 and 2", (1, 2)).meet(Extent("every"))
-        Extent(reach='tried', told='1 and 2', values=(1.0, 2.0))
+        >>> str(tried("1 and 2", (1, 2)).meet(EVERY))
+        '1 and 2'
         """
         if self.reach != other.reach:
             return max(self, other, key=lambda extent: REACHES.index(extent.reach))
-        if self == other or self.reach == "every":
+        if self == other:
             return self
-        if self.values is not None and other.values is not None:
-            both = tuple(value for value in self.values if value in other.values)
-            for extent in (self, other):
-                if len(both) == len(extent.values):
-                    return extent
-            return Extent("tried", _joined(self.told, other.told), both)
-        return Extent(
-            self.reach, _joined(self.told, other.told), other.values if self.values is None else self.values
-        )
+        if self.values is None or other.values is None:
+            return Extent(
+                self.reach, _joined(self, other), other.values if self.values is None else self.values
+            )
+        return _of_numbers(self, other, {*self.values} & {*other.values})
+
+    def join(self, other: Extent) -> Extent:
+        """All that one of both reaches, where each of the two would have seen an error: of two that were held, both.
+
+        >>> str(tried("dimension 1", (1,)).join(tried("dimension 2", (2,))))
+        'dimension 1 and dimension 2'
+        """
+        if "held" in (self.reach, other.reach) or self == other:
+            return self.meet(other)
+        if "every" in (self.reach, other.reach):
+            return EVERY
+        if self.values is None or other.values is None:
+            return Extent("tried", _joined(self, other))
+        return _of_numbers(self, other, {*self.values, *other.values})
 
     def __str__(self) -> str:
-        return self.told or self.reach
+        return f"{HELD * (self.reach == 'held')}{self.told}" or self.reach
+
+    @classmethod
+    def read(cls, text: str) -> Extent:
+        """The extent that a text was written from, without its numbers."""
+        if text.startswith(HELD):
+            return cls("held", text.removeprefix(HELD))
+        return cls("every") if text == "every" else cls("tried", text)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        # Imported here: every answer makes a scope, and few runs read one from a document.
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_after_validator_function(cls.read, core_schema.str_schema(min_length=1))
 
 
 EVERY = Extent("every")
 
 
 def tried(told: str, values: Iterable[float] | None = None) -> Extent:
-    """What was tried, in words, and its numbers where it has some."""
+    """An extent that was tried, in words, and its numbers where it has some."""
     return Extent("tried", told, None if values is None else tuple(values))
 
 
 def held(told: str) -> Extent:
-    """What was held although the answer was seen to depend on it."""
+    """An extent that was held although the answer was seen to depend on it."""
     return Extent("held", told)
+
+
+def _of_numbers(one: Extent, other: Extent, numbers: set[float]) -> Extent:
+    """The extent of some of the numbers of two, in the words of the one that has exactly these."""
+    same = (extent.told for extent in (one, other) if numbers == set(extent.values or ()))
+    return Extent(one.reach, next(same, None) or _joined(one, other), tuple(sorted(numbers)))
+
+
+def _joined(one: Extent, other: Extent) -> str:
+    for extent, wider in ((one, other), (other, one)):
+        if extent.told in wider.told:
+            return wider.told
+    return f"{one.told} and {other.told}"
 
 
 @dataclass(frozen=True)
@@ -110,7 +151,7 @@ class Scope:
     >>> proof = Scope(dimensions=EVERY, steps=tried("h -> 0"))
     >>> code = Scope(dimensions=tried("1 to 3", (1, 2, 3)), time=held("the counter n at 1"))
     >>> print(proof.meet(code))
-    dimensions: 1 to 3; steps: h -> 0; time: the counter n at 1 (held)
+    dimensions: 1 to 3; steps: h -> 0; time: held: the counter n at 1
     >>> list(proof.meet(code).missing({"dimensions": (7,)}))
     ['dimensions', 'time']
     """
@@ -139,11 +180,15 @@ class Scope:
 
     def meet(self, *others: Scope) -> Scope:
         """The scope of an answer that rests on this one and on the others: along each axis what all reach that examined it."""
-        return reduce(Scope._meet, others, self)
+        return reduce(lambda one, other: one._along_both(other, Extent.meet), others, self)
 
-    def _meet(self, other: Scope) -> Scope:
+    def join(self, *others: Scope) -> Scope:
+        """The scope of answers of which each would have shown an error of the same claim: along each axis what one reaches."""
+        return reduce(lambda one, other: one._along_both(other, Extent.join), others, self)
+
+    def _along_both(self, other: Scope, combined: Callable[[Extent, Extent], Extent]) -> Scope:
         mine, theirs = self.extents, other.extents
-        both = {axis: mine[axis].meet(theirs[axis]) for axis in mine if axis in theirs}
+        both = {axis: combined(mine[axis], theirs[axis]) for axis in mine if axis in theirs}
         return Scope(**{**mine, **theirs, **both})
 
     def missing(self, asked: Mapping[Axis, Collection[float]]) -> dict[Axis, Extent]:
@@ -153,19 +198,10 @@ class Scope:
         }
 
     def __str__(self) -> str:
-        shown = (
-            f"{axis}: {extent}{' (held)' if extent.reach == 'held' else ''}"
-            for axis, extent in self.extents.items()
-        )
-        return "; ".join(shown)
+        return "; ".join(f"{axis}: {extent}" for axis, extent in self.extents.items())
 
 
 NOWHERE = Scope()
 """The scope of an answer that examined nothing."""
-
-
-def _joined(one: str, other: str) -> str:
-    return one if other in one else other if one in other else f"{one}, and {other}"
-
 
 __all__ = ["AXES", "EVERY", "NOWHERE", "Axis", "Extent", "Scope", "held", "tried"]

@@ -110,10 +110,7 @@ def encode_evidence(item: Evidence) -> dict[str, Any]:
     for part in (told["found"], *told["points"]):
         if part["note"] is None:
             del part["note"]
-    scope = {
-        axis: {key: value for key, value in told["scope"][axis].items() if value not in ("", None)}
-        for axis in item.scope.extents
-    }
+    scope = {axis: str(extent) for axis, extent in item.scope.extents.items()}
     return {**told, "scope": scope, "points": list(told["points"])}
 
 
