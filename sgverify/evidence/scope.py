@@ -70,6 +70,10 @@ class Extent:
             return False
         return self.reach == "every" or self.values is None or set(self.values).issuperset(map(float, asked))
 
+    def beyond(self, asked: Collection[float]) -> bool:
+        """Do the values reach more than those that are asked for?"""
+        return self.reach == "every" or bool(set(self.values or ()) - set(map(float, asked)))
+
     def meet(self, other: Extent) -> Extent:
         """All that both reach.
 

@@ -22,7 +22,7 @@ from sgverify.verdict.findings import (
     said,
     shortened,
 )
-from sgverify.verdict.untested import Untried
+from sgverify.verdict.untested import Untried, reach_text, whole_scope
 
 if TYPE_CHECKING:
     from sgverify.advice.size import HowLarge
@@ -191,6 +191,9 @@ class ClosingBlock:
                 yield "mend", f"{edit.file or 'the printed formula'}, {edit.sentence}"
                 for sign, line, part in edit.lines:
                     yield "", f"{sign} {_around(line, part, width - _LABEL - 4)}"
+        reach = reach_text(whole_scope(self.evidence))
+        if self.outcome == "PASS" and reach:
+            yield "holds for", reach
         if self.outcome != "FAIL":
             several = len({gradient_of(item) for item in self.evidence}) > 1
             for kind, size in self.sizes:

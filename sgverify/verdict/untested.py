@@ -1,17 +1,17 @@
-"""What was not tested, and how can it be tested? Read off the settings that the evidence was found under."""
+"""The reach of a whole answer, and what was not tested with the option that tests it: both read off the scopes of its evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sgverify.checks.readings import why_no_law
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, Scope
+from sgverify.evidence.scope import Axis
 from sgverify.report.answer import assumed
 from sgverify.schemes import TorchStep
-from sgverify.subject.subject import Subject
 from sgverify.verdict.asking import Enquiry
 
 
@@ -24,6 +24,50 @@ class Untried:
 
     def __str__(self) -> str:
         return f"{self.what} ({self.how})" if self.how else self.what
+
+
+ON_THE_STEP = ("local-order", "invariant-order", "own-loss", "stationarity")
+"""The checks whose answers make the headline: the whole answer reaches what all of them reach."""
+
+AT_MORE = ("settings", "long-run", "pure-step", "dtype")
+"""The checks of somebody's code that would show an error of the headline elsewhere: what one of them reaches counts."""
+
+NOUNS: Mapping[Axis, str] = {
+    "dimensions": "dimension",
+    "temperatures": "T and D",
+    "states": "state",
+    "targets": "target",
+    "gradients": "gradient",
+    "time": "step of a run",
+    "options": "option",
+    "shapes": "shape",
+    "dtypes": "dtype",
+    "steps": "step size",
+}
+"""The axes in the order of an answer, each with what stands after "every"."""
+
+OF_CODE: Mapping[Axis, str] = {
+    "time": "more than one step in a row",
+    "shapes": "parameters of other shapes and groups",
+    "options": "other options",
+}
+"""The axes of somebody's code that a definition has not, each with what was not tried where no answer examined it."""
+
+
+def whole_scope(evidence: Sequence[Evidence]) -> Scope:
+    """The scope of a whole answer: that of the answers on the step which pass, or of all that pass where none is on the step."""
+    passing = [item for item in evidence if item.outcome == "pass"]
+    on_the_step = [item.scope for item in passing if item.check in ON_THE_STEP]
+    scope = Scope().meet(*(on_the_step or [item.scope for item in passing]))
+    return scope.join(*(item.scope for item in passing if item.check in AT_MORE))
+
+
+def reach_text(scope: Scope) -> str:
+    """The extents of a scope in one line: the axes along which it holds for everything, then what was tried along the others."""
+    extents = {axis: extent for axis in NOUNS if (extent := scope.extents.get(axis)) is not None}
+    whole = [NOUNS[axis] for axis, extent in extents.items() if extent.reach == "every"]
+    tried = dict.fromkeys(str(extent) for extent in extents.values() if extent.reach != "every")
+    return "; ".join([*([f"every {', '.join(whole)}"] if whole else []), *tried])
 
 
 def untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> list[Untried]:
@@ -62,7 +106,10 @@ def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untrie
         yield Untried("rates beyond Gaussians", "--set target.name=double-well")
     if subject.target.dim == 1 and not subject.black_box:
         yield Untried("rates in dimension > 1", "--set target.name=gaussian --set target.dim=2")
-    if not _for_every_temperature(subject, evidence):
+    scope = whole_scope(evidence)
+    if isinstance(subject.scheme, TorchStep):
+        yield from (Untried(what) for axis, what in OF_CODE.items() if axis not in scope.extents)
+    if scope.temperatures is None or not scope.temperatures.beyond((c.temperature,)):
         yield Untried("other temperatures and frictions", "--set temperature=0.5")
     if not subject.black_box:
         yield Untried("float32")
@@ -95,13 +142,4 @@ def _of_own_loss(step: TorchStep) -> Iterator[Untried]:
     yield Untried("other densities than its own")
 
 
-def _for_every_temperature(subject: Subject, evidence: Sequence[Evidence]) -> bool:
-    """Did a check speak of temperatures and frictions other than the configured ones?"""
-    return any(
-        item.outcome == "pass"
-        and (item.check == "settings" or (item.check == "local-order" and item.method == "proof"))
-        for item in evidence
-    )
-
-
-__all__ = ["Untried", "untested"]
+__all__ = ["Untried", "reach_text", "untested", "whole_scope"]
