@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sgverify.claims import Claim, Publication
     from sgverify.configuration import Configuration, load_configuration
     from sgverify.errors import ConfigurationError, DefinitionError, UserError
-    from sgverify.evidence import Evidence
+    from sgverify.evidence import EVERY, Evidence, Scope, held, tried
     from sgverify.evidence.erratum import RefutingFamily
     from sgverify.exact.readings.formula import plant
     from sgverify.papers.formula import Examination, formula
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from sgverify.verdict import verify
 
 __all__ = [
+    "EVERY",
     "MATRIX",
     "NUMBER",
     "POSITIVE",
@@ -82,6 +83,7 @@ __all__ = [
     "Question",
     "RefutingFamily",
     "Scheme",
+    "Scope",
     "Subject",
     "SuiteCase",
     "Target",
@@ -104,6 +106,7 @@ __all__ = [
     "expm1",
     "find_scheme",
     "formula",
+    "held",
     "is_of",
     "kinetic",
     "langevin",
@@ -120,6 +123,7 @@ __all__ = [
     "sqrt",
     "thermostat",
     "torch_step",
+    "tried",
     "verify",
 ]
 

@@ -98,6 +98,8 @@ def explain(evidence: Evidence) -> str:
     if evidence.found.note:
         lines.append(_field("note", evidence.found.note))
     lines.append(_field("reason", evidence.reason))
+    if evidence.scope:
+        lines.append(_field("scope", str(evidence.scope)))
     if evidence.certificate:
         lines.append("  certificate")
         lines += _told(evidence.certificate, " " * 4)

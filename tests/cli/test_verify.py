@@ -124,7 +124,7 @@ def test_every_document_follows_the_published_schema(call: Call) -> None:
         "found",
         "points",
     }
-    keys |= {"verdict", "outcome", "sharp", "reason", "certificate", "replay", "seconds"}
+    keys |= {"verdict", "outcome", "sharp", "scope", "reason", "certificate", "replay", "seconds"}
     assert all(set(item) == keys for item in document["evidence"])
     item = next(item for item in document["evidence"] if item["check"] == "local-order")
     assert item["points"] == []

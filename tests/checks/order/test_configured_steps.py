@@ -22,9 +22,7 @@ GAUSSIAN = {"name": "gaussian"}
 def test_a_proof_as_h_goes_to_0_is_no_answer_for_every_h(wrong) -> None:
     found = rate(wrong, quantity="local-order")
     assert (found.verdict, found.method) == ("inconclusive", "proof")
-    assert (
-        "local order 1" in found.reason and "as h -> 0 alone" in found.reason and "at h=1" in found.reason
-    )
+    assert "local order 1" in found.reason and "as h -> 0 alone" in found.reason and "at h=1" in found.reason
 
 
 def test_the_configured_steps_are_held_against_the_expansion() -> None:
