@@ -49,6 +49,22 @@ def configured_scope(subject: Subject, configuration: Configuration, any_gradien
     )
 
 
+AS_A_SERIES = tried("h -> 0")
+
+
+def proof_scope(dimensions: Extent, steps: Extent = AS_A_SERIES, gradients: Extent = EVERY) -> Scope:
+    """The scope of a statement that is proved of a definition, which has no clock, for every smooth potential."""
+    return Scope(
+        dimensions=dimensions,
+        steps=steps,
+        temperatures=EVERY,
+        states=EVERY,
+        targets=EVERY,
+        gradients=gradients,
+        time=EVERY,
+    )
+
+
 def conclude(judgement: Judgement, scope: Scope, asked: Mapping[Axis, Collection[float]]) -> Judgement:
     """The judgement, made inconclusive where its scope does not reach what is asked for.
 
@@ -76,4 +92,4 @@ def _missed(axis: Axis, extent: Extent, asked: Collection[float]) -> str:
     )
 
 
-__all__ = ["asked_of", "conclude", "configured_scope"]
+__all__ = ["asked_of", "conclude", "configured_scope", "proof_scope"]

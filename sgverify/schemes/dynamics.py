@@ -14,6 +14,7 @@ from sgverify.schemes.definition.abstract import check_returned, check_scalar, r
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR, logarithms
 from sgverify.schemes.definition.declaration import RESERVED, Declaration, check_state, read_signature
 from sgverify.schemes.definition.mathematics import dot, log
+from sgverify.schemes.numbers.constants import Constant
 
 INGREDIENTS = ("U", "dim")
 """The ingredients of a density besides its parameters."""
@@ -30,6 +31,7 @@ class Density:
     shapes: dict[str, str]
     function: Callable[..., Any] = field(repr=False)
     declaration: Declaration = field(repr=False)
+    constants: tuple[Constant, ...] = ()
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -65,9 +67,9 @@ def make_density(function: Callable[..., Any], shapes: Mapping[str, str], name: 
                 "numbers such as T and D; write the potential as U(theta)."
             )
     with logarithms():
-        value, _ = run_abstractly(function, shapes, declaration.ingredients)
+        value, census = run_abstractly(function, shapes, declaration.ingredients)
     check_scalar(function, value, "log rho")
-    return Density(name or function.__name__, dict(shapes), function, declaration)
+    return Density(name or function.__name__, dict(shapes), function, declaration, census.constants)
 
 
 def default_density(shapes: Mapping[str, str], parameters: Collection[str]) -> Density | None:
@@ -111,7 +113,7 @@ class Dynamics:
     function returns the pair (F, a); a vector or a number in a stands for a diagonal, a matrix such as
     `metric.diffusion(theta)` for the block of its state variable. `density` is the density that the dynamics is claimed to
     leave invariant; None where none is claimed. `positive`: the dynamics lives on theta > 0 alone.
-    `longest`: the coordinates after which its constants repeat.
+    `constants`: those by which it tells coordinates apart.
     """
 
     name: str
@@ -120,7 +122,7 @@ class Dynamics:
     declaration: Declaration = field(repr=False)
     density: Density | None = field(default=None, repr=False, compare=False)
     positive: bool = False
-    longest: int = 1
+    constants: tuple[Constant, ...] = ()
 
     @property
     def state(self) -> tuple[str, ...]:
@@ -205,7 +207,7 @@ def dynamics(
                 f"`{stated.name}` {stated.shapes}; expected the same."
             )
         return Dynamics(
-            function.__name__, dict(shapes), function, declaration, stated, positive, census.longest
+            function.__name__, dict(shapes), function, declaration, stated, positive, census.constants
         )
 
     return decorate

@@ -17,7 +17,7 @@ from sgverify.schemes.definition.declaration import (
 )
 from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.dynamics import Dynamics
-from sgverify.schemes.numbers.constants import cut_to
+from sgverify.schemes.numbers.constants import Constant, cut_to
 
 if TYPE_CHECKING:
     from sgverify.schemes.splittings import Word
@@ -113,9 +113,9 @@ class Scheme:
         return any("dim" in d.ingredients for d in (self.declaration, self.dynamics.declaration, *starts))
 
     @property
-    def longest(self) -> int:
-        """The coordinates after which the constants of step and dynamics repeat, at most; 1 where there are none."""
-        return max(self.census.longest, self.starts.longest, self.dynamics.longest)
+    def constants(self) -> tuple[Constant, ...]:
+        """The numbers and matrices by which step, memory and dynamics tell coordinates apart."""
+        return (*self.census.constants, *self.starts.constants, *self.dynamics.constants)
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -156,7 +156,7 @@ class Scheme:
 
     def cut(self, dim: int) -> Scheme:
         """The same step with constants of `dim` coordinates at most: itself where it has no longer ones."""
-        if self.census.longest <= dim:
+        if all(len(constant) <= dim for constant in self.census.constants):
             return self
         function = self.function
 

@@ -209,11 +209,11 @@ class Subject:
         """The proof that the letters of a splitting add up to the dynamics' generator; None for other schemes."""
         if self.scheme.word is None:
             return None
-        from sgverify.exact.series.letters import prove_alphabet, unread_alphabet
+        from sgverify.exact.series.letters import prove_alphabet_everywhere, unread_alphabet
 
         letters = self.scheme.word.alphabet
         try:
-            return prove_alphabet(letters, self.proof_dimension)
+            return prove_alphabet_everywhere(letters, self.proof_dimension, self.target.dim)
         except NotExpandableError as error:
             return unread_alphabet(letters, self.proof_dimension, error)
 
@@ -258,7 +258,7 @@ class Subject:
         step = typical_step(self.scheme, self.effective_target, self.configuration.temperature, self.metric)
         if (
             self.effective_target.quadratic
-            and self.scheme.longest > 1
+            and any(len(constant) > 1 for constant in self.scheme.constants)
             and "scalar" not in self.scheme.shapes.values()
         ):
             given = parameters_of(self.configuration)

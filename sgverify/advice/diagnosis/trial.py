@@ -110,8 +110,8 @@ def proved(subject: Subject, scheme: Scheme, order: int) -> Proved | None:
     except (NotExpandableError, ArithmeticError, ValueError):
         return None
     everywhere = all(other.order >= order for other in found.order.elsewhere)
-    reached = found.order.order >= order and everywhere and found.reaches(subject.target.dim)
-    return found if reached and (found.every or found.why_not is None) else None
+    reached = found.order.order >= order and everywhere and found.dimensions.covers([subject.target.dim])
+    return found if reached else None
 
 
 def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evidence]) -> Passed | None:

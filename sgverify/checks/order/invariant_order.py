@@ -5,19 +5,17 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from sgverify.checks.concluding import proof_scope
 from sgverify.checks.question import Question, whole
 from sgverify.checks.readings import why_no_law
 from sgverify.errors import NotExpandableError
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, Extent, tried
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.chain.ergodic import WASSERSTEIN
 from sgverify.exact.readings.formula import formula
-from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, invariant_order
+from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, prove_invariant_order
 from sgverify.rates import Judgement
 from sgverify.subject.subject import Subject
-
-MOST_COORDINATES = 6
-"""The most coordinates of a state for which the equation is also proved in the target's dimension."""
 
 
 def check_invariant_order(question: Question) -> Evidence:
@@ -30,41 +28,38 @@ def check_invariant_order(question: Question) -> Evidence:
     use; and how slowly a chain forgets its start.
     """
     subject = question.subject
+    claimed = subject.scheme.invariant_order or 0
     try:
-        proofs = [_proved(subject, dim) for dim in _dimensions(subject)]
+        found, dimensions, dim = prove_invariant_order(
+            subject.scheme, subject.proof_dimension, subject.target.dim, max(2, min(HIGHEST, claimed))
+        )
     except NotExpandableError as error:
         return _on_the_target(question, error.told(between=": "))
-    found = min(proofs, key=lambda item: item.order)
     prediction = question.predict({"K": subject.scheme.invariant_order})
     return question.evidence(
         method="proof",
-        judgement=_judge(found, [item.dim for item in proofs], prediction.exponent),
+        judgement=_judge(found, dimensions, dim, prediction.exponent),
         prediction=prediction,
         found=found.order,
-        certificate=_certificate(subject, found, proofs),
+        certificate=_certificate(subject, found, dimensions, dim),
+        scope=proof_scope(dimensions, gradients=tried("full")),
     )
 
 
-def _proved(subject: Subject, dim: int) -> InvariantOrder:
-    return invariant_order(subject.scheme, dim, max(2, min(HIGHEST, subject.scheme.invariant_order or 0)))
-
-
-def _dimensions(subject: Subject) -> list[int]:
-    """The dimensions of the proof: the default one and, if it is not too large, the target's own."""
-    dims = {subject.proof_dimension}
-    if subject.target.dim * len(subject.scheme.dynamics.state) <= MOST_COORDINATES:
-        dims.add(subject.target.dim)
-    return sorted(dims)
-
-
-def _judge(found: InvariantOrder, dims: list[int], wanted: Fraction) -> Judgement:
-    where = f"in dimension {' and '.join(map(str, dims))}, as h -> 0"
+def _judge(found: InvariantOrder, dimensions: Extent, dim: int, wanted: Fraction) -> Judgement:
     if found.order < wanted and found.power is not None:
         return Judgement(
             "violates",
             False,
             f"order {found.order} of the invariant law, required >= {wanted}: E f(X_1) - E f(X_0) is of order h^{found.power} "
-            f"for X_0 from the density of the dynamics, {where}",
+            f"for X_0 from the density of the dynamics, in dimension {dim}, as h -> 0",
+        )
+    if not found.mixes:
+        return Judgement(
+            "inconclusive",
+            False,
+            "a step leaves the density of the dynamics invariant to this order, but it is not seen to forget its start on every "
+            f"Gaussian, in dimension {dim}; a chain that never moves leaves every law invariant",
         )
     if found.order < wanted:
         return Judgement(
@@ -72,23 +67,16 @@ def _judge(found: InvariantOrder, dims: list[int], wanted: Fraction) -> Judgemen
             False,
             f"order at least {found.order} of the invariant law; required >= {wanted} was not examined",
         )
-    if not found.mixes:
-        return Judgement(
-            "inconclusive",
-            False,
-            "a step leaves the density of the dynamics invariant to this order, but it is not seen to forget its start; a chain "
-            "that never moves leaves every law invariant",
-        )
     other = f"; its generator differs from that of the dynamics: {found.generator}" if found.own else ""
     return Judgement(
         "conforms",
         found.power is not None and found.order == wanted,
-        f"order {found.order} of the invariant law, required >= {wanted} (stated by the scheme); for every smooth potential, "
-        f"{where}{other}",
+        f"order {found.order} of the invariant law, required >= {wanted} (stated by the scheme); for every smooth potential, in "
+        f"{dimensions.told or 'every dimension'}, as h -> 0{other}",
     )
 
 
-def _certificate(subject: Subject, found: InvariantOrder, proofs: list[InvariantOrder]) -> dict[str, Any]:
+def _certificate(subject: Subject, found: InvariantOrder, dimensions: Extent, dim: int) -> dict[str, Any]:
     return {
         "kind": "invariant",
         "order": whole(found.order),
@@ -96,7 +84,8 @@ def _certificate(subject: Subject, found: InvariantOrder, proofs: list[Invariant
         "generator": found.generator,
         "another_generator_than_the_dynamics": found.own,
         "forgets_its_start": found.mixes,
-        "proved_in_dimensions": [item.dim for item in proofs],
+        "holds": f"in {dimensions.told or 'every dimension'}",
+        "proved_in_dimension": dim,
         "proved_for": "every smooth potential, every temperature and friction, full gradients",
         "formula": formula(subject.scheme),
     }

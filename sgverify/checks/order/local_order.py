@@ -6,15 +6,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from sgverify.checks.concluding import proof_scope
 from sgverify.checks.order.configured_steps import order_reach
 from sgverify.checks.order.splittings import conjugacy_certificate, in_words
 from sgverify.checks.question import STATED, Question, whole
 from sgverify.errors import NotExpandableError, SgverifyError
-from sgverify.evidence import EVERY, Evidence, Scope, Verdict, tried
+from sgverify.evidence import Evidence, Verdict
 from sgverify.exact.minibatch.law import Moments, estimator_moments, polynomial_text
 from sgverify.exact.readings.formula import formula
 from sgverify.exact.series import LocalOrder, local_order
-from sgverify.exact.series.dimensions import Proved, dimensions_text
+from sgverify.exact.series.dimensions import Proved
 from sgverify.exact.series.letters import compare_with_commutators
 from sgverify.exact.series.noise_terms import NoiseTerm, noise_terms
 from sgverify.exact.splittings.bch import BCHResult, bch
@@ -167,7 +168,6 @@ def check_local_order(question: Question) -> Evidence:
     judgement = _judge(
         proved,
         prediction.exponent,
-        subject.target.dim,
         base=subject.proof_dimension,
         stated=question.claim.id == STATED,
         claimed=subject.scheme.order,
@@ -178,14 +178,7 @@ def check_local_order(question: Question) -> Evidence:
         judgement=judgement,
         found=proved.order.order,
         certificate=_certificate(subject, proved),
-        scope=Scope(
-            steps=order_reach(subject, proved.order),
-            temperatures=EVERY,
-            states=EVERY,
-            targets=tried("every smooth potential"),
-            gradients=tried("every minibatch"),
-            time=EVERY,
-        ),
+        scope=proof_scope(proved.dimensions, order_reach(subject, proved.order)),
     )
 
 
@@ -210,9 +203,7 @@ def _without_series(question: Question, why: NotExpandableError) -> Evidence:
     return question.unanswered(reason)
 
 
-def _judge(
-    proved: Proved, predicted: Fraction, dim: int, *, base: int, stated: bool, claimed: int | None
-) -> Judgement:
+def _judge(proved: Proved, predicted: Fraction, *, base: int, stated: bool, claimed: int | None) -> Judgement:
     order = proved.order
     found = order.order
     at_least = "at least " if order.given_minibatch is None else ""
@@ -239,12 +230,6 @@ def _judge(
             False,
             f"{what}, {wanted}: {_where(order)}{averaged}{_supposed(order)}{_where_wrong(proved, base)}",
         )
-    if not proved.reaches(dim):
-        reason = f"not proved for target.dim={dim}; {what}, proved {proved}: {proved.why_not}"
-        return Judgement("inconclusive", False, reason)
-    if not proved.every and proved.why_not is not None:
-        reason = f"not proved in every dimension; {what}, proved {proved}: {proved.why_not}"
-        return Judgement("inconclusive", False, reason)
     sharp = found == predicted and order.given_minibatch is not None
     # A stated order holds for every temperature and friction; a defect in another region is not about the configured values.
     everywhere = all(other.order >= predicted for other in order.elsewhere)
@@ -252,7 +237,8 @@ def _judge(
     return Judgement(
         verdict,
         sharp and everywhere,
-        f"{what}{averaged}; {wanted}{_supposed(order)}; proved {proved}",
+        f"{what}{averaged}; {wanted}{_supposed(order)}; proved {proved}"
+        + (f", as {proved.why_not}" if proved.why_not else ""),
     )
 
 
@@ -284,12 +270,11 @@ def _where(order: LocalOrder) -> str:
 def _where_wrong(proved: Proved, base: int) -> str:
     """A clause with the dimension in which a defect was found, if other dimensions do not have it; else "".
 
-    Other dimensions are examined up to the order found in the dimension `base`, so that a defect found in `base` may be in all.
+    Others are examined up to the order found in the dimension `base`, so that a defect found in `base` may be in all.
     """
-    others = [dim for dim in proved.dims if dim != proved.order.dim and proved.order.dim != base]
-    if not others:
+    if proved.dim == base:
         return ""
-    return f"; in dimension {proved.order.dim}, and not in {dimensions_text(others)}"
+    return f"; in dimension {proved.dim}, and not in dimension {base}"
 
 
 def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
@@ -299,7 +284,7 @@ def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
         "averaged": whole(order.averaged_order),
         "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
         "defect_averaged": order.averaged.text if order.averaged else "none found",
-        "proved_in_dimension": order.dim,
+        "proved_in_dimension": proved.dim,
         "holds": str(proved),
         "proved_for": "every smooth potential, every temperature and friction"
         + (", every smooth metric" if subject.scheme.dynamics.riemannian else ""),

@@ -5,26 +5,22 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from sgverify.checks.concluding import proof_scope
 from sgverify.checks.question import Question
 from sgverify.claims import Claim
 from sgverify.errors import NotExpandableError
-from sgverify.evidence import Evidence
+from sgverify.evidence import EVERY, Evidence
 from sgverify.exact.readings.formula import MATHEMATICS, define
-from sgverify.exact.series.dimensions import dimensions_text
+from sgverify.exact.series.dimensions import Dimensions, Seen, over_dimensions
 from sgverify.exact.stationarity import Curl, Residual, find_curl, stationarity_residual
 from sgverify.rates import Judgement
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
-from sgverify.subject.subject import Subject
-
-DIMENSIONS = (1, 2, 3)
-"""The dimensions of the proof: a density that lacks its factor dim is invariant in dimension 1 only."""
-
-FURTHER = (4, 5, 6, 7, 8, 10, 15, 20)
-"""Further dimensions for a definition that uses `dim`: a wrong formula in dim may be right in the first few dimensions."""
+from sgverify.schemes.numbers.constants import places_of
+from sgverify.schemes.numbers.periods import Periods
 
 LARGEST = 30
-"""The largest configured dimension that is added to the proof, which takes about a second."""
+"""The largest dimension of the proof, which takes about a second."""
 
 CURL_DIMENSION = 2
 """The dimension in which the skew matrix of the complete recipe is searched for and printed."""
@@ -44,28 +40,39 @@ def check_stationarity(question: Question) -> Evidence:
     if density is None:
         reason = f"the dynamics states no density; of `{dynamics.name}`: write @dynamics(..., density=f)"
         return question.unanswered(reason, "not-applicable", method="proof")
+    values = dict(question.claim.values)
+    residuals: dict[int, Residual] = {}
+
+    def look(dim: int, symbol: bool) -> Seen[Residual]:
+        found = stationarity_residual(dynamics, density, dim, values, symbolic=symbol)
+        if not symbol and places_of(dim) == range(dim):
+            residuals[dim] = found
+        return Seen(found, not found.zero, found.sums, found.crowd)
+
     try:
-        values = dict(question.claim.values)
-        found = [
-            stationarity_residual(dynamics, density, dim, values) for dim in _dimensions(subject, density)
-        ]
-        curl = find_curl(dynamics, density, CURL_DIMENSION, values) if found[0].zero else None
+        examined = over_dimensions(
+            look,
+            Periods.of((*dynamics.constants, *density.constants)),
+            1,
+            1,
+            subject.target.dim,
+            largest=4 if dynamics.riemannian else LARGEST,
+            symbolic="dim" in (*dynamics.declaration.ingredients, *density.declaration.ingredients),
+        )
+        if 1 not in residuals:
+            return question.unanswered(f"Fokker-Planck cannot be read; {examined.why_not}", method="proof")
+        curl = find_curl(dynamics, density, CURL_DIMENSION, values) if residuals[1].zero else None
     except NotExpandableError as error:
         reason = f"Fokker-Planck cannot be read; `{dynamics.name}` uses {error}"
         return question.unanswered(reason, method="proof")
+    found = [residuals[dim] for dim in sorted(residuals)]
+    what = "printed density" if density is not dynamics.density else "density"
     return question.evidence(
         method="proof",
-        judgement=_judge(found, "printed density" if density is not dynamics.density else "density"),
+        judgement=_judge(found[0], examined, what),
         certificate=_certificate(found, curl),
+        scope=proof_scope(examined.extent, steps=EVERY),
     )
-
-
-def _dimensions(subject: Subject, density: Density) -> list[int]:
-    """The dimensions of the proof, with the configured one if its cost allows."""
-    dynamics, configured = subject.scheme.dynamics, subject.target.dim
-    asks = "dim" in (*dynamics.declaration.ingredients, *density.declaration.ingredients)
-    own = {configured} if configured <= (3 if dynamics.riemannian else LARGEST) else set()
-    return sorted({*DIMENSIONS, dynamics.longest, *(FURTHER if asks else ()), *own})
 
 
 def stated_density(claim: Claim, dynamics: Dynamics) -> Density | None:
@@ -84,11 +91,10 @@ def printed_density(text: str, dynamics: Dynamics) -> Density:
     return make_density(function, dynamics.shapes, f"exp({text})")
 
 
-def _judge(found: list[Residual], what: str) -> Judgement:
-    first = found[0]
-    wrong = [residual for residual in found if not residual.zero]
-    if not all(residual.decided for residual in wrong):
-        reason = f"what is left of Fokker-Planck is not told from 0; {wrong[0].text}, at any point"
+def _judge(first: Residual, examined: Dimensions[Residual], what: str) -> Judgement:
+    wrong = examined.wrong
+    if wrong is not None and not wrong.decided:
+        reason = f"what is left of Fokker-Planck is not told from 0; {wrong.text}, at any point"
         return Judgement("inconclusive", False, reason)
     at = "".join(f" at {name} = {value}" for name, value in first.fixed.items())
     grows = (
@@ -96,21 +102,20 @@ def _judge(found: list[Residual], what: str) -> Judgement:
         if first.integrable is False
         else ""
     )
-    if wrong:
-        shown = wrong[0]
-        holds = ", ".join(str(residual.dim) for residual in found if residual.zero)
-        where = f"in dimension {shown.dim}" + (f" (it does in dimension {holds})" if holds else "")
+    if wrong is not None:
+        holds = ", ".join(str(dim) for dim in examined.dims if dim != examined.dim)
+        where = f"in dimension {examined.dim}" + (f" (it does in dimension {holds})" if holds else "")
         return Judgement(
             "violates",
             False,
-            f"the {what} is not invariant; `{first.dynamics}` does not leave {_rho(shown)} invariant{at} {where}: L* rho / rho = "
-            f"{shown.text}{grows}",
+            f"the {what} is not invariant; `{first.dynamics}` does not leave {_rho(wrong)} invariant{at} {where}: L* rho / rho = "
+            f"{wrong.text}{grows}",
         )
     if grows:
         return Judgement(
             "violates", False, f"what solves Fokker-Planck is no density; {_rho(first)} solves it{at}{grows}"
         )
-    dimensions = dimensions_text([residual.dim for residual in found])
+    dimensions = examined.extent.told or "every dimension"
     return Judgement(
         "conforms",
         True,

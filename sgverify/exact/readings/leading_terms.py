@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import isfinite
+from math import isfinite, lcm
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, parameters_of
 from sgverify.schemes.definition.mathematics import NoiseLaw
-from sgverify.schemes.numbers.constants import counted
+from sgverify.schemes.numbers.constants import met
 
 ONE = (1.0,)
 SIZES = (-3.0, -1.0, -0.25, 0.25, 1.0, 3.0)
@@ -56,6 +56,9 @@ are 12 at most (Nose-Hoover thermostats at three spreads, tamed steps at a gradi
 
 NEAR = 0.1
 """A step whose departure is below this share is described by its leading terms."""
+
+MOST_COORDINATES = 30
+"""The most coordinates of a run."""
 
 HALVINGS = 60
 
@@ -109,14 +112,14 @@ class Departure:
 def departure(scheme: Scheme, setting: LinearSetting, step: float, dim: int = 2) -> Departure | None:
     """The largest departure at `step`; None where the definition cannot be run in floats (a metric, or a result that is NaN).
 
-    In dimension `dim`, or in the dimension of the longest constant that distinguishes coordinates.
+    In dimension `dim`, or over one period of the constants that distinguish coordinates, up to `MOST_COORDINATES`.
     """
     if scheme.dynamics.riemannian or scheme.dynamics.positive:
         return None
     try:
-        with counted() as lengths:
+        with met() as constants:
             _Run(scheme, setting, dim, FLOATS).moved(step, 0.0)
-        dim = max(dim, *lengths) if lengths else dim
+        dim = max(dim, min(lcm(*map(len, constants)), MOST_COORDINATES))
         found = max(_departures(scheme, setting, step, dim), key=lambda item: item[0], default=None)
         if found is None:
             return None

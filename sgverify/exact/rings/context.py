@@ -139,7 +139,8 @@ class Context(Generators):
     """Q[state, derivatives, parameters, slots, others] in dimension `dim`.
 
     `jets` are the keys (family, member, index) of derivatives, `depth` is the highest order of one; `parameters` and `others`
-    are further keys. With `positive` every theta_i > 0.
+    are further keys. With `positive` every theta_i > 0. `sums`: a sum over coordinates occurred, and `counts`: one that grows with
+    their number (`note_sum`).
     """
 
     def __init__(
@@ -170,7 +171,8 @@ class Context(Generators):
         theta = {k for k, (name, _) in enumerate(self.coordinates) if name == "theta"}
         self.positive_coordinates = theta if positive else set()
         self.opaque: dict[int, Opaque] = {}
-        self.rounded = False
+        self.rounded = self.counts = self.sums = False
+        self._coordinates_at: dict[int, frozenset[int]] = {}
         self.floats: dict[int, float] = {}
         self._slots: dict[Any, int] = {}
         # position: [c_0, ..., c_(n-1)] with g^n = sum c_i g^i
@@ -267,6 +269,33 @@ class Context(Generators):
     def depends_only_on_parameters(self, value: Polynomial) -> bool:
         """Whether no state, derivative of U or draw occurs in `value`, under a root neither."""
         return self.occurring(value) <= self.parameter_positions | self.opaque.keys()
+
+    def note_sum(self, value: Polynomial) -> None:
+        """Record a sum over coordinates: a term without state, derivative or draw is a multiple of their number."""
+        self.sums = True
+        self.counts = self.counts or any(
+            all(k in self.parameter_positions or k in self.opaque for k, e in enumerate(powers) if e)
+            for powers in value.monoms()
+        )
+
+    def entries_of(self, position: int) -> frozenset[int]:
+        """The coordinates of vectors that a generator belongs to."""
+        if position not in self._coordinates_at:
+            key, found = self.keys[position], set[int]()
+            if position in self.opaque:
+                inner = self.occurring(*self.opaque[position].parts) - {position}
+                found.update(*map(self.entries_of, inner))
+            elif position < len(self.coordinates):
+                found = {key[1]} if self.shapes[key[0]] == "vector" else set()
+            elif key[0] in ("U", "prior", "B"):
+                found = {i for i, n in enumerate(key[2]) if n}
+                found |= {*divmod(key[1], self.dim)} if key[0] == "B" else set()
+            elif key[0] == "z":
+                found = {key[2]}
+            elif key[0] == "dual":
+                return self.entries_of(key[1])
+            self._coordinates_at[position] = frozenset(found)
+        return self._coordinates_at[position]
 
     def occurring(self, *values: Polynomial) -> set[int]:
         """The positions of the generators that occur in polynomials, and in what the slots among them stand for."""

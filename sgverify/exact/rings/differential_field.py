@@ -157,6 +157,11 @@ class Element(LiftedArithmetic):
             return self.field.element(value)
         return None
 
+    def summed(self) -> Element:
+        """The element, known to its field as a sum over coordinates."""
+        self.field.note_sum(self.top)
+        return self
+
     def _plus(self, right: Element) -> Element:
         if self.below == right.below:
             return Element(self.field, self.top + right.top, self.below)

@@ -5,7 +5,8 @@ rationals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from sgverify.errors import NotExpandableError
@@ -36,9 +37,8 @@ class Ring(Context):
 
     Every rewriting holds at every real state, for positive parameters; expressions without a rule stay opaque elements. So the
     zero of the ring is zero, while a non-zero element may still vanish by a relation that the ring does not have
-    (`series.branches.told_from_zero` evaluates such elements). `counts`: a sum over coordinates occurred that grows with their
-    number (`note_sum`). `signs` supposes the signs of polynomials that stand squared under a root, by their keys (`rings.roots`);
-    `conditions` collects all other suppositions. `positive`: every theta_i > 0.
+    (`series.branches.told_from_zero` evaluates such elements). `signs` supposes the signs of polynomials that stand squared
+    under a root, by their keys (`rings.roots`); `conditions` collects all other suppositions. `positive`: every theta_i > 0.
     """
 
     def __init__(
@@ -84,7 +84,6 @@ class Ring(Context):
         self.cap = cap
         self.draws: dict[int, int] = {self.position(*key): key[1] for key in symbols}
         self.reciprocals: dict[int, Polynomial] = {}  # position: what the element there is 1 over
-        self.counts = False
         self.never_negative = self.parameter_positions | self.positive_coordinates
 
     def slot(self, key: Any, what: Opaque) -> Polynomial:
@@ -119,12 +118,22 @@ class Ring(Context):
             raise NotExpandableError(f"exp({self.text(value)}), which depends on the state at h = 0")
         return self.slot(("exp", str(value)), Opaque("exp", f"exp({self.text(value)})", argument=value))
 
-    def note_sum(self, value: Polynomial) -> None:
-        """Record a sum over coordinates: a term without state, derivative or draw is a multiple of their number."""
-        self.counts = self.counts or any(
-            all(k in self.parameter_positions or k in self.opaque for k, e in enumerate(powers) if e)
-            for powers in value.monoms()
-        )
+    def crowd(self, value: Polynomial, j: int, groups: Sequence[int]) -> float:
+        """The most coordinates that a term at s^j has for each factor of h = s^2, those of one of the `groups` counted once.
+
+        A coordinate of which there are draws comes in pairs with those of other terms: each draw is half a coordinate.
+        """
+        used = [k for k, degree in enumerate(value.degrees()) if degree and self.entries_of(k)]
+        most = 0
+        for powers in value.monoms():
+            shares: dict[int, int] = {}
+            for k in used:
+                if powers[k]:
+                    drawn = int(powers[k]) if k in self.draws else 0
+                    for entry in self.entries_of(k):
+                        shares[groups[entry]] = shares.get(groups[entry], 0) + drawn
+            most = max(most, sum(share or 2 for share in shares.values()))
+        return most / j if j else inf if most else 0.0
 
     def supposed_sign(self, value: Polynomial) -> int:
         """The sign that this ring supposes `value` to have. Raises `UnknownSignError` where it supposes none.

@@ -95,6 +95,14 @@ class EquilibratedStep:
         expected = self._exponential[j // 2] if j % 2 == 0 else self.ring.zero
         return self.ring.reduce(self.symbol(j) - expected)
 
+    def crowd(self, groups: Sequence[int]) -> float:
+        """The most coordinates that a term of the step has for each factor of h; one of the memory takes a place of sqrt(h)."""
+        ring = self.ring
+        found = [ring.crowd(value, j, groups) for j, value in enumerate(self._exponents)]
+        for series in self._next:
+            found += [ring.crowd(value, j + 1, groups) for j, value in series.terms.items()]
+        return max(found)
+
     @cached_property
     def _exponential(self) -> list[Polynomial]:
         generator = symbol_of(generator_of(self._dynamics, self.ring), self.ring)
@@ -139,7 +147,7 @@ class EquilibratedStep:
         after = values[len(state) :]
         moved = values[: len(state)]
         self._laws = tuple(reading.laws)
-        exponents = exponents_of(ring, increments_of(ring, state, moved), self._degree)
+        self._exponents = exponents = exponents_of(ring, increments_of(ring, state, moved), self._degree)
         if exponents[0]:
             raise Unreached("a memory that moves the state by more than O(sqrt(h))")
         self._raw: list[Polynomial] = []

@@ -9,12 +9,14 @@ needed: the method of Leimkuhler and Matthews has 1 at finite times and 2 here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 
 from sgverify.errors import NotExpandableError
+from sgverify.evidence.scope import Extent
 from sgverify.exact.numbers.ball import FLOATS
 from sgverify.exact.rings.context import TooShallowError
 from sgverify.exact.rings.evaluation import Values, by_key
@@ -23,6 +25,7 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import WHERE
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Signs, on_every_branch, told_from_zero
+from sgverify.exact.series.dimensions import Seen, least
 from sgverify.exact.series.equilibrated_memory import EquilibratedStep
 from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import (
@@ -38,8 +41,9 @@ from sgverify.exact.series.operators import (
 from sgverify.schemes import Dynamics, Scheme
 from sgverify.schemes.dynamics import default_density
 from sgverify.schemes.numbers.algebraic import Algebraic, basis_of, coordinates
+from sgverify.schemes.numbers.periods import Periods
 
-__all__ = ["InvariantOrder", "invariant_order", "leaves_density"]
+__all__ = ["InvariantOrder", "invariant_order", "leaves_density", "prove_invariant_order"]
 
 HIGHEST = 4
 
@@ -50,7 +54,7 @@ class InvariantOrder:
 
     `left` is None where no defect was found through h^(examined + 1). `generator` is L_1, and `own` says whether it differs
     from the dynamics' generator. `mixes` is False where L_1 does not forget its start: a chain that does not move leaves
-    every law invariant, and no order follows.
+    every law invariant, and no order follows. `sums` and `crowd` are those of `LocalOrder`.
     """
 
     dim: int
@@ -60,7 +64,8 @@ class InvariantOrder:
     generator: str
     own: bool
     mixes: bool
-    density: str = field(default="")
+    sums: bool = False
+    crowd: float = 1.0
 
     @property
     def order(self) -> Fraction:
@@ -68,18 +73,54 @@ class InvariantOrder:
         return Fraction(self.examined) if self.power is None else self.power - 1
 
 
-def invariant_order(scheme: Scheme, dim: int = 2, highest: int = 2) -> InvariantOrder:
+def invariant_order(
+    scheme: Scheme, dim: int = 2, highest: int = 2, *, symbolic: bool = False
+) -> InvariantOrder:
     """Prove the order of the invariant law in dimension `dim`, to `highest` at most, for every smooth potential.
 
-    Raises `NotExpandableError` where the step has no power series or the dynamics states another density than
-    exp(-U/T) or exp(-(U + p.p/2)/T).
+    `symbolic`: a symbol stands for the `dim` that definitions ask for. Raises `NotExpandableError` where the
+    step has no power series or the dynamics states another density than exp(-U/T) or exp(-(U + p.p/2)/T).
     """
     energy = _energy_gradient(scheme.dynamics)
     highest = min(highest, HIGHEST)
     found = [
-        branch for _, branch in on_every_branch(lambda signs: _on_branch(scheme, dim, highest, signs, energy))
+        branch
+        for _, branch in on_every_branch(
+            lambda signs: _on_branch(scheme, dim, highest, signs, energy, symbolic)
+        )
     ]
-    return min(found, key=lambda branch: (branch.order, branch.mixes))
+    return replace(
+        min(found, key=lambda branch: (branch.order, branch.mixes)),
+        mixes=all(branch.mixes for branch in found),
+        sums=any(branch.sums for branch in found),
+        crowd=max(branch.crowd for branch in found),
+    )
+
+
+def prove_invariant_order(
+    scheme: Scheme, base: int, configured: int, highest: int = 2
+) -> tuple[InvariantOrder, Extent, int]:
+    """The least order of the invariant law over all dimensions, those in which it holds, and the dimension that has it.
+
+    A step that does not forget its start has order 0 here. Raises as `invariant_order` does in dimension `base`.
+    """
+
+    def look(dim: int, symbol: bool, through: int) -> Seen[InvariantOrder]:
+        found = invariant_order(scheme, dim, through - 1, symbolic=symbol)
+        wrong = found.power is not None or not found.mixes
+        return Seen(found, wrong, found.sums, found.crowd)
+
+    found, examined, dim = least(
+        invariant_order(scheme, base, highest),
+        lambda found: found.order if found.mixes else Fraction(0),
+        look,
+        Periods.of(scheme.constants),
+        base,
+        configured,
+        largest=lambda through: {1: 15, 2: 8, 3: 5}.get(through, 3),
+        symbolic=scheme.asks_for_dimension,
+    )
+    return found, examined.extent, dim
 
 
 def leaves_density(
@@ -105,23 +146,29 @@ def leaves_density(
 
 
 def _on_branch(
-    scheme: Scheme, dim: int, highest: int, signs: Signs, energy: dict[str, str]
+    scheme: Scheme, dim: int, highest: int, signs: Signs, energy: dict[str, str], symbolic: bool
 ) -> InvariantOrder:
     degree = 2 * (highest + 1)
     why: NotExpandableError = NotExpandableError("a step")
     for depth in range(degree, 2 * degree + 2, 2):
         try:
-            return _examined(scheme, dim, highest, depth, signs, energy)
+            return _examined(scheme, dim, highest, depth, signs, energy, symbolic)
         except TooShallowError as error:
             why = error
     raise why
 
 
 def _examined(
-    scheme: Scheme, dim: int, highest: int, depth: int, signs: Signs, energy: dict[str, str]
+    scheme: Scheme,
+    dim: int,
+    highest: int,
+    depth: int,
+    signs: Signs,
+    energy: dict[str, str],
+    symbolic: bool,
 ) -> InvariantOrder:
     degree = 2 * (highest + 1)
-    ring, symbols = _symbols(scheme, dim, degree, depth, signs)
+    ring, symbols, crowd = _symbols(scheme, dim, degree, depth, signs, symbolic)
     _refuse_kinks(ring)
     if symbols[0] - ring.one:
         raise NotExpandableError("a step that does not tend to the identity")
@@ -141,6 +188,8 @@ def _examined(
         generator=operator_text(first, ring),
         own=any(ring.reduce(value) for value in _less(first, stated).values()),
         mixes=not symbols[1] and _forgets(first, ring),
+        sums=ring.sums,
+        crowd=inf if ring.counts else crowd,
     )
 
 
@@ -155,12 +204,17 @@ def _refuse_kinks(ring: Ring) -> None:
 
 
 def _symbols(
-    scheme: Scheme, dim: int, degree: int, depth: int, signs: Signs
-) -> tuple[Ring, list[Polynomial]]:
-    """The symbols of the operator of one step on averages, by powers of s = sqrt(h), with one minibatch throughout."""
+    scheme: Scheme, dim: int, degree: int, depth: int, signs: Signs, symbolic: bool
+) -> tuple[Ring, list[Polynomial], float]:
+    """The symbols of the operator of one step on averages, by powers of s = sqrt(h), with one minibatch throughout.
+
+    And the most coordinates that a term has for each factor of h.
+    """
+    groups = Periods.of(scheme.constants).groups(dim)
     if scheme.memory:
-        equilibrated = EquilibratedStep(scheme, dim, degree, depth, signs)
-        return equilibrated.ring, [equilibrated.symbol(j) for j in range(degree + 1)]
+        equilibrated = EquilibratedStep(scheme, dim, degree, depth, signs, symbolic)
+        symbols = [equilibrated.symbol(j) for j in range(degree + 1)]
+        return equilibrated.ring, symbols, equilibrated.crowd(groups)
     ring = ring_of(
         scheme.dynamics,
         dim,
@@ -170,10 +224,12 @@ def _symbols(
         parts=scheme.census.parts,
         cap=degree + 4,
         signs=signs,
+        symbolic=symbolic,
     )
     step = transition_of(scheme, ring, degree)
-    symbols = [step.symbol(j) for j in range(degree + 1)]
-    return ring, [ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero)) for symbol in symbols]
+    raw = [step.symbol(j) for j in range(degree + 1)]
+    symbols = [ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero)) for symbol in raw]
+    return ring, symbols, step.crowd(groups)
 
 
 def _energy_gradient(dynamics: Dynamics) -> dict[str, str]:
@@ -213,21 +269,26 @@ def _less(left: Operator, right: Operator) -> Operator:
 def _forgets(operator: Operator, ring: Ring) -> bool:
     """Whether every eigenvalue of the drift's Jacobian at 0 has a negative real part, for U = theta.P theta/2.
 
-    P is a generic positive definite matrix, T = 3/4 and D = 5/4: what does not forget its start there is no step for
-    sampling, whatever it leaves invariant.
+    P is 1, diagonal, and a generic positive definite matrix, T = 3/4 and D = 5/4: what does not forget its start on one of them,
+    as a coordinate that neither friction nor noise reaches but through U, is no step for sampling, whatever it leaves invariant.
     """
     size, dim = len(ring.coordinates), ring.dim
-    precision = np.array(
-        [[1.0 + (i == j) * (1 + 0.3 * i) - 0.1 * abs(i - j) for j in range(dim)] for i in range(dim)]
-    )
-    jacobian = np.zeros((size, size))
-    for k in range(size):
-        drift = operator.get(tuple(int(k == j) for j in range(size)))
-        if drift is None:
-            continue
-        for j in range(size):
-            jacobian[k, j] = _number(derivative_along(drift, j, ring), ring, precision)
-    return bool(np.linalg.eigvals(jacobian).real.max() < -1e-9)
+    drifts = {k: operator.get(tuple(int(k == j) for j in range(size))) for k in range(size)}
+    slopes = {
+        (k, j): derivative_along(drift, j, ring)
+        for k, drift in drifts.items()
+        if drift is not None
+        for j in range(size)
+    }
+    diagonal = np.diag(2 + 0.3 * np.arange(dim))
+    apart = np.abs(np.subtract.outer(np.arange(dim), np.arange(dim)))
+    for precision in (np.eye(dim), diagonal, diagonal + 0.7 * 0.5**apart):
+        jacobian = np.zeros((size, size))
+        for place, slope in slopes.items():
+            jacobian[place] = _number(slope, ring, precision)
+        if not np.linalg.eigvals(jacobian).real.max() < -1e-9:
+            return False
+    return True
 
 
 def _number(value: Polynomial, ring: Ring, precision: np.ndarray) -> float:

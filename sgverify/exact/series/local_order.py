@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.rings.context import TooShallowError
@@ -29,6 +30,7 @@ from sgverify.exact.series.operators import (
 )
 from sgverify.exact.series.orders import Defect, LocalOrder
 from sgverify.schemes import Dynamics, Scheme
+from sgverify.schemes.numbers.periods import Periods
 
 HIGHEST_ORDER = 4
 HIGHEST_CLAIM = 8
@@ -167,7 +169,8 @@ def _worst(branches: list[_Branch]) -> _Branch:
         averaged=min(averaged, key=lambda defect: defect.power, default=None),
         examined=min(order.examined for order in orders),
         conditions=tuple(dict.fromkeys(c for order in orders for c in order.conditions)),
-        counts=any(order.counts for order in orders),
+        sums=any(order.sums for order in orders),
+        crowd=max(order.crowd for order in orders),
     )
     return replace(branches[0], order=together)
 
@@ -202,8 +205,13 @@ def _examine(
             break
     start = before.start if equilibrated is None else _start_defect(equilibrated, given, examined)
     _refuse_kinks_in_memory(scheme, [ring] if equilibrated is None else [ring, equilibrated.ring])
-    counts = before.counts or ring.counts or transition.counts
-    return LocalOrder(before.dim, given, averaged, examined, steps, start, counts=counts), ring
+    groups = Periods.of(scheme.constants).groups(before.dim)
+    generator = exact[1] if len(exact) > 1 else ring.zero
+    crowd = max(
+        before.crowd, transition.crowd(groups), ring.crowd(generator, 2, groups), inf if ring.counts else 0
+    )
+    sums = before.sums or ring.sums
+    return LocalOrder(before.dim, given, averaged, examined, steps, start, sums=sums, crowd=crowd), ring
 
 
 def _refuse_kinks_in_memory(scheme: Scheme, rings: list[Ring]) -> None:

@@ -237,15 +237,9 @@ class Transition:
         self._powers = exponentials if not self._exponents[0] else _two_moments
         self._found: list[Polynomial] = []
 
-    @property
-    def counts(self) -> bool:
-        """Whether more draws than powers of s come together somewhere, so that sums of their squares have no factor h."""
-        draws = list(self.ring.draws)
-        return any(
-            sum(int(powers[k]) for k in draws) > j
-            for j, value in enumerate(self._exponents)
-            for powers in value.monoms()
-        )
+    def crowd(self, groups: Sequence[int]) -> float:
+        """The most coordinates that a term of the increment has for each factor of h, draws paired; see `Ring.crowd`."""
+        return max(self.ring.crowd(value, j, groups) for j, value in enumerate(self._exponents))
 
     def symbol(self, j: int) -> Polynomial:
         """The symbol of the coefficient of s^j, averaged over the draws."""

@@ -41,8 +41,8 @@ class LocalOrder:
 
     All statements hold as h -> 0, uniformly in bounded sets of states, and under `conditions`. A definition with |x| is proved
     on every branch, and a defect belongs to some branch. Where signs of parameters decide, this is the order in the region
-    `where` (such as "T - 1 > 0"), and `elsewhere` holds the orders of the other regions. `counts`: a sum over coordinates in
-    the step grows with their number, as a sum of constants does.
+    `where` (such as "T - 1 > 0"), and `elsewhere` holds the orders of the other regions. `sums`: the step or the dynamics
+    sums over coordinates; `crowd`: the most coordinates that a term has for each factor of h, inf where a sum counts them.
     """
 
     dim: int
@@ -54,7 +54,8 @@ class LocalOrder:
     conditions: tuple[Condition, ...] = ()
     where: str = ""
     elsewhere: tuple[LocalOrder, ...] = ()
-    counts: bool = False
+    sums: bool = False
+    crowd: float = 1.0
 
     @property
     def order(self) -> Fraction:

@@ -5,9 +5,10 @@ Dynamics and density are evaluated on the differential field, coordinate by coor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 from flint import arb, fmpq
@@ -25,8 +26,10 @@ from sgverify.exact.numbers.entrywise import (
 from sgverify.exact.rings.differential_field import Element, Field
 from sgverify.exact.rings.evaluation import Values
 from sgverify.exact.rings.polynomials import Polynomial, to_fmpq, to_fraction
+from sgverify.exact.rings.roots import DIM
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
+from sgverify.schemes.numbers.periods import Periods
 from sgverify.targets.form import leading_minors
 
 
@@ -105,7 +108,7 @@ def _ingredients(definition: Dynamics | Density, field: Field) -> dict[str, Any]
         "U": functions.potential,
         "grad": functions.gradient,
         "metric": functions,
-        "dim": field.dim,
+        "dim": field.parameter(DIM) if DIM in field.parameters else field.dim,
         **{name: field.parameter(name) for name in definition.parameters},
     }
 
@@ -132,7 +135,7 @@ class Residual:
     `witness` holds values of the state, of derivatives of U and of parameters, with the residual's value there; an empty
     witness means that none was found, and that nothing is decided. `integrable` is False where rho grows in a momentum-like
     variable at every theta, so that it is no density; None where that is not decided; True where rho is integrable if
-    exp(-U/T) is.
+    exp(-U/T) is. `sums`: something sums over coordinates; `crowd`: the most coordinates that a term has before terms cancel.
     """
 
     dynamics: str
@@ -144,6 +147,8 @@ class Residual:
     witness: dict[str, str]
     integrable: bool | None
     fixed: dict[str, str]
+    sums: bool = False
+    crowd: float = 1.0
 
     @property
     def decided(self) -> bool:
@@ -161,20 +166,25 @@ def stationarity_residual(
     density: Density | Callable[..., Any] | None = None,
     dim: int = 2,
     fixed: Mapping[str, Any] | None = None,
+    *,
+    symbolic: bool = False,
 ) -> Residual:
     """The residual of Fokker-Planck in dimension `dim`; `density` is by default the one that the dynamics states.
 
-    `fixed` sets parameters to numbers, {"T": 1} where a paper has no temperature. Raises `DefinitionError` where no
-    density is stated, `NotExpandableError` where a definition asks for U away from theta.
+    `symbolic`: a symbol stands for the `dim` that definitions ask for. `fixed` sets parameters to numbers, {"T": 1} where a
+    paper has no temperature. Raises `DefinitionError` where no density is stated, `NotExpandableError` where a definition asks
+    for U away from theta.
 
     >>> from sgverify.schemes import kinetic
     >>> stationarity_residual(kinetic).zero
     True
     """
     stated = density_of(dynamics, density)
-    field = field_of(dynamics, stated, dim, fixed)
+    field = field_of(dynamics, stated, dim, fixed, symbolic)
     log_density = read_density(stated, field)
-    left = residual_of(*read_dynamics(dynamics, field), log_density, field)
+    drift, squares = read_dynamics(dynamics, field)
+    left = residual_of(drift, squares, log_density, field)
+    groups = Periods.of((*dynamics.constants, *stated.constants)).groups(dim)
     return Residual(
         dynamics=dynamics.name,
         density=stated.name,
@@ -185,7 +195,48 @@ def stationarity_residual(
         witness=find_witness(left),
         integrable=integrable(log_density, field),
         fixed={name: str(value) for name, value in field.fixed.items()},
+        sums=field.sums,
+        crowd=inf if field.counts else _crowd(drift, squares, log_density, field, groups),
     )
+
+
+def _crowd(
+    drift: list[Element],
+    squares: list[list[Element]],
+    log_density: Element,
+    field: Field,
+    groups: Sequence[int],
+) -> int:
+    """The most coordinates of a term of div(F rho) / rho or of d_i d_j (a rho) / rho, those of one of the `groups` counted once."""
+
+    def of(*values: Element) -> set[frozenset[int]]:
+        return {kinds for value in values for kinds in _coordinates(value, groups)}
+
+    gradient = [of(field.derivative(log_density, k)) for k in range(len(drift))]
+    most = 0
+    for k, (name, i) in enumerate(field.coordinates):
+        own = {groups[i]} if field.shapes[name] == "vector" else set()
+        terms = of(drift[k])
+        for j, square in enumerate(squares[k]):
+            terms |= {one | other for one in of(square) for other in gradient[j]} | of(square)
+        most = max(
+            most,
+            *(
+                len(one | other | own)
+                for one in terms or [frozenset()]
+                for other in gradient[k] or [frozenset()]
+            ),
+        )
+    return most
+
+
+def _coordinates(value: Element, groups: Sequence[int]) -> Iterator[frozenset[int]]:
+    """The groups of the coordinates of each term of an element."""
+    field = value.field
+    below = {groups[i] for k in field.occurring(value.below) for i in field.entries_of(k)}
+    for powers in value.top.monoms():
+        used = (field.entries_of(k) for k, n in enumerate(powers) if n)
+        yield frozenset(below.union(*({groups[i] for i in entries} for entries in used)))
 
 
 def density_of(dynamics: Dynamics, density: Density | Callable[..., Any] | None = None) -> Density:
@@ -207,9 +258,11 @@ def density_of(dynamics: Dynamics, density: Density | Callable[..., Any] | None 
     return stated
 
 
-def field_of(dynamics: Dynamics, density: Density, dim: int, fixed: Mapping[str, Any] | None) -> Field:
-    """The field that holds a dynamics and a density."""
-    parameters = (*dynamics.parameters, *density.parameters)
+def field_of(
+    dynamics: Dynamics, density: Density, dim: int, fixed: Mapping[str, Any] | None, symbolic: bool = False
+) -> Field:
+    """The field that holds a dynamics and a density, with a symbol for `dim` where this is `symbolic`."""
+    parameters = (*dynamics.parameters, *density.parameters, *([DIM] if symbolic else []))
     return Field(
         dim,
         dynamics.shapes,

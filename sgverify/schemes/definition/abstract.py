@@ -25,7 +25,7 @@ from sgverify.schemes.definition.abstract_value import (
     is_exact,
 )
 from sgverify.schemes.definition.mathematics import Noise, NoiseLaw
-from sgverify.schemes.numbers.constants import counted
+from sgverify.schemes.numbers.constants import Constant, met
 
 MOST_CALLS = 200
 """The most draws of one step, and the most gradients: each is a variable of exact readings, and a loop without an end has more."""
@@ -38,14 +38,14 @@ RUNS = 8
 class Census:
     """The ingredients that one run of a definition used: the laws of its draws in order, numbers of gradients and minibatches.
 
-    `longest`: the coordinates after which its constants repeat, at most; 1 where they tell no coordinates apart.
+    `constants`: the numbers and matrices by which it tells coordinates apart, each once.
     `hessians` counts Hessian-vector products; `parts`: the gradient of the prior, or of the likelihood, is asked for apart.
     """
 
     laws: tuple[NoiseLaw, ...]
     gradients: int
     minibatches: int
-    longest: int = 1
+    constants: tuple[Constant, ...] = ()
     hessians: int = 0
     parts: bool = False
 
@@ -59,7 +59,7 @@ class Census:
             self.laws + other.laws,
             self.gradients + other.gradients,
             self.minibatches + other.minibatches,
-            max(self.longest, other.longest),
+            tuple(dict.fromkeys(self.constants + other.constants)),
             self.hessians + other.hessians,
             self.parts or other.parts,
         )
@@ -231,7 +231,7 @@ def _run_once(
     if "metric" in given:
         given["metric"] = AbstractMetric()
     try:
-        with counted() as lengths:
+        with met() as found:
             value = function(*(Abstract(shape, formula=(name,)) for name, shape in shapes.items()), **given)
     except Refused as refusal:
         raise DefinitionError(f"{where(function, refusal)}: `{function.__name__}` uses {refusal}.") from None
@@ -242,8 +242,8 @@ def _run_once(
             f"{where(function, error)}: `{function.__name__}` raised {type(error).__name__}: {error}; "
             "a definition uses arithmetic, exp, sqrt, expm1, dot and its ingredients only."
         ) from None
-    longest = max(lengths, default=1)
-    return value, Census(tuple(run.laws), run.gradients, len(run.asked), longest, run.hessians, run.parts)
+    constants = tuple(dict.fromkeys(found))
+    return value, Census(tuple(run.laws), run.gradients, len(run.asked), constants, run.hessians, run.parts)
 
 
 def _marks(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 Numbers repeat: in `constants((1, 3), v)` the coordinates are 1, 3, 1, 3, ..., and in `linear(((0, 1), (-1, 0)), v)` the block
 repeats along the diagonal, cut where the dimension ends. So a definition means something in every dimension, as its proofs need.
+A proof may follow any coordinates, not only the first ones: `placed` says which.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from sgverify.schemes.numbers.rounded import literal
 
 Numbers = tuple[Any, ...]
 Rows = tuple[Numbers, ...]
+Constant = Numbers | Rows
+"""The numbers of one call of `constants`, or the rows of one of `linear`."""
 
 _CUT: ContextVar[int | None] = ContextVar("cut", default=None)
-_MET: ContextVar[list[int] | None] = ContextVar("met", default=None)
+_MET: ContextVar[list[Constant] | None] = ContextVar("met", default=None)
+_PLACES: ContextVar[tuple[int, ...] | None] = ContextVar("places", default=None)
 
 
 @contextmanager
@@ -35,12 +39,22 @@ def cut_to(dim: int) -> Iterator[None]:
 
 
 @contextmanager
-def counted() -> Iterator[list[int]]:
-    """Context that collects the length of every constant that a definition asks for, in the list that it yields."""
-    lengths: list[int] = []
-    token = _MET.set(lengths)
+def placed(places: Sequence[int]) -> Iterator[None]:
+    """Context in which the entries of vectors are the coordinates at these places, counted from 0, of a longer vector."""
+    token = _PLACES.set(tuple(places))
     try:
-        yield lengths
+        yield
+    finally:
+        _PLACES.reset(token)
+
+
+@contextmanager
+def met() -> Iterator[list[Constant]]:
+    """Context that collects every constant that a definition asks for, in the list that it yields."""
+    found: list[Constant] = []
+    token = _MET.set(found)
+    try:
+        yield found
     finally:
         _MET.reset(token)
 
@@ -50,7 +64,7 @@ def constants(numbers: Sequence[Any], like: Any) -> Any:
 
     A friction of each coordinate's own: `D * constants((1, 2), p) * p`.
     """
-    return constants_like(like, _numbers("constants", numbers)[: _CUT.get()])
+    return constants_like(like, _noted(_numbers("constants", numbers))[: _CUT.get()])
 
 
 def linear(matrix: Sequence[Sequence[Any]], vector: Any) -> Any:
@@ -65,7 +79,7 @@ def linear(matrix: Sequence[Sequence[Any]], vector: Any) -> Any:
             f"linear({matrix!r}, v): {len(rows)} rows of {', '.join(str(len(row)) for row in rows)} numbers; expected a square "
             "matrix"
         )
-    return linear_image(vector, tuple(row[: _CUT.get()] for row in rows[: _CUT.get()]))
+    return linear_image(vector, tuple(row[: _CUT.get()] for row in _noted(rows)[: _CUT.get()]))
 
 
 @singledispatch
@@ -86,7 +100,7 @@ def repeated(numbers: Numbers, dim: int) -> Numbers:
     >>> repeated((1, 3), 3)
     (1, 3, 1)
     """
-    return tuple(numbers[i % len(numbers)] for i in range(dim))
+    return tuple(numbers[i % len(numbers)] for i in places_of(dim))
 
 
 def repeated_rows(rows: Rows, dim: int) -> Rows:
@@ -95,11 +109,23 @@ def repeated_rows(rows: Rows, dim: int) -> Rows:
     >>> repeated_rows(((0, 1), (-1, 0)), 3)
     ((0, 1, 0), (-1, 0, 0), (0, 0, 0))
     """
-    size = len(rows)
+    size, places = len(rows), places_of(dim)
     return tuple(
-        tuple(rows[i % size][j % size] if i // size == j // size else 0 for j in range(dim))
-        for i in range(dim)
+        tuple(rows[i % size][j % size] if i // size == j // size else 0 for j in places) for i in places
     )
+
+
+def places_of(dim: int) -> Sequence[int]:
+    """The places of `dim` entries: the first ones, or those of `placed`."""
+    places = _PLACES.get()
+    return range(dim) if places is None or len(places) != dim else places
+
+
+def _noted(constant: Constant) -> Constant:
+    found = _MET.get()
+    if found is not None:
+        found.append(constant)
+    return constant
 
 
 def _numbers(name: str, given: Any) -> Numbers:
@@ -111,9 +137,6 @@ def _numbers(name: str, given: Any) -> Numbers:
                 f"{name}({given!r}, ...): {number!r} is of type {type(number).__name__}; expected a whole number, a decimal, a "
                 "Fraction or a root; what the state or an ingredient enters is computed outside, as D * constants((1, 2), p)"
             )
-    met = _MET.get()
-    if met is not None:
-        met.append(len(given))
     return tuple(literal(number) if isinstance(number, (int, float)) else number for number in given)
 
 

@@ -72,8 +72,8 @@ def test_they_are_printed_and_read_back() -> None:
     assert order_of(again, 2) == "conforms"
 
 
-def test_the_longest_is_counted() -> None:
-    assert (skew_euler.census.longest, rubbed_euler.census.longest) == (2, 3)
+def test_each_is_kept_once() -> None:
+    assert (skew_euler.constants, rubbed_euler.census.constants) == ((SKEW, SKEW), (FRICTION,))
 
 
 def test_one_dimension_has_exact_laws_and_more_say_why_not() -> None:
@@ -146,18 +146,26 @@ def _heavy(theta, p, *, U, T):
     return -(U(theta) + dot(p, p) / 6) / T
 
 
-def test_a_period_that_is_not_read_leaves_the_order_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sgverify.exact.series.dimensions._largest", lambda *_: 3)
-    entries = (1, 1, 1, 2)
+def test_a_period_that_is_not_read_is_no_proof_in_every_dimension(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sgverify.exact.series.dimensions.largest", lambda *_: 3)
+    monkeypatch.setattr("sgverify.exact.series.dimensions.MOST_SELECTIONS", 1)
 
-    @scheme(irreversible, order=1)
-    def long(theta, *, h, grad, noise, T):
-        g = grad(theta)
-        return theta - h * g - h * linear(SKEW, g) + sqrt(2 * T * h * constants(entries, theta)) * noise()
+    def answer(dim: int) -> Any:
+        (found,) = verify(
+            doubled_in_the_fourth, checks=["local-order"], target={"name": "gaussian", "dim": dim}
+        )
+        return found
 
-    (found,) = verify(long, checks=["local-order"])
-    assert found.verdict == "inconclusive"
-    assert "tell more coordinates apart" in found.reason
+    assert answer(1).verdict == "conforms" and "in dimensions 1 to 3" in answer(1).reason
+    assert answer(4).verdict == "inconclusive" and "dimension 4 was not examined" in answer(4).reason
+    assert answer(4).scope.dimensions.values == (1, 2, 3)
+
+
+@scheme(irreversible, order=1)
+def doubled_in_the_fourth(theta, *, h, grad, noise, T):
+    g = grad(theta)
+    spread = constants((1, 1, 1, 2), theta)
+    return theta - h * g - h * linear(SKEW, g) + sqrt(2 * T * h) * spread * noise()
 
 
 @pytest.mark.parametrize("friction", [2.0, 50.0])
