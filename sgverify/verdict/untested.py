@@ -36,7 +36,7 @@ NOUNS: Mapping[Axis, str] = {
     "dimensions": "dimension",
     "temperatures": "T and D",
     "states": "state",
-    "targets": "target",
+    "targets": "smooth potential",
     "gradients": "gradient",
     "time": "step of a run",
     "options": "option",
