@@ -18,6 +18,12 @@ REACH = (0.5, 1.0, 3.0, 6.0)
 INTEGRATED = 4
 """The most draws (and one more than the most dimensions) for which product rules are made for the draws."""
 
+LINE, FEW_ON_LINE = 120, 12
+"""The states on a line out to the largest distance, where rows go through the code together, and where they go one by one."""
+
+NEAR = (0.3, 0.7, 1.4, 3.0)
+"""The distances from the mean and from 0 in units of h and of sqrt(h): a step may have a feature as narrow as these."""
+
 SINGLE = 16
 """The most coordinates for which each is tried alone at every distance; more coordinates are tried at the largest only."""
 
@@ -86,9 +92,10 @@ def read_one_step(
 ) -> OneStepMap:
     """The map, from differences of evaluations at unit vectors times `length`, tested at other states and draws.
 
-    States out to 6 spreads are tested, in each coordinate and in all at once, of both signs. `wide` are further spreads to test,
-    such as those of the chain's own law; `also` holds further states. Without `probed`, only the linear part is computed. A step
-    that has no value at some memory bends: a second moment, for one, is never below 0. What was read once is kept with the rows.
+    States out to 6 spreads are tested, in each coordinate and in all at once, of both signs, and on lines. `wide` are further
+    spreads to test, such as those of the chain's own law; `also` holds further states. Without `probed`, only the linear part is
+    computed. A step that has no value at some memory bends: a second moment, for one, is never below 0. What was read once is
+    kept with the rows.
     """
     key = (h, length, probed, *(None if part is None else part.tobytes() for part in (wide, also)))
     if key not in rows.read:
@@ -124,6 +131,8 @@ def _read(
         kicks = np.array(COMMON + RARE)[:, None] * signs
         kicks = np.vstack([kicks[: len(COMMON)], -kicks])
         states, sizes = _probes(n, random)
+        lines = _lines(rows, h, random)
+        states, sizes = np.vstack([states, lines]), np.append(sizes, np.abs(lines).max(axis=1))
         if wide is not None:
             states, sizes = np.vstack([states, states * wide]), np.concatenate([sizes, sizes])
         if also is not None and len(also):
@@ -184,6 +193,29 @@ def _probes(n: int, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray
         found.append(block)
         sizes.append(np.full(len(block), reach))
     return np.vstack(found), np.concatenate(sizes)
+
+
+def _lines(rows: StepRows, h: float, random: np.random.Generator) -> np.ndarray:
+    """States on a line along the first coordinate of each variable and along all of them: between these a step may have a feature.
+
+    It may be as narrow as the step size, about the mean or 0: states lie there too. Memory stays at its start.
+    """
+    setting, reach = rows.setting, max(REACH)
+    n, known = len(setting.spreads), setting.known
+    count = LINE if rows.together else FEW_ON_LINE
+    even = np.linspace(-reach, reach, count, endpoint=False) + 2 * reach / count * random.random()
+    firsts = np.cumsum([0, *setting.sizes[: len(setting.dynamics.shapes) - 1]])
+    ways = [np.eye(n)[k] for k in firsts]
+    if setting.dim > 1:
+        ways.append((np.arange(n) < known).astype(float))
+    found = []
+    for way in ways:
+        k = int(np.argmax(way))
+        near = np.outer([h, h**0.5], NEAR if rows.together else NEAR[:2]).ravel() / setting.spreads[k]
+        zero = -setting.law[0][k] / setting.spreads[k]
+        places = np.concatenate([even, near, -near, zero + near, zero - near])
+        found.append(np.outer(places[np.abs(places) <= reach], way))
+    return np.vstack(found)
 
 
 def _shown(rows: StepRows, state: np.ndarray) -> str:

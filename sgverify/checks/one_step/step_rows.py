@@ -63,8 +63,7 @@ class StepRows:
         self.read: dict[tuple[Any, ...], Any] = {}
         """The maps that were read from these rows (`read_one_step`)."""
         audit, count = DtypeAudit(()), self.draws(h)
-        start = np.zeros(len(self._mean))
-        start[setting.known :] = self._mean[setting.known :]
+        start = self._mean + 0.37 * self._spreads * (np.arange(len(self._mean)) < setting.known)
         with default_dtype(torch.float64):
             zeros = torch.zeros((1, count) if step.chains else (count,), dtype=torch.float64)
             self.box.run(self._alone(start), zeros, h, witness=audit)

@@ -14,14 +14,17 @@ from typing import Any, ClassVar, cast
 import torch
 from torch import Tensor
 
+from sgverify.checks.one_step.one_step_map import REACH
 from sgverify.checks.order.quadrature import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
 from sgverify.checks.question import Question, whole
 from sgverify.checks.readings import measured_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, message
-from sgverify.checks.settings.other_settings import check_settings
+from sgverify.checks.settings.other_settings import check_settings, try_states
 from sgverify.checks.settings.own_dynamics import OwnDynamics, find_own_dynamics
-from sgverify.evidence import Evidence, Predicted
+from sgverify.errors import Unreached, UserError
+from sgverify.evidence import EVERY, Evidence, Extent, Predicted, Scope, tried
 from sgverify.rates import Judgement
+from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.samplers.reading.binding import TENSORS
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes import Scheme
@@ -30,6 +33,9 @@ from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
+
+ONE_STATE = tried("one generic state")
+SEEN_STATES = tried(f"one generic state, and those out to {max(REACH):g} spreads of a Gaussian")
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,11 @@ def black_box_invariance(question: Question) -> Evidence:
 
 
 def black_box_order(question: Question) -> Evidence:
-    """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree."""
+    """P_h f = exp(hL) f + O(h^(K+1)) at one generic state of one generic potential, for every f of high enough degree.
+
+    That is of this state: the step is also taken from states out to 6 spreads on a Gaussian target, and where it is not affine
+    there, what it changes of the stationary law is integrated.
+    """
     subject = cast(TorchSubject, question.subject)
     measured = measured_order(subject)
     if (isinstance(measured, str) or measured.order < 1 or not measured.resolved) and accepts_and_rejects(
@@ -78,10 +88,14 @@ def black_box_order(question: Question) -> Evidence:
         measured = own.order
         verdict = _judge(measured, float(prediction.exponent))
         verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
+    states = ONE_STATE
     if subject.scheme.memory:
         measured, verdict = _at_rest(subject, measured, verdict)
+    elif verdict.verdict == "conforms" and own is None:
+        verdict, states = _over_states(subject, verdict, int(prediction.exponent))
     return question.answered(
         method="quadrature",
+        scope=_scope(measured.dim, states),
         judgement=verdict,
         found=measured.order if measured.resolved or verdict.verdict == "violates" else None,
         certificate={
@@ -164,6 +178,33 @@ def _at_rest(
         f"targets is not known; {rest}, {verdict.reason}"
     )
     return replace(measured, order=Fraction(0)), Judgement("inconclusive", False, text)
+
+
+def _over_states(subject: TorchSubject, verdict: Judgement, order: int) -> tuple[Judgement, Extent]:
+    """The verdict of an order that conforms at one state, with that over the states of a Gaussian setting, and these states."""
+    try:
+        found = try_states(subject, order)
+    except NotFiniteError as error:
+        return Judgement(
+            "inconclusive", False, f"of one state, and not of every: {error}; {verdict.reason}"
+        ), SEEN_STATES
+    except (Unreached, UserError) as error:
+        return replace(verdict, reason=f"{verdict.reason}; other states are not known: {error}"), ONE_STATE
+    if found.verdict == "conforms":
+        return verdict, SEEN_STATES
+    reason = f"of order {order} at one state, and not at others: {found.finding}; {verdict.reason}"
+    return Judgement(found.verdict, False, reason), SEEN_STATES
+
+
+def _scope(dim: int, states: Extent) -> Scope:
+    """That of an order that was measured as h -> 0: the numbers of the potential and of T and D are generic."""
+    return Scope(
+        steps=tried("h -> 0"),
+        states=states,
+        targets=tried(f"a sextic without symmetry in dimension {dim}"),
+        gradients=EVERY,
+        time=None,
+    )
 
 
 def _judge(measured: MeasuredOrder, predicted: float) -> Judgement:

@@ -194,11 +194,16 @@ def _without_series(question: Question, why: NotExpandableError) -> Evidence:
             return replace(found, certificate={**found.certificate, "no_proof": reason})
         if found is not None:
             reason = f"{found}; {reason}"
-        from sgverify.checks.order.black_box import as_torch_subject, black_box_order, measurable
+        from sgverify.checks.order.black_box import (
+            ONE_STATE,
+            as_torch_subject,
+            black_box_order,
+            measurable,
+        )
 
         if measurable(subject.scheme):
             measured = black_box_order(replace(question, subject=as_torch_subject(subject)))
-            if measured.verdict in ("conforms", "violates"):
+            if measured.verdict in ("conforms", "violates") or measured.scope.states != ONE_STATE:
                 return replace(measured, certificate={**measured.certificate, "no_proof": reason})
     return question.unanswered(reason)
 

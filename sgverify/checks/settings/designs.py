@@ -71,6 +71,11 @@ def configured_design(subject: Subject) -> Design | None:
     return Design(c.temperature, c.friction, precision, np.array(subject.target.mean_float64(), dtype=float))
 
 
+def unit_design(dim: int) -> Design:
+    """A setting of spread 1 about 7/16: a state has about the same size in the user's units and in spreads, and no number is 1."""
+    return _design(1.25, 1.5, [1.25] * dim, 0.0, [7 / 16] * dim)
+
+
 def designs() -> list[Design]:
     """T from 2^-12 to 2^14 and D from 2^-8 to 2^8, on both sides of 1; dimensions 1 to 64; slow targets come with large steps,
     fast ones with small.
@@ -105,4 +110,4 @@ def _design(
     return Design(temperature, friction, precision, np.array(mean))
 
 
-__all__ = ["Design", "configured_design", "designs"]
+__all__ = ["Design", "configured_design", "designs", "unit_design"]

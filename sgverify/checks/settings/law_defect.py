@@ -6,6 +6,7 @@ The defect E f(X_1) - E f(X_0), with X_0 from that law, is computed for steps th
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from sgverify.checks.one_step.one_step_map import (
     CERTAIN,
@@ -22,6 +23,10 @@ where the step is nearly linear."""
 
 POINTS, MORE_POINTS = 1 << 9, 1 << 14
 """The points of each scramble if rows go through the code together; the larger number is used if the smaller decides nothing."""
+
+GRADED, AWAY, UNIT = 1 / 4, (1e-8, 6.0), 2.0**-40
+"""The share of the finer points that lie evenly in the logarithm of their distance from mean or 0; between which distances, in
+spreads; and the least probability."""
 
 WAVES = (1.0, 2.0)
 """The frequencies of the bounded test functions, per spread: they detect a law of another shape with the right moments."""
@@ -50,7 +55,8 @@ def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndar
     of weak order K has a defect of order h^(K+1); a defect of order h means a law that is off by a constant. The expectation
     for a linear step L is exact, and f(X_1) - f(L) is integrated by randomised quasi-Monte Carlo. L is the step's linear part, if
     the step is linear except in the tails; if it bends at its mean, the regression of X_1 on state and draws over another
-    scramble, whose points are independent: for each L the integral is unbiased.
+    scramble, whose points are independent: for each L the integral is unbiased. With `fine`, some of the points are drawn to the
+    mean and to 0 in the first coordinate, and weighted (`_graded`).
     """
     n, m = len(rows.setting.spreads), rows.draws(h)
     linear = read_one_step(rows, h, length=LENGTH, probed=False)
@@ -58,13 +64,18 @@ def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndar
     root = np.linalg.cholesky(covariance)
     count = (MORE_POINTS if fine else POINTS) if rows.together else POINTS_ONE_BY_ONE
     scrambles = [normal_points(n + m, seed, count) for seed in range(SCRAMBLES)]
+    weights = [np.ones(count)] * SCRAMBLES
+    if fine:
+        zero = -float(rows.setting.law[0][0] / rows.setting.spreads[0])
+        centres = (0.0, zero) if abs(zero) < AWAY[1] else (0.0,)
+        scrambles, weights = zip(*(_graded(points, centres) for points in scrambles), strict=True)
     asked = [(points[:, :n] @ root.T, points[:, n:]) for points in scrambles]
     moved = rows.parts(asked, h)
     controls = _controls((linear.still, linear.matrix, linear.noise), asked, moved)
     found = [
         _of_normal(still, matrix @ covariance @ matrix.T + noise @ noise.T)
-        + (_values(after) - _values(still + x @ matrix.T + z @ noise.T)).mean(axis=0)
-        for (x, z), after, (still, matrix, noise) in zip(asked, moved, controls, strict=True)
+        + weight @ (_values(after) - _values(still + x @ matrix.T + z @ noise.T)) / count
+        for (x, z), weight, after, (still, matrix, noise) in zip(asked, weights, moved, controls, strict=True)
     ]
     mean = np.mean(found, axis=0) - _of_normal(np.zeros(n), covariance)
     rounding = 64 * rows.rounding(6 * np.ones((1, n))) / LENGTH
@@ -73,6 +84,25 @@ def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndar
         CERTAIN * np.std(found, axis=0, ddof=1) / SCRAMBLES**0.5 + rounding,
         _names(rows.setting.names),
     )
+
+
+def _graded(points: np.ndarray, centres: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The points, some of them log-uniform about the centres in their first coordinate, and the weights that are due to each.
+
+    A step may have a feature as narrow as a power of h, which points of the law itself do not meet at small h.
+    """
+    uniform = ndtr(points[:, 0]) / (1 - GRADED)
+    share, which = np.modf(2 * len(centres) * np.clip((uniform - 1) * (1 - GRADED) / GRADED, 0.0, 1 - UNIT))
+    narrow, wide = AWAY
+    away = narrow * (wide / narrow) ** share * np.where(which % 2, 1, -1)
+    drawn = ndtri(np.clip(uniform, UNIT, 1 - UNIT))
+    first = np.where(uniform < 1, drawn, np.array(centres)[which.astype(int) // 2] + away)
+    own = np.exp(-(first**2) / 2) / (2 * np.pi) ** 0.5
+    apart = np.abs(first[:, None] - np.array(centres))
+    density = (((narrow < apart) & (apart < wide)) / apart).sum(axis=1) / (
+        2 * len(centres) * np.log(wide / narrow)
+    )
+    return np.column_stack([first, points[:, 1:]]), own / ((1 - GRADED) * own + GRADED * density)
 
 
 def _controls(

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from sgverify.checks.one_step.one_step_map import RARE, REACH
+from sgverify.checks.order.quadrature import HIGHEST
 from sgverify.checks.question import Question
 from sgverify.checks.readings import held_to_flow, predicted_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, judge_invariance
-from sgverify.checks.settings.designs import Design, configured_design, designs
+from sgverify.checks.settings.designs import Design, configured_design, designs, unit_design
 from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setting
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence
 from sgverify.rates import Judgement
+from sgverify.samplers.intercepted.black_box import NotFiniteError
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits
 
 HOT = 2
@@ -59,6 +62,8 @@ def check_settings(question: Question) -> Evidence:
                 break
         else:
             found += _in_the_bulk(subject, found)
+            if not subject.scheme.memory:
+                found += _fine(subject)
     except (Unreached, UserError) as error:
         return question.unanswered(f"not tried at other settings: {_first_line(error)}", method="quadrature")
     return question.evidence(
@@ -81,18 +86,64 @@ def check_settings(question: Question) -> Evidence:
     )
 
 
-def _try(subject: TorchSubject, design: Design) -> Tried:
+def try_states(subject: TorchSubject, order: int) -> Tried:
+    """The step over the states of one Gaussian setting, and over those of hotter ones where it bends far from the mean only.
+
+    Held to `order`; the worst of them. Raises `Unreached` where no Gaussian law is the dynamics' own.
+    """
+    return _worst(_over_states(subject, order)).tried
+
+
+def _fine(subject: TorchSubject) -> list[_Outcome]:
+    """The outcomes over many states; none where the code is made for another dimension."""
+    try:
+        return _over_states(subject, _order(subject))
+    except NotFiniteError:
+        raise
+    except UserError:
+        return []
+
+
+@cached_per_subject
+def _over_states(subject: TorchSubject, order: int) -> list[_Outcome]:
+    # Code that is made for one dimension is tried in that.
+    for dim in (1, subject.proof_dimension, subject.target.dim):
+        try:
+            found = [_Outcome(unit_design(dim), _try(subject, unit_design(dim), order))]
+            break
+        except NotFiniteError:
+            raise
+        except UserError as error:
+            unfit = error
+    else:
+        raise unfit
+    return found + _in_the_bulk(subject, found, order)
+
+
+def _worst(found: list[_Outcome]) -> _Outcome:
+    return next((outcome for outcome in found if outcome.tried.verdict == "violates"), found[0])
+
+
+def _order(subject: TorchSubject) -> int:
+    """The order that the step is held to: the one that it states, if one state shows no less."""
+    stated = None if subject.law_alone else subject.scheme.order
+    return min(predicted_order(subject), stated or HIGHEST)
+
+
+def _try(subject: TorchSubject, design: Design, order: int | None = None) -> Tried:
     setting = design.setting(subject.scheme.dynamics, subject.scheme.memory)
-    return try_setting(subject.scheme, setting, predicted_order(subject), flow=held_to_flow(subject))
+    fine, order = order is not None, _order(subject) if order is None else order
+    return try_setting(subject.scheme, setting, order, flow=held_to_flow(subject), fine=fine)
 
 
-def _in_the_bulk(subject: TorchSubject, found: list[_Outcome]) -> list[_Outcome]:
+def _in_the_bulk(subject: TorchSubject, found: list[_Outcome], order: int | None = None) -> list[_Outcome]:
     """The outcomes of hotter settings, at which a step that bends only far from the mean bends where the chain is."""
-    far = [outcome for outcome in found if outcome.tried.bend is not None and outcome.tried.bend >= FAR]
+    least = FAR if order is None else FAR / 2
+    far = [outcome for outcome in found if (outcome.tried.bend or 0.0) >= least]
     hot = []
     for outcome in sorted(far, key=lambda outcome: outcome.tried.bend or 0.0)[:HOT]:
         design = outcome.design.hotter((2 * (outcome.tried.bend or 1.0)) ** 2)
-        hot.append(_Outcome(design, _try(subject, design)))
+        hot.append(_Outcome(design, _try(subject, design, order)))
         if hot[-1].tried.verdict == "violates":
             break
     return hot
@@ -166,9 +217,9 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     share = max(max(t.steps) * t.setting.rate for t in tried)
     reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
     bent = [t for t in tried if not t.affine]
-    flow = f"one step to h^{predicted_order(subject) + 1}, " if not bent and held_to_flow(subject) else ""
+    flow = f"one step to h^{_order(subject) + 1}, " if not bent and held_to_flow(subject) else ""
     text = (
-        f"{len(found)} settings: the law is right to h^{predicted_order(subject)}; {flow}the stationary law in every coordinate "
+        f"{len(found)} settings: the law is right to h^{_order(subject)}; {flow}the stationary law in every coordinate "
         f"and pair; tried on Gaussian targets at "
         f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {share:.3g} of the fastest "
         f"time), states out to {max(REACH):g} spreads "
@@ -195,4 +246,4 @@ def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0]
 
 
-__all__ = ["check_settings"]
+__all__ = ["check_settings", "try_states"]

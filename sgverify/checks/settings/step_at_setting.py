@@ -76,12 +76,14 @@ def try_setting(
     flow: bool,
     top: float | None = None,
     gradient: GradientFunction | None = None,
+    fine: bool = False,
 ) -> Tried:
     """Compare the chain's law with the stationary law, to h^order, in all coordinates and pairs of them.
 
     With `flow`, also compare mean and covariance after one step with those of the dynamics' flow, to h^(order + 1). For a step
     that is not affine in the state, E f(X_1) - E f(X_0) under the stationary law must be O(h^(order + 1)). `top` is the largest
-    step size, by default FIRST_SHARE/rate; `gradient` is the gradient for the code, by default the setting's.
+    step size, by default FIRST_SHARE/rate; `gradient` is the gradient for the code, by default the setting's. With `fine`, the
+    integral over the law takes many points at once.
     """
     first = top or FIRST_SHARE / setting.rate
     rows = StepRows(step, setting, first, gradient)
@@ -93,10 +95,10 @@ def try_setting(
     maps = [read_one_step(rows, h) for h in steps]
     for _ in range(ROUNDS):
         if any(found.bend is not None for found in maps):
-            return _not_affine(rows, first, order, maps, gradient)
+            return _not_affine(rows, first, order, maps, gradient, fine)
         maps, wide = _in_its_own_law(rows, steps, maps)
         if wide:
-            return _not_affine(rows, first, order, maps, gradient)
+            return _not_affine(rows, first, order, maps, gradient, fine)
         parts = _parts(setting, steps, maps, above, order, flow)
         judged = [
             (part, judge_errors(part.times, part.errors, part.bounds, part.power, large=part.large))
@@ -299,7 +301,12 @@ def _with_memory_at_rest(
 
 
 def _not_affine(
-    rows: StepRows, first: float, order: int, maps: list[OneStepMap], gradient: GradientFunction | None
+    rows: StepRows,
+    first: float,
+    order: int,
+    maps: list[OneStepMap],
+    gradient: GradientFunction | None,
+    fine: bool,
 ) -> Tried:
     """Judge a step that is not affine by its change of the stationary law."""
     setting = rows.setting
@@ -309,8 +316,8 @@ def _not_affine(
     if setting.memory:
         return _with_memory_at_rest(rows, first, bend, where, gradient)
     steps = [first * DEFECT_FALL**-k for k in range(DEFECT_RUNGS)]
-    fine = False
-    read = [law_defect(rows, h) for h in steps]
+    fine = fine and rows.together
+    read = [law_defect(rows, h, fine=fine) for h in steps]
     for _ in range(DEFECT_ROUNDS):
         errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
         times = setting.rate * np.array(steps)
@@ -360,14 +367,16 @@ def _half(slope: float) -> str:
 
 
 def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
-    """The moment with the largest change among those that fall slower than h^q; each moment has its own bound."""
+    """The moment with the largest change among those that fall slower than h^q, steadily if one does; each has its own bound."""
     found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
     slow = [
-        (abs(errors[trend.index, k]), k, trend) for k, trend in enumerate(found) if trend.verdict == "slow"
+        (trend.turn <= TURN, abs(errors[trend.index, k]), k, trend)
+        for k, trend in enumerate(found)
+        if trend.verdict == "slow"
     ]
     if not slow:
         return None
-    _, k, trend = max(slow, key=lambda item: item[0])
+    *_, k, trend = max(slow, key=lambda item: item[:3])
     return replace(trend, entry=k)
 
 

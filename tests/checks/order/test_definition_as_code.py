@@ -15,6 +15,7 @@ from sgverify.exact.readings.formula import plant
 from sgverify.exact.series import local_order
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.subject import Subject
+from tests.checks.order.test_states import bump, quotient
 from tests.mutants.correct import aboba_in_memory, sgld_three_point
 
 SGNHT = find_scheme("sgnht-euler")
@@ -51,3 +52,9 @@ def test_what_torch_code_cannot_say_is_not_measured() -> None:
 def test_the_command_that_replays_names_the_definition() -> None:
     subject = Subject(SGNHT, Configuration(), "sgnht-euler")
     assert as_torch_subject(subject).command("verify") == subject.command("verify")
+
+
+def test_an_order_that_is_measured_at_one_state_is_answered_with_its_states() -> None:
+    right, wrong = judged(quotient), judged(bump)
+    assert right.verdict == "conforms" and "6 spreads" in right.scope.states.told, right.reason
+    assert wrong.verdict == "violates" and wrong.reason.startswith("of order 2 at one state"), wrong.reason
