@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sgverify.configuration import Configuration
 from sgverify.evidence import EVERY, Scope, tried
-from sgverify.evidence.scope import Axis, Extent
+from sgverify.evidence.scope import Axis, Extent, held
 from sgverify.rates import Judgement
 from sgverify.subject.subject import Subject
 
@@ -65,6 +65,15 @@ def proof_scope(dimensions: Extent, steps: Extent = AS_A_SERIES, gradients: Exte
     )
 
 
+def held_of(subject: Subject, scope: Scope) -> Scope:
+    """What an adapter held of somebody's code although a step depends on it.
+
+    An answer that examined the steps of a run has seen what a counter does that is held elsewhere.
+    """
+    texts = getattr(subject.scheme, "held", {})
+    return Scope(**{axis: held(told) for axis, told in texts.items() if axis != "time" or scope.time is None})
+
+
 def conclude(judgement: Judgement, scope: Scope, asked: Mapping[Axis, Collection[float]]) -> Judgement:
     """The judgement, made inconclusive where its scope does not reach what is asked for.
 
@@ -74,8 +83,8 @@ def conclude(judgement: Judgement, scope: Scope, asked: Mapping[Axis, Collection
     'dimension 7 was not examined, but dimensions 1 to 3; order 2'
     """
     missing = scope.missing(asked)
-    held = {axis: extent for axis, extent in missing.items() if extent.reach == "held"}
-    narrow = {"conforms": missing, "violates": held}.get(judgement.verdict, {})
+    kept = {axis: extent for axis, extent in missing.items() if extent.reach == "held"}
+    narrow = {"conforms": missing, "violates": kept}.get(judgement.verdict, {})
     if not narrow:
         return judgement
     missed = "; ".join(_missed(axis, extent, asked.get(axis, ())) for axis, extent in narrow.items())
@@ -92,4 +101,4 @@ def _missed(axis: Axis, extent: Extent, asked: Collection[float]) -> str:
     )
 
 
-__all__ = ["asked_of", "conclude", "configured_scope", "proof_scope"]
+__all__ = ["asked_of", "conclude", "configured_scope", "held_of", "proof_scope"]

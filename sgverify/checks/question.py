@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from sgverify.checks.check import Check
-from sgverify.checks.concluding import asked_of, conclude, configured_scope
+from sgverify.checks.concluding import asked_of, conclude, configured_scope, held_of
 from sgverify.checks.facts import facts_of
 from sgverify.checks.registry import CHECKS, find_check
 from sgverify.claims import Claim, Prediction
@@ -154,6 +154,7 @@ class Question:
         `scope` says for what the judgement holds, by default at the configured setting; the verdict is no wider (`conclude`).
         """
         scope = self.scope() if scope is None else scope
+        scope = scope.meet(held_of(self.subject, scope))
         judgement = conclude(judgement, scope, asked_of(self.subject))
         return Evidence(
             scheme=self.subject.reference,

@@ -189,6 +189,14 @@ SHIPPED: dict[str, Check] = {
             positive_states=True,
         ),
         Check(
+            "long-run",
+            "long_run.long_run:check_long_run",
+            "what one step cannot see",
+            black_box="long_run.long_run:check_long_run",
+            stepless=True,
+            torch_any_gradient=True,
+        ),
+        Check(
             "independent-chains",
             "code.torch_draws:check_independent_chains",
             "what rates cannot see",

@@ -70,6 +70,12 @@ class TorchStep:
     generator: str = ""
     """The generator in whose place torch draws, such as jax.random; "" where the code draws by torch itself."""
 
+    held: Mapping[str, str] = field(default_factory=dict)
+    """What an adapter holds although a step depends on it, by the axis of `Scope`: "time" for a counter, "options"."""
+
+    as_it_is: Callable[..., Any] | None = field(default=None, repr=False)
+    """Makes a run of a library's code as it is, from a fresh start; None where the function itself is called in a row."""
+
     own_loss: OwnLoss | None = None
     """Given where the code takes no gradient, but differentiates a loss of its own on minibatches of its own."""
 

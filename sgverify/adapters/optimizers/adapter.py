@@ -16,11 +16,11 @@ import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.finding import AT
-from sgverify.adapters.optimizers.options import CONVENTIONS, Options, read_options
+from sgverify.adapters.optimizers.options import CONVENTIONS, Options, read_options, uses
 from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
-from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
+from sgverify.schemes.adapting import QUANTITIES, Adapter, AdapterSettings, is_of
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
 from sgverify.schemes.memory import Memory
@@ -28,7 +28,7 @@ from sgverify.schemes.scheme import ClaimedOrders
 from sgverify.schemes.torch_step import TorchStep
 
 if TYPE_CHECKING:
-    from sgverify.adapters.optimizers.step import Kept, MomentumBuffer
+    from sgverify.adapters.optimizers.step import Kept, MomentumBuffer, OptimizerStep
 
 
 STEPS = ("h", "h**2")
@@ -125,11 +125,12 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     Raises `DefinitionError` where the options, the momentum or what the optimizer keeps are not understood, and `UserError` if
     it cannot be made or does not step.
     """
+    from sgverify.adapters.optimizers.as_it_is import OptimizerRun
     from sgverify.adapters.optimizers.finding import (
-        depends_on_counters,
         depends_on_loss,
         find_kept,
         find_momentum,
+        settled,
         with_closure_differs,
     )
     from sgverify.adapters.optimizers.step import OptimizerStep
@@ -146,10 +147,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     kept, shapes, starts = find_kept(options, told)
     code = _code(options, found, told)
     step = OptimizerStep(options, code, kept, None, told)
-    scheduled = depends_on_counters(step)
-    if scheduled:
-        kept = replace(kept, held=1)
-        step = OptimizerStep(options, code, kept, None, told)
+    kept, counter = settled(step)
+    step = OptimizerStep(options, code, kept, None, told)
     momentum = None
     if "p" in dynamics.state:
         momentum = find_momentum(step, settings.state.get("p"))
@@ -184,7 +183,9 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         if memory and dynamics is langevin
         else None,
         conventions=_called(options, kept, momentum),
-        untried=tuple(_untried(options, kept, scheduled, other_call)),
+        untried=tuple(_untried(options, kept, other_call)),
+        held=_held(step, counter),
+        as_it_is=functools.partial(OptimizerRun, step),
     )
 
 
@@ -236,9 +237,21 @@ def _called(options: Options, kept: Kept, momentum: MomentumBuffer | None) -> st
     return "; ".join(parts)
 
 
-def _untried(
-    options: Options, kept: Kept, scheduled: bool, other_call: str | None
-) -> Iterator[tuple[str, str]]:
+def _held(step: OptimizerStep, counter: str) -> dict[str, str]:
+    """What is held although a step depends on it: a counter, and an option without default that is told as a plain number."""
+    from sgverify.adapters.optimizers.finding import depends_on_option
+
+    options = step.options
+    plain = [
+        name
+        for name in options.needed
+        if not any(uses(options.told[name], quantity) for quantity in QUANTITIES)
+    ]
+    told = [f"{name} at {options.told[name]}" for name in plain if depends_on_option(step, name)]
+    return {axis: text for axis, text in (("time", counter), ("options", " and ".join(told))) if text}
+
+
+def _untried(options: Options, kept: Kept, other_call: str | None) -> Iterator[tuple[str, str]]:
     """What the adapter leaves out, each with the setting that tries it; `other_call`: of step(), "with" or "without" a closure."""
     if other_call is not None:
         yield f"step() {other_call} a closure, which is another step", ""
@@ -247,25 +260,6 @@ def _untried(
         yield f"other options than {shown}", f"--set adapter.map.{next(iter(options.left))}=..."
     if not kept.split:
         yield "several parameters and groups, for it takes one alone, or keeps one value for all", ""
-    yield "parameters of several axes, such as matrices", ""
-    if kept.split:
-        yield "a third parameter of a group, and a third group", ""
-    if kept.rewritten:
-        names = ", ".join(dict.fromkeys(place.name for place in kept.rewritten))
-        yield (
-            f"later steps of its schedule: it changes its option {names}, which is held as it is made with",
-            "",
-        )
-    if kept.counters:
-        names = ", ".join(dict.fromkeys(place.name for place in kept.counters))
-        yield (
-            (
-                f"later steps of its schedule, for the counter {names} is held at 1"
-                if scheduled
-                else f"its first steps, for the counter {names} is held at {kept.held:.0e}"
-            ),
-            "",
-        )
 
 
 ADAPTER = Adapter(

@@ -44,8 +44,11 @@ DIMS = (3, 5)
 CLOSE = 1e-9
 """The relative error up to which a displacement is a sum of multiples of a buffer, and two results agree."""
 
-PERIODS = 128
-"""The number of steps in a row at which a step is looked at for what is not done in every step."""
+SEEN = 200
+"""The number of steps as it is after which counters are read."""
+
+STALLED, GROWN = 0.2, 1e3
+"""The shares of the movement of earlier steps below which late ones have come to a halt, and beyond which they have none."""
 
 TRIED = 8
 """The number of steps from which the multiples are found."""
@@ -157,31 +160,73 @@ def _axes(one: Any, other: Any, place: KeptValue, told: str) -> Axes:
     return tuple(axis for axis in axes if axis is not None)
 
 
-def depends_on_counters(step: OptimizerStep) -> bool:
-    """Does a step depend on the counters however late it is, so that it follows a schedule?
+def settled(step: OptimizerStep) -> tuple[Kept, str]:
+    """What is kept, with its counters where a step is to be held, and what depends on that; "" if nothing does.
 
-    A run of late steps shows what is done at every second step, or at every k-th with k up to `PERIODS`; its second step is a
-    multiple of every power of 10 up to `LATE`.
+    They are late where a late step is as those after `SEEN` steps as it is, up to a correction that has come to its end; else, as
+    of a schedule, they stand where they stood then.
     """
-    if not step.kept.counters:
-        return False
-    results = []
-    for held in (*range(LATE - 1, LATE - 1 + PERIODS), 2 * LATE):
-        late = OptimizerStep(
-            step.options,
-            step.function,
-            replace(step.kept, held=held),
-            step.momentum,
-            step.told,
+    kept = step.kept
+    if not kept.counters:
+        return kept, ""
+    stood = replace(kept, stood=_stood(step))
+    named = {place.name: f"{place.name} at {stood.value_of(place):g}" for place in kept.counters}
+    told = f"the counter {', '.join(named.values())}"
+    seen = _moved_with(step, stood)
+    try:
+        late = _moved_with(step, kept)
+    except (Exception, SystemExit):
+        return stood, told
+    if _close(seen, late):
+        return kept, ""
+    once_more = replace(kept, stood=dict.fromkeys(stood.stood, 2.0 * LATE + 1))
+    if (
+        _close(late, _moved_with(step, once_more))
+        and STALLED * seen.norm() < late.norm() < GROWN * seen.norm()
+    ):
+        return kept, ""
+    return stood, told
+
+
+def _stood(step: OptimizerStep) -> dict[tuple[Any, ...], float]:
+    """The counters after `SEEN` steps of a fresh optimizer."""
+    at = step.options.at({**AT, "dim": float(DIMS[0])})
+    split = step.kept.split
+    optimizer, parameters = made(
+        step.options, at, parts_of(torch.ones(DIMS[0], dtype=torch.float64), split), step.told
+    )
+    with apart():
+        for _ in range(1, SEEN):
+            run(optimizer, parameters, lambda x: parts_of(x, split), lambda x: 0.5 * x, step.told)
+    return {
+        (place.root, place.keys): float(place.read(optimizer, parameters)) for place in step.kept.counters
+    }
+
+
+def depends_on_option(step: OptimizerStep, name: str) -> bool:
+    """Does a step depend on an option: is it another one where the option has twice the value?"""
+    read = step.options.read[name]
+    twice = {**step.options.read, name: lambda quantities: type(read(quantities))(2 * read(quantities))}
+    try:
+        other = _moved_with(step, step.kept, replace(step.options, read=twice))
+    except (Exception, SystemExit):
+        return True
+    return not _close(_moved_with(step, step.kept), other)
+
+
+def _moved_with(step: OptimizerStep, kept: Kept, options: Options | None = None) -> Tensor:
+    """How far a step with these counters moves from a fixed place, with fixed draws."""
+    other = OptimizerStep(options or step.options, step.function, kept, None, step.told)
+    theta, values = _probe(other, np.random.default_rng(0))
+    with apart(), Steady():
+        moved, after = other.take(
+            other.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x
         )
-        theta, values = _probe(step, np.random.default_rng(0))
-        with apart(), Steady():
-            moved, after = late.take(
-                step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x
-            )
-        results.append(torch.cat([moved - theta, *(value.reshape(-1) for value in after.values())]))
-    first, *others = results
-    return not all(torch.allclose(first, other, rtol=CLOSE, atol=0.0, equal_nan=True) for other in others)
+    return torch.cat([moved - theta, *(after[name].reshape(-1) - values[name].reshape(-1) for name in after)])
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    return torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * float(one.abs().max()), equal_nan=True)
 
 
 def depends_on_loss(step: OptimizerStep) -> bool:
@@ -362,9 +407,10 @@ def _probe(step: OptimizerStep, random: np.random.Generator) -> tuple[Tensor, di
 
 __all__ = [
     "class_of",
-    "depends_on_counters",
     "depends_on_loss",
+    "depends_on_option",
     "find_kept",
     "find_momentum",
+    "settled",
     "with_closure_differs",
 ]

@@ -64,11 +64,13 @@ class KeptValue:
         holder, key = self._holder(optimizer, parameters)
         return getattr(holder, key) if holder is optimizer else holder[key]
 
-    def write(self, optimizer: Any, parameters: Sequence[Tensor], value: Any) -> None:
-        """Put a value, in the type of the one that is there."""
+    def write(self, optimizer: Any, parameters: Sequence[Tensor], value: Any, *, exact: bool = False) -> None:
+        """Put a value, in the type of the one that is there; `exact`: in float64, for a counter that is a tensor rounds nothing."""
         holder, key = self._holder(optimizer, parameters)
         old = getattr(holder, key) if holder is optimizer else holder[key]
-        new = _like(value, old)
+        new = _like(
+            value, old.double() if exact and isinstance(old, Tensor) and old.is_floating_point() else old
+        )
         if holder is optimizer:
             setattr(holder, key, new)
         else:
@@ -222,6 +224,8 @@ class Options:
     left: Mapping[str, Any]
     dynamics: Dynamics
     tempered: bool
+    needed: tuple[str, ...] = ()
+    """Those without default."""
 
     def at(self, quantities: Mapping[str, float]) -> At:
         """The options at h, T, D and dim."""
@@ -320,9 +324,9 @@ def read_options(
         )
     read = {option: settings.read(option, text) for option, text in spelled.items()}
     left = {option: default for option, default in known.items() if option not in spelled}
-    return Options(
-        name, make, {option: str(text) for option, text in spelled.items()}, read, left, dynamics, tempered
-    )
+    told_as = {option: str(text) for option, text in spelled.items()}
+    needed = tuple(option for option in spelled if known.get(option) is EMPTY)
+    return Options(name, make, told_as, read, left, dynamics, tempered, needed)
 
 
 def uses(text: Any, quantity: str) -> bool:

@@ -11,7 +11,7 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from sgverify.adapters.optimizers.options import At, KeptValue, Options
 from sgverify.errors import DefinitionError, SgverifyError, UserError
 
 LATE = 10**9
-"""The value at which counters are held: corrections of the first steps, such as 1 - beta^k, have come to their end."""
+"""A late value of a counter: corrections of the first steps, such as 1 - beta^k, have come to their end."""
 
 MOST_KEPT = 64
 """The most optimizers, each with its own options or shape, that are kept for further calls."""
@@ -41,16 +41,21 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Kept:
-    """What an optimizer keeps: counters, which are held at the value `held`, and buffers; `split` as theta is.
+    """What an optimizer keeps: counters, and buffers; `split` as theta is.
 
-    `rewritten` are its options that it changes itself, as a schedule of its own does: they are held at what it is made with.
+    A step that is held finds its counters late, or at what they `stood` at after some steps as it is. `rewritten` are its options
+    that it changes itself, as a schedule of its own does: they are held at what it is made with.
     """
 
     counters: tuple[KeptValue, ...] = ()
     buffers: tuple[Buffer, ...] = ()
     split: bool = True
-    held: int = LATE
+    stood: Mapping[tuple[Any, ...], float] = field(default_factory=dict)
     rewritten: tuple[KeptValue, ...] = ()
+
+    def value_of(self, counter: KeptValue) -> float:
+        """The value at which a counter is held."""
+        return self.stood.get((counter.root, counter.keys), LATE)
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,11 @@ class OptimizerStep:
         momentum = [] if self.momentum is None else [after[self.momentum.buffer] * factor]
         return (moved, *momentum, *(after[buffer.name] for buffer in self.memory))
 
+    def free(self) -> OptimizerStep:
+        """The step whose counters go on from call to call."""
+        kept = replace(self.kept, counters=())
+        return OptimizerStep(self.options, self.function, kept, self.momentum, self.told, valued=self.valued)
+
     def take(
         self,
         at: At,
@@ -146,7 +156,7 @@ class OptimizerStep:
                 place.write(optimizer, parameters, part)
         for place in self.kept.counters:
             if place.number < len(parameters):
-                place.write(optimizer, parameters, self.kept.held)
+                place.write(optimizer, parameters, self.kept.value_of(place), exact=True)
         for place in self.kept.rewritten:
             if place.number < len(optimizer.param_groups):
                 place.write(optimizer, parameters, self.options.made_with(place.keys[0], at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +31,7 @@ from sgverify.rates.whiteness import (
     variance_ratio,
     window,
 )
+from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.interception import LiveDraws, Recording, Replay, ReplayError
 from sgverify.samplers.intercepted.real_calls import copies
 from sgverify.schemes.definition.mathematics import NORMAL
@@ -79,8 +80,15 @@ def draws_of_chains(subject: Subject) -> ChainDraws:
     return ChainDraws(values.transpose(1, 2, 0)[:, :WIDEST], width)
 
 
+def _going_on(subject: Subject) -> BlackBox:
+    """The step, with the counters that an adapter holds going on: some generators are seeded by them."""
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    free = getattr(box.step.function, "free", None)
+    return box if free is None else replace(box, step=replace(box.step, function=free()))
+
+
 def _in_turn(subject: Subject) -> list[list[np.ndarray]]:
-    box, found = black_box(subject, seed=run_seed(subject, "minibatches")), []
+    box, found = _going_on(subject), []
     for start in states_of(subject, CHAINS):
         state, chain = start, []
         for _ in range(STEPS):

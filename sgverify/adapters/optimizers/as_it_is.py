@@ -1,0 +1,319 @@
+"""An optimizer as networks have it, run as it is: with a matrix, vectors, a scalar and a long tensor, in groups of other options.
+
+Nothing is written between its steps but gradients, and the options that a scheduler writes. A twin is held beside it: one step of
+the twin from a given state, with given draws, is one step of the law that is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.adapters.optimizers.options import OWN, At, KeptValue, Options, uses
+from sgverify.adapters.optimizers.step import OptimizerStep, apart, closure_needed
+from sgverify.errors import DefinitionError, SgverifyError, UserError
+from sgverify.samplers.intercepted import Interception
+
+Shapes = Sequence[Sequence[tuple[str, tuple[int, ...]]]]
+
+NETWORK: Shapes = (
+    (("a vector", (150,)), ("a second vector", (150,)), ("a matrix", (24, 25)), ("a scalar", ())),
+    (("5,000 entries", (5000,)), ("a vector of another group", (150,))),
+)
+"""The parameters of each group, by name and shape. Two of one shape are in one group, and one of that shape in the other."""
+
+LAYOUTS: Mapping[str, Shapes] = {
+    "": NETWORK,
+    "a scalar": tuple(tuple(item for item in group if item[1]) for group in NETWORK),
+    "a matrix or a scalar": tuple(tuple(item for item in group if len(item[1]) == 1) for group in NETWORK),
+    "several parameters": ((("5,000 entries", (5000,)),),),
+}
+"""What is run, by what it leaves out: the first that the code takes."""
+
+GENERIC = {"h": 0.0937, "T": 1.317, "D": 1.519}
+"""Numbers at which the value of an option is told from others."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One parameter of the run, with the numbers of its group: h, T and D."""
+
+    name: str
+    shape: tuple[int, ...]
+    group: int
+    numbers: Mapping[str, float]
+
+    @property
+    def size(self) -> int:
+        """The number of its entries."""
+        return int(np.prod(self.shape, dtype=int))
+
+
+class OptimizerRun:
+    """A run from a fresh start on the Gaussian N(centre, T/rate) of independent entries, with its twin.
+
+    Its state is flat: all entries of theta, then of p and of each buffer that has theta's shape, then what is kept otherwise.
+    """
+
+    def __init__(
+        self,
+        step: OptimizerStep,
+        first: Mapping[str, float],
+        second: Mapping[str, float],
+        centre: float,
+        rate: float,
+        *,
+        dtype: torch.dtype = torch.float64,
+        made_with: Mapping[str, Any] | None = None,
+    ) -> None:
+        """`first` and `second` are h, T and D of the groups, as far as its options can differ between groups."""
+        self._step, self._dtype, self._centre, self._rate = step, dtype, centre, rate
+        options = step.options
+        if made_with:
+            told = {name: text for name, text in options.told.items() if name not in made_with}
+            read = {name: text for name, text in options.read.items() if name not in made_with}
+            make = options.make
+            options = replace(
+                options, told=told, read=read, make=lambda params, **o: make(params, **{**o, **made_with})
+            )
+        self._options = options
+        self.in_groups = group_options(options, step.told)
+        apart_ = {q for q in ("h", *options.dynamics.parameters) if self._varies(q)}
+        numbers = [dict(first), {**first, **{name: second[name] for name in apart_}}]
+        self.parts: tuple[Part, ...] = ()
+        self.left_out = ""
+        self._start(numbers)
+        self._twin: tuple[Any, list[Tensor]] | None = None
+        self.drawn = 0
+
+    def _start(self, numbers: Sequence[Mapping[str, float]]) -> None:
+        """Make the optimizer of the first layout with which it takes two steps."""
+        refused = None
+        for left_out, shapes in LAYOUTS.items():
+            if not self._step.kept.split and len(shapes) > 1:
+                continue
+            self.left_out = left_out
+            try:
+                with apart():
+                    self._make(shapes, numbers)
+                    self.step()
+                    self.step()
+            except UserError as error:
+                refused = refused or error
+            else:
+                self._make(shapes, numbers)
+                return
+        assert refused is not None
+        raise refused
+
+    def _varies(self, quantity: str) -> bool:
+        """Can each group have its own value: are all options that it enters those of groups?"""
+        texts = {name: text for name, text in self._options.told.items() if uses(text, quantity)}
+        if self._options.tempered and quantity == "T":
+            return self._varies("h")
+        return bool(texts) and set(texts) <= set(self.in_groups)
+
+    def _make(self, shapes: Shapes, numbers: Sequence[Mapping[str, float]]) -> None:
+        self.parts = tuple(
+            Part(name, shape, group, numbers[group])
+            for group, inner in enumerate(shapes)
+            for name, shape in inner
+        )
+        self.at = [self.options_at(numbers[group]) for group in range(len(shapes))]
+        self.optimizer, self.parameters = self._made()
+        self._needed = closure_needed(self.optimizer.step)
+        with torch.no_grad():
+            for part, parameter in zip(self.parts, self.parameters, strict=True):
+                spread = (part.numbers["T"] / self._rate) ** 0.5
+                # Drawn as the code draws, from the seed of the run.
+                parameter.copy_(self._centre + spread * torch.randn(part.shape, dtype=torch.float64))
+
+    def options_at(self, numbers: Mapping[str, float]) -> At:
+        """The options at h, T and D."""
+        return self._options.at({**numbers, "dim": 3.0})
+
+    def _made(self) -> tuple[Any, list[Tensor]]:
+        parameters: list[Tensor] = [
+            torch.nn.Parameter(torch.ones(part.shape, dtype=self._dtype)) for part in self.parts
+        ]
+        groups = []
+        for number, at in enumerate(self.at):
+            own = {key: at.values[name] for name, key in self.in_groups.items()}
+            chosen = [p for part, p in zip(self.parts, parameters, strict=True) if part.group == number]
+            groups.append({"params": chosen, **own})
+        given: Any = groups if len(groups) > 1 else parameters
+        try:
+            return self._options.make(given, **self.at[0].values), parameters
+        except SgverifyError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise UserError(f"{self._step.told}: raised {type(error).__name__}: {error}") from error
+
+    @property
+    def left(self) -> Mapping[str, Any]:
+        """The options of which nothing is told, with their defaults."""
+        return self._options.left
+
+    @property
+    def copies(self) -> int:
+        """The number of entries of theta."""
+        return sum(part.size for part in self.parts)
+
+    @property
+    def variables(self) -> int | None:
+        """The number of values of each entry, if all that is kept has theta's shape."""
+        kept = self._step.kept.buffers
+        return 1 + len(kept) if all(buffer.by_parameter for buffer in kept) else None
+
+    def schedule(self, factor: float) -> bool:
+        """Do as a scheduler does: write the options that go with h, at h times a factor; False where no option is a group's."""
+        moved = [name for name in self.in_groups if uses(self._options.told[name], "h")]
+        if not moved or not self._varies("h"):
+            return False
+        self.parts = tuple(
+            replace(part, numbers={**part.numbers, "h": part.numbers["h"] * factor}) for part in self.parts
+        )
+        self._twin = None
+        numbers = {part.group: part.numbers for part in self.parts}
+        self.at = [self.options_at(numbers[group]) for group in range(len(self.at))]
+        for group, at in zip(self.optimizer.param_groups, self.at, strict=True):
+            for name in moved:
+                group[self.in_groups[name]] = at.values[name]
+        return True
+
+    def step(self) -> None:
+        """One step of the optimizer as it is; raises `UserError` if it raises."""
+        try:
+            self._take(self.optimizer, self.parameters)
+        except (Exception, SystemExit) as error:
+            if isinstance(error, SgverifyError):
+                raise
+            raise UserError(
+                f"{self._step.told}: a step of a run, with parameters of shapes "
+                f"{', '.join(str(part.shape) for part in self.parts)}, raised {type(error).__name__}: {error}"
+            ) from error
+
+    def _take(self, optimizer: Any, parameters: Sequence[Tensor]) -> None:
+        forces = [self._rate / self.at[part.group].temperature for part in self.parts]
+
+        def differentiate() -> Tensor:
+            with torch.no_grad():
+                gradients = torch._foreach_sub(parameters, self._centre)
+                torch._foreach_mul_(gradients, forces)
+            for parameter, gradient in zip(parameters, gradients, strict=True):
+                parameter.grad = gradient
+            return torch.full((), float("nan"), dtype=self._dtype)
+
+        if self._needed:
+            optimizer.step(differentiate)
+        else:
+            differentiate()
+            optimizer.step()
+
+    def flat(self) -> np.ndarray:
+        """The state, shape (values,)."""
+        return self._read(self.optimizer, self.parameters)
+
+    @property
+    def kept(self) -> bool:
+        """Is all that the optimizer keeps there to be read? Some of it appears with the first step."""
+        try:
+            self.flat()
+        except (KeyError, AttributeError, IndexError, TypeError):
+            return False
+        return True
+
+    def _read(self, optimizer: Any, parameters: Sequence[Tensor]) -> np.ndarray:
+        parts = [parameter.detach().reshape(-1) for parameter in parameters]
+        for buffer in self._buffers():
+            for number, place in enumerate(
+                self._places(buffer.places[0]) if buffer.by_parameter else buffer.places[:1]
+            ):
+                value = torch.as_tensor(place.read(optimizer, parameters)).detach().reshape(-1)
+                parts.append(value * self._factor(buffer.name, number))
+        return torch.cat([part.to(torch.float64) for part in parts]).numpy()
+
+    def held(self, state: np.ndarray, draw: float) -> np.ndarray:
+        """The state after a step of the twin from a state, where every normal number behind its draws is `draw`."""
+        if self._twin is None:
+            with apart():
+                optimizer, parameters = self._made()
+                self._take(optimizer, parameters)
+            self._twin = optimizer, parameters
+        optimizer, parameters = self._twin
+        given = torch.from_numpy(state)
+        ends = 0
+
+        def taken(count: int) -> Tensor:
+            nonlocal ends
+            ends += count
+            return given[ends - count : ends]
+
+        with torch.no_grad():
+            for part, parameter in zip(self.parts, parameters, strict=True):
+                parameter.copy_(taken(part.size).reshape(part.shape))
+        for buffer in self._buffers():
+            for number, place in enumerate(
+                self._places(buffer.places[0]) if buffer.by_parameter else buffer.places[:1]
+            ):
+                old = torch.as_tensor(place.read(optimizer, parameters))
+                value = taken(old.numel()).reshape(old.shape) / self._factor(buffer.name, number)
+                place.write(optimizer, parameters, value.to(old.dtype))
+        for place in self._step.kept.counters:
+            for other in self._places(place):
+                other.write(optimizer, parameters, self._step.kept.value_of(place), exact=True)
+        self.drawn = 0
+
+        def put(shape: tuple[int, ...], law: Any = None, chances: Any = None) -> Tensor:
+            self.drawn += int(np.prod(shape, dtype=int))
+            return torch.full(shape, draw, dtype=torch.float64)
+
+        with apart(), Interception(put):
+            self._take(optimizer, parameters)
+        return self._read(optimizer, parameters)
+
+    def _buffers(self) -> Iterator[Any]:
+        """The buffers, the momentum first."""
+        momentum = self._step.momentum
+        yield from (b for b in self._step.kept.buffers if momentum is not None and b.name == momentum.buffer)
+        yield from self._step.memory
+
+    def _places(self, place: KeptValue) -> list[KeptValue]:
+        """The same place of every parameter or group."""
+        if place.root == "self" and not any(key is OWN for key in place.keys):
+            return [place]
+        count = len(self.at) if place.root == "group" else len(self.parts)
+        return [replace(place, number=number) for number in range(count)]
+
+    def _factor(self, name: str, number: int) -> float:
+        momentum = self._step.momentum
+        if momentum is None or name != momentum.buffer:
+            return 1.0
+        at = self.at[self.parts[number].group]
+        return float(momentum.factor(at) * at.root)
+
+
+def group_options(options: Options, told: str) -> dict[str, str]:
+    """The told options that a parameter group holds, each with its key there."""
+    at = options.at({**GENERIC, "dim": 3.0})
+    with apart():
+        try:
+            optimizer = options.make([torch.nn.Parameter(torch.ones(3, dtype=torch.float64))], **at.values)
+        except (Exception, SystemExit) as error:
+            raise DefinitionError(f"{told}: raised {type(error).__name__}: {error}") from error
+    group = {key: value for key, value in optimizer.param_groups[0].items() if key != "params"}
+    found = {}
+    for name, value in at.values.items():
+        keys = [name] if name in group else []
+        keys += [key for key, other in group.items() if type(other) is type(value) and other == value]
+        if keys and group[keys[0]] == value:
+            found[name] = keys[0]
+    return found
+
+
+__all__ = ["OptimizerRun", "Part", "group_options"]

@@ -1,0 +1,289 @@
+"""Check: thousands of steps in a row of somebody's torch code have the law of its measured step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+
+from sgverify.checks.long_run.departures import told_steps
+from sgverify.checks.long_run.function_run import FunctionRun
+from sgverify.checks.long_run.laws import StepLaw, law_of
+from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone, run_held, seeded
+from sgverify.checks.question import Question
+from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.errors import SgverifyError, Unreached, UserError
+from sgverify.evidence import Evidence, Scope, held, tried
+from sgverify.rates import Judgement
+from sgverify.schemes.torch_step import TorchStep
+
+STEPS, SHORT = 5_000, 400
+"""The steps of the run, and of the runs with another dtype, or with a step size that changes."""
+
+CENTRE, RATE = 0.7, 1.1
+"""The Gaussian's mean and precision."""
+
+FIRST: Mapping[str, float] = {"h": 0.09, "T": 1.3, "D": 1.5}
+SECOND: Mapping[str, float] = {"h": 0.06, "T": 0.8, "D": 2.1}
+"""The numbers of a run, and those of the second group of an optimizer, as far as its options can differ between groups."""
+
+WINDOW = 500
+"""The length of the windows in which the variance of a run is held against the target's."""
+
+ENTRIES, ROWS = 4_096, 1_024
+"""The entries of theta, of a step that acts on each alone, and the chains of one that takes many."""
+
+TOLERATED = 0.25
+"""The largest error of a variance that a step of this size may have."""
+
+FEWEST = 100
+"""The fewest copies whose variance in a window is looked at."""
+
+BEFORE, NARROW = " before", "float32 beside float64"
+
+FAR = 6.0
+"""The deviation, in standard errors, beyond which a variance is another one."""
+
+
+def check_long_run(question: Question) -> Evidence:
+    """Thousands of steps in a row, as the code takes them from a fresh start, have the law that one step was measured to have.
+
+    The code runs on an isotropic Gaussian with its own draws, some thousand entries side by side: of tensors of several shapes, in
+    groups with options of their own, where it is an optimizer. Each step is held against the law of one step, by copies: its mean,
+    its variance, and its dependence on the state, on other copies and on earlier steps.
+
+    Cannot see: what first happens after the steps that are run, at other shapes, or far from the Gaussian that it runs on.
+    """
+    subject = question.subject
+    step = cast(TorchStep, subject.scheme)
+    if "log_density" in step.declaration.ingredients and step.as_it_is is not None:
+        return question.unanswered(
+            "its step depends on the loss, which is not that of single entries", "not-applicable"
+        )
+    if step.generator or step.own_loss is not None:
+        return question.unanswered(
+            f"{step.generator or 'its own loss'} is not run by this check", "not-applicable"
+        )
+    try:
+        with seeded(run_seed(subject, "long run")):
+            return _LongRun(question, step).answer()
+    except (Unreached, UserError) as error:
+        return question.evidence(
+            Judgement("inconclusive", False, f"its steps in a row are not judged: {error}"),
+            method="monte-carlo",
+            scope=Scope(),
+        )
+
+
+class _LongRun:
+    def __init__(self, question: Question, step: TorchStep) -> None:
+        self._question, self._step = question, step
+        self._seed = run_seed(question.subject, "copies")
+        self._laws = cache(self._law)
+        self._tried: list[str] = []
+
+    def _law(self, *numbers: float) -> StepLaw | None:
+        dim = self._dim
+        return law_of(
+            self._step, dict(zip(("h", "T", "D"), numbers, strict=True)), np.full(dim, CENTRE), RATE
+        )[0]
+
+    def answer(self) -> Evidence:
+        step = self._step
+        self._dim = 1
+        run = self._start()
+        try:
+            ran = self._run(run, STEPS)
+        except Unreached as error:
+            return self._unread(error)
+        if ran.found:
+            return self._departing(run, ran)
+        more = self._more() if step.as_it_is is not None else ()
+        for told, other, shorter in more:
+            self._tried.append(told)
+            if shorter.found:
+                return self._departing(other, shorter, told)
+        return self._conforms(run, ran, _in_a_row(ran))
+
+    def _start(self, **more: Any) -> CodeRun:
+        step = self._step
+        if step.as_it_is is not None:
+            return cast(CodeRun, step.as_it_is(FIRST, SECOND, CENTRE, RATE, **more))
+        dim = self._question.subject.target.dim
+        if step.chains:
+            self._dim = dim
+            return FunctionRun(step, FIRST, CENTRE, RATE, dim, ROWS, False)
+        try:
+            run = FunctionRun(step, FIRST, CENTRE, RATE, ENTRIES, 1, True)
+            law = self._laws(*FIRST.values())
+            if law is None or self._alone(run, law):
+                return run
+        except SgverifyError:
+            # It is made for fewer coordinates, or mixes them.
+            pass
+        self._dim = dim
+        self._laws = cache(self._law)
+        return FunctionRun(step, FIRST, CENTRE, RATE, dim, 1, False)
+
+    def _alone(self, run: CodeRun, law: StepLaw) -> bool:
+        """Does a step without draws move each entry by the law of one entry alone?"""
+        state = run.flat()
+        due = law.matrix @ state.reshape(run.variables or 1, -1) + law.still[:, None]
+        return bool(np.allclose(run.held(state, 0.0), due.reshape(-1), rtol=1e-6, atol=1e-6))
+
+    def _run(self, run: CodeRun, count: int, *, error: float = 0.0) -> Ran:
+        laws = [self._laws(*part.numbers.values()) for part in run.parts]
+        if run.variables is not None and all(law is not None for law in laws):
+            known = [
+                replace(law, error=law.error + error, rounding=law.rounding + error) for law in laws if law
+            ]
+            return run_affine(run, known, CENTRE, count, self._seed)
+        return run_held(run, CENTRE, count, self._seed, error)
+
+    def _more(self) -> Iterator[tuple[str, CodeRun, Ran]]:
+        """The runs besides: with a step size that changes between steps, and in float32."""
+        import torch
+
+        run = self._start()
+        for factor in (1.0, 0.5, 1.5):
+            if factor != 1.0 and not run.schedule(factor):  # type: ignore[attr-defined]
+                break
+            yield "an lr that changes between steps", run, self._run(run, SHORT // 2)
+        narrow = self._start(dtype=torch.float32)
+        yield NARROW, narrow, self._run(narrow, SHORT, error=1e-4)
+
+    def _scope(self, run: CodeRun, time: Any) -> Scope:
+        names = ", ".join(part.name for part in run.parts)
+        numbers = [f"h = {h:g}" for h in dict.fromkeys(part.numbers["h"] for part in run.parts)]
+        apart = (
+            "two groups of different options"
+            if len({tuple(part.numbers.values()) for part in run.parts}) > 1
+            else ""
+        )
+        return Scope(
+            steps=tried(" and ".join(numbers)),
+            targets=tried(f"a Gaussian of precision {RATE}"),
+            time=time,
+            shapes=tried(", ".join(filter(None, [names, apart])))
+            if self._step.as_it_is is not None
+            else None,
+            dtypes=tried("float64 and float32" if NARROW in self._tried else "float64"),
+        )
+
+    def _conforms(self, run: CodeRun, ran: Ran, time: str) -> Evidence:
+        copies = sum(part.size for part in run.parts)
+        looked = (
+            "" if len(ran.steps) == ran.steps[-1] else f" (held against one step at {len(ran.steps)} of them)"
+        )
+        also = f"; and {', '.join(dict.fromkeys(self._tried))}" if self._tried else ""
+        reason = (
+            f"{time}{looked}, {copies:,} copies side by side: every step has the mean and variance of one step, and its noise is "
+            f"independent of other copies and steps{also}"
+        )
+        return self._settle(Judgement("conforms", False, reason), run, ran, tried(time))
+
+    def _unread(self, error: Unreached) -> Evidence:
+        """The answer where steps are held against no law: the variance of theta is all that is looked at."""
+        run = self._start()
+        ran = run_alone(run, CENTRE, STEPS)
+        wrong = self._variance(run, ran)
+        told = f"its steps are held against no law of one step: {error}"
+        if wrong:
+            return self._settle(
+                Judgement("violates", False, f"in {STEPS:,} steps in a row {wrong}; {told}"), run, ran, None
+            )
+        reason = f"{told}; in {STEPS:,} steps in a row the variance of theta stays {self._nearest(run, ran)}"
+        return self._settle(Judgement("inconclusive", False, reason), run, ran, tried(_in_a_row(ran)))
+
+    def _departing(self, run: CodeRun, ran: Ran, told: str = "") -> Evidence:
+        flags = ran.departing
+        wrong = self._variance(run, ran) if flags.any() else ""
+        apart = [item for item in ran.found if item.kind == "dependence"]
+        if flags.any():
+            # A law that changes leaves its traces in later steps; copies beside each other do not see them.
+            apart = [item for item in apart if BEFORE not in item.what]
+        where = f"with {told}, " if told else ""
+        if wrong or apart:
+            shown = [
+                wrong,
+                *map(str, apart[:1] if apart else ()),
+                *(map(str, ran.found[:1]) if flags.any() else ()),
+            ]
+            reason = f"{where}steps in a row have not the law of one step: {'; '.join(filter(None, shown))}"
+            return self._settle(Judgement("violates", False, reason), run, ran, tried(_in_a_row(ran)))
+        when = told_steps(flags)
+        ended = int(np.flatnonzero(flags)[-1]) + 1 if flags.any() else 0
+        if not told and 0 < ended <= WINDOW and self._step.as_it_is is not None:
+            option = self._burn_in(run, ended)
+            if option:
+                return self._conforms(
+                    run, ran, f"steps {ended + 1} to {ran.steps[-1]:,} in a row, from the end of {option} on"
+                )
+        reason = (
+            f"{where}it is no chain of one step that stays: {'; '.join(map(str, ran.found[:2]))}; judged over steps 1 to "
+            f"{ran.steps[-1]:,}, in which the variance of theta stays {self._nearest(run, ran)}"
+        )
+        changes = held(f"the law of one step, which changes {when},")
+        return self._settle(Judgement("inconclusive", False, reason), run, ran, changes)
+
+    def _windows(self, run: CodeRun, ran: Ran) -> list[tuple[str, int, int, float, float]]:
+        """The variance of theta over the target's, and its error, of blocks of many copies in windows after the first."""
+        found = []
+        count = len(ran.squares)
+        width = min(WINDOW, count // 4)
+        for number, part in enumerate(run.parts):
+            if part.size < FEWEST:
+                continue
+            law = self._laws(*part.numbers.values())
+            # Steps in a row that hardly move count as one: no more than the copies are independent.
+            off = min(TOLERATED, TOLERATED if law is None else law.bias) + FAR * (2 / part.size) ** 0.5
+            for start in range(width, count - width + 1, width):
+                ratio = ran.squares[start : start + width, number].mean() * RATE / part.numbers["T"]
+                found.append((part.name, start + 1, start + width, float(ratio), off))
+        return found
+
+    def _variance(self, run: CodeRun, ran: Ran) -> str:
+        """Where the variance of theta is wrong by more than its error; "" where it is not."""
+        found = [item for item in self._windows(run, ran) if not abs(item[3] - 1) <= item[4]]
+        if not found:
+            return ""
+        name, start, end, ratio, _ = max(found, key=lambda item: abs(np.log(max(item[3], 1e-300))) / item[4])
+        return f"the variance of {name} is {ratio:.3g} times the target's in steps {start} to {end}"
+
+    def _nearest(self, run: CodeRun, ran: Ran) -> str:
+        ratios = [ratio for *_, ratio, _ in self._windows(run, ran)]
+        return f"between {min(ratios):.3g} and {max(ratios):.3g} times the target's" if ratios else "unknown"
+
+    def _burn_in(self, run: CodeRun, ended: int) -> str:
+        """The option whose value is the number of steps that depart, and that moves it; "" if there is none."""
+        for name, value in run.left.items():  # type: ignore[attr-defined]
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value - ended) <= 1:
+                other = type(value)(value // 2)
+                flags = np.flatnonzero(self._run(self._start(made_with={name: other}), SHORT).departing)
+                if len(flags) and int(flags[-1]) + 1 == ended - value + other:
+                    return f"{name}={value}"
+        return ""
+
+    def _settle(self, judgement: Judgement, run: CodeRun, ran: Ran, time: Any) -> Evidence:
+        certificate = {
+            "steps": int(ran.steps[-1]),
+            "steps_looked_at": len(ran.steps),
+            "copies": {part.name: part.size for part in run.parts},
+            "numbers": [
+                dict(numbers) for numbers in {tuple(p.numbers.items()): p.numbers for p in run.parts}.values()
+            ],
+            "departures": [str(item) for item in ran.found],
+        }
+        return self._question.evidence(
+            judgement, method="monte-carlo", certificate=certificate, scope=self._scope(run, time)
+        )
+
+
+def _in_a_row(ran: Ran) -> str:
+    return f"steps 1 to {ran.steps[-1]:,} in a row"
+
+
+__all__ = ["check_long_run"]
