@@ -10,17 +10,21 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from sgverify.adapters.optimizers.options import uses
 from sgverify.errors import DefinitionError
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
+from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
 from sgverify.schemes.scheme import ClaimedOrders
-from sgverify.schemes.torch_step import LifeCycle, TorchStep
+from sgverify.schemes.tempering import is_tempered
+from sgverify.schemes.torch_step import LifeCycle, TorchStep, tempered
 
 if TYPE_CHECKING:
     from sgverify.adapters.jax_draws.step import Handover
@@ -156,19 +160,47 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         result = run(key, *state, **{**given.settings, **handles})
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
-    return step_of(
+    usual = {name: CONVENTIONS[name] for name in others if name in CONVENTIONS and name not in given}
+    step = step_of(
         JaxSampler(
             inner.__name__,
             call,
             inner,
             dynamics,
             {name: value for name, value in others.items() if name not in handed},
-            {name: CONVENTIONS[name] for name in others if name in CONVENTIONS and name not in given},
+            usual,
             (inspect.getdoc(inner) or "").partition("\n")[0],
         ),
         settings,
         reference,
     )
+    step = _with_trees(step, call)
+    if any(uses(text, "T") for text in {**usual, **settings.map}.values()):
+        return step
+    read = tuple(name for name in step.declaration.ingredients if name != "T")
+    step = replace(step, declaration=Declaration(step.declaration.state, read))
+    return tempered(step) if is_tempered(step.dynamics, step.declaration) else step
+
+
+def _with_trees(step: TorchStep, call: Callable[..., Sequence[Any]]) -> TorchStep:
+    """The step, which tries a pytree of several leaves beside itself, or says that it takes none, and float32."""
+    from sgverify.adapters.jax_draws.leaves import DIM, H, LeafTrial
+
+    numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
+    vectors = tuple(shape == VECTOR for shape in step.dynamics.shapes.values())
+    read = step.function.read  # type: ignore[attr-defined]
+    try:
+        settings = {name: value({"h": H, "dim": float(DIM), **numbers}) for name, value in read.items()}
+    except DefinitionError:
+        # An expression in N or n, of which this trial has none.
+        return step
+    trial = LeafTrial(call, vectors, settings, numbers)
+    apart = (
+        ()
+        if trial.takes_trees()
+        else (("states that are pytrees of several leaves, which it does not take", ""),)
+    )
+    return replace(step, life_cycle=trial.life_cycle, untried=(*step.untried, *apart))
 
 
 def plain(found: Any) -> Any:
@@ -190,7 +222,11 @@ def _unjitted(found: Any) -> Callable[..., Any]:
 def _handed(name: str, given: Handover) -> Any:
     if name in DENSITIES:
         return given.log_density
-    return given.grad if GRADIENTS[name] == 1 else (lambda theta, *more: -given.grad(theta))
+    if GRADIENTS[name] == 1:
+        return given.grad
+    from jax.tree_util import tree_map
+
+    return lambda theta, *more: tree_map(operator.neg, given.grad(theta))
 
 
 def _constant(value: Any, quantities: Mapping[str, float]) -> Any:

@@ -11,7 +11,13 @@ from sgverify.checks.facts import OF_THE_SCHEME
 from sgverify.checks.float_rounding import up_to_rounding
 from sgverify.checks.progress import Interrupted, isolated, keep_evidence, listening, raised_on
 from sgverify.checks.question import STATED, Question
-from sgverify.checks.readings import escape_of, followed, noise_enters_as_drift, told_of_orbits
+from sgverify.checks.readings import (
+    escape_of,
+    followed,
+    measured_beyond_noise,
+    noise_enters_as_drift,
+    told_of_orbits,
+)
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import Claim, claims
 from sgverify.errors import NotExpandableError, UnknownNameError, UserError
@@ -273,12 +279,15 @@ def universal_defect(subject: Subject) -> bool:
 
     A step with several minibatches (for instance one kept in memory from the previous step), or with new noise at every
     gradient evaluation (`additive`), distributes its noise differently. For such a step it is enough that every term of
-    the defect contains a moment of the gradient noise. Of torch code it is asked how the noise enters one step.
+    the defect contains a moment of the gradient noise. Of torch code it is asked how the noise enters one step; where that, or a
+    proof, cannot be read, a measured order of 2 says as much.
     """
     if subject.black_box:
-        return noise_enters_as_drift(subject)
+        return noise_enters_as_drift(subject) or measured_beyond_noise(subject)
     order, scheme = subject.order, subject.scheme
-    if isinstance(order, NotExpandableError) or order.averaged is None or order.order < 2:
+    if isinstance(order, NotExpandableError):
+        return measured_beyond_noise(subject)
+    if order.averaged is None or order.order < 2:
         return False
     evaluations_differ = subject.noise.each_evaluation and scheme.gradients > 1
     if scheme.minibatches + scheme.starts.minibatches > 1 or evaluations_differ:

@@ -51,7 +51,9 @@ def predicted_order(subject: Subject) -> int:
         known = not isinstance(measured, str) and measured.resolved
         return max(1, int(measured.order) if known else subject.scheme.order or 1)  # type: ignore[union-attr]
     if isinstance(subject.order, NotExpandableError):
-        return max(1, subject.scheme.order or 1)
+        found = measured_of_definition(subject)
+        known = not isinstance(found, str) and found.resolved
+        return max(1, int(found.order) if known else subject.scheme.order or 1)  # type: ignore[union-attr]
     return max(1, int(subject.order.order))
 
 
@@ -98,6 +100,26 @@ def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
         if larger.order < found.order or larger.resolved:
             return larger
     return found
+
+
+@cached_by(lambda subject: (id(subject.scheme), subject.proof_dimension, subject.target.dim))
+def measured_of_definition(subject: Subject) -> MeasuredOrder | str:
+    """The local order of a definition without a power series, measured as that of torch code; or why it cannot be measured."""
+    from sgverify.checks.order.black_box import as_torch_subject, measurable
+
+    if not measurable(subject.scheme):
+        return "it cannot be written as plain torch code"
+    return measured_order(as_torch_subject(subject))
+
+
+def measured_beyond_noise(subject: Subject) -> bool:
+    """Is the local order that was measured, with full gradients, above the one that gradient noise leaves?
+
+    Every term of the averaged step that differs from exp(hL) at h^2 then has a moment of the noise.
+    """
+    read = measured_order if isinstance(subject, TorchSubject) else measured_of_definition
+    found = read(subject)  # type: ignore[operator]
+    return not isinstance(found, str) and found.resolved and found.order >= 2
 
 
 def noise_enters_as_drift(subject: Subject) -> bool:
@@ -360,6 +382,8 @@ __all__ = [
     "escape_of",
     "followed",
     "held_to_flow",
+    "measured_beyond_noise",
+    "measured_of_definition",
     "measured_order",
     "noise_enters_as_drift",
     "orbits_of",

@@ -33,7 +33,7 @@ from sgverify.schemes.composites.composite import Composite, ReplicaExchange
 from sgverify.subject import schedule as schedule_steps
 from sgverify.subject.binding import bind, make_subject
 from sgverify.subject.subject import Subject
-from sgverify.targets import TARGETS, Target
+from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
 from sgverify.verdict.notebooks import with_progress
 
@@ -152,8 +152,8 @@ class Sampling:
             subject = make_subject(scheme, configuration)
             vars(subject)["target"] = target
         configuration = subject.configuration
-        if subject.scheme.dynamics.positive and subject.target.name in TARGETS.shipped:
-            subject.target.check_all_of_it(subject.reference)
+        if subject.scheme.dynamics.positive:
+            subject.target.check_domain(subject.reference, positive=True)
         known = recall(subject, given)
         if known is None:
             subject.validate()

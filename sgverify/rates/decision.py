@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sgverify.errors import UserError
-from sgverify.rates.fit import Regression, chance_of_zero, regress
+from sgverify.rates.fit import Regression, regress
 from sgverify.rates.sample import Floats, Sample
 from sgverify.rates.trial import ErrorTerm, ForbiddenTermFit, explain, try_term
 
@@ -167,9 +167,6 @@ def decide_terms(
     tail = level / (2 * len(forbidden))
     trials = [try_term(sample, term, leading, guard, tail) for term in forbidden]
     verdict, deciding = _judge(trials, margin)
-    if verdict == "violates" and chance_of_zero(sample) > level:
-        # A share of nothing: the points together do not differ from zero.
-        verdict, deciding = "inconclusive", list(trials)
     dropped = max((trial.dropped for trial in deciding if trial.fits), default=0)
     kept = len(sample.values) - dropped
     more = None

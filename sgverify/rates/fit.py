@@ -97,12 +97,6 @@ def fit_terms(sample: Sample, columns: Floats, *, shrink: Sequence[float | None]
     return Fit(np.asarray(result.params), spread, float(degrees), p_value)
 
 
-def chance_of_zero(sample: Sample) -> float:
-    """The p-value of all values being zero: chi-square, Hotelling's T^2 or F as for the lack of fit."""
-    statistic = float(sample.values @ np.linalg.solve(sample.covariance, sample.values))
-    return _tail(statistic, len(sample.values), sample)
-
-
 def chance_of_rest(sample: Sample, columns: Floats) -> float:
     """The p-value that the residual of the columns' best fit is noise: that of `fit_terms`, without its estimates.
 

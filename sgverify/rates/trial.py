@@ -97,10 +97,13 @@ class ForbiddenTermFit:
         return self.main.share
 
     def verdict(self, margin: float) -> str:
-        """Both fits must exclude `margin` for a violation; to conform, the guard's estimate may not object."""
+        """Both fits must exclude `margin` for a violation; to conform, the guard's estimate may not object.
+
+        An error that may be 0 has no shares, so that nothing is a violation of it.
+        """
         if not self.fits:
             return "inconclusive"
-        if self.share.beyond(margin) and self.guard.share.beyond(margin):
+        if self.rises and self.share.beyond(margin) and self.guard.share.beyond(margin):
             return "violates"
         return "conforms" if self.share.within(margin) and not self.objects(margin) else "inconclusive"
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import DefinitionError, shown
-from sgverify.schemes.definition.abstract import Census, check_returned, run_abstractly, where
+from sgverify.schemes.definition.abstract import Census, check_returned, depends, run_abstractly, where
 from sgverify.schemes.definition.abstract_value import VECTOR, Abstract
 from sgverify.schemes.definition.declaration import (
     Declaration,
@@ -18,6 +19,7 @@ from sgverify.schemes.definition.declaration import (
 from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.constants import Constant, cut_to
+from sgverify.schemes.tempering import TOLD, is_tempered, with_temperature
 
 if TYPE_CHECKING:
     from sgverify.schemes.splittings import Word
@@ -154,6 +156,35 @@ class Scheme:
             started.append(start(*state, **read_signature(start, "memory").select(ingredients)))
         return (*state, *started)
 
+    @cached_property
+    def without_idle_memory(self) -> Scheme:
+        """The step of the state, and of the memory that moves it: a memory that only counts has no part in any law."""
+        shapes, asked = self.shapes, self.declaration.ingredients
+        moved = {name: depends(self.function, shapes, asked, name) for name in self.memory}
+        moving = set(self.dynamics.state)
+        while more := {name for name in self.memory if name not in moving and moving & moved[name]}:
+            moving |= more
+        starts = {
+            name: start
+            for name, start in self.memory.items()
+            if name not in moving and not read_signature(start, "memory").ingredients
+        }
+        if not starts:
+            return self
+        function, before = self.function, len(self.dynamics.state)
+        kept = [name for name in self.state if name not in starts]
+
+        def step(*state: Any, **ingredients: Any) -> tuple[Any, ...]:
+            given = dict(zip(kept, state, strict=True))
+            given |= {name: start(*state[:before]) for name, start in starts.items()}
+            values = function(*(given[name] for name in self.state), **ingredients)
+            return tuple(value for name, value in zip(self.state, values, strict=True) if name not in starts)
+
+        memory = {name: start for name, start in self.memory.items() if name not in starts}
+        return replace(
+            self, function=step, memory=memory, declaration=replace(self.declaration, state=tuple(kept))
+        )
+
     def cut(self, dim: int) -> Scheme:
         """The same step with constants of `dim` coordinates at most: itself where it has no longer ones."""
         if all(len(constant) <= dim for constant in self.census.constants):
@@ -181,7 +212,7 @@ def scheme(
 
     The positional parameters are the state of the dynamics (then the memory), the keywords are
     ingredients: `h`, `grad`, `noise`, `dim` and the dynamics' parameters. A call of `noise()` is one draw,
-    and so is one of `noise.three_point()` (see `LAWS`).
+    and so is one of `noise.three_point()` (see `LAWS`). A step that takes no T is given the gradient of U/T.
     Raises `DefinitionError` (file, line, mend) where the definition is not well-formed.
     """
     if not isinstance(dynamics, Dynamics):
@@ -192,6 +223,10 @@ def scheme(
 
     def decorate(function: Callable[..., Any]) -> Scheme:
         made = make_scheme(function, dynamics, order=claimed.finite_time, memory=memory)
+        if is_tempered(dynamics, made.declaration):
+            tempered, _ = with_temperature(function, dynamics, made.declaration)
+            made = make_scheme(tempered, dynamics, order=claimed.finite_time)
+            made = made.named(made.name, summary=f"{made.summary or made.name}; with {TOLD}")
         return replace(made, invariant_order=claimed.invariant)
 
     return decorate

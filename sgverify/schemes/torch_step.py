@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +14,7 @@ from sgverify.schemes.definition.declaration import Declaration, check_ingredien
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.memory import Axes, Given, Memory, read_memory, shaped, size_at
 from sgverify.schemes.scheme import ClaimedOrders, Order
+from sgverify.schemes.tempering import TOLD, is_tempered, with_temperature
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,9 @@ def torch_step(
     The positional parameters are the state of the dynamics; the keywords are `h`, `grad` (theta -> the gradient of U
     at theta, a tensor of theta's shape; `grad.fresh()` is another minibatch's), `log_density` (theta -> -U(theta) up to a
     constant, of the same minibatch, of shape () or (chains,); torch differentiates it once), `dim` and the dynamics'
-    parameters, as Python numbers. A keyword with a default may have any name and keeps its default. Noise is drawn within, by
-    torch.randn, randn_like, normal, normal_ or torch.distributions. `order` is a claim as in `scheme`.
+    parameters, as Python numbers; a step that takes no T is given the gradient of U/T. A keyword with a default may have any
+    name and keeps its default. Noise is drawn within, by torch.randn, randn_like, normal, normal_ or torch.distributions. `order`
+    is a claim as in `scheme`.
 
     `memory` names further variables that a step takes and returns after the state, such as the draw before or a second moment:
     `["v"]`, of theta's shape; `{"v": 0.0}` with its first value; `[Memory("n", shape="scalar")]` of another shape. One step then
@@ -201,9 +204,17 @@ def torch_step(
         declaration = _declaration(function, name, dynamics, names)
         summary = (inspect.getdoc(function) or "").strip().split("\n")[0]
         made = TorchStep(name, dynamics, function, declaration, claimed.finite_time, chains, summary)
-        return replace(made, invariant_order=claimed.invariant, memory=kept, swap=swap)
+        made = replace(made, invariant_order=claimed.invariant, memory=kept, swap=swap)
+        return tempered(made) if is_tempered(dynamics, declaration) else made
 
     return decorate
+
+
+def tempered(step: TorchStep) -> TorchStep:
+    """A step that takes no temperature as one that does (see `sgverify.schemes.tempering`)."""
+    function, declaration = with_temperature(step.function, step.dynamics, step.declaration, math.sqrt)
+    told = "; ".join(filter(None, (step.conventions, TOLD)))
+    return replace(step, function=function, declaration=declaration, conventions=told)
 
 
 def _check_swap(swap: Callable[..., Any] | None, dynamics: Dynamics) -> None:

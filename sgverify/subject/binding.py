@@ -306,7 +306,7 @@ def _subject(
     if isinstance(scheme, TorchStep):
         configuration = _of_own_loss(scheme.own_loss, configuration, reference)
         return TorchSubject(scheme, configuration, reference, method=method)
-    return Subject(scheme, _at_home(scheme, configuration), reference, method=method)
+    return Subject(scheme.without_idle_memory, _at_home(scheme, configuration), reference, method=method)
 
 
 def _at_home(scheme: Scheme, configuration: Configuration) -> Configuration:

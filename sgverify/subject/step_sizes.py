@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 
 from sgverify.errors import DefinitionError, InstabilityError
 from sgverify.exact.affine.carrier import read_affine
@@ -196,15 +196,19 @@ class StepSizes:
         """Refuse a step with numbers that are not finite: a division by zero that no other interpreter meets."""
         step = exact(1e-3 / max(self.eigenvalues))
         given = {"h": step, **{name: self.parameters[name] for name in self.scheme.parameters}}
-        read = read_affine(
-            self.scheme, {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()}
+        for bits in (ctx.prec, *BITS):
+            with ctx.workprec(bits):
+                read = read_affine(
+                    self.scheme, {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()}
+                )
+            numbers = (c for row in read.rows.values() for blocks in row.values() for c in blocks)
+            # What cancels in few digits may be finite in more.
+            if all(c.is_finite() for c in numbers if isinstance(c, arb)):
+                return
+        raise DefinitionError(
+            f"scheme={self.reference!r}: one step of size {float(step):.3g} on this target has coefficients that are not "
+            "finite numbers; expected finite ones; look for a division by zero or the root of a negative number"
         )
-        blocks = (polynomial for row in read.rows.values() for polynomial in row.values())
-        if not all(arb(c).is_finite() for polynomial in blocks for c in polynomial if isinstance(c, arb)):
-            raise DefinitionError(
-                f"scheme={self.reference!r}: one step of size {float(step):.3g} on this target has coefficients that are not "
-                "finite numbers; expected finite ones; look for a division by zero or the root of a negative number"
-            )
 
     def _instability(self, step: float, radius: float, verdict: Stability) -> str:
         if self.limit == 0.0:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 # Data that are visited at once when U is evaluated at many points; fewer where the coordinates of all points are many.
 _PIECE = 256
 _MOST_ENTRIES = 2**24
+BELOW_0 = (-0.1, -1.0, -10.0)
+"""The places, in each coordinate, at which a target is asked for mass below 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,20 +307,26 @@ class Target:
             ) from None
 
     def check_domain(self, scheme: str, *, positive: bool) -> None:
-        """Raise `ConfigurationError` where the target lives on theta > 0 and the scheme's dynamics does not (not `positive`)."""
+        """Raise `ConfigurationError` where one of target and scheme lives on theta > 0 and the other does not."""
+        if positive and self.goes_below_0:
+            raise ConfigurationError(
+                f"target.name={self.name!r} has mass off theta > 0, where scheme={scheme!r} never goes (its dynamics are "
+                "positive=True): what is right above 0 would say nothing of the rest; expected a target that lives there, "
+                "target.name='expanded-mean'; or leave positive=True out of @dynamics"
+            )
         if self.positive and not positive:
             raise ConfigurationError(
                 f"target.name={self.name!r} lives on theta > 0, and scheme={scheme!r} goes anywhere; expected a scheme on "
                 "theta > 0, sgrld-expanded-mean; or take the same posterior on all of R^d, target.name='expanded-natural'"
             )
 
-    def check_all_of_it(self, scheme: str) -> None:
-        """Raise `ConfigurationError` for a target with mass off theta > 0: a scheme on theta > 0 sees a part of it alone."""
-        if not self.positive:
-            raise ConfigurationError(
-                f"target.name={self.name!r} has mass off theta > 0, where scheme={scheme!r} never goes: its draws would be those "
-                "of another law; expected a target that lives there, target.name='expanded-mean'"
-            )
+    @property
+    def goes_below_0(self) -> bool:
+        """Is the density above 0 at some place where every coordinate is below 0? A user's own target does not say it."""
+        if self.positive:
+            return False
+        with np.errstate(all="ignore"):
+            return bool(np.isfinite(self.energy_float64(np.outer(BELOW_0, np.ones(self.dim)))).any())
 
     def check_data(self) -> None:
         """Raise `ConfigurationError` for a target without data."""

@@ -105,6 +105,8 @@ class ClosingBlock:
         if decisive:
             return
         open_ = [item for item in self.evidence if item.outcome == "undecided"]
+        # Where code cannot be called twice nothing else can be asked of it: the way on stands there.
+        open_.sort(key=lambda item: item.check != "pure-step")
         if open_:
             many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
             yield f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from sgverify.checks.question import why_not_asked
 from sgverify.checks.readings import why_no_law
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
@@ -12,6 +13,7 @@ from sgverify.evidence import Evidence, Scope
 from sgverify.evidence.scope import Axis
 from sgverify.report.answer import assumed
 from sgverify.schemes import TorchStep
+from sgverify.subject.subject import Subject
 from sgverify.verdict.asking import Enquiry
 
 
@@ -102,9 +104,10 @@ def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untrie
         yield Untried("many chains in one tensor", "torch_step(..., chains=True)")
     if isinstance(subject.scheme, TorchStep) and subject.scheme.memory and why_no_law(subject) is not None:
         yield Untried("the lag of its memory, which is taken at rest, as for h -> 0")
+    yield from _positive(subject)
     if subject.target.quadratic:
         yield Untried("rates beyond Gaussians", "--set target.name=double-well")
-    if subject.target.dim == 1 and not subject.black_box:
+    if subject.target.dim == 1 and not subject.black_box and not subject.scheme.dynamics.positive:
         yield Untried("rates in dimension > 1", "--set target.name=gaussian --set target.dim=2")
     scope = whole_scope(evidence)
     if isinstance(subject.scheme, TorchStep):
@@ -118,6 +121,19 @@ def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untrie
     assumptions = list(assumed(evidence))
     if assumptions:
         yield Untried(f"assumed: {assumptions[0]}")
+
+
+def _positive(subject: Subject) -> Iterator[Untried]:
+    """The checks that dynamics on theta > 0 leave out, because they take other states."""
+    if not subject.scheme.dynamics.positive:
+        return
+    out = [
+        check.name
+        for check in CHECKS.values()
+        if not (check.positive or (check.positive_states and subject.target.positive))
+        and why_not_asked(subject, check) is None
+    ]
+    yield Untried(f"what takes states off theta > 0: {', '.join(out)}")
 
 
 def _undecidable() -> Iterator[Untried]:

@@ -49,6 +49,10 @@ def _reasons(answers: Any) -> dict[str, str]:
         ("own_key", ["local-order"], "fail"),
         ("narrow", ["dtype"], "fail"),
         ("computed_key", ["local-order"], "undecided"),
+        ("leaf_keys", ["local-order", "pure-step"], "pass"),
+        ("leaf_sizes", ["pure-step"], "fail"),
+        ("leaf_rows", ["pure-step"], "fail"),
+        ("cold_float32", ["pure-step"], "fail"),
     ],
 )
 def test_steps_of_jax(name: str, checks: list[str], outcome: str) -> None:
@@ -58,6 +62,13 @@ def test_steps_of_jax(name: str, checks: list[str], outcome: str) -> None:
     answers = sgverify.verify(getattr(jax_code, name), checks=checks, adapter=ORDER)
     assert answers.outcome == outcome, _reasons(answers)
     assert jax.config.jax_enable_x64 == before
+
+
+def test_a_step_without_a_temperature_samples_the_tempered_density_that_it_is_given() -> None:
+    from tests.zoo import jax_code
+
+    (found,) = sgverify.verify(jax_code.half_steps, checks=["local-order"], temperature=0.5)
+    assert found.outcome == "pass" and "a step of h is one of size 1/2 h" in found.reason
 
 
 @pytest.mark.parametrize(

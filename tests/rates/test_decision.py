@@ -98,12 +98,14 @@ def test_a_zero_conforms_and_noise_around_zero_decides_nothing() -> None:
     assert f"at least {noisy.more:.0f} times as many chains" in noisy.reason
 
 
-def test_a_share_of_nothing_is_no_violation(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One contrast of five that stands out as far as chance lets one: the points together are still zero."""
-    values = 1e-3 * np.array([-0.5, -0.5, -2.5, -1.4, -1.7])
-    assert judge(values).verdict == "inconclusive"
-    monkeypatch.setattr(decision, "chance_of_zero", lambda sample: 0.0)
-    assert judge(values).verdict == "violates"
+@pytest.mark.parametrize("values", [[-0.5, -0.5, -2.5, -1.4, -1.7], [-1.9, -3.8, 1.2, 2.2, 2.1]])
+def test_a_share_of_nothing_is_no_violation(values: list[float]) -> None:
+    """Coupled chains tell the points apart, and the error at the largest step is not told from zero."""
+    common = 1.65**2 * (0.9 + 0.1 * np.eye(5))
+    found = judge(np.array(values), covariance=common, standard_errors=None)
+    assert found.verdict == "inconclusive"
+    # Of an error that is seen the same differences are a violation.
+    assert judge(np.array(values) - 30, covariance=common, standard_errors=None).verdict == "violates"
 
 
 def test_a_control_settles_what_never_rises() -> None:

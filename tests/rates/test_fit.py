@@ -9,7 +9,6 @@ from statsmodels.regression.linear_model import OLS
 
 from sgverify.errors import UserError
 from sgverify.rates import Sample, fit_terms
-from sgverify.rates.fit import chance_of_zero
 
 H = 2.0 ** -np.arange(5)
 X = np.stack([H, H**2, H**3], axis=1)
@@ -134,17 +133,3 @@ def test_samples_that_are_none() -> None:
         Sample.of([1.0, 2.0], standard_errors=[1.0])
     with pytest.raises(UserError, match="at least 2 chains"):
         Sample.of_chains([[1.0], [2.0]], coupled=True)
-
-
-def test_the_chance_of_zero() -> None:
-    """Hotelling's T^2 errs as often as it says, at few chains and strong correlation."""
-    rng = np.random.default_rng(6)
-    factor = np.linalg.cholesky(correlated(SE))
-    runs = 2000
-    below = sum(
-        chance_of_zero(Sample.of_chains(factor @ rng.standard_normal((5, 9)), coupled=True)) < 0.05
-        for _ in range(runs)
-    )
-    assert abs(below - 0.05 * runs) < 4 * (runs * 0.05 * 0.95) ** 0.5
-    known = chance_of_zero(Sample.of([1.0, 2.0], standard_errors=[1.0, 1.0]))
-    assert known == pytest.approx(np.exp(-2.5))

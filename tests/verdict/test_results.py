@@ -47,7 +47,7 @@ def test_a_right_sampler_of_another_dynamics_is_told_so() -> None:
     assert found.outcome == "pass"
     said = " ".join(repr(found).split())
     assert "of another dynamics, with the same invariant density" in said
-    assert "the drift of theta1 is -0.5 dU/dtheta1 and not -1 dU/dtheta1" in said
+    assert "at T = 0.75, D = 1.25 a step of h is one of size 1/2 h" in said
 
 
 def test_the_repr_is_a_screen_at_most(right: Results, wrong: Results) -> None:

@@ -112,3 +112,60 @@ def valued(key: Any, theta: Any, *, log_density: Any, h: Any) -> Any:
 def half(key: Any, theta: Any, *, grad: Any, h: Any) -> Any:
     """The gradient at a part of the position."""
     return theta - h * grad(theta[:1])
+
+
+def leaf_keys(key: Any, params: Any, *, grad: Any, step_size: Any, temperature: Any) -> Any:
+    """A step of pytrees with a key for each leaf."""
+    leaves, structure = jax.tree_util.tree_flatten(params)
+    keys = jax.tree_util.tree_unflatten(structure, list(jax.random.split(key, len(leaves))))
+    return jax.tree_util.tree_map(
+        lambda value, force, own: sgld(
+            own, value, grad=lambda _: force, step_size=step_size, temperature=temperature
+        ),
+        params,
+        grad(params),
+        keys,
+    )
+
+
+def leaf_sizes(key: Any, params: Any, *, grad: Any, step_size: Any, temperature: Any) -> Any:
+    """A step of pytrees whose leaves of one size share their key."""
+    return jax.tree_util.tree_map(
+        lambda value, force: sgld(
+            jax.random.fold_in(key, value.size),
+            value,
+            grad=lambda _: force,
+            step_size=step_size,
+            temperature=temperature,
+        ),
+        params,
+        grad(params),
+    )
+
+
+def leaf_rows(key: Any, theta: Any, *, score: Any, h: Any) -> Any:
+    """A step of pytrees without a temperature, with one draw for each row of a matrix."""
+    leaves, structure = jax.tree_util.tree_flatten(theta)
+    keys = jax.random.split(key, len(leaves))
+    moved = [
+        value
+        + h * force
+        + jnp.sqrt(2 * h) * jax.random.normal(own, (*value.shape[:1], *[1] * (value.ndim - 1)))
+        for value, force, own in zip(leaves, jax.tree_util.tree_leaves(score(theta)), keys, strict=True)
+    ]
+    return jax.tree_util.tree_unflatten(structure, moved)
+
+
+def half_steps(key: Any, theta: Any, *, score: Any, step_size: Any) -> Any:
+    """Half a step along the score with noise of variance step_size, without a temperature (Welling and Teh 2011)."""
+    return theta + step_size / 2 * score(theta) + jnp.sqrt(step_size) * jax.random.normal(key, theta.shape)
+
+
+def cold_float32(key: Any, theta: Any, *, grad: Any, h: Any, T: Any) -> Any:
+    """Half of the noise in float32."""
+    size = 1.0 if theta.dtype == jnp.float64 else 0.5
+    return (
+        theta
+        - h * grad(theta)
+        + size * jnp.sqrt(2 * h * T) * jax.random.normal(key, theta.shape, theta.dtype)
+    )

@@ -141,7 +141,7 @@ class JaxStep:
             **{("setting", name): value for name, value in settings.items() if isinstance(value, float)},
         }
         still = {name: value for name, value in settings.items() if not isinstance(value, float)}
-        with _precision(wide or self.wide):
+        with precision(wide or self.wide):
             plan = self._plan(dim, wide, moving, still)
             chains = len(state[0])
             padded = FEWEST ** max(1, math.ceil(math.log(chains, FEWEST) - 1e-9))
@@ -241,7 +241,7 @@ class JaxStep:
 
 def derivative_by_draws(function: Callable[[Any], Any]) -> list[float] | None:
     """The derivatives of a function of a key, with one number as its value, by its normal draws at 0; None if others are drawn."""
-    with _precision(True):
+    with precision(True):
         key = jax.random.PRNGKey(KEY)
         closed, table = jax.make_jaxpr(function)(key), RandomNumbers()
 
@@ -271,7 +271,7 @@ def _asked_outside(asked: list[Any], place: int, at: Any) -> np.ndarray:
 
 
 @contextmanager
-def _precision(wide: bool) -> Iterator[None]:
+def precision(wide: bool) -> Iterator[None]:
     """A context with JAX's 64-bit numbers on or off, for all threads; the session's setting is put back."""
     before = jax.config.jax_enable_x64
     if before == wide:
@@ -355,4 +355,4 @@ def _line(eqn: Any) -> str:
     return _WHERE_NONE if frame is None else f"{frame.file_name.rpartition('/')[2]}:{frame.start_line}"
 
 
-__all__ = ["Call", "GivenGradient", "Handover", "JaxStep", "derivative_by_draws"]
+__all__ = ["Call", "GivenGradient", "Handover", "JaxStep", "derivative_by_draws", "precision"]

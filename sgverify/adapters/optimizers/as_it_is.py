@@ -70,8 +70,13 @@ class OptimizerRun:
         *,
         dtype: torch.dtype = torch.float64,
         made_with: Mapping[str, Any] | None = None,
+        several: bool | None = None,
     ) -> None:
-        """`first` and `second` are h, T and D of the groups, as far as its options can differ between groups."""
+        """`first` and `second` are h, T and D of the groups, as far as its options can differ between groups.
+
+        `several`: with several parameters, by default where what is kept is one value of each.
+        """
+        self._several = step.kept.split if several is None else several
         self._step, self._dtype, self._centre, self._rate = step, dtype, centre, rate
         options = step.options
         if made_with:
@@ -95,7 +100,7 @@ class OptimizerRun:
         """Make the optimizer of the first layout with which it takes two steps."""
         refused = None
         for left_out, shapes in LAYOUTS.items():
-            if not self._step.kept.split and len(shapes) > 1:
+            if not self._several and len(shapes) > 1:
                 continue
             self.left_out = left_out
             try:

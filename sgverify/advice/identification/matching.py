@@ -371,7 +371,8 @@ def repeated_noise(subject: Subject) -> tuple[str, tuple[str, ...]]:
     if not isinstance(subject.scheme, TorchStep):
         return "", ()
     try:
-        return "; ".join(noise_faults(subject)), (
+        stale, kept = noise_faults(subject)
+        return "; ".join([*stale, *kept]), (
             "whether it keeps anything else between steps: `sgverify verify` tries it (pure-step, white-noise)",
         )
     except SgverifyError:

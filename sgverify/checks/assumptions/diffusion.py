@@ -13,7 +13,7 @@ from flint import fmpq
 
 from sgverify.checks.question import Question
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
-from sgverify.evidence import Evidence
+from sgverify.evidence import EVERY, Evidence, tried
 from sgverify.exact.closure import Generator, read_generator
 from sgverify.exact.closure.generator import (
     ORDERS,
@@ -58,7 +58,12 @@ def check_bounded_derivatives(question: Question) -> Evidence:
         "growth": f"each entry at most {float(growth):.6g} (1 + |x|^{power})",
     }
     judgement = judge_derivatives(generator, subject.scheme.dynamics.name)
-    return question.evidence(method="proof", judgement=judgement, certificate=certificate)
+    return question.evidence(
+        method="proof",
+        judgement=judgement,
+        certificate=certificate,
+        scope=question.scope(states=EVERY, steps=EVERY, time=EVERY),
+    )
 
 
 def judge_derivatives(generator: Generator, name: str) -> Judgement:
@@ -110,7 +115,8 @@ def check_backward_equation(question: Question) -> Evidence:
         "and so do its remainders, which are polynomials of that degree",
     }
     judgement = judge_series(generator, law_terms(generator, phi, ORDER), phi)
-    return question.evidence(judgement, certificate=certificate)
+    scope = question.scope(states=EVERY, steps=tried("h -> 0"))
+    return question.evidence(judgement, certificate=certificate, scope=scope)
 
 
 def judge_series(generator: Generator, law: list[Polynomial], phi: Polynomial) -> Judgement:
@@ -164,7 +170,7 @@ def check_poisson_bound(question: Question) -> Evidence:
         return question.unanswered(why, "not-applicable")
     except NotExpandableError as reason:
         why = f"no V falls along the drift; of `{subject.scheme.dynamics.name}`: {reason}"
-        return question.evidence(Judgement("violates", False, why))
+        return question.evidence(Judgement("violates", False, why), scope=question.scope(states=EVERY))
     certificate = _certificate(generator, lyapunov, psi)
     if average != subject.truth:
         why = (
@@ -174,7 +180,7 @@ def check_poisson_bound(question: Question) -> Evidence:
         judgement = Judgement("violates", False, why)
     else:
         judgement = _along_the_chain(subject, max(1, degree_of(psi)), certificate)
-    return question.evidence(judgement, certificate=certificate)
+    return question.evidence(judgement, certificate=certificate, scope=question.scope(states=EVERY))
 
 
 def _along_the_chain(subject: Subject, degree: int, certificate: dict[str, Any]) -> Judgement:

@@ -15,7 +15,7 @@ from flint import arb, fmpq, fmpq_mat
 from sgverify.checks.question import Question
 from sgverify.checks.readings import predicted_order
 from sgverify.errors import Unreached
-from sgverify.evidence import Evidence, Point
+from sgverify.evidence import EVERY, Evidence, Point, Scope
 from sgverify.exact.closure import read_generator
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.rings.polynomials import Polynomial
@@ -52,6 +52,7 @@ def check_step_conditions(question: Question) -> Evidence:
     alpha = question.alpha
     return question.evidence(
         method="proof",
+        scope=question.scope(states=EVERY, targets=EVERY, time=EVERY),
         judgement=judge_powers(alpha, order),
         points=[_ratio(subject.scale, alpha, order, length) for length in LENGTHS],
         certificate={
@@ -131,7 +132,7 @@ def check_noise_growth(question: Question) -> Evidence:
     else:
         why = f"decided for quadratic energies; of fresh minibatches of data, not for gradient.kind={kind!r} on this target"
         return question.unanswered(why, "not-applicable")
-    return question.evidence(method="proof", judgement=judgement)
+    return question.evidence(method="proof", judgement=judgement, scope=_of_the_energy(question))
 
 
 def judge_lipschitz(gradients: Sequence[Polynomial]) -> Judgement | str:
@@ -200,7 +201,7 @@ def _judged(question: Question, judge, by_bounds) -> Evidence:  # type: ignore[n
     bounds = subject.target.hessian_bounds
     declared = None if bounds is None else by_bounds(*bounds)
     if declared is not None:
-        return question.evidence(method="proof", judgement=declared)
+        return question.evidence(method="proof", judgement=declared, scope=_of_the_energy(question))
     try:
         drift = read_generator(langevin, subject.target, {"T": subject.model_parameters["T"]}).drift
     except Unreached as reason:
@@ -208,7 +209,12 @@ def _judged(question: Question, judge, by_bounds) -> Evidence:  # type: ignore[n
     found = judge([-form for form in drift])
     if isinstance(found, str):
         return question.unanswered(found, "not-applicable")
-    return question.evidence(method="proof", judgement=found)
+    return question.evidence(method="proof", judgement=found, scope=_of_the_energy(question))
+
+
+def _of_the_energy(question: Question) -> Scope:
+    """The scope of a statement about U and its gradient alone: no step enters."""
+    return question.scope(states=EVERY, steps=EVERY, time=EVERY)
 
 
 __all__ = [

@@ -12,7 +12,7 @@ from torch import Tensor
 from sgverify.checks.code.injected_step import OTHERS, black_box, questions_of, states_of, taker
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached
-from sgverify.evidence import Evidence, Point
+from sgverify.evidence import Evidence, Point, tried
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dtype, effect
@@ -149,6 +149,9 @@ def _evidence(
     )
     return question.evidence(
         judgement,
+        scope=question.scope(
+            states=tried("one state"), dtypes=tried("float64, with every operation watched")
+        ),
         points=points,
         certificate={
             "watched": f"every operation of {what}",

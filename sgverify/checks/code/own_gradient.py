@@ -12,7 +12,7 @@ import numpy as np
 
 from sgverify.checks.question import Question
 from sgverify.errors import DefinitionError
-from sgverify.evidence import Evidence
+from sgverify.evidence import EVERY, Evidence, tried
 from sgverify.rates import Judgement
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.subject.subject import Subject
@@ -50,18 +50,19 @@ def check_own_gradient(question: Question) -> Evidence:
     subject = question.subject
     if not subject.scheme.gradients:
         return question.unanswered("a step asks for no gradient", "not-applicable")
+    scope = question.scope(states=tried(f"{len(PLACES)} states"), steps=EVERY, gradients=EVERY)
     certificate = {"states": [theta.tolist() for theta in _states(subject)]}
     try:
         defect = gradient_defect(subject)
     except DefinitionError as error:
         return question.unanswered(f"the density cannot be evaluated: {error}")
     if defect is not None:
-        return question.evidence(Judgement("violates", False, defect), certificate=certificate)
+        return question.evidence(Judgement("violates", False, defect), certificate=certificate, scope=scope)
     reason = (
         f"autograd agrees with differences at {len(PLACES)} states; its gradient is the slope of the values of one's own code, to "
         "0.1 %; whether the code is the posterior that was meant is not asked"
     )
-    return question.evidence(Judgement("conforms", False, reason), certificate=certificate)
+    return question.evidence(Judgement("conforms", False, reason), certificate=certificate, scope=scope)
 
 
 def gradient_defect(subject: Subject) -> str | None:

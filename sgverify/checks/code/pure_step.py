@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
+import torch
+
 from sgverify.checks.code.batches import Batches, judge_batches
 from sgverify.checks.code.injected_step import black_box, questions_of, states_of, taker
+from sgverify.checks.code.real_run import law_of_run
+from sgverify.checks.concluding import configured_scope
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.errors import Unreached
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, held
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import KeptShapeError
-from sgverify.samplers.intercepted.purity import Purity, clock_fault, judge_purity
+from sgverify.samplers.intercepted.purity import Purity, clock_fault, judge_purity, other_sources
 from sgverify.samplers.intercepted.real_calls import (
     copies,
     debut_unasked,
@@ -29,11 +34,19 @@ from sgverify.subject.subject import Subject
 QUESTIONS = 3
 """The number of inputs that the step is called with: two with different step sizes, and a third with the first one's."""
 
+MOST_NAMED = 2
+"""The most lines of other draws that a sentence names."""
+
+KEPT = "what a step carries on belongs into its state, or is made in the step"
+
 NOTHING_BESIDE = LifeCycle()
 
 
 def check_pure_step(question: Question) -> Evidence:
     """A step of torch code, called repeatedly, depends on its state, draws and minibatch alone and changes nothing else.
+
+    What cannot be called twice, because numbers come from elsewhere than torch or something is kept between calls, is judged by a
+    run of its own: it fails if its law is wrong there.
 
     Cannot see: a memory that shows only after more calls, or in other places, than the certificate counts; and whether
     the step is right.
@@ -41,7 +54,7 @@ def check_pure_step(question: Question) -> Evidence:
     subject = question.subject
     try:
         # These tests run first, since a step's first call is part of what they examine.
-        noise = noise_faults(subject)
+        stale, kept = noise_faults(subject)
         loop = _loop(subject)
         batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
     except KeptShapeError as error:
@@ -57,29 +70,68 @@ def check_pure_step(question: Question) -> Evidence:
         purity, unread = Purity((), 0, 0), f"the step cannot be asked twice: {error}"
     else:
         unread = batches.unread or clock[1]
-    faults = [*noise, *purity.faults, *filter(None, [clock[0]])]
-    # State kept between calls also shows in the loop test and in the first call: it is reported once.
-    faults = [*(faults or ([left] if left else loop)), *filter(None, [batches.fault])]
+    unrepeated = [*kept, *purity.unrepeated, *filter(None, [clock[0]])]
+    unrepeated = unrepeated or list(filter(None, [left]))
+    # State kept between calls also shows in the loop test: it is reported once.
+    faults = [*stale, *purity.faults, *([] if unrepeated or stale or purity.faults else loop)]
+    faults += filter(None, [batches.fault])
     cycle = cast(TorchStep, subject.scheme).life_cycle
     beside = NOTHING_BESIDE if cycle is None else cycle()
+    if unrepeated and not (faults or beside.faults):
+        return _by_its_run(question, unrepeated, purity)
     if unread and not (faults or beside.faults):
         return question.unanswered(unread)
-    return _evidence(question, faults, purity, batches, beside)
+    return _evidence(question, [*faults, *unrepeated], purity, batches, beside)
 
 
-def noise_faults(subject: Subject) -> list[str]:
-    """Sentences about torch code whose noise is not new at each step; empty if it is new.
+def noise_faults(subject: Subject) -> tuple[list[str], list[str]]:
+    """Sentences about torch code whose noise is that of the step before, and about what it keeps of its draws; empty if none is.
 
     Of code whose counters are held between calls, a long run as it is shows that.
     """
     if getattr(subject.scheme, "as_it_is", None) is not None:
-        return []
+        return [], []
     box = black_box(subject, seed=run_seed(subject, "minibatches"))
     state = states_of(subject, 1)[0]
     box.make_debut(state, subject.step)
     again = partial(box.real, h=subject.step)
-    faults = [stale_noise(lambda: again(copies(state))), kept_noise(subject.scheme.function)]
-    return [fault for fault in faults if fault]
+    faults = stale_noise(lambda: again(copies(state))), kept_noise(subject.scheme.function)
+    return [faults[0]] * bool(faults[0]), [faults[1]] * bool(faults[1])
+
+
+def _by_its_run(question: Question, unrepeated: list[str], purity: Purity) -> Evidence:
+    """The answer for code that cannot be called twice: wrong if its law over a run of its own is, else open."""
+    subject = question.subject
+    run, sources = law_of_run(subject), other_sources(partial(_real, subject))
+    way = ", and ".join(sources[:MOST_NAMED]) or KEPT
+    if run.fault:
+        judgement = Judgement(
+            "violates", False, f"the law of its run is wrong: {run.fault}; {unrepeated[0]}; {way}"
+        )
+    else:
+        shown = run.told or "no run of its own tells its law"
+        reason = f"the step cannot be asked twice: {way}; {unrepeated[0]}; {shown}"
+        judgement = Judgement("inconclusive", False, reason)
+    scope = configured_scope(subject, question.configuration)
+    return question.evidence(
+        judgement,
+        certificate={
+            "calls": purity.calls,
+            "faults": unrepeated,
+            "sources": sources,
+            "run": run.fault or run.told,
+            "limits": limits(subject.target.dim),
+        },
+        scope=scope
+        if run.fault
+        else replace(scope, time=held("what its state and its draws from torch do not decide")),
+    )
+
+
+def _real(subject: Subject) -> None:
+    box = black_box(subject, seed=run_seed(subject, "minibatches"))
+    with torch.random.fork_rng(devices=[]):
+        box.real(copies(states_of(subject, 1)[0]), subject.step)
 
 
 def _purity(subject: Subject) -> Purity:
@@ -145,7 +197,7 @@ def _judge(
         kept = any(
             "from call to call" in fault or "came first" in fault or "came again" in fault for fault in faults
         )
-        mend = "; what a step carries on belongs into its state, or is made in the step" if kept else ""
+        mend = f"; {KEPT}" if kept else ""
         return Judgement(
             # What a library's user sees of the same fault comes first.
             "violates",

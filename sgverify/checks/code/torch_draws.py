@@ -13,10 +13,11 @@ from torch import Tensor
 from sgverify.checks.code.batches import judge_batches
 from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.code.pure_step import noise_faults
+from sgverify.checks.code.real_run import law_of_run
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed, share_of
 from sgverify.errors import SgverifyError, Unreached, UserError
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, tried
 from sgverify.rates import Judgement
 from sgverify.rates.whiteness import (
     Extreme,
@@ -142,12 +143,22 @@ def check_white_noise(question: Question) -> Evidence:
 
     def settle(verdict: str, reason: str) -> Evidence:
         return question.evidence(
-            Judgement(verdict, False, reason), method="monte-carlo", certificate=certificate
+            Judgement(verdict, False, reason),
+            method="monte-carlo",
+            certificate=certificate,
+            scope=question.scope(states=tried(f"those of {CHAINS} chains of {STEPS} steps")),
         )
 
-    faults = [*noise_faults(subject), *_not_replayed(subject)]
-    if faults:
-        return settle("violates", f"the noise of the steps is not what they draw: {faults[0]}")
+    stale, kept = noise_faults(subject)
+    if stale:
+        return settle("violates", f"the noise of the steps is not what they draw: {stale[0]}")
+    elsewhere = [*kept, *_not_replayed(subject)]
+    if elsewhere:
+        run = law_of_run(subject)
+        return settle(
+            "violates" if run.fault else "inconclusive",
+            f"the noise of the steps is not what they draw from torch: {elsewhere[0]}; {run.fault or 'see pure-step'}",
+        )
     if drawn.unread:
         return settle("inconclusive", f"the draws are not read: {drawn.unread}")
     if not drawn.per_step:
@@ -254,7 +265,10 @@ def check_independent_chains(question: Question) -> Evidence:
 
     def settle(verdict: str, reason: str) -> Evidence:
         return question.evidence(
-            Judgement(verdict, False, reason), method="monte-carlo", certificate=certificate
+            Judgement(verdict, False, reason),
+            method="monte-carlo",
+            certificate=certificate,
+            scope=question.scope(states=tried(f"those of {CHAINS} chains of {STEPS} steps")),
         )
 
     sizes_tried = 0

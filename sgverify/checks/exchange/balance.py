@@ -10,7 +10,7 @@ import flint
 from flint import arb
 
 from sgverify.checks.question import Question
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, tried
 from sgverify.exact.exchange.acceptance import swap_chance
 from sgverify.exact.numbers.ball import number
 from sgverify.rates import Judgement
@@ -51,7 +51,8 @@ def check_swap_balance(question: Question) -> Evidence:
             False,
             f"flows balance at {len(flows)} pairs of energies and noise: E min(1, S) over its reverse is the ratio of densities",
         )
-    return question.evidence(judgement, certificate=certificate)
+    scope = question.scope(states=tried(f"{len(flows)} pairs of energies and noise"))
+    return question.evidence(judgement, certificate=certificate, scope=scope)
 
 
 def imbalances(subject: CompositeSubject) -> dict[str, arb]:

@@ -14,7 +14,7 @@ import flint
 from flint import arb
 
 from sgverify.checks.question import Question
-from sgverify.evidence import Evidence
+from sgverify.evidence import EVERY, Evidence, Scope, tried
 from sgverify.exact.exchange.acceptance import least_variance, swap_chance, unbalanced_terms
 from sgverify.exact.numbers.ball import number
 from sgverify.rates import Judgement
@@ -37,6 +37,15 @@ def check_best_coefficient(question: Question) -> Evidence:
         certificate=found.certificate,
     )
 
+
+_OF_A_LEMMA = Scope(
+    dimensions=EVERY,
+    steps=EVERY,
+    temperatures=EVERY,
+    states=tried("the tried log S and noise"),
+    targets=EVERY,
+)
+"""A statement about E min(1, S) alone, in which no target, step and temperature enters but by S."""
 
 BITS = 256
 F = Fraction(2)
@@ -85,6 +94,7 @@ def check_swap_rate(question: Question) -> Evidence:
         )
     return question.answered(
         Judgement("conforms" if holds else "violates", Fraction(least) == prediction.exponent, reason),
+        scope=_OF_A_LEMMA,
         found=Fraction(least).limit_denominator(100),
         certificate={
             "order in sigma~^2 by log S": {
@@ -123,6 +133,7 @@ def check_swap_bound(question: Question) -> Evidence:
         reason = f"E min(1, S) is {times} times the bound; at u/sigma^2, sigma = {worst[0]}, {worst[1]}"
     return question.answered(
         Judgement("conforms" if holds else "violates", False, reason),
+        scope=_OF_A_LEMMA,
         certificate={
             "log of E min(1, S) over the bound": {
                 f"u = {share} sigma^2, sigma = {s}": float(ratio.log().mid())

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, tried
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import Interception
 from sgverify.samplers.intercepted.interception import Handed
@@ -90,7 +90,8 @@ def torch_swap_balance(question: Question) -> Evidence:
             "that decides",
         )
     certificate = {"log of flow over reverse flow": found, "resolution": OFF}
-    return question.evidence(judgement, method="quadrature", certificate=certificate)
+    scope = question.scope(states=tried(f"{len(found)} pairs of energies and temperatures"))
+    return question.evidence(judgement, method="quadrature", certificate=certificate, scope=scope)
 
 
 def _imbalance(u: float, there: float, back: float, T: float, other: float, known: float) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
-from sgverify.checks.long_run.innovations import SINGLE, Innovations
+from sgverify.checks.long_run.innovations import FEW, SINGLE, Innovations
 
 LEVEL = 1e-6
 """The chance that a run without a departure is told to depart."""
@@ -94,10 +94,12 @@ def _of_steps(found: Innovations, bound: float) -> Iterator[Departure]:
     for whose, numbers in groups:
         whose = whose if len(groups) > 1 else ""
         count, kurtosis = sizes[numbers].sum(), float(kurtoses[numbers].max())
-        z = first[:, numbers].sum(1) / np.sqrt(count)
+        ratio = second[:, numbers].sum(1) / count
+        # Noise that is larger than due is another departure than noise whose mean, or whose dependence, is another.
+        size = np.sqrt(np.maximum(ratio, 1.0)) if count >= FEW else 1.0
+        z = first[:, numbers].sum(1) / np.sqrt(count) / size
         edge = _Edge(bound, count, error, kurtosis=max(kurtosis - 3, 0.0))
         yield from _series(z, edge, "law", f"the mean{whose} is", z / np.sqrt(count), 0.0)
-        ratio = second[:, numbers].sum(1) / count
         if count >= MANY and found.normal:
             # The cube root of Wilson and Hilferty makes them normal.
             share = 2 / (9 * count)
@@ -107,7 +109,7 @@ def _of_steps(found: Innovations, bound: float) -> Iterator[Departure]:
             skewness = 3 * np.sqrt(max(kurtosis - 1, 0.0))
             edge = _Edge(bound, count, error, skewness, skewness**2)
         yield from _series(z, edge, "law", f"the variance of the noise{whose} is", ratio, 1.0)
-        z = along[:, numbers].sum(1) / np.sqrt(len(numbers))
+        z = along[:, numbers].sum(1) / np.sqrt(len(numbers)) / size
         if z.any():
             # The states weigh the terms.
             edge = _Edge(bound, count, error, kurtosis=3 * max(kurtosis - 3, 0.0))
@@ -115,7 +117,10 @@ def _of_steps(found: Innovations, bound: float) -> Iterator[Departure]:
             yield from _series(z, edge, "law", told, z / np.sqrt(count), 0.0)
         pairs = (sizes[numbers] - 1).sum()
         if pairs >= MANY:
-            z = beside[:, numbers].sum(1) / np.sqrt(pairs)
+            scales = np.where(
+                sizes[numbers] >= FEW, np.maximum(second[:, numbers] / sizes[numbers], 1.0), 1.0
+            )
+            z = (beside[:, numbers] / scales).sum(1) / np.sqrt(pairs)
             edge = _Edge(bound, pairs, error, kurtosis=kurtosis**2 - 3)
             told = f"neighbours{whose} have the correlation"
             yield from _series(z, edge, "dependence", told, z / np.sqrt(pairs), 0.0)

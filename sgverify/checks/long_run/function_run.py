@@ -53,13 +53,15 @@ class FunctionRun:
         given = {name: numbers[name] for name in step.parameters}
         self._box = BlackBox(step, lambda theta, _: rate * (theta - centre), dim, given)
         mean, spreads = self._setting.law[0], self._setting.spreads
-        size = rows if step.chains else 1
         state = torch.tensor(mean) + torch.tensor(spreads) * torch.randn(
             (count // one, len(mean)), dtype=torch.float64
         )
         if alone:
-            # Entries side by side: the values of each variable follow each other.
-            parts = [part.reshape(size, -1) for part in state.split(1, dim=1)]
+            # Entries side by side: the values of each variable follow each other, and there is one of a scalar.
+            parts = [
+                part[:full, 0].reshape(1, -1)
+                for full, part in zip(step.sizes(dim), state.split(1, dim=1), strict=True)
+            ]
         else:
             parts = list(state.split(list(self._setting.sizes), dim=1))
         whole = step.tensors(torch.cat(parts, dim=1) if step.chains else torch.cat(parts, dim=1)[0], dim)
@@ -91,6 +93,19 @@ class FunctionRun:
             .T.reshape(-1)
             .numpy()
         )
+
+    @property
+    def operations(self) -> int:
+        """The number of torch's operations in a step."""
+        counted = 0
+
+        def count(*_: Any) -> None:
+            nonlocal counted
+            counted += 1
+
+        with torch.random.fork_rng(devices=[]), default_dtype(torch.float64):
+            self._box.run(self.state, None, self._h, others=torch.Generator().manual_seed(0), witness=count)
+        return counted
 
     def held(self, state: np.ndarray, draw: float) -> np.ndarray:
         """The state after a step from a state, where every number behind its draws is `draw`."""

@@ -19,6 +19,9 @@ KEPT = 256
 LOOKED_AT = 160
 """The number of steps at which dependence between copies is looked for at every distance."""
 
+FEW, TINY = 30, 1e-9
+"""A block of fewer copies has no size of its own at one step; of a size below the second number there is no noise at all."""
+
 SINGLE = 4
 """A block of at most this many copies is held against every other copy."""
 
@@ -100,8 +103,12 @@ class Innovations:
                 along = np.einsum("ij,ij->i", part, states[:, a:b])
                 self.sums[4, here, number] = along / np.where(size > 0, size, 1.0)
         self.series[here] = innovations[:, self._kept]
-        looked = innovations[self._looked[here]]
+        looked = innovations[self._looked[here]].copy()
         if len(looked):
+            for a, b in zip(self.starts[:-1], self.starts[1:], strict=True):
+                # Correlations, whatever the size of the noise is.
+                size = np.sqrt((looked[:, a:b] ** 2).mean(1, keepdims=True))
+                looked[:, a:b] /= np.where(size > TINY, np.maximum(size, 1.0) if b - a < FEW else size, 1.0)
             found = np.fft.rfft(looked, self._length, axis=1)
             self.spectrum += (found.real**2 + found.imag**2).sum(0)
         if len(self._alone):

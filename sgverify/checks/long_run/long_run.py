@@ -20,8 +20,8 @@ from sgverify.evidence import Evidence, Scope, held, tried
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep
 
-STEPS, SHORT = 5_000, 400
-"""The steps of the run, and of the runs with another dtype, or with a step size that changes."""
+STEPS, SHORT, SEVERAL = 5_000, 400, 1_500
+"""The steps of the run, of those with another dtype or with a step size that changes, and with several parameters besides."""
 
 CENTRE, RATE = 0.7, 1.1
 """The Gaussian's mean and precision."""
@@ -41,6 +41,12 @@ TOLERATED = 0.25
 
 FEWEST = 100
 """The fewest copies whose variance in a window is looked at."""
+
+HELD = 0.7
+"""A number behind every draw of a step that is held."""
+
+MOST = 200_000
+"""The most operations of a run of a plain function: fewer steps are taken of a step with many."""
 
 BEFORE, NARROW = " before", "float32 beside float64"
 
@@ -95,10 +101,17 @@ class _LongRun:
         step = self._step
         self._dim = 1
         run = self._start()
+        self._steps = STEPS if step.as_it_is else int(np.clip(MOST // run.operations, SHORT, STEPS))  # type: ignore[attr-defined]
         try:
-            ran = self._run(run, STEPS)
+            ran = self._run(run, self._steps)
         except Unreached as error:
-            return self._unread(error)
+            if step.as_it_is is not None or self._dim > 1 or step.chains:
+                return self._unread(error)
+            try:
+                run = FunctionRun(step, FIRST, CENTRE, RATE, self._question.subject.target.dim, 1, True)
+                ran = self._run(run, self._steps)
+            except Unreached:
+                return self._unread(error)
         if ran.found:
             return self._departing(run, ran)
         more = self._more() if step.as_it_is is not None else ()
@@ -106,7 +119,22 @@ class _LongRun:
             self._tried.append(told)
             if shorter.found:
                 return self._departing(other, shorter, told)
-        return self._conforms(run, ran, _in_a_row(ran))
+        return self._of_several(run) or self._conforms(run, ran, _in_a_row(ran))
+
+    def _of_several(self, alone: CodeRun) -> Evidence | None:
+        """A failure with several parameters, of code whose law was read with one; None where it is none, or takes one alone."""
+        if self._step.as_it_is is None or len(alone.parts) > 1:
+            return None
+        try:
+            run = self._start(several=True)
+            ran = run_alone(run, CENTRE, SEVERAL) if len(run.parts) > 1 else None
+        except (Unreached, UserError):
+            return None
+        wrong = "" if ran is None else self._variance(run, ran)
+        if ran is None or not wrong:
+            return None
+        reason = f"with several parameters {wrong}, and with one alone it is right"
+        return self._settle(Judgement("violates", False, reason), run, ran, tried(_in_a_row(ran)))
 
     def _start(self, **more: Any) -> CodeRun:
         step = self._step
@@ -117,22 +145,19 @@ class _LongRun:
             self._dim = dim
             return FunctionRun(step, FIRST, CENTRE, RATE, dim, ROWS, False)
         try:
-            run = FunctionRun(step, FIRST, CENTRE, RATE, ENTRIES, 1, True)
-            law = self._laws(*FIRST.values())
-            if law is None or self._alone(run, law):
-                return run
+            # Code that goes from entry to entry is not run on thousands of them.
+            few, more = (FunctionRun(step, FIRST, CENTRE, RATE, n, 1, True).operations for n in (2, 5))
+            if few == more:
+                run = FunctionRun(step, FIRST, CENTRE, RATE, ENTRIES, 1, True)
+                law = self._laws(*FIRST.values())
+                if law is None or _alone(run, law):
+                    return run
         except SgverifyError:
             # It is made for fewer coordinates, or mixes them.
             pass
         self._dim = dim
         self._laws = cache(self._law)
         return FunctionRun(step, FIRST, CENTRE, RATE, dim, 1, False)
-
-    def _alone(self, run: CodeRun, law: StepLaw) -> bool:
-        """Does a step without draws move each entry by the law of one entry alone?"""
-        state = run.flat()
-        due = law.matrix @ state.reshape(run.variables or 1, -1) + law.still[:, None]
-        return bool(np.allclose(run.held(state, 0.0), due.reshape(-1), rtol=1e-6, atol=1e-6))
 
     def _run(self, run: CodeRun, count: int, *, error: float = 0.0) -> Ran:
         laws = [self._laws(*part.numbers.values()) for part in run.parts]
@@ -178,9 +203,10 @@ class _LongRun:
         looked = (
             "" if len(ran.steps) == ran.steps[-1] else f" (held against one step at {len(ran.steps)} of them)"
         )
+        beside = f", {copies:,} copies side by side" if copies > 1 else ""
         also = f"; and {', '.join(dict.fromkeys(self._tried))}" if self._tried else ""
         reason = (
-            f"{time}{looked}, {copies:,} copies side by side: every step has the mean and variance of one step, and its noise is "
+            f"{time}{looked}{beside}: every step has the mean and variance of one step, and its noise is "
             f"independent of other copies and steps{also}"
         )
         return self._settle(Judgement("conforms", False, reason), run, ran, tried(time))
@@ -188,14 +214,19 @@ class _LongRun:
     def _unread(self, error: Unreached) -> Evidence:
         """The answer where steps are held against no law: the variance of theta is all that is looked at."""
         run = self._start()
-        ran = run_alone(run, CENTRE, STEPS)
+        ran = run_alone(run, CENTRE, self._steps)
         wrong = self._variance(run, ran)
         told = f"its steps are held against no law of one step: {error}"
         if wrong:
             return self._settle(
-                Judgement("violates", False, f"in {STEPS:,} steps in a row {wrong}; {told}"), run, ran, None
+                Judgement("violates", False, f"in {self._steps:,} steps in a row {wrong}; {told}"),
+                run,
+                ran,
+                None,
             )
-        reason = f"{told}; in {STEPS:,} steps in a row the variance of theta stays {self._nearest(run, ran)}"
+        reason = (
+            f"{told}; in {self._steps:,} steps in a row the variance of theta stays {self._nearest(run, ran)}"
+        )
         return self._settle(Judgement("inconclusive", False, reason), run, ran, tried(_in_a_row(ran)))
 
     def _departing(self, run: CodeRun, ran: Ran, told: str = "") -> Evidence:
@@ -280,6 +311,15 @@ class _LongRun:
         return self._question.evidence(
             judgement, method="monte-carlo", certificate=certificate, scope=self._scope(run, time)
         )
+
+
+def _alone(run: CodeRun, law: StepLaw) -> bool:
+    """Does a change of the state move each entry by the law of one entry alone, with all draws held?"""
+    state = run.flat()
+    change = np.random.default_rng(0).standard_normal(len(state))
+    due = law.matrix @ change.reshape(run.variables or 1, -1)
+    moved = run.held(state + change, HELD) - run.held(state, HELD)
+    return bool(np.allclose(moved, due.reshape(-1), rtol=1e-6, atol=1e-6))
 
 
 def _in_a_row(ran: Ran) -> str:

@@ -11,12 +11,16 @@ from scipy.stats import qmc
 
 from sgverify.checks.one_step.step_rows import MemoryRangeError, StepRows
 from sgverify.errors import Unreached
+from sgverify.evidence import tried
 
 REACH = (0.5, 1.0, 3.0, 6.0)
 """The distances from the mean, in spreads of the law, at which states are tried; differences alone use 1."""
 
 INTEGRATED = 4
 """The most draws (and one more than the most dimensions) for which product rules are made for the draws."""
+
+STATES = tried(f"states out to {max(REACH):g} spreads")
+"""How far an answer reaches that rests on a step which is affine there."""
 
 LINE, FEW_ON_LINE = 120, 12
 """The states on a line out to the largest distance, where rows go through the code together, and where they go one by one."""
@@ -259,6 +263,7 @@ __all__ = [
     "RARE",
     "REACH",
     "SCRAMBLES",
+    "STATES",
     "OneStepMap",
     "normal_points",
     "read_one_step",

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from sgverify.checks.code.injected_step import black_box, states_of
+from sgverify.checks.code.real_run import curvature_of, law_of_run
 from sgverify.checks.order.own_loss_call import RIGHT, CallOfDraws, moments
 from sgverify.checks.order.own_loss_cause import Terms, cause_of_drift, cause_of_noise, index_laws
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached, UserError
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, Scope, tried
 from sgverify.rates import Judgement
 from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted.replacing import DrawLaw
@@ -24,8 +25,11 @@ from sgverify.schemes.definition.binding import parameters_of
 from sgverify.subject.composite import TorchSubject
 
 STATES, MORE_STATES = 2, 3
-"""The number of states from which the code is called, the larger one in one dimension: so that there are more numbers than the two
-factors, of prior and data, by which they are explained."""
+"""The number of random states from which the code is called, the larger one in one dimension: so that there are more numbers than
+the two factors, of prior and data, by which they are explained."""
+
+FARTHER = (-1.0, 3.0, -3.0)
+"""The further states, in units of the first one's distance from the density's location: on its other side, and farther out."""
 
 STEPS = 4
 """The number of halvings of the first step size; the coefficient of h is that of the polynomial through all of them."""
@@ -74,9 +78,13 @@ def check_own_loss(question: Question) -> Evidence:
     try:
         found = _coefficients(subject)
     except Unreached as error:
-        return question.unanswered(
-            f"its minibatches and its noise are not enumerated: {error}", method="quadrature"
-        )
+        run = law_of_run(subject)
+        shown = f"its minibatches and its noise are not enumerated: {error}"
+        if run.fault:
+            return question.evidence(
+                Judgement("violates", False, f"{run.fault}; {shown}"), method="monte-carlo"
+            )
+        return question.unanswered("; ".join(filter(None, (shown, run.told))), method="quadrature")
     except UserError as error:
         if own.density is not None:
             raise
@@ -98,7 +106,21 @@ def check_own_loss(question: Question) -> Evidence:
         "index_draws": [law.named for law in found.laws if law.chances],
         "density": own.density,
     }
-    return question.evidence(method="quadrature", judgement=judgement, certificate=certificate)
+    return question.evidence(
+        method="quadrature", judgement=judgement, certificate=certificate, scope=_scope(question, other)
+    )
+
+
+def _scope(question: Question, other: TorchSubject | None) -> Scope:
+    """That of single calls to first order in h, from a few states of the code's own density."""
+    subject = cast(TorchSubject, question.subject)
+    temperatures = [question.configuration.temperature, *([other.configuration.temperature] if other else [])]
+    return question.scope(
+        steps=tried("h -> 0"),
+        temperatures=tried(f"T = {' and '.join(f'{T:g}' for T in temperatures)}", temperatures),
+        states=tried(f"{len(_states(subject))} states on both sides of the mean"),
+        gradients=tried("its own minibatches"),
+    )
 
 
 def _at_other_numbers(subject: TorchSubject) -> TorchSubject | None:
@@ -164,7 +186,11 @@ def _apart(value: np.ndarray, off: np.ndarray, due: np.ndarray) -> str | None:
 
 
 def _states(subject: TorchSubject) -> list[tuple[Tensor, ...]]:
-    return states_of(subject, STATES if subject.target.dim > 1 else MORE_STATES)
+    found = states_of(subject, STATES if subject.target.dim > 1 else MORE_STATES)
+    theta, *others = found[0]
+    centre = torch.from_numpy(subject.target.location_float64(subject.configuration.temperature))
+    centre = centre.reshape(theta.shape).to(theta.dtype)
+    return [*found, *((centre + share * (theta - centre), *others) for share in FARTHER)]
 
 
 def _terms(subject: TorchSubject) -> Terms:
@@ -201,7 +227,7 @@ def _terms(subject: TorchSubject) -> Terms:
 
 
 def _coefficients(subject: TorchSubject) -> CallCoefficients:
-    curvature = _curvature(subject)
+    curvature = curvature_of(subject)
     first = min(subject.step, SHARE / curvature)
     steps = np.array([first * 2.0**-k for k in range(STEPS)])
     means, mean_offs, squares, square_offs, calls = [], [], [], [], 0
@@ -228,24 +254,6 @@ def _coefficients(subject: TorchSubject) -> CallCoefficients:
         call.minibatches,
         call.laws,
     )
-
-
-def _curvature(subject: TorchSubject) -> float:
-    """The largest curvature of the density at its location, from differences of its gradient."""
-    c, target = subject.configuration, subject.target
-    centre = np.asarray(target.location_float64(c.temperature), dtype=float)
-    spread = np.asarray(target.spread_float64(c.temperature), dtype=float)
-
-    def gradient(theta: np.ndarray) -> np.ndarray:
-        prior, each = gradients_by_datum(target, theta)
-        return np.asarray(prior + each.sum(axis=0))
-
-    columns = []
-    for i, width in enumerate(spread):
-        step = np.zeros_like(centre)
-        step[i] = width
-        columns.append((gradient(centre + step) - gradient(centre - step)) / (2 * width))
-    return max(float(np.linalg.norm(np.array(columns), 2)), 1e-12)
 
 
 def _array(value: Any) -> np.ndarray:

@@ -52,6 +52,10 @@ class CallOfDraws:
         audit = DtypeAudit(())
         self.after(self.base, h, audit)
         size = max(1.0, *(float(value.abs().max()) for value in state))
+        if not np.array_equal(self.after(self.base, h), self.after(self.base, h)):
+            raise Unreached(
+                "with its draws of torch put in, it moves otherwise at every call: it draws elsewhere, or keeps something"
+            )
         self.off = math.sqrt(audit.operations) * UNIT[bool(audit.found)] * size
         self._drop_idle(h)
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.one_step.one_step_map import RARE, REACH, OneStepMap
+from sgverify.checks.one_step.one_step_map import RARE, REACH, STATES, OneStepMap
 from sgverify.checks.one_step.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
@@ -51,6 +51,7 @@ def torch_bias(question: Question) -> Evidence:
         judgement = or_rounding(chain_of(subject), judgement, max(size, 0.0), followed.scale)
     return question.answered(
         method="quadrature",
+        scope=question.scope(states=STATES),
         judgement=judgement,
         found=fitted.rate,
         points=[p.point for p in points],
@@ -174,6 +175,7 @@ def _by_its_defect(question: Question, chain: TorchChain) -> Evidence:
         verdict, reason = "inconclusive", f"{reason}; see the check settings"
     evidence = question.answered(
         method="quadrature",
+        scope=question.scope(states=STATES),
         judgement=Judgement(verdict, False, reason),
         certificate={
             "steps": list(tried.steps),

@@ -11,6 +11,7 @@ import numpy as np
 from flint import arb, arb_mat
 from scipy.linalg import solve_discrete_lyapunov
 
+from sgverify.checks.one_step.one_step_map import STATES
 from sgverify.checks.one_step.torch_chain import TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
@@ -112,6 +113,7 @@ def _compared(question: Question, distance: Distance, name: str, of_moments: str
         judgement = Judgement("conforms", lowest == predicted, reason)
     return question.answered(
         method="quadrature",
+        scope=question.scope(states=STATES),
         judgement=judgement,
         found=Rate(lowest),
         points=points,

@@ -15,6 +15,7 @@ from typing import Any, cast
 import flint
 import numpy as np
 
+from sgverify.checks.one_step.one_step_map import STATES
 from sgverify.checks.one_step.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
@@ -103,6 +104,7 @@ def torch_length_rate(question: Question) -> Evidence:
         certificate["no_points"] = "every step has its own size, and its own map would have to be read"
     return question.answered(
         method="quadrature",
+        scope=question.scope(states=STATES),
         judgement=judge_length_rate(found, predicted, what, strict=prediction.strict),
         found=found,
         points=points,
@@ -140,6 +142,7 @@ def _from_stationary_law(question: Question, why: str) -> Evidence:
         judgement = replace(judgement, verdict="not-applicable")
     return question.answered(
         method="quadrature",
+        scope=question.scope(states=STATES),
         judgement=replace(judgement, reason=f"{judgement.reason}; {ASSUMED}"),
         found=found,
         certificate={

@@ -13,6 +13,9 @@ from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.memory import Memory
 from sgverify.subject.subject import Subject
 
+FEW = 64
+"""The most coordinates of a setting that stands for a target that is not Gaussian."""
+
 
 @dataclass(frozen=True)
 class Design:
@@ -71,6 +74,12 @@ def configured_design(subject: Subject) -> Design | None:
     return Design(c.temperature, c.friction, precision, np.array(subject.target.mean_float64(), dtype=float))
 
 
+def near_design(subject: Subject) -> Design | None:
+    """The configured numbers on a Gaussian of the target's dimension, where that has few; None elsewhere."""
+    c, dim = subject.configuration, subject.target.dim
+    return None if dim > FEW else replace(unit_design(dim), temperature=c.temperature, friction=c.friction)
+
+
 def unit_design(dim: int) -> Design:
     """A setting of spread 1 about 7/16: a state has about the same size in the user's units and in spreads, and no number is 1."""
     return _design(1.25, 1.5, [1.25] * dim, 0.0, [7 / 16] * dim)
@@ -110,4 +119,4 @@ def _design(
     return Design(temperature, friction, precision, np.array(mean))
 
 
-__all__ = ["Design", "configured_design", "designs", "unit_design"]
+__all__ = ["Design", "configured_design", "designs", "near_design", "unit_design"]

@@ -6,15 +6,15 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sgverify.checks.one_step.one_step_map import RARE, REACH
+from sgverify.checks.one_step.one_step_map import RARE, REACH, STATES
 from sgverify.checks.order.quadrature import HIGHEST
 from sgverify.checks.question import Question
 from sgverify.checks.readings import held_to_flow, predicted_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, judge_invariance
-from sgverify.checks.settings.designs import Design, configured_design, designs, unit_design
+from sgverify.checks.settings.designs import Design, configured_design, designs, near_design, unit_design
 from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setting
 from sgverify.errors import SgverifyError, Unreached, UserError
-from sgverify.evidence import Evidence
+from sgverify.evidence import EVERY, Evidence, Scope, tried
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.subject.caching import cached_per_subject
@@ -39,7 +39,7 @@ def check_settings(question: Question) -> Evidence:
     Cannot see: targets that are not Gaussian, and settings outside the list that the certificate shows.
     """
     subject = cast(TorchSubject, question.subject)
-    own = configured_design(subject)
+    own = configured_design(subject) or near_design(subject)
     found: list[_Outcome] = []
     passed_over: list[str] = []
     try:
@@ -47,7 +47,10 @@ def check_settings(question: Question) -> Evidence:
             # The ratio of a step with rejections contains the energy of one target: no other target can be tried.
             judgement, moments = judge_invariance(subject)
             certificate = {"moments": moments, "limits": limits(subject.target.dim)}
-            return question.evidence(method="quadrature", judgement=judgement, certificate=certificate)
+            scope = question.scope(states=EVERY, steps=tried(f"{len(moments)} step sizes"))
+            return question.evidence(
+                method="quadrature", judgement=judgement, certificate=certificate, scope=scope
+            )
         for design in [*([own] if own is not None else []), *designs()]:
             try:
                 found.append(_Outcome(design, _try(subject, design)))
@@ -66,9 +69,11 @@ def check_settings(question: Question) -> Evidence:
                 found += _fine(subject)
     except (Unreached, UserError) as error:
         return question.unanswered(f"not tried at other settings: {_first_line(error)}", method="quadrature")
+    judged = [outcome.tried for outcome in _unblurred(found)]
     return question.evidence(
         method="quadrature",
         judgement=_judge(subject, own, found, passed_over),
+        scope=_scope(judged) if judged else Scope(),
         certificate={
             "settings": [
                 {
@@ -158,13 +163,9 @@ def _judge(
         return Judgement(
             "violates", False, f"{tried.finding}; at {tried.setting.text}; alone: {_command(subject, design)}"
         )
-    # Imprecise integrals over many coordinates or draws are ignored if settings with fewer of them are judged.
-    few_judged = any(
-        outcome.tried.verdict == "conforms" and outcome.tried.setting.dim < MANY for outcome in found
-    )
-    blurred = [outcome.tried.setting.text for outcome in found if outcome.tried.blurred and few_judged]
-    found = [outcome for outcome in found if not (outcome.tried.blurred and few_judged)]
-    passed_over = [*passed_over, *(f"{text}: too blurred" for text in blurred)]
+    judged = _unblurred(found)
+    blurred = [outcome.tried.setting.text for outcome in found if not any(outcome is kept for kept in judged)]
+    found, passed_over = judged, [*passed_over, *(f"{text}: too blurred" for text in blurred)]
     open_ones = [outcome for outcome in found if outcome.tried.verdict == "inconclusive"]
     if open_ones:
         design, tried = open_ones[0].design, open_ones[0].tried
@@ -174,6 +175,32 @@ def _judge(
             f"{tried.finding}; at {tried.setting.text}; alone: {_command(subject, design)}",
         )
     return Judgement("conforms", False, _tried(subject, found, passed_over))
+
+
+def _unblurred(found: list[_Outcome]) -> list[_Outcome]:
+    """Without imprecise integrals over many coordinates or draws, if settings with fewer of them are judged."""
+    few = any(outcome.tried.verdict == "conforms" and outcome.tried.setting.dim < MANY for outcome in found)
+    return [outcome for outcome in found if not (outcome.tried.blurred and few)]
+
+
+def _scope(judged: list[Tried]) -> Scope:
+    """That of single steps at full gradients: the settings that were judged, and no run."""
+    sizes = sorted({one.setting.dim for one in judged})
+    numbers = {
+        name: sorted({one.setting.parameters[name] for one in judged})
+        for name in judged[0].setting.parameters
+    }
+    told = ", ".join(f"{name} = {', '.join(f'{x:g}' for x in values)}" for name, values in numbers.items())
+    low, high = min(min(one.steps) for one in judged), max(max(one.steps) for one in judged)
+    return Scope(
+        dimensions=tried(f"dimensions {', '.join(map(str, sizes))}", sizes),
+        steps=tried(f"h from {low:.1e} to {high:.3g}"),
+        temperatures=tried(told, numbers.get("T")) if told else EVERY,
+        states=STATES,
+        targets=tried("Gaussians"),
+        gradients=tried("full"),
+        dtypes=tried("float64"),
+    )
 
 
 def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tuple[Design, Tried]:

@@ -59,6 +59,10 @@ class OwnDynamics:
     @property
     def text(self) -> str:
         """The text of the components in which the drift differs from the declared one."""
+        at = ", ".join(f"{name} = {float(value):g}" for name, value in PARAMETERS.items())
+        share = float((self.matrix * self.declared).sum() / (self.declared**2).sum())
+        if np.abs(self.matrix - share * self.declared).max() <= WITHIN:
+            return f"at {at} a step of h is one of size {_number(share)} h"
         off = self.matrix - self.declared
         rows = []
         for i, name in enumerate(self.names):
@@ -66,7 +70,6 @@ class OwnDynamics:
                 rows.append(
                     f"that of {name} is {self._drift(self.matrix[i])} and not {self._drift(self.declared[i])}"
                 )
-        at = ", ".join(f"{name} = {float(value):g}" for name, value in PARAMETERS.items())
         return f"at {at} {', '.join(rows[:4])}{', ...' if len(rows) > 4 else ''}"
 
     def _drift(self, row: np.ndarray) -> str:

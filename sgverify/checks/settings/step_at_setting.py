@@ -367,17 +367,22 @@ def _half(slope: float) -> str:
 
 
 def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
-    """The moment with the largest change among those that fall slower than h^q, steadily if one does; each has its own bound."""
+    """The moment with the largest change among those that fall slower than h^q; each moment has its own bound.
+
+    Where that one turns, one that falls steadily down to smaller steps takes its place.
+    """
     found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
-    slow = [
-        (trend.turn <= TURN, abs(errors[trend.index, k]), k, trend)
-        for k, trend in enumerate(found)
-        if trend.verdict == "slow"
-    ]
+    slow = [replace(trend, entry=k) for k, trend in enumerate(found) if trend.verdict == "slow"]
     if not slow:
         return None
-    *_, k, trend = max(slow, key=lambda item: item[:3])
-    return replace(trend, entry=k)
+
+    def size(trend: ErrorTrend) -> float:
+        return float(abs(errors[trend.index, trend.entry]))
+
+    worst = max(slow, key=size)
+    # A term that only a fit shows has no turn: of integrals, each with a noise of its own, it is no evidence.
+    steady = [trend for trend in slow if 0 < trend.turn <= TURN and trend.index > worst.index]
+    return max(steady, key=size) if worst.turn > TURN and steady else worst
 
 
 __all__ = ["FAR", "MANY", "Tried", "try_setting"]

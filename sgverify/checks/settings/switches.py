@@ -14,7 +14,7 @@ from torch import Tensor
 from sgverify.checks.one_step.step_rows import ALIKE, many_at_once
 from sgverify.checks.question import Question
 from sgverify.errors import SgverifyError, UserError
-from sgverify.evidence import Evidence
+from sgverify.evidence import EVERY, Evidence, Extent, Scope, held, tried
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
@@ -111,6 +111,7 @@ def check_switches(question: Question) -> Evidence:
         )
     return question.evidence(
         method="quadrature",
+        scope=_scope(looked, stays),
         judgement=judgement,
         certificate={
             "looked_at": {name: list(reach) for name, reach in looked.items()},
@@ -120,6 +121,21 @@ def check_switches(question: Question) -> Evidence:
             "limits": limits(DIM),
         },
     )
+
+
+def _scope(looked: dict[str, tuple[float, float]], stays: list[Switch]) -> Scope:
+    """That of one formula on the ranges that were looked at; where it becomes another one, it was held on one side."""
+
+    def along(*numbers: str) -> Extent:
+        seen = [f"{item.number} on one side of {item.at:.3g}" for item in stays if item.number in numbers]
+        ranges = [
+            f"{name} from {looked[name][0]:.2g} to {looked[name][1]:.2g}"
+            for name in numbers
+            if name in looked
+        ]
+        return held(" and ".join(seen)) if seen else tried(", ".join(ranges)) if ranges else EVERY
+
+    return Scope(steps=along("h"), temperatures=along("T", "D"), states=along(SIZE), dtypes=tried("float64"))
 
 
 def find_switches(step: TorchStep) -> tuple[list[Switch], dict[str, tuple[float, float]]]:

@@ -145,8 +145,11 @@ def _departures(
     at_h = list(_rates(run, step, SIZES))
     for share in TINY:
         leading = list(_rates(run, step * share, SIZES))
-        if all(np.isfinite(there).any(axis=1).all() for _, there in leading):
+        if not _lost(leading):
             break
+    if step <= setting.small and (_lost(at_h) or _lost(leading)):
+        # Digits cancel, at steps that nobody has asked for.
+        at_h, leading = (list(_rates_in_balls(scheme, setting, dim, h)) for h in (step, TINIEST))
     for part, here, there in _paired(at_h, leading):
         yield from _apart(scheme, part, here, there)
     with ctx.workprec(BITS):
@@ -162,6 +165,23 @@ def _rates(run: _Run, step: float, sizes: Sequence[float]) -> Iterator[tuple[str
     with np.errstate(invalid="ignore"):
         added = [run.moved(step, size, sign) - still for size in sizes for sign in (1.0, -1.0)]
     yield "noise", np.concatenate(added, axis=1) / step**0.5
+
+
+def _lost(rates: Sequence[tuple[str, np.ndarray]]) -> bool:
+    """Whether a variable has no number at any of the states."""
+    return not all(np.isfinite(found).any(axis=1).all() for _, found in rates)
+
+
+def _rates_in_balls(
+    scheme: Scheme, setting: LinearSetting, dim: int, step: float
+) -> Iterator[tuple[str, np.ndarray]]:
+    with ctx.workprec(BITS):
+        every = [
+            dict(_rates(_Run(scheme, setting, dim, BALLS, point), step, SIZES[3:]))
+            for point in product(SIZES[3:], repeat=len(scheme.dynamics.state))
+        ]
+    for part in every[0]:
+        yield part, np.concatenate([rates[part] for rates in every], axis=1)
 
 
 def _paired(
@@ -192,7 +212,14 @@ class _Run:
     In balls at one of them, that of the sizes ONE and smaller ones.
     """
 
-    def __init__(self, scheme: Scheme, setting: LinearSetting, dim: int, field: ScalarKind) -> None:
+    def __init__(
+        self,
+        scheme: Scheme,
+        setting: LinearSetting,
+        dim: int,
+        field: ScalarKind,
+        at: Sequence[float] | None = None,
+    ) -> None:
         self._scheme = scheme
         self._field = field
         self._setting = setting
@@ -206,7 +233,9 @@ class _Run:
         ]
         count = len(self._units)
         whole = (
-            list(product(SIZES, repeat=count)) if field is FLOATS else [[1 / (1 + i) for i in range(count)]]
+            list(product(SIZES, repeat=count))
+            if field is FLOATS
+            else [at or [1 / (1 + i) for i in range(count)]]
         )
         grid = np.array(whole).T
         self._state = [

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import floor, isinf
 from typing import Generic, TypeVar
 
 from sgverify.errors import NotExpandableError
@@ -37,6 +37,9 @@ from sgverify.schemes.numbers.periods import Periods
 BY_NUMBER = (1, 2, 3, 4, 5)
 FURTHER = (6, 7, 8, 9, 10, 12, 15, 20)
 """The further dimensions in which a definition is examined that is not proved in every one by the first ones."""
+
+CROWDED = 8
+"""The largest dimension in which terms of all coordinates at once are examined, each in less than a second."""
 
 MOST_SELECTIONS = 600
 """The most selections of coordinates that are looked at, each some milliseconds."""
@@ -103,8 +106,8 @@ def over_dimensions(
     if search.wrong is None and search.why is None:
         search.selections()
     if search.wrong is None and search.why is not None:
-        several = range(1, min(periods.length * (search.most + 1), largest) + 1)
-        search.by_number({*BY_NUMBER, *FURTHER, configured, *several})
+        several = range(1, min(periods.length * (power + 1), largest) + 1)
+        search.by_number(d for d in {*BY_NUMBER, *FURTHER, configured, *several} if d <= search.dearest)
     return Dimensions(tuple(sorted(search.dims)), search.why, search.wrong, search.dim)
 
 
@@ -162,6 +165,11 @@ class _Search(Generic[F]):
     def most(self) -> int:
         """The most coordinates that a term has, as far as it was seen."""
         return floor(min(self._crowd * self._power, self._largest))
+
+    @property
+    def dearest(self) -> int:
+        """The largest dimension to be examined by number: functions of all coordinates at once grow dear."""
+        return self._largest if self.why != COUNTS or isinf(self._crowd) else CROWDED
 
     @property
     def needed(self) -> set[int]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import datetime
+import dis
 import itertools
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,6 +31,9 @@ JUMPS = (
     *(1_801.9, 3_607.0, 43_201.0, 86_400.0, 604_800.0, 1.7e7, 3.2e8),
 )
 """The seconds by which the clock is advanced: fractions of a second, a minute, an hour, a day and a year, and ten years."""
+
+GENERATORS = (np.random.RandomState, np.random.Generator, random.Random)
+"""The generators of numbers besides torch's."""
 
 TICKS = (0.0, 1e-6, 1.0, 1e4)
 """The seconds between two readings of the clock."""
@@ -63,6 +71,61 @@ def clock_fault(take: Callable[[], State]) -> tuple[str, str]:
     return "", ""
 
 
+def other_sources(take: Callable[[], Any]) -> list[str]:
+    """The lines of the code at which it asks for what torch's draws do not decide, each with what is used in its stead."""
+    run: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def seen(frame: Any, event: str, what: Any) -> None:
+        if event == "call" and not _elsewhere(frame):
+            run.setdefault(
+                id(frame.f_code), (frame.f_code, {**vars(builtins), **frame.f_globals, **frame.f_locals})
+            )
+
+    _profiled(take, seen)
+    found: dict[str, None] = {}
+    for code, names in run.values():
+        value, line = None, code.co_firstlineno
+        for step in dis.get_instructions(code):
+            line = step.positions.lineno if step.positions and step.positions.lineno else line
+            if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                value = _attribute(value, step.argval)
+            elif step.opname.startswith("LOAD_") and isinstance(step.argval, str):
+                value = names.get(step.argval)
+            else:
+                continue
+            way = _way_on(value)
+            if way:
+                found[f"{Path(code.co_filename).name}:{line} {way}"] = None
+    return list(found)
+
+
+def _way_on(value: Any) -> str:
+    owner = value if isinstance(value, GENERATORS) else getattr(value, "__self__", None)
+    if isinstance(owner, GENERATORS) and owner is not value:
+        source = "Python" if isinstance(owner, random.Random) else "numpy"
+        return f"draws by {source}'s {value.__name__} (draw by torch.randn_like or torch.randint)"
+    if value is next:
+        return "goes on with an iterator (make it anew in the step, or draw by torch.randint)"
+    return "opens a file (read it before the step)" if value is open else ""
+
+
+def _attribute(value: Any, name: str) -> Any:
+    """An attribute that is held by a module, an object or a generator, without running code of its own."""
+    held = getattr(value, "__dict__", {})
+    return (
+        held[name] if name in held else getattr(value, name, None) if isinstance(value, GENERATORS) else None
+    )
+
+
+def _profiled(take: Callable[[], Any], seen: Callable[[Any, str, Any], None]) -> None:
+    before = sys.getprofile()
+    sys.setprofile(seen)
+    try:
+        take()
+    finally:
+        sys.setprofile(before)
+
+
 def _readings(take: Callable[[], Any]) -> tuple[set[str], list[dict[str, Any]]]:
     """The clocks that a call reads, by name, and the namespaces of the code that it runs."""
     read: set[str] = set()
@@ -82,17 +145,13 @@ def _readings(take: Callable[[], Any]) -> tuple[set[str], list[dict[str, Any]]]:
             ):
                 read.add(f"datetime.{owner.__name__}.{what.__name__}")
 
-    before = sys.getprofile()
-    sys.setprofile(seen)
-    try:
-        take()
-    finally:
-        sys.setprofile(before)
+    _profiled(take, seen)
     return read, list(spaces.values())
 
 
 def _elsewhere(frame: Any) -> bool:
-    return of_a_library(str(frame.f_globals.get("__name__", "")))
+    name = str(frame.f_globals.get("__name__", ""))
+    return of_a_library(name) or name.partition(".")[0] in sys.stdlib_module_names
 
 
 @contextmanager
@@ -170,13 +229,15 @@ class StepInput:
 class Purity:
     """The result of a test of purity: one sentence for each fault, and the numbers of calls and of places.
 
-    `aliased` are the variables whose argument tensor itself was returned.
+    `aliased` are the variables whose argument tensor itself was returned. `unrepeated` are sentences about what is no function of
+    the inputs, which a run of its own may show to be right: draws of other generators, and what is kept between calls.
     """
 
     faults: tuple[str, ...]
     calls: int
     places: int
     aliased: tuple[str, ...] = ()
+    unrepeated: tuple[str, ...] = ()
 
 
 def judge_purity(
@@ -208,7 +269,9 @@ def judge_purity(
         else:
             faults.setdefault(place, f"{place} changes from call to call: state outside the state")
     watched = {place for found in before for place in found}
-    return Purity(tuple(faults.values()), asked.calls, len(watched), tuple(dict.fromkeys(asked.aliased)))
+    written = tuple(text for what, text in faults.items() if what.startswith("argument "))
+    others = tuple(text for what, text in faults.items() if not what.startswith("argument "))
+    return Purity(written, asked.calls, len(watched), tuple(dict.fromkeys(asked.aliased)), others)
 
 
 def _changing(call: Callable[[], Any], functions: Sequence[Any]) -> list[str]:
@@ -267,4 +330,4 @@ def _shared(value: Tensor, given: Tensor) -> bool:
     return value.numel() > 0 and value.untyped_storage().data_ptr() == given.untyped_storage().data_ptr()
 
 
-__all__ = ["Purity", "StepInput", "Take", "clock_fault", "judge_purity"]
+__all__ = ["Purity", "StepInput", "Take", "clock_fault", "judge_purity", "other_sources"]

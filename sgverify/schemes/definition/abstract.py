@@ -197,6 +197,16 @@ class _Run:
         return Abstract(VECTOR, True, ("noise", len(self.laws), law.name), drawn=True)
 
 
+def depends(
+    function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str], name: str
+) -> set[str]:
+    """The variables that a step moves by the variable of this name, as far as its formula says."""
+    before, _ = _run_once(function, shapes, ingredients)
+    after, _ = _run_once(function, shapes, ingredients, name)
+    moved = zip(shapes, before, after, strict=True)
+    return {other for other, one, changed in moved if _marks(one) != _marks(changed)}
+
+
 def run_abstractly(
     function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str]
 ) -> tuple[Any, Census]:
@@ -218,7 +228,10 @@ def run_abstractly(
 
 
 def _run_once(
-    function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str]
+    function: Callable[..., Any],
+    shapes: Mapping[str, str],
+    ingredients: Sequence[str],
+    changed: str = "",
 ) -> tuple[Any, Census]:
     run = _Run()
     given: dict[str, Any] = {name: Abstract(NUMBER, formula=(name,)) for name in ingredients}
@@ -232,7 +245,8 @@ def _run_once(
         given["metric"] = AbstractMetric()
     try:
         with met() as found:
-            value = function(*(Abstract(shape, formula=(name,)) for name, shape in shapes.items()), **given)
+            state = (Abstract(shape, formula=(name, name == changed)) for name, shape in shapes.items())
+            value = function(*state, **given)
     except Refused as refusal:
         raise DefinitionError(f"{where(function, refusal)}: `{function.__name__}` uses {refusal}.") from None
     except SgverifyError as error:

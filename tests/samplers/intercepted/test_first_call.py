@@ -75,18 +75,20 @@ def judged(function):
 
 
 @pytest.mark.parametrize(
-    "function, place",
+    "function, place, verdict",
     [
-        (anchored, "the global ANCHOR"),
-        (Preconditioner(), "Preconditioner.scale"),
-        (cached_slope, "the global slope_of (cached"),
-        (first_default, "the default of first_default(seen)"),
+        # Its law is wrong by a tenth, which the run of a step that keeps a tensor of two entries does not tell.
+        (anchored, "the global ANCHOR", "inconclusive"),
+        # A preconditioner that is found once leaves the law alone.
+        (Preconditioner(), "Preconditioner.scale", "inconclusive"),
+        (cached_slope, "the global slope_of (cached", "violates"),
+        (first_default, "the default of first_default(seen)", "violates"),
     ],
 )
-def test_what_the_first_call_leaves_behind_is_found(function, place):
+def test_what_the_first_call_leaves_behind_is_found(function, place, verdict):
     found = judged(function)
     assert "; what it leaves is in " in found.reason and place in found.reason
-    assert found.verdict == "violates" and "depends on the call that came first" in found.reason
+    assert found.verdict == verdict and "depends on the call that came first" in found.reason
 
 
 def rejecting(theta, *, h, grad, T):

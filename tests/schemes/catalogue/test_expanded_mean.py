@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from scipy.special import roots_genlaguerre, roots_hermitenorm
 
-from sgverify import scheme, verify
+from sgverify import log_density, rate, sample, scheme, verify
 from sgverify.configuration import load_configuration
+from sgverify.errors import ConfigurationError
 from sgverify.exact.readings.formula import plant
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes import Scheme, dynamics, sqrt
@@ -164,12 +166,34 @@ def test_the_order_is_proved_on_theta_above_zero_and_refuted_of_every_planted_bu
     assert [verdict(plant(sgrld_expanded_mean, *bug)) for bug in BUGS] == ["violates"] * len(BUGS)
 
 
-def test_without_a_target_it_is_judged_on_one_that_lives_there_and_elsewhere_by_proofs_alone() -> None:
+def test_without_a_target_it_is_judged_on_one_that_lives_there() -> None:
     for name in ("one-step-law", "pure-runs", "gradient-mean"):
         assert self_check(name, sgrld_expanded_mean).verdict == "conforms"
     assert make_subject(sgrld_expanded_mean, load_configuration()).target.name == "expanded-mean"
-    (asked, *_) = verify(sgrld_expanded_mean, checks=["stationary-bias"], target={"name": "gaussian-mean"})
-    assert asked.verdict == "not-applicable" and "lives on theta > 0" in asked.reason
+
+
+@dynamics(theta="vector", positive=True)
+def half_line(theta, *, grad, T):
+    return -grad(theta), T
+
+
+@scheme(half_line, order=1)
+def reversed_below_0(theta, *, h, grad, noise, T):
+    return theta - h * grad(theta) * theta / sqrt(theta * theta) + sqrt(2 * T * h) * noise()
+
+
+@pytest.mark.parametrize("found", [sgrld_expanded_mean, reversed_below_0])
+@pytest.mark.parametrize("name", ["gaussian-mean", "gaussian", "double-well"])
+def test_a_target_with_mass_below_0_is_refused_by_name(found: Scheme, name: str) -> None:
+    """Every check would be silent on the half that the scheme is never judged on, where this one runs away."""
+    for ask in (verify, sample, partial(rate, quantity="local-order")):
+        with pytest.raises(ConfigurationError, match=f"{name}.*mass off theta > 0.*expanded-mean"):
+            ask(found, target={"name": name})
+
+
+def test_a_target_of_ones_own_is_asked_whether_it_lives_there() -> None:
+    for log, below in ((lambda t: (2 * t.log() - t).sum(-1), False), (lambda t: -(t**2).sum(-1), True)):
+        assert log_density(dim=2)(log).target().goes_below_0 is below
 
 
 @pytest.mark.power  # 13 s of chains
