@@ -26,6 +26,14 @@ SHIPPED: dict[str, Check] = {
     check.name: check
     for check in (
         Check(
+            "long-run",
+            "long_run.long_run:check_long_run",
+            "what one step cannot see",
+            black_box="long_run.long_run:check_long_run",
+            stepless=True,
+            torch_any_gradient=True,
+        ),
+        Check(
             "local-order",
             "order.local_order:check_local_order",
             "chen2015 Definition 1, equation (2)",
@@ -187,14 +195,6 @@ SHIPPED: dict[str, Check] = {
             black_box="code.torch_draws:check_white_noise",
             torch_any_gradient=True,
             positive_states=True,
-        ),
-        Check(
-            "long-run",
-            "long_run.long_run:check_long_run",
-            "what one step cannot see",
-            black_box="long_run.long_run:check_long_run",
-            stepless=True,
-            torch_any_gradient=True,
         ),
         Check(
             "independent-chains",

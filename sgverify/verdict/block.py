@@ -19,6 +19,7 @@ from sgverify.verdict.findings import (
     findings_of,
     folded,
     gradient_of,
+    place_in_lines,
     said,
     shortened,
 )
@@ -94,7 +95,8 @@ class ClosingBlock:
 
     def _found(self) -> Iterator[str]:
         """The proved orders, the constant of the stationary bias, and what decides a failure."""
-        decisive = [item for item in folded(findings_of(self.evidence)) if item.first.outcome == "fail"]
+        told = sorted(self.evidence, key=lambda item: place_in_lines(item.check))
+        decisive = [item for item in folded(findings_of(told)) if item.first.outcome == "fail"]
         for finding in decisive[:1]:
             yield f"{finding.first.check}: {said(finding.first)}"
             others = len(decisive) - 1

@@ -188,10 +188,12 @@ def follows(item: Evidence, cause: Evidence) -> bool:
     """Does one failure follow from another of the same scheme?
 
     Every rate of a scheme fails whose step is not consistent (local order below 1), and the errors of averages fail where the
-    invariant law under the same gradients is wrong.
+    invariant law under the same gradients is wrong. Where steps in a row have not one law, one step says nothing of a run.
     """
     if (item.outcome, cause.outcome) != ("fail", "fail") or item.scheme != cause.scheme or item is cause:
         return False
+    if cause.check == "long-run":
+        return True
     if item.check in RATES:
         if cause.check in ("local-order", "invariant-order", "stationarity"):
             return (cause.found.exponent or 0) < 1

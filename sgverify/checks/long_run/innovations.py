@@ -112,7 +112,8 @@ class Innovations:
             found = np.fft.rfft(looked, self._length, axis=1)
             self.spectrum += (found.real**2 + found.imag**2).sum(0)
         if len(self._alone):
-            self.beside += innovations[:, self._alone].T @ innovations
+            size = np.maximum(np.einsum("ij,ij->i", innovations, innovations) / self.copies, 1.0)
+            self.beside += (innovations[:, self._alone] / size[:, None]).T @ innovations
         self.done = here.stop
 
     def between_copies(self) -> np.ndarray:

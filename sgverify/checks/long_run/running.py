@@ -123,7 +123,7 @@ def run_affine(run: CodeRun, laws: Sequence[StepLaw], centre: float, count: int,
         ran.found.append(
             Departure(
                 "law",
-                "what has no noise is off, relative to its rounding, by",
+                "what is to move without noise is off, in units of its rounding, by",
                 told,
                 quiet.max(),
                 0.0,
