@@ -24,7 +24,7 @@ from sgverify.targets import Matrix, Vector
 
 PLACES = (
     ("sgverify.exact.series.dimensions", "prove_order"),
-    ("sgverify.exact.series.letters", "prove_alphabet"),
+    ("sgverify.exact.series.letters", "prove_alphabet_everywhere"),
     ("sgverify.advice.diagnosis.trial", "prove_order"),
     ("sgverify.checks.order.configured_steps", "departure"),
     ("sgverify.checks.order.local_order", "local_order"),

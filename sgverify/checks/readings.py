@@ -105,7 +105,7 @@ def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
 @cached_by(lambda subject: (id(subject.scheme), subject.proof_dimension, subject.target.dim))
 def measured_of_definition(subject: Subject) -> MeasuredOrder | str:
     """The local order of a definition without a power series, measured as that of torch code; or why it cannot be measured."""
-    from sgverify.checks.order.black_box import as_torch_subject, measurable
+    from sgverify.checks.order.definition_as_code import as_torch_subject, measurable
 
     if not measurable(subject.scheme):
         return "it cannot be written as plain torch code"
@@ -117,8 +117,7 @@ def measured_beyond_noise(subject: Subject) -> bool:
 
     Every term of the averaged step that differs from exp(hL) at h^2 then has a moment of the noise.
     """
-    read = measured_order if isinstance(subject, TorchSubject) else measured_of_definition
-    found = read(subject)  # type: ignore[operator]
+    found = measured_order(subject) if isinstance(subject, TorchSubject) else measured_of_definition(subject)
     return not isinstance(found, str) and found.resolved and found.order >= 2
 
 

@@ -92,25 +92,20 @@ def test_a_group_of_two_parameters_of_one_shape_is_tried(found, verdict):
 
 
 @pytest.mark.power  # 1.2 s
-def test_what_is_done_at_every_kth_step_is_a_schedule():
-    assert ("later steps of its schedule, for the counter step is held at 1", "") in step_of(
-        zoo.NoiseEveryOtherStep
-    ).untried
-    assert at_one_setting(zoo.NoiseEveryOtherStep) == "violates"
+def test_what_is_done_at_every_other_step_is_no_pass():
+    (found,) = verify(step_of(zoo.NoiseEveryOtherStep), checks=["long-run"])
+    assert found.verdict == "violates" and "at step 2 and every 2 steps from there" in found.reason
 
 
 def test_draws_of_a_generator_of_its_own_are_no_schedule_and_no_loss():
     step = step_of(zoo.WithGenerator)
     assert "log_density" not in step.declaration.ingredients
-    assert not any(what.startswith("later steps of its schedule") for what, _ in step.untried)
+    assert step.held == {}
 
 
 def test_options_that_it_changes_are_held_and_named():
     step = step_of(zoo.Anneals)
-    held = (
-        "later steps of its schedule: it changes its option lr, temperature, which is held as it is made with"
-    )
-    assert (held, "") in step.untried
+    assert step.held == {"time": "its options lr, temperature, which it changes, as it is made with"}
     assert step.memory == () and not step.function.kept.counters
 
 
@@ -133,15 +128,10 @@ def test_the_momentum_is_found_and_told():
 
 @pytest.mark.power  # 1.0 s
 def test_what_is_not_mapped_is_named():
-    options, axes, more = step_of(zoo.SGLD).untried
-    assert more == ("a third parameter of a group, and a third group", "")
-    assert axes == ("parameters of several axes, such as matrices", "")
+    (options,) = step_of(zoo.SGLD).untried
     assert options == ("other options than weight_decay=0.0", "--set adapter.map.weight_decay=...")
-    *_, counter = step_of(zoo.Preconditioned, map={"eps": 1.0}).untried
-    assert counter == ("its first steps, for the counter step is held at 1e+09", "")
-    assert ("later steps of its schedule, for the counter step is held at 1", "") in step_of(
-        zoo.Scheduled
-    ).untried
+    assert step_of(zoo.Preconditioned, map={"eps": 1.0}).held == {}
+    assert step_of(zoo.Scheduled).held == {"time": "the counter step at 200"}
     assert "no option is T" in step_of(zoo.WithoutTemperature).conventions
 
 

@@ -59,6 +59,28 @@ def test_a_wrong_factor_is_named(found, cause):
     assert item.outcome == "fail" and re.search(cause, item.reason), item.reason
 
 
+def clamped(theta, h):
+    g = zoo.gradient(theta, torch.randint(zoo.N, (zoo.n,)))
+    return zoo.moved(theta, h, g).clamp(min=0.0)
+
+
+def hotter_below_0(theta, h):
+    g = zoo.gradient(theta, torch.randint(zoo.N, (zoo.n,)))
+    return theta + (zoo.moved(theta, h, g) - theta) * torch.where(theta < 0, 1.2, 1.0)
+
+
+def clipped_far_out(theta, h):
+    g = zoo.gradient(theta, torch.randint(zoo.N, (zoo.n,)))
+    return zoo.moved(theta, h, g * min(1.0, 6.0 / float(g.norm())))
+
+
+@pytest.mark.parametrize("found", [clamped, hotter_below_0, clipped_far_out])
+def test_code_that_is_right_about_the_mean_alone_is_seen_from_farther_states(found):
+    item = judged(found)
+    assert item.outcome == "fail", item.reason
+    assert "states on both sides of the mean" in item.scope.states.told
+
+
 @pytest.mark.power  # 1.2 s
 def test_a_temperature_that_the_code_takes_is_tried_at_another_value():
     right, wrong = judged(zoo.tempered), judged(zoo.temperature_squared)

@@ -1,4 +1,4 @@
-"""Optimizers that do otherwise in some step, at some shape, in some group or dtype than in the step that one looks at, and right ones."""
+"""Optimizers that do otherwise in some step, shape, group or dtype than in the step that one looks at, and right ones."""
 
 from __future__ import annotations
 

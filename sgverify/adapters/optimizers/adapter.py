@@ -126,11 +126,11 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     it cannot be made or does not step.
     """
     from sgverify.adapters.optimizers.as_it_is import OptimizerRun
+    from sgverify.adapters.optimizers.counters import settled
     from sgverify.adapters.optimizers.finding import (
         depends_on_loss,
         find_kept,
         find_momentum,
-        settled,
         with_closure_differs,
     )
     from sgverify.adapters.optimizers.step import OptimizerStep
@@ -239,7 +239,7 @@ def _called(options: Options, kept: Kept, momentum: MomentumBuffer | None) -> st
 
 def _held(step: OptimizerStep, counter: str) -> dict[str, str]:
     """What is held although a step depends on it: a counter, and an option without default that is told as a plain number."""
-    from sgverify.adapters.optimizers.finding import depends_on_option
+    from sgverify.adapters.optimizers.counters import depends_on_option
 
     options = step.options
     plain = [
@@ -248,7 +248,10 @@ def _held(step: OptimizerStep, counter: str) -> dict[str, str]:
         if not any(uses(options.told[name], quantity) for quantity in QUANTITIES)
     ]
     told = [f"{name} at {options.told[name]}" for name in plain if depends_on_option(step, name)]
-    return {axis: text for axis, text in (("time", counter), ("options", " and ".join(told))) if text}
+    names = ", ".join(dict.fromkeys(place.name for place in step.kept.rewritten))
+    changed = f"its options {names}, which it changes, as it is made with" if names else ""
+    time = " and ".join(filter(None, [counter, changed]))
+    return {axis: text for axis, text in (("time", time), ("options", " and ".join(told))) if text}
 
 
 def _untried(options: Options, kept: Kept, other_call: str | None) -> Iterator[tuple[str, str]]:

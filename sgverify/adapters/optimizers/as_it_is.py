@@ -208,7 +208,7 @@ class OptimizerRun:
 
         def differentiate() -> Tensor:
             with torch.no_grad():
-                gradients = torch._foreach_sub(parameters, self._centre)
+                gradients = torch._foreach_sub(list(parameters), self._centre)
                 torch._foreach_mul_(gradients, forces)
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 parameter.grad = gradient

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from torch import Tensor
 
 from sgverify.adapters.optimizers.options import At, KeptValue, Options, is_number, leaves, moving
 from sgverify.adapters.optimizers.step import (
-    LATE,
     Buffer,
     Gradient,
     Kept,
@@ -43,12 +41,6 @@ DIMS = (3, 5)
 
 CLOSE = 1e-9
 """The relative error up to which a displacement is a sum of multiples of a buffer, and two results agree."""
-
-SEEN = 200
-"""The number of steps as it is after which counters are read."""
-
-STALLED, GROWN = 0.2, 1e3
-"""The shares of the movement of earlier steps below which late ones have come to a halt, and beyond which they have none."""
 
 TRIED = 8
 """The number of steps from which the multiples are found."""
@@ -160,75 +152,6 @@ def _axes(one: Any, other: Any, place: KeptValue, told: str) -> Axes:
     return tuple(axis for axis in axes if axis is not None)
 
 
-def settled(step: OptimizerStep) -> tuple[Kept, str]:
-    """What is kept, with its counters where a step is to be held, and what depends on that; "" if nothing does.
-
-    They are late where a late step is as those after `SEEN` steps as it is, up to a correction that has come to its end; else, as
-    of a schedule, they stand where they stood then.
-    """
-    kept = step.kept
-    if not kept.counters:
-        return kept, ""
-    stood = replace(kept, stood=_stood(step))
-    named = {place.name: f"{place.name} at {stood.value_of(place):g}" for place in kept.counters}
-    told = f"the counter {', '.join(named.values())}"
-    seen = _moved_with(step, stood)
-    try:
-        late = _moved_with(step, kept)
-    except (Exception, SystemExit):
-        return stood, told
-    if _close(seen, late):
-        return kept, ""
-    once_more = replace(kept, stood=dict.fromkeys(stood.stood, 2.0 * LATE + 1))
-    if (
-        _close(late, _moved_with(step, once_more))
-        and STALLED * seen.norm() < late.norm() < GROWN * seen.norm()
-    ):
-        return kept, ""
-    return stood, told
-
-
-def _stood(step: OptimizerStep) -> dict[tuple[Any, ...], float]:
-    """The counters after `SEEN` steps of a fresh optimizer."""
-    at = step.options.at({**AT, "dim": float(DIMS[0])})
-    split = step.kept.split
-    optimizer, parameters = made(
-        step.options, at, parts_of(torch.ones(DIMS[0], dtype=torch.float64), split), step.told
-    )
-    with apart():
-        for _ in range(1, SEEN):
-            run(optimizer, parameters, lambda x: parts_of(x, split), lambda x: 0.5 * x, step.told)
-    return {
-        (place.root, place.keys): float(place.read(optimizer, parameters)) for place in step.kept.counters
-    }
-
-
-def depends_on_option(step: OptimizerStep, name: str) -> bool:
-    """Does a step depend on an option: is it another one where the option has twice the value?"""
-    read = step.options.read[name]
-    twice = {**step.options.read, name: lambda quantities: type(read(quantities))(2 * read(quantities))}
-    try:
-        other = _moved_with(step, step.kept, replace(step.options, read=twice))
-    except (Exception, SystemExit):
-        return True
-    return not _close(_moved_with(step, step.kept), other)
-
-
-def _moved_with(step: OptimizerStep, kept: Kept, options: Options | None = None) -> Tensor:
-    """How far a step with these counters moves from a fixed place, with fixed draws."""
-    other = OptimizerStep(options or step.options, step.function, kept, None, step.told)
-    theta, values = _probe(other, np.random.default_rng(0))
-    with apart(), Steady():
-        moved, after = other.take(
-            other.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x
-        )
-    return torch.cat([moved - theta, *(after[name].reshape(-1) - values[name].reshape(-1) for name in after)])
-
-
-def _close(one: Tensor, other: Tensor) -> bool:
-    return torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * float(one.abs().max()), equal_nan=True)
-
-
 def depends_on_loss(step: OptimizerStep) -> bool:
     """Does a step depend on the value that its closure returns, as a Metropolis test does?
 
@@ -272,7 +195,7 @@ def _takes_closure(step: OptimizerStep) -> bool:
 
 def _moved_by(step: OptimizerStep, loss: Gradient | None) -> Tensor:
     """theta and the buffers after one step from a fixed place, with fixed draws, those of own generators too, NaN as 0."""
-    theta, values = _probe(step, np.random.default_rng(2))
+    theta, values = probe(step, np.random.default_rng(2))
     with apart(), Steady():
         moved, after = step.take(
             step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x, loss
@@ -366,7 +289,7 @@ def _share(step: OptimizerStep, at: At, name: str) -> float:
     random = np.random.default_rng(1)
     moves, before, after, forces = [], [], [], []
     for number in range(TRIED):
-        theta, values = _probe(step, random)
+        theta, values = probe(step, random)
         # From 0, so that a displacement is no difference of large numbers, however small h is.
         theta = torch.zeros_like(theta)
         force = torch.tensor(random.standard_normal(DIMS[0]))
@@ -393,7 +316,7 @@ def _constant(force: Tensor) -> Gradient:
     return lambda theta: force
 
 
-def _probe(step: OptimizerStep, random: np.random.Generator) -> tuple[Tensor, dict[str, Tensor]]:
+def probe(step: OptimizerStep, random: np.random.Generator) -> tuple[Tensor, dict[str, Tensor]]:
     """A random theta, and buffers that are positive: some are second moments."""
     theta = torch.tensor(random.standard_normal(DIMS[0]))
     values = {}
@@ -408,9 +331,8 @@ def _probe(step: OptimizerStep, random: np.random.Generator) -> tuple[Tensor, di
 __all__ = [
     "class_of",
     "depends_on_loss",
-    "depends_on_option",
     "find_kept",
     "find_momentum",
-    "settled",
+    "probe",
     "with_closure_differs",
 ]

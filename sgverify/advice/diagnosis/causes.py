@@ -55,7 +55,7 @@ def _measured(subject: Subject) -> Cause | None:
     """The cause from measured terms of torch code, or of a definition that is run as torch code."""
     # torch is loaded where a step runs.
     from sgverify.advice.diagnosis.measured_terms.black_box import black_box_cause
-    from sgverify.checks.order.black_box import as_torch_step, measurable
+    from sgverify.checks.order.definition_as_code import as_torch_step, measurable
 
     if isinstance(subject.scheme, TorchStep):
         apart = subject.scheme.memory or subject.scheme.own_loss is not None

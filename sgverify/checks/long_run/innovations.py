@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.fft import next_fast_len
@@ -68,14 +69,8 @@ class Innovations:
         self._looked[looked] = True
         self._length = next_fast_len(2 * copies, real=True)
         self.spectrum = np.zeros(self._length // 2 + 1)
-        self._alone = np.concatenate(
-            [
-                np.arange(a, b)
-                for a, b in zip(self.starts[:-1], self.starts[1:], strict=True)
-                if b - a <= SINGLE
-            ]
-            or [[]]
-        ).astype(int)
+        small = [range(a, b) for a, b in pairwise(self.starts.tolist()) if b - a <= SINGLE]
+        self._alone = np.array([copy for block in small for copy in block], dtype=int)
         self.beside = np.zeros((len(self._alone), copies))
 
     @property
@@ -91,7 +86,7 @@ class Innovations:
     def add(self, innovations: np.ndarray, states: np.ndarray | None = None) -> None:
         """The innovations of the next steps, shape (steps, copies), and the states before them, from their mean."""
         here = slice(self.done, self.done + len(innovations))
-        for number, (a, b) in enumerate(zip(self.starts[:-1], self.starts[1:], strict=True)):
+        for number, (a, b) in enumerate(pairwise(self.starts)):
             part = innovations[:, a:b]
             squares = part * part
             self.sums[0, here, number] = part.sum(1)
@@ -105,7 +100,7 @@ class Innovations:
         self.series[here] = innovations[:, self._kept]
         looked = innovations[self._looked[here]].copy()
         if len(looked):
-            for a, b in zip(self.starts[:-1], self.starts[1:], strict=True):
+            for a, b in pairwise(self.starts):
                 # Correlations, whatever the size of the noise is.
                 size = np.sqrt((looked[:, a:b] ** 2).mean(1, keepdims=True))
                 looked[:, a:b] /= np.where(size > TINY, np.maximum(size, 1.0) if b - a < FEW else size, 1.0)

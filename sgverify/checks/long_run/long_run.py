@@ -146,8 +146,8 @@ class _LongRun:
             return FunctionRun(step, FIRST, CENTRE, RATE, dim, ROWS, False)
         try:
             # Code that goes from entry to entry is not run on thousands of them.
-            few, more = (FunctionRun(step, FIRST, CENTRE, RATE, n, 1, True).operations for n in (2, 5))
-            if few == more:
+            counts = {FunctionRun(step, FIRST, CENTRE, RATE, n, 1, True).operations for n in (2, 5)}
+            if len(counts) == 1:
                 run = FunctionRun(step, FIRST, CENTRE, RATE, ENTRIES, 1, True)
                 law = self._laws(*FIRST.values())
                 if law is None or _alone(run, law):
@@ -181,20 +181,15 @@ class _LongRun:
         yield NARROW, narrow, self._run(narrow, SHORT, error=1e-4)
 
     def _scope(self, run: CodeRun, time: Any) -> Scope:
-        names = ", ".join(part.name for part in run.parts)
+        kinds = dict.fromkeys("vectors" if "vector" in part.name else part.name for part in run.parts)
         numbers = [f"h = {h:g}" for h in dict.fromkeys(part.numbers["h"] for part in run.parts)]
-        apart = (
-            "two groups of different options"
-            if len({tuple(part.numbers.values()) for part in run.parts}) > 1
-            else ""
-        )
+        apart = len({tuple(part.numbers.values()) for part in run.parts}) > 1
+        shapes = ", ".join(kinds) + " in two groups of different options" * apart
         return Scope(
             steps=tried(" and ".join(numbers)),
             targets=tried(f"a Gaussian of precision {RATE}"),
             time=time,
-            shapes=tried(", ".join(filter(None, [names, apart])))
-            if self._step.as_it_is is not None
-            else None,
+            shapes=tried(shapes) if self._step.as_it_is is not None else None,
             dtypes=tried("float64 and float32" if NARROW in self._tried else "float64"),
         )
 
@@ -257,7 +252,7 @@ class _LongRun:
             f"{where}it is no chain of one step that stays: {'; '.join(map(str, ran.found[:2]))}; judged over steps 1 to "
             f"{ran.steps[-1]:,}, in which the variance of theta stays {self._nearest(run, ran)}"
         )
-        changes = held(f"the law of one step, which changes {when},")
+        changes = held(f"the law of one step, which changes {when}")
         return self._settle(Judgement("inconclusive", False, reason), run, ran, changes)
 
     def _windows(self, run: CodeRun, ran: Ran) -> list[tuple[str, int, int, float, float]]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
-from sgverify.checks.one_step.step_rows import MemoryRangeError, StepRows
+from sgverify.checks.one_step.step_rows import FEW, MemoryRangeError, StepRows
 from sgverify.errors import Unreached
 from sgverify.evidence import tried
 
@@ -22,8 +22,9 @@ INTEGRATED = 4
 STATES = tried(f"states out to {max(REACH):g} spreads")
 """How far an answer reaches that rests on a step which is affine there."""
 
-LINE, FEW_ON_LINE = 120, 12
-"""The states on a line out to the largest distance, where rows go through the code together, and where they go one by one."""
+LINE, FEW_ON_LINE, FEW_DIMENSIONS = 120, 12, 2
+"""The states on a line out to the largest distance, where rows go through the code together, and where they go one by one: then in
+few dimensions alone."""
 
 NEAR = (0.3, 0.7, 1.4, 3.0)
 """The distances from the mean and from 0 in units of h and of sqrt(h): a step may have a feature as narrow as these."""
@@ -206,11 +207,16 @@ def _lines(rows: StepRows, h: float, random: np.random.Generator) -> np.ndarray:
     """
     setting, reach = rows.setting, max(REACH)
     n, known = len(setting.spreads), setting.known
+    if rows.together and not rows.read:
+        # Whether rows go together is known once some did.
+        rows(random.standard_normal((2 * FEW, n)) / 8, random.standard_normal((2 * FEW, rows.draws(h))), h)
+    if not rows.together and setting.dim > FEW_DIMENSIONS:
+        return np.zeros((0, n))
     count = LINE if rows.together else FEW_ON_LINE
     even = np.linspace(-reach, reach, count, endpoint=False) + 2 * reach / count * random.random()
     firsts = np.cumsum([0, *setting.sizes[: len(setting.dynamics.shapes) - 1]])
     ways = [np.eye(n)[k] for k in firsts]
-    if setting.dim > 1:
+    if setting.dim > 1 and rows.together:
         ways.append((np.arange(n) < known).astype(float))
     found = []
     for way in ways:

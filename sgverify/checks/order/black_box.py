@@ -6,13 +6,9 @@ is measured on Gaussian targets, at every setting that is tried.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, cast
-
-import torch
-from torch import Tensor
+from typing import ClassVar, cast
 
 from sgverify.checks.one_step.one_step_map import REACH
 from sgverify.checks.order.quadrature import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
@@ -25,14 +21,7 @@ from sgverify.errors import Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Predicted, Scope, tried
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
-from sgverify.samplers.reading.binding import TENSORS
-from sgverify.samplers.reading.carrier import Chains
-from sgverify.schemes import Scheme
-from sgverify.schemes.definition.binding import bind
-from sgverify.schemes.definition.declaration import Declaration
-from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.composite import TorchSubject, limits
-from sgverify.subject.subject import Subject
 
 ONE_STATE = tried("one generic state")
 SEEN_STATES = tried(f"one generic state, and those out to {max(REACH):g} spreads of a Gaussian")
@@ -117,38 +106,6 @@ def black_box_order(question: Question) -> Evidence:
             **({} if own is None else {"dynamics": own.text, "drift_is_minus_M_grad_H": own.matrix.tolist()}),
         },
     )
-
-
-def measurable(scheme: Scheme) -> bool:
-    """Can the scheme be written as plain torch code: no memory, no metric, normal noise, all of R^d, gradients of U only?"""
-    dynamics = scheme.dynamics
-    asked = scheme.census
-    apart = asked.hessians or asked.parts
-    return not (scheme.memory or dynamics.riemannian or dynamics.positive or apart) and all(
-        law.normal for law in scheme.laws
-    )
-
-
-def as_torch_step(scheme: Scheme) -> TorchStep:
-    """A torch step that calls the definition itself on tensors of shape (chains, dim), with draws from torch."""
-    ingredients = tuple(name for name in scheme.declaration.ingredients if name != "noise")
-
-    def run(*state: Tensor, grad: Callable[..., Tensor] | None = None, **given: Any) -> tuple[Tensor, ...]:
-        h, dim = given.pop("h"), given.pop("dim", None)
-        return bind(scheme, TENSORS, given, dim=dim).step(
-            state,
-            h=h,
-            grad=None if grad is None else _Gradient(grad),
-            draw=lambda law: torch.randn_like(state[0]),
-        )
-
-    declaration = Declaration(scheme.state, ingredients)
-    return TorchStep(scheme.name, scheme.dynamics, run, declaration, scheme.order, chains=True)
-
-
-def as_torch_subject(subject: Subject) -> TorchSubject:
-    """The subject with its scheme as torch code."""
-    return TorchSubject(as_torch_step(subject.scheme), subject.configuration, subject.reference)
 
 
 def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
@@ -248,17 +205,6 @@ def _taken_apart(measured: MeasuredOrder) -> str:
     if not measured.irregular:
         return ""
     return f" ({measured.irregular} on panels that end where the step jumps or bends)"
-
-
-class _Gradient:
-    def __init__(self, source: Any) -> None:
-        self._source = source
-
-    def __call__(self, theta: Chains) -> Chains:
-        return Chains(self._source(theta.tensor))
-
-    def fresh(self) -> _Gradient:
-        return _Gradient(self._source.fresh())
 
 
 __all__ = ["black_box_invariance", "black_box_order"]

@@ -194,12 +194,8 @@ def _without_series(question: Question, why: NotExpandableError) -> Evidence:
             return replace(found, certificate={**found.certificate, "no_proof": reason})
         if found is not None:
             reason = f"{found}; {reason}"
-        from sgverify.checks.order.black_box import (
-            ONE_STATE,
-            as_torch_subject,
-            black_box_order,
-            measurable,
-        )
+        from sgverify.checks.order.black_box import ONE_STATE, black_box_order
+        from sgverify.checks.order.definition_as_code import as_torch_subject, measurable
 
         if measurable(subject.scheme):
             measured = black_box_order(replace(question, subject=as_torch_subject(subject)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, TooLargeError
 from sgverify.exact.numbers.entrywise import coordinate_keys
 from sgverify.exact.rings.polynomials import (
     Generators,
@@ -246,7 +246,7 @@ class Context(Generators):
         """An opaque element for `key`, the same one each time: a root has its square as a relation."""
         if key not in self._slots:
             if len(self._slots) == SLOTS:
-                raise NotExpandableError(
+                raise TooLargeError(
                     f"the definition needs more than {SLOTS} different roots; {what.text} is one too many"
                 )
             at = self._slots[key] = self._at["slot", len(self._slots)]

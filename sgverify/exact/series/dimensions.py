@@ -41,6 +41,12 @@ FURTHER = (6, 7, 8, 9, 10, 12, 15, 20)
 CROWDED = 8
 """The largest dimension in which terms of all coordinates at once are examined, each in less than a second."""
 
+GROWTHS = 3
+"""How often the number of coordinates of a term may be seen to grow with the dimension before it counts as unbounded."""
+
+READ_WHOLE = 6
+"""The largest dimension that is read as a whole where some of its coordinates are seen to be wrong, for its text."""
+
 MOST_SELECTIONS = 600
 """The most selections of coordinates that are looked at, each some milliseconds."""
 
@@ -99,12 +105,15 @@ def over_dimensions(
     """
     search = _Search(look, periods, power, largest, symbolic)
     search.by_number([base])
-    while (most := search.most) and not search.dims.issuperset(needed := search.needed):
-        search.by_number(needed)
-        if search.most == most:
+    for _ in range(GROWTHS):
+        most = search.most
+        search.by_number(search.needed)
+        if search.most == most and search.wrong is None and search.why is None:
+            search.selections()
+        if search.most == most or search.wrong is not None or search.why is not None:
             break
-    if search.wrong is None and search.why is None:
-        search.selections()
+    else:
+        search.why = COUNTS
     if search.wrong is None and search.why is not None:
         several = range(1, min(periods.length * (power + 1), largest) + 1)
         search.by_number(d for d in {*BY_NUMBER, *FURTHER, configured, *several} if d <= search.dearest)
@@ -204,7 +213,7 @@ class _Search(Generic[F]):
             self.why = CONSTANTS
         elif self._symbolic or self._periods.length > 1 or not self.dims.issuperset(range(1, most + 2)):
             for places, cut in chosen:
-                if self.why is not None or self.wrong is not None:
+                if self.why is not None or self.wrong is not None or self.most > most:
                     return
                 self._select(places, cut)
 
@@ -212,7 +221,6 @@ class _Search(Generic[F]):
         if len(places) > self._largest:
             self.why = CONSTANTS
             return
-        most = self.most
         try:
             with placed(places):
                 seen = self._look(len(places), self._symbolic)
@@ -221,18 +229,16 @@ class _Search(Generic[F]):
             self.why = f"the step cannot be read{symbol}: it uses {error}"
             return
         self._sums, self._crowd = self._sums or seen.sums, max(self._crowd, seen.crowd)
-        if self.most > most:
-            self.why = COUNTS
-        elif seen.wrong:
+        if seen.wrong:
             self._refuted(seen, places, cut)
 
     def _refuted(self, seen: Seen[F], places: Sequence[int], cut: bool) -> None:
         dim = places[-1] + 1
         at = f"coordinate{'s' * (len(places) > 1)} {', '.join(str(place + 1) for place in places)}"
         self.why = f"with a symbol for dim it differs in {at}" if self._symbolic else f"it differs in {at}"
-        if not self._symbolic and dim <= self._largest:
-            self.by_number([dim])
-        elif not (self._symbolic or cut or self._sums or seen.sums):
+        if not self._symbolic:
+            self.by_number(d for d in [dim] if d <= READ_WHOLE or self._sums or cut)
+        if self.wrong is None and not (self._symbolic or cut or self._sums):
             # Nothing couples these coordinates to the others, for a potential of theirs alone.
             self.wrong, self.dim = seen.found, dim
 
@@ -315,5 +321,5 @@ def _differs(found: LocalOrder, through: int) -> bool:
 def largest(scheme: Scheme, through: int) -> int:
     """The largest dimension that takes about a second: derivatives of U through order 2 k - 1 enter h^k."""
     if scheme.memory:
-        return {1: 6, 2: 4}.get(through, 3)
+        return 4 if through < 4 else 3
     return {1: 20, 2: 10, 3: 6}.get(through, 5) // (2 if scheme.dynamics.riemannian else 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-from sgverify.errors import NotExpandableError
+from sgverify.errors import NotExpandableError, TooLargeError
 from sgverify.exact.rings.context import TooShallowError
 from sgverify.exact.rings.evaluation import root_interval, sign_of
 from sgverify.exact.rings.polynomials import Polynomial
@@ -309,7 +309,7 @@ def _expand(
             generator = symbol_of(generator_of(scheme.dynamics, ring), ring)
             transition = transition_of(scheme, ring, degree, steps, each_evaluation=each_evaluation)
             return ring, transition, exponential_symbols(generator, ring, degree // 2)
-        except UnknownSignError:
+        except (UnknownSignError, TooLargeError):
             raise
         except NotExpandableError:
             # Roots and quotients lose orders; more working orders and derivatives may bring them back.

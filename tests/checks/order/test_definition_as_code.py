@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sgverify.checks.applicable_claims import run_check
-from sgverify.checks.order.black_box import as_torch_step, as_torch_subject, measurable
+from sgverify.checks.order.definition_as_code import as_torch_step, as_torch_subject, measurable
 from sgverify.checks.order.quadrature import measure_order
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim

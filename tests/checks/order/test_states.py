@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sgverify import exp, scheme, sqrt, torch_step
-from sgverify.checks.order.black_box import as_torch_subject
+from sgverify.checks.order.definition_as_code import as_torch_subject
 from sgverify.checks.settings.other_settings import try_states
 from sgverify.configuration import Configuration
 from sgverify.schemes import kinetic, langevin

@@ -43,6 +43,14 @@ MUTANTS = (
         cause="noise-reused",
     ),
     bug(
+        "torch-sgld-quiet-every-300th",
+        "sgld",
+        "noise = torch.randn_like(theta)",
+        "noise = torch.randn_like(theta) * (KEPT.setdefault('calls', torch.zeros(())).add_(1) % 300 != 0)",
+        reason="a count of the calls switches the noise off at every 300th of them",
+        cause="state-kept",
+    ),
+    bug(
         "torch-sgld-overwrites-state",
         "sgld",
         "return theta - h * gradient + (2 * T * h) ** 0.5 * noise",

@@ -1,0 +1,93 @@
+"""Where are the counters of an optimizer held, and does a step depend on that, or on an option that is told as a plain number?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, probe
+from sgverify.adapters.optimizers.options import Options
+from sgverify.adapters.optimizers.step import LATE, Kept, OptimizerStep, apart, made, parts_of, run
+from sgverify.samplers.intercepted.real_calls import Steady
+
+SEEN = 200
+"""The number of steps as it is after which counters are read."""
+
+STALLED, GROWN = 0.2, 1e3
+"""The shares of the movement of earlier steps below which late ones have come to a halt, and beyond which they have none."""
+
+
+def settled(step: OptimizerStep) -> tuple[Kept, str]:
+    """What is kept, with its counters where a step is to be held, and what depends on that; "" if nothing does.
+
+    They are late where a late step is as those after `SEEN` steps as it is, up to a correction that has come to its end; else, as
+    of a schedule, they stand where they stood then.
+    """
+    kept = step.kept
+    if not kept.counters:
+        return kept, ""
+    stood = replace(kept, stood=_stood(step))
+    named = {place.name: f"{place.name} at {stood.value_of(place):g}" for place in kept.counters}
+    told = f"the counter {', '.join(named.values())}"
+    seen = _moved_with(step, stood)
+    try:
+        late = _moved_with(step, kept)
+    except (Exception, SystemExit):
+        return stood, told
+    if _close(seen, late):
+        return kept, ""
+    once_more = replace(kept, stood=dict.fromkeys(stood.stood, 2.0 * LATE + 1))
+    if (
+        _close(late, _moved_with(step, once_more))
+        and STALLED * seen.norm() < late.norm() < GROWN * seen.norm()
+    ):
+        return kept, ""
+    return stood, told
+
+
+def _stood(step: OptimizerStep) -> dict[tuple[Any, ...], float]:
+    """The counters after `SEEN` steps of a fresh optimizer."""
+    at = step.options.at({**AT, "dim": float(DIMS[0])})
+    split = step.kept.split
+    optimizer, parameters = made(
+        step.options, at, parts_of(torch.ones(DIMS[0], dtype=torch.float64), split), step.told
+    )
+    with apart():
+        for _ in range(1, SEEN):
+            run(optimizer, parameters, lambda x: parts_of(x, split), lambda x: 0.5 * x, step.told)
+    return {
+        (place.root, place.keys): float(place.read(optimizer, parameters)) for place in step.kept.counters
+    }
+
+
+def depends_on_option(step: OptimizerStep, name: str) -> bool:
+    """Does a step depend on an option: is it another one where the option has twice the value?"""
+    read = step.options.read[name]
+    twice = {**step.options.read, name: lambda quantities: type(read(quantities))(2 * read(quantities))}
+    try:
+        other = _moved_with(step, step.kept, replace(step.options, read=twice))
+    except (Exception, SystemExit):
+        return True
+    return not _close(_moved_with(step, step.kept), other)
+
+
+def _moved_with(step: OptimizerStep, kept: Kept, options: Options | None = None) -> Tensor:
+    """How far a step with these counters moves from a fixed place, with fixed draws."""
+    other = OptimizerStep(options or step.options, step.function, kept, None, step.told)
+    theta, values = probe(other, np.random.default_rng(0))
+    with apart(), Steady():
+        moved, after = other.take(
+            other.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x
+        )
+    return torch.cat([moved - theta, *(after[name].reshape(-1) - values[name].reshape(-1) for name in after)])
+
+
+def _close(one: Tensor, other: Tensor) -> bool:
+    return torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * float(one.abs().max()), equal_nan=True)
+
+
+__all__ = ["depends_on_option", "settled"]
