@@ -39,6 +39,7 @@ from sgverify.errors import SgverifyError
 from sgverify.schemes import TorchStep
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.definition.abstract_value import VECTOR
+from sgverify.schemes.tempering import TOLD
 from sgverify.subject.subject import Subject
 
 __all__ = ["AGREES", "Match", "Search", "family_of", "nearest"]
@@ -233,7 +234,8 @@ class Search:
             if tuple(scheme.shapes.values()) == (VECTOR,)
             else "kinetic"
         )
-        reading = read_convention(convention, self.step.parameters, kind, self.factors)
+        declared = tuple(name for name in self.step.parameters if name != "T" or TOLD not in getattr(self.step, "conventions", ""))
+        reading = read_convention(convention, declared, kind, self.factors)
         factor = base.candidate.factor
         if factor != 1.0 and abs(reading.gradient / factor - 1) > AGREES:
             return None

@@ -210,7 +210,7 @@ def test_what_holds_as_h_goes_to_0_is_no_answer_where_no_configured_step_has_a_l
     evidence = asked("sgld-euler", "double-well")
     assert evidence.verdict == "inconclusive" and not evidence.sharp
     assert (
-        "nothing is known at the configured steps; " in evidence.reason
+        "the configured steps, of which nothing is known: " in evidence.reason
         and "no law was found" in evidence.reason
     )
 
