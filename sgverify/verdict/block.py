@@ -108,7 +108,7 @@ class ClosingBlock:
             return
         open_ = [item for item in self.evidence if item.outcome == "undecided"]
         # Where code cannot be called twice nothing else can be asked of it: the way on stands there.
-        open_.sort(key=lambda item: item.check != "pure-step")
+        open_.sort(key=lambda item: "sources" not in item.certificate)
         if open_:
             many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
             yield f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"

@@ -154,7 +154,7 @@ def _of_own_loss(step: TorchStep) -> Iterator[Untried]:
         yield Untried("the prior and N/n", "--set adapter.density=FILE:NAME")
     yield from (Untried(what, how) for what, how in step.untried)
     yield Untried("its bias at a step size, and orders of h beyond the first")
-    yield Untried("states other than the few from which it is called, such as those far out")
+    yield Untried("states other than those from which it is called")
     yield Untried("other densities than its own")
 
 

@@ -116,7 +116,7 @@ def test_without_a_density_the_answer_is_never_pass():
     found = verify(zoo.right, target={"dim": 2})
     assert found.outcome == "undecided"
     assert "the prior and N/n (--set adapter.density=FILE:NAME)" in str(found)
-    assert "states other than the few" in " ".join(str(found).split())
+    assert "states other than those from which it is called" in " ".join(str(found).split())
     # The noise is known without a density.
     wrong = verify(zoo.half_the_noise, checks=["own-loss"], target={"dim": 2})
     assert [item.outcome for item in wrong] == ["fail"]

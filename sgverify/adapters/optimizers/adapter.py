@@ -126,7 +126,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     it cannot be made or does not step.
     """
     from sgverify.adapters.optimizers.as_it_is import OptimizerRun
-    from sgverify.adapters.optimizers.counters import settled
+    from sgverify.adapters.optimizers.counters import held_counters
     from sgverify.adapters.optimizers.finding import (
         depends_on_loss,
         find_kept,
@@ -147,7 +147,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     kept, shapes, starts = find_kept(options, told)
     code = _code(options, found, told)
     step = OptimizerStep(options, code, kept, None, told)
-    kept, counter = settled(step)
+    kept, counter = held_counters(step)
     step = OptimizerStep(options, code, kept, None, told)
     momentum = None
     if "p" in dynamics.state:
@@ -240,6 +240,7 @@ def _called(options: Options, kept: Kept, momentum: MomentumBuffer | None) -> st
 def _held(step: OptimizerStep, counter: str) -> dict[str, str]:
     """What is held although a step depends on it: a counter, and an option without default that is told as a plain number."""
     from sgverify.adapters.optimizers.counters import depends_on_option
+    from sgverify.adapters.optimizers.flags import silent_flag
 
     options = step.options
     plain = [
@@ -248,6 +249,7 @@ def _held(step: OptimizerStep, counter: str) -> dict[str, str]:
         if not any(uses(options.told[name], quantity) for quantity in QUANTITIES)
     ]
     told = [f"{name} at {options.told[name]}" for name in plain if depends_on_option(step, name)]
+    told += filter(None, [silent_flag(step)])
     names = ", ".join(dict.fromkeys(place.name for place in step.kept.rewritten))
     changed = f"its options {names}, which it changes, as it is made with" if names else ""
     time = " and ".join(filter(None, [counter, changed]))

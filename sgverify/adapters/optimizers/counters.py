@@ -21,7 +21,7 @@ STALLED, GROWN = 0.2, 1e3
 """The shares of the movement of earlier steps below which late ones have come to a halt, and beyond which they have none."""
 
 
-def settled(step: OptimizerStep) -> tuple[Kept, str]:
+def held_counters(step: OptimizerStep) -> tuple[Kept, str]:
     """What is kept, with its counters where a step is to be held, and what depends on that; "" if nothing does.
 
     They are late where a late step is as those after `SEEN` steps as it is, up to a correction that has come to its end; else, as
@@ -90,4 +90,4 @@ def _close(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * float(one.abs().max()), equal_nan=True)
 
 
-__all__ = ["depends_on_option", "settled"]
+__all__ = ["depends_on_option", "held_counters"]

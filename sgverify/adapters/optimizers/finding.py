@@ -190,7 +190,9 @@ def with_closure_differs(step: OptimizerStep) -> bool:
 
 
 def _takes_closure(step: OptimizerStep) -> bool:
-    return any(item != "self" for item in inspect.signature(step.function).parameters)
+    return any(
+        item not in ("self", *step.options.of_step) for item in inspect.signature(step.function).parameters
+    )
 
 
 def _moved_by(step: OptimizerStep, loss: Gradient | None) -> Tensor:

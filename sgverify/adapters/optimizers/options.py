@@ -18,6 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.adapters.optimizers.arguments import arguments_of_step, giving
 from sgverify.errors import DefinitionError, find_named
 from sgverify.schemes.adapting import AdapterSettings, Parameter, parameter
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
@@ -227,6 +228,8 @@ class Options:
     tempered: bool
     needed: tuple[str, ...] = ()
     """Those without default."""
+    of_step: tuple[str, ...] = ()
+    """Those that are arguments of `step`, and not of the constructor."""
 
     def at(self, quantities: Mapping[str, float]) -> At:
         """The options at h, T, D and dim."""
@@ -254,9 +257,11 @@ class Options:
 
     @property
     def call(self) -> str:
-        """The call that makes an optimizer, as it is told to a user."""
-        return (
-            f"{self.name}({', '.join(['params', *(f'{name}={text}' for name, text in self.told.items())])})"
+        """The calls that make an optimizer, and its step if it is given arguments, as they are told to a user."""
+        given = [f"{name}={text}" for name, text in self.told.items() if name not in self.of_step]
+        stepped = [f"{name}={text}" for name, text in self.told.items() if name in self.of_step]
+        return f"{self.name}({', '.join(['params', *given])})" + (
+            f".step({', '.join(stepped)})" if stepped else ""
         )
 
 
@@ -281,9 +286,17 @@ def read_options(
         for item in parameters
         if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)
     }
+    of_step = arguments_of_step(make, {*CONVENTIONS, *given})
+    of_step = {option: default for option, default in of_step.items() if option not in known}
+    known |= of_step
     for option in given:
         if not any_name:
-            find_named(f"option of {name}", option, known, "adapter.map has the constructor's parameters.")
+            find_named(
+                f"option of {name}",
+                option,
+                known,
+                "adapter.map has the parameters of the constructor and of step.",
+            )
     usual = {
         option: CONVENTIONS[option]
         for option in known
@@ -327,7 +340,8 @@ def read_options(
     left = {option: default for option, default in known.items() if option not in spelled}
     told_as = {option: str(text) for option, text in spelled.items()}
     needed = tuple(option for option in spelled if known.get(option) is EMPTY)
-    return Options(name, make, told_as, read, left, dynamics, tempered, needed)
+    make = giving(make, of_step)
+    return Options(name, make, told_as, read, left, dynamics, tempered, needed, tuple(of_step))
 
 
 def uses(text: Any, quantity: str) -> bool:

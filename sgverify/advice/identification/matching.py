@@ -234,7 +234,11 @@ class Search:
             if tuple(scheme.shapes.values()) == (VECTOR,)
             else "kinetic"
         )
-        declared = tuple(name for name in self.step.parameters if name != "T" or TOLD not in getattr(self.step, "conventions", ""))
+        declared = tuple(
+            name
+            for name in self.step.parameters
+            if name != "T" or TOLD not in getattr(self.step, "conventions", "")
+        )
         reading = read_convention(convention, declared, kind, self.factors)
         factor = base.candidate.factor
         if factor != 1.0 and abs(reading.gradient / factor - 1) > AGREES:

@@ -128,7 +128,7 @@ def _judged(step: TorchStep, subject: Subject, plan: _Plan) -> RealRun:
     first = plan.first if step.dynamics is langevin else 2 * plan.first
     steps = (first, first / 2)
     runs = [_run(box, h, temperature, plan) for h in steps]
-    told = f"{plan.steps} steps of {plan.copies} copies as they are, at h = {steps[0]:g} and {steps[1]:g} on a Gaussian of precision 1"
+    told = f"{plan.steps} steps of {plan.copies} copies, at h = {first:g} and {first / 2:g} on a Gaussian of precision 1"
     for run, h in zip(runs, steps, strict=True):
         if abs(run.together) > WITHIN + BEYOND / np.sqrt(plan.copies * plan.steps * h):
             return RealRun(
@@ -149,7 +149,8 @@ def _judged(step: TorchStep, subject: Subject, plan: _Plan) -> RealRun:
             worst = max(worst, off / unit)
             if abs(found - right) > off:
                 return RealRun(
-                    f"over {told}, {name} has the {what} {found:.4g} as h -> 0, where {right:.4g} is due, within {off:.2g}"
+                    f"over {told}, {name} has the {what} {found:.4g} as h -> 0, where {right:.4g} is due, within "
+                    f"{off:.2g}"
                 )
     return RealRun(told=f"{told}: mean and variance are right to {100 * worst:.0f} % and the noise is new")
 

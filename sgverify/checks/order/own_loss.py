@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -28,9 +29,6 @@ STATES, MORE_STATES = 2, 3
 """The number of random states from which the code is called, the larger one in one dimension: so that there are more numbers than
 the two factors, of prior and data, by which they are explained."""
 
-FARTHER = (-1.0, 3.0, -3.0)
-"""The further states, in units of the first one's distance from the density's location: on its other side, and farther out."""
-
 STEPS = 4
 """The number of halvings of the first step size; the coefficient of h is that of the polynomial through all of them."""
 
@@ -39,6 +37,12 @@ SHARE = 2.0**-5
 
 OTHER = 4.0
 """The temperature and the friction at which code that is called with them is tried too, in units of the configured ones."""
+
+FARTHEST = (-6.0, -4.0, -2.5, -1.5, -0.7, 0.7, 1.5, 2.5, 4.0, 6.0)
+"""The deviations, in spreads, to which each coordinate is moved."""
+
+FAR_OFF, FAR_CALLS = 0.1, 6_000
+"""The share of drift and noise that may be missing there, where they are not extrapolated to h = 0; and the calls in all."""
 
 KNOWN = 0.05
 """The largest error bound of a coefficient, as a share of its size, with which it is judged."""
@@ -70,7 +74,7 @@ def check_own_loss(question: Question) -> Evidence:
 
     Without a density given apart from the code, the noise alone is held against the dynamics.
 
-    Cannot see: states other than the few that are tried, and orders beyond the first.
+    Cannot see: states other than those on a grid out to 6 spreads that are tried, and orders beyond the first.
     """
     subject = cast(TorchSubject, question.subject)
     own = subject.scheme.own_loss
@@ -91,11 +95,16 @@ def check_own_loss(question: Question) -> Evidence:
         return question.unanswered(
             f"{WITHOUT}; nor is it called: {error}; --set target.dim=... gives theta's dimension"
         )
-    terms = _terms(subject)
+    terms = _terms(subject, _states(subject))
     judgement = _judge(subject, found, terms)
+    far, told = _far_out(subject, found) if judgement.verdict != "violates" else ("", "")
+    if far:
+        judgement = Judgement("violates", False, far)
     other = _at_other_numbers(subject)
     if other is not None and judgement.verdict == "conforms":
-        judgement = _and_there(judgement, other, _judge(other, _coefficients(other), _terms(other)))
+        judgement = _and_there(
+            judgement, other, _judge(other, _coefficients(other), _terms(other, _states(other)))
+        )
     certificate: dict[str, Any] = {
         "mean": found.mean.tolist(),
         "due_mean": terms.drift.tolist(),
@@ -106,19 +115,65 @@ def check_own_loss(question: Question) -> Evidence:
         "index_draws": [law.named for law in found.laws if law.chances],
         "density": own.density,
     }
-    return question.evidence(
-        method="quadrature", judgement=judgement, certificate=certificate, scope=_scope(question, other)
-    )
+    tried_at = f"{len(found.mean)} states{f', and {told}' if told else ''}"
+    scope = _scope(question, other, tried_at)
+    return question.evidence(method="quadrature", judgement=judgement, certificate=certificate, scope=scope)
 
 
-def _scope(question: Question, other: TorchSubject | None) -> Scope:
-    """That of single calls to first order in h, from a few states of the code's own density."""
-    subject = cast(TorchSubject, question.subject)
+def _far_out(subject: TorchSubject, found: CallCoefficients) -> tuple[str, str]:
+    """A sentence about a call from far out that is not that of the dynamics, and the states that were tried; "" each if none.
+
+    Each coordinate in turn is moved out to `FARTHEST` spreads, at one step size: what is due there to first order in h is due up to
+    `FAR_OFF`, so that clamps, clipped gradients and branches show, and schemes of another order do not.
+    """
+    own, target, c = subject.scheme.own_loss, subject.target, subject.configuration
+    h = min(subject.step, SHARE / curvature_of(subject))
+    places = [(k, float(out)) for k in range(target.dim) for out in FARTHEST]
+    most = int(FAR_CALLS // max(1, found.minibatches))
+    if most < 2 * len(FARTHEST):
+        return "", ""
+    chosen = places if len(places) <= most else places[:: -(-len(places) // most)]
+    box, (first, *_) = black_box(subject), _states(subject)
+    states = []
+    for k, out in chosen:
+        deviation = np.zeros(target.dim)
+        deviation[k] = out
+        theta = torch.from_numpy(target.at_deviations_float64(deviation, c.temperature)).reshape(
+            first[0].shape
+        )
+        states.append((theta.to(first[0].dtype), *first[1:]))
+    terms = _terms(subject, states)
+    size = max(float(np.abs(terms.drift).max()), 1e-300) if own is not None and own.density else float("inf")
+    for number, (state, (k, out)) in enumerate(zip(states, chosen, strict=True)):
+        call = CallOfDraws(box, state, h)
+        mean, square = moments(call, h, SHARE)
+        spread = (square - np.outer(mean, mean)) / h
+        due, noise = terms.drift[number], terms.covariance[number]
+        # Minibatches add to the noise what is of the order of h.
+        lacking = float((np.diag(noise) - np.diag(spread)).max() / np.abs(noise).max())
+        away = float(np.abs(mean / h - due).max() / size)
+        where = f"{abs(out):g} spreads {'above' if out > 0 else 'below'} the mean in coordinate {k}"
+        if away > FAR_OFF:
+            return (
+                f"{where} the mean displacement of a call is {_shown(mean / h)} h, and {_shown(due)} h is due",
+                "",
+            )
+        if lacking > FAR_OFF:
+            return f"{where} a call has {1 - lacking:.3g} times the noise of the dynamics", ""
+    return "", f"{len(chosen)} out to {max(map(abs, FARTHEST)):g} spreads"
+
+
+def _shown(values: np.ndarray) -> str:
+    return f"({', '.join(f'{value:.4g}' for value in values[:3])}{', ...' if len(values) > 3 else ''})"
+
+
+def _scope(question: Question, other: TorchSubject | None, states: str) -> Scope:
+    """That of single calls to first order in h, from these states of the code's own density."""
     temperatures = [question.configuration.temperature, *([other.configuration.temperature] if other else [])]
     return question.scope(
         steps=tried("h -> 0"),
         temperatures=tried(f"T = {' and '.join(f'{T:g}' for T in temperatures)}", temperatures),
-        states=tried(f"{len(_states(subject))} states on both sides of the mean"),
+        states=tried(states),
         gradients=tried("its own minibatches"),
     )
 
@@ -186,19 +241,15 @@ def _apart(value: np.ndarray, off: np.ndarray, due: np.ndarray) -> str | None:
 
 
 def _states(subject: TorchSubject) -> list[tuple[Tensor, ...]]:
-    found = states_of(subject, STATES if subject.target.dim > 1 else MORE_STATES)
-    theta, *others = found[0]
-    centre = torch.from_numpy(subject.target.location_float64(subject.configuration.temperature))
-    centre = centre.reshape(theta.shape).to(theta.dtype)
-    return [*found, *((centre + share * (theta - centre), *others) for share in FARTHER)]
+    return states_of(subject, STATES if subject.target.dim > 1 else MORE_STATES)
 
 
-def _terms(subject: TorchSubject) -> Terms:
+def _terms(subject: TorchSubject, states: Sequence[tuple[Tensor, ...]]) -> Terms:
     """The drift and the covariance that are due per unit of h, and the drift's parts by prior and data."""
     target, dynamics = subject.target, subject.scheme.dynamics
     drifts, covariances, priors, data = [], [], [], []
     parameters = {name: parameters_of(subject.configuration)[name] for name in dynamics.parameters}
-    for state in _states(subject):
+    for state in states:
         flat = [value.reshape(1, -1) for value in state]
         prior, each = gradients_by_datum(target, state[0].reshape(-1).numpy())
 

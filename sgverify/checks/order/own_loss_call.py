@@ -109,15 +109,15 @@ def moments(call: CallOfDraws, h: float, share: float) -> tuple[np.ndarray, np.n
     +-sqrt(m) e_j, whose rule is exact to the third degree.
     """
     free, total = call.free, call.minibatches
+    size = len(call.after(call.base, h))
     columns = np.array([(call.after(b, h) - call.after(a, h)) / 2 for a, b in _pairs(call.base, free)])
-    columns = columns.reshape(len(free), -1)
+    columns = columns.reshape(len(free), size)
     plain = total + len(columns) < MOST and _additive(call, columns, h, share)
     nodes = 1 if plain or not free else 2 * len(free)
     if total * nodes > MOST:
         raise Unreached(
             f"{total} minibatches and {nodes} values of its noise: {MOST} calls at most are made; give it fewer data"
         )
-    size = len(call.after(call.base, h))
     mean, square = np.zeros(size), np.zeros((size, size))
     for z, weight in call.every():
         for at in [z] if plain else _around(z, free):

@@ -32,7 +32,8 @@ LARGER = (1, 4, 16, 64)
 def accepts_and_rejects(subject: TorchSubject) -> bool:
     """Does theta stay unchanged for some draws and move for others?
 
-    A step that adds continuous noise never stays. A lazy step, which stays at the smallest step sizes too, does not count.
+    A step that adds continuous noise never stays. A lazy step, which stays at the smallest step sizes too, does not count; one
+    with a log density that stays there for every draw accepts next to nothing, and does.
     """
     random = torch.Generator().manual_seed(0)
     try:
@@ -40,6 +41,7 @@ def accepts_and_rejects(subject: TorchSubject) -> bool:
         (state,) = states_of(subject, 1)
         place = subject.scheme.dynamics.state.index("theta")
         stays = moves = 0
+        still = False
         for larger in (TINY, *LARGER):
             h = larger * subject.step
             for _ in range(TRIES):
@@ -50,12 +52,14 @@ def accepts_and_rejects(subject: TorchSubject) -> bool:
                 if not torch.isfinite(after).all():
                     continue
                 same = torch.equal(after.to(torch.float64), state[place])
-                if same and larger == TINY:
-                    return False
                 stays, moves = stays + same, moves + (not same)
+            if larger == TINY:
+                still = stays > 0
+                if still and (moves or "log_density" not in subject.scheme.declaration.ingredients):
+                    return False
     except (SgverifyError, ValueError, RuntimeError):
         return False
-    return stays > 0 and moves > 0
+    return stays > 0 and (moves > 0 or still)
 
 
 def message(subject: TorchSubject) -> str:
