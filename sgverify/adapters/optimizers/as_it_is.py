@@ -40,7 +40,7 @@ GENERIC = {"h": 0.0937, "T": 1.317, "D": 1.519}
 
 
 @dataclass(frozen=True)
-class Part:
+class ParameterRun:
     """One parameter of the run, with the numbers of its group: h, T and D."""
 
     name: str
@@ -90,7 +90,7 @@ class OptimizerRun:
         self.in_groups = group_options(options, step.told)
         apart_ = {q for q in ("h", *options.dynamics.parameters) if self._varies(q)}
         numbers = [dict(first), {**first, **{name: second[name] for name in apart_}}]
-        self.parts: tuple[Part, ...] = ()
+        self.parts: tuple[ParameterRun, ...] = ()
         self.left_out = ""
         self._start(numbers)
         self._twin: tuple[Any, list[Tensor]] | None = None
@@ -125,7 +125,7 @@ class OptimizerRun:
 
     def _make(self, shapes: Shapes, numbers: Sequence[Mapping[str, float]]) -> None:
         self.parts = tuple(
-            Part(name, shape, group, numbers[group])
+            ParameterRun(name, shape, group, numbers[group])
             for group, inner in enumerate(shapes)
             for name, shape in inner
         )
@@ -321,4 +321,4 @@ def group_options(options: Options, told: str) -> dict[str, str]:
     return found
 
 
-__all__ = ["OptimizerRun", "Part", "group_options"]
+__all__ = ["OptimizerRun", "ParameterRun", "group_options"]

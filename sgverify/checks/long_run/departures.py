@@ -30,7 +30,7 @@ Kind = Literal["law", "dependence"]
 
 
 @dataclass(frozen=True)
-class Departure:
+class RunDeparture:
     """One statement that does not hold: `what` as a clause, at the steps `when`; `size` is the value found where `due` was.
 
     `kind`: the law of a step is another one, or numbers that should be independent are not. `flags` are the steps that were
@@ -49,7 +49,7 @@ class Departure:
         return f"{self.what} {self.size:.3g} where {self.due:g} is due, {self.when}"
 
 
-def departures(found: Innovations, level: float = LEVEL) -> list[Departure]:
+def departures(found: Innovations, level: float = LEVEL) -> list[RunDeparture]:
     """The departures, those of the law first, and those that leave their bounds by most; none where nothing departs.
 
     One is told all the same with the chance `level`.
@@ -83,7 +83,7 @@ class _Edge:
         return float(b + skewed + self.kurtosis * (b**3 - 3 * b) / (24 * count) + self.error * np.sqrt(count))
 
 
-def _of_steps(found: Innovations, bound: float) -> Iterator[Departure]:
+def _of_steps(found: Innovations, bound: float) -> Iterator[RunDeparture]:
     n, error = found.done, found.error
     sizes = np.diff(found.starts).astype(float)
     first, second, fourth, beside, along = found.sums[:, :n]
@@ -137,7 +137,7 @@ def _kurtosis(found: Innovations, second: np.ndarray, fourth: np.ndarray, sizes:
 
 def _series(
     z: np.ndarray, edge: _Edge, kind: Kind, what: str, values: np.ndarray, due: float
-) -> Iterator[Departure]:
+) -> Iterator[RunDeparture]:
     """A departure of a statistic that each step has: at single steps, else over windows, else with a period."""
     n = len(z)
     for width in (1, *WINDOWS, n):
@@ -161,7 +161,7 @@ def _series(
                 spread,
                 0.0,
             )
-        yield Departure(kind, what, told_steps(flags), size, due, float(sums.max() / limit), flags)
+        yield RunDeparture(kind, what, told_steps(flags), size, due, float(sums.max() / limit), flags)
         return
     power = np.abs(rfft(z - z.mean())) ** 2 / n
     # At each frequency an exponential number: its limit is where a normal number has the bound's chance.
@@ -170,12 +170,12 @@ def _series(
     if power[where] > limit:
         told = f"with a period of {n / where:.4g} steps"
         size = float(np.sqrt(power[where] / n / edge.count))
-        yield Departure(
+        yield RunDeparture(
             kind, f"{what} swinging, by", told, size, due, float(power[where] / limit), np.ones(n, bool)
         )
 
 
-def _over_steps(found: Innovations, bound: float) -> Iterator[Departure]:
+def _over_steps(found: Innovations, bound: float) -> Iterator[RunDeparture]:
     """Dependence between steps, at every distance; of blocks on those of other blocks as well."""
     n = found.done
     length = next_fast_len(2 * n, real=True)
@@ -215,18 +215,18 @@ def _over_steps(found: Innovations, bound: float) -> Iterator[Departure]:
 
 def _lag(
     z: np.ndarray, bound: float, slack: float, text: str, count: int, flags: np.ndarray
-) -> Iterator[Departure]:
+) -> Iterator[RunDeparture]:
     beyond = np.flatnonzero(np.abs(z) > bound + slack)
     if len(beyond):
         lag = int(np.argmax(np.abs(z)))
         told = text.format(f"{lag + 1} step{'s' * bool(lag)}") + ", by"
         excess = float(np.abs(z[lag]) / (bound + slack))
-        yield Departure(
+        yield RunDeparture(
             "dependence", told, "over the run", float(z[lag] / np.sqrt(count)), 0.0, excess, flags
         )
 
 
-def _over_copies(found: Innovations, bound: float) -> Iterator[Departure]:
+def _over_copies(found: Innovations, bound: float) -> Iterator[RunDeparture]:
     """Dependence between copies, at every distance, and of the copies of small blocks on all others."""
     every = np.ones(found.done, dtype=bool)
     if found.copies >= ENOUGH:
@@ -237,7 +237,7 @@ def _over_copies(found: Innovations, bound: float) -> Iterator[Departure]:
             distance = int(np.argmax(np.abs(z)))
             text = f"entries {distance + 1} apart have the correlation"
             size = float(z[distance] / np.sqrt(found.looked * (found.copies - distance)))
-            yield Departure(
+            yield RunDeparture(
                 "dependence", text, "over the run", size, 0.0, float(np.abs(z[distance]) / bound), every
             )
     for row, copy in enumerate(found.alone):
@@ -248,7 +248,7 @@ def _over_copies(found: Innovations, bound: float) -> Iterator[Departure]:
             names = [_block_of(found, place) for place in (int(copy), where)]
             text = f"an entry of {names[0]} and one of {names[1]} have the correlation"
             size = float(z[where] / np.sqrt(found.done))
-            yield Departure(
+            yield RunDeparture(
                 "dependence", text, "over the run", size, 0.0, float(abs(z[where]) / bound), every
             )
 
@@ -298,4 +298,4 @@ def _ordinal(number: int) -> str:
     return f"{number}{tail}"
 
 
-__all__ = ["LEVEL", "Departure", "departures", "told_steps"]
+__all__ = ["LEVEL", "RunDeparture", "departures", "told_steps"]

@@ -28,7 +28,7 @@ SINGLE = 4
 
 
 @dataclass(frozen=True)
-class Block:
+class CopyBlock:
     """Copies that follow each other in a state, such as the entries of one tensor."""
 
     name: str
@@ -43,7 +43,7 @@ class Innovations:
     """
 
     def __init__(
-        self, blocks: Sequence[Block], steps: int, *, normal: bool = True, error: float = 0.0, seed: int = 0
+        self, blocks: Sequence[CopyBlock], steps: int, *, normal: bool = True, error: float = 0.0, seed: int = 0
     ) -> None:
         self.blocks, self.steps, self.normal, self.error = tuple(blocks), steps, normal, error
         sizes = np.array([block.size for block in blocks])
@@ -123,4 +123,4 @@ class Innovations:
         return int(self._looked[: self.done].sum())
 
 
-__all__ = ["Block", "Innovations"]
+__all__ = ["CopyBlock", "Innovations"]

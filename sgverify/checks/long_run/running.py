@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from sgverify.checks.long_run.departures import Departure, departures, told_steps
-from sgverify.checks.long_run.innovations import Block, Innovations
+from sgverify.checks.long_run.departures import RunDeparture, departures, told_steps
+from sgverify.checks.long_run.innovations import CopyBlock, Innovations
 from sgverify.checks.long_run.laws import StepLaw
 from sgverify.errors import Unreached
 
@@ -56,7 +56,7 @@ class Ran:
 
     squares: np.ndarray
     steps: np.ndarray
-    found: list[Departure] = field(default_factory=list)
+    found: list[RunDeparture] = field(default_factory=list)
 
     @property
     def departing(self) -> np.ndarray:
@@ -77,7 +77,7 @@ def run_affine(run: CodeRun, laws: Sequence[StepLaw], centre: float, count: int,
         raise Unreached("the noise of its groups has not the same number of directions")
     (ranks,) = rank
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    blocks = [Block(part.name, part.size) for _ in range(max(1, ranks)) for part in run.parts]
+    blocks = [CopyBlock(part.name, part.size) for _ in range(max(1, ranks)) for part in run.parts]
     error, normal = max(law.error for law in laws), all(law.normal for law in laws)
     found = Innovations(blocks, count, normal=normal, error=error, seed=seed)
     squares, quiet = np.zeros((count, len(sizes))), np.zeros(count)
@@ -121,7 +121,7 @@ def run_affine(run: CodeRun, laws: Sequence[StepLaw], centre: float, count: int,
     if flags.any():
         told = told_steps(flags)
         ran.found.append(
-            Departure(
+            RunDeparture(
                 "law",
                 "what is to move without noise is off, in units of its rounding, by",
                 told,
@@ -146,7 +146,7 @@ def run_held(run: CodeRun, centre: float, count: int, seed: int, error: float = 
     for start in random.integers(FIRST, count - LATER, STRETCHES):
         wanted[start : start + LATER] = True
     sizes = [part.size for part in run.parts]
-    blocks = [Block(part.name, part.size) for part in run.parts]
+    blocks = [CopyBlock(part.name, part.size) for part in run.parts]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     steps = np.flatnonzero(wanted) + 1
     found = Innovations(blocks, len(steps), seed=seed, error=LINEAR + error)

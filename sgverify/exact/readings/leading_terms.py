@@ -124,7 +124,8 @@ def departure(scheme: Scheme, setting: LinearSetting, step: float, dim: int = 2)
         if found is None:
             return None
         share, part, variable = found
-        return Departure(step, part, variable, share, setting, _speaks(scheme, setting, step, dim))
+        speaks = step if share <= NEAR else _speaks(scheme, setting, step / 2, dim)
+        return Departure(step, part, variable, share, setting, speaks)
     except (ArithmeticError, ValueError, Unreached, NotExpandableError):
         return None
 
@@ -145,13 +146,14 @@ def _departures(
     at_h = list(_rates(run, step, SIZES))
     for share in TINY:
         leading = list(_rates(run, step * share, SIZES))
-        if not _lost(leading):
+        if all(np.isfinite(there).any(axis=1).all() for _, there in leading):
             break
-    if step <= setting.small and (_lost(at_h) or _lost(leading)):
-        # Digits cancel, at steps that nobody has asked for.
-        at_h, leading = (list(_rates_in_balls(scheme, setting, dim, h)) for h in (step, TINIEST))
-    for part, here, there in _paired(at_h, leading):
-        yield from _apart(scheme, part, here, there)
+    found = [item for pair in _paired(at_h, leading) for item in _apart(scheme, *pair)]
+    if step == setting.small and any(not share <= FAR for share, _, _ in found):
+        # Digits may cancel, at a step that nobody has asked for.
+        in_balls = (_rates_in_balls(scheme, setting, dim, h) for h in (step, TINIEST))
+        found = [item for pair in _paired(*in_balls) for item in _apart(scheme, *pair)]
+    yield from found
     with ctx.workprec(BITS):
         run = _Run(scheme, setting, dim, BALLS)
         for part, here, there in _paired(_rates(run, step, ONE), _rates(run, TINIEST, ONE)):
@@ -167,18 +169,13 @@ def _rates(run: _Run, step: float, sizes: Sequence[float]) -> Iterator[tuple[str
     yield "noise", np.concatenate(added, axis=1) / step**0.5
 
 
-def _lost(rates: Sequence[tuple[str, np.ndarray]]) -> bool:
-    """Whether a variable has no number at any of the states."""
-    return not all(np.isfinite(found).any(axis=1).all() for _, found in rates)
-
-
 def _rates_in_balls(
     scheme: Scheme, setting: LinearSetting, dim: int, step: float
 ) -> Iterator[tuple[str, np.ndarray]]:
     with ctx.workprec(BITS):
         every = [
-            dict(_rates(_Run(scheme, setting, dim, BALLS, point), step, SIZES[3:]))
-            for point in product(SIZES[3:], repeat=len(scheme.dynamics.state))
+            dict(_rates(_Run(scheme, setting, dim, BALLS, point), step, SIZES))
+            for point in product(SIZES, repeat=len(scheme.dynamics.state))
         ]
     for part in every[0]:
         yield part, np.concatenate([rates[part] for rates in every], axis=1)

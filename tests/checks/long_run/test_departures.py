@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sgverify.checks.long_run.departures import departures, told_steps
-from sgverify.checks.long_run.innovations import Block, Innovations
+from sgverify.checks.long_run.innovations import CopyBlock, Innovations
 
 BLOCKS = (
-    Block("a matrix", 400),
-    Block("v", 60),
-    Block("w", 60),
-    Block("a scalar", 1),
-    Block("a long vector", 1000),
+    CopyBlock("a matrix", 400),
+    CopyBlock("v", 60),
+    CopyBlock("w", 60),
+    CopyBlock("a scalar", 1),
+    CopyBlock("a long vector", 1000),
 )
 COPIES, STEPS, STRETCH = 1521, 1000, 50
 

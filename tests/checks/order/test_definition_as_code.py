@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify.checks.applicable_claims import run_check
+from sgverify.checks.applicable_claims import run_check, universal_defect
 from sgverify.checks.order.definition_as_code import as_torch_step, as_torch_subject, measurable
 from sgverify.checks.order.quadrature import measure_order
 from sgverify.checks.question import Question
+from sgverify.checks.readings import predicted_order
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration
 from sgverify.evidence import Evidence
@@ -58,3 +59,10 @@ def test_an_order_that_is_measured_at_one_state_is_answered_with_its_states() ->
     right, wrong = judged(quotient), judged(bump)
     assert right.verdict == "conforms" and "6 spreads" in right.scope.states.told, right.reason
     assert wrong.verdict == "violates" and wrong.reason.startswith("of order 2 at one state"), wrong.reason
+
+
+def test_a_measured_order_is_the_prediction_and_tells_the_noise_of_gradients_from_an_error() -> None:
+    subject = Subject(quotient, Configuration(), "quotient")
+    assert predicted_order(subject) == 2 and universal_defect(subject)
+    euler = plant(quotient, "h/2*(", "h*0.5*(0.5*")
+    assert not universal_defect(Subject(euler, Configuration(), "euler"))

@@ -200,6 +200,17 @@ def test_a_coordinate_that_only_the_potential_couples_to_the_noise_forgets_nothi
     assert found.verdict == "inconclusive" and "forget its start on every Gaussian" in found.reason
 
 
+def test_momenta_that_share_their_friction_forget_nothing_on_an_isotropic_gaussian() -> None:
+    @scheme(kinetic, order={"invariant": 1})
+    def shared(theta, p, *, h, grad, noise, D, T):
+        rubbed = h * D * linear(((1, 1), (1, 1)), p)
+        p = p - h * grad(theta) - rubbed + sqrt(2 * D * T * h) * linear(((1, 0), (1, 0)), noise())
+        return theta + h * p, p
+
+    (found,) = verify(shared, checks=["invariant-order"])
+    assert found.verdict == "inconclusive" and "forget its start on every Gaussian" in found.reason
+
+
 def test_a_period_too_long_is_examined_by_number_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sgverify.exact.series.dimensions.MOST_SELECTIONS", 10)
     wrong = preconditioned([tuple(range(1, 14))], only([13, 7], 90))
