@@ -189,22 +189,6 @@ SHIPPED: dict[str, Check] = {
             any_gradient=True,
         ),
         Check(
-            "white-noise",
-            "code.torch_draws:check_white_noise",
-            "what rates cannot see",
-            black_box="code.torch_draws:check_white_noise",
-            torch_any_gradient=True,
-            positive_states=True,
-        ),
-        Check(
-            "independent-chains",
-            "code.torch_draws:check_independent_chains",
-            "what rates cannot see",
-            black_box="code.torch_draws:check_independent_chains",
-            any_gradient=True,
-            positive_states=True,
-        ),
-        Check(
             "dtype",
             "code.dtype_audit:check_dtype",
             "one definition, several readings",

@@ -2,7 +2,7 @@
 
 Exact: `powers` finds those of h from values at falling steps, `verdict` compares found and predicted rates. Sampled: `sample`
 (points with errors), `fit` (least squares, and a regression that describes the points), `trial` and `decision` (is a forbidden
-order part of the error, and how many chains tell?), `length` (rates in L), `whiteness` (of draws).
+order part of the error, and how many chains tell?), `length` (rates in L).
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ import numpy as np
 
 from sgverify.checks.rates.sampled.method import WIDEST, share_of
 from sgverify.rates import Judgement
-from sgverify.rates.whiteness import Extreme, between_chains, coincidence, common_part, repeated
 from sgverify.samplers import GradientChoice, Row
 from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.subject.subject import Subject
@@ -35,6 +34,7 @@ from tests.self_checks.transcripts import (
     unit_of,
 )
 from tests.self_checks.white_noise import crossed
+from tests.self_checks.whiteness import Extreme, between_chains, coincidence, common_part, repeated
 
 WORK = 1_000_000
 """The largest number of values that the steps of the widest batches visit; data count if gradients visit all of them."""

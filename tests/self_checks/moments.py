@@ -28,7 +28,6 @@ from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
 from sgverify.rates import Decision, Judgement
-from sgverify.rates.whiteness import law_distance, mean_size, variance_ratio
 from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.reading.binding import TENSORS
 from sgverify.samplers.reading.carrier import Chains
@@ -42,6 +41,7 @@ from tests.self_checks.point_null import decide_point_null
 from tests.self_checks.run_transcript import transcribe
 from tests.self_checks.running_average_law import is_normal
 from tests.self_checks.transcripts import Runs, runs_of
+from tests.self_checks.whiteness import law_distance, mean_size, variance_ratio
 
 STAGE = "moments"
 

@@ -18,7 +18,6 @@ from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
 from sgverify.exact.numbers.ball import number
-from sgverify.rates.whiteness import lagged, law_distance, repeated, sub_gaussian_bound
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.randomness import noise as noise_of_rows
 from sgverify.samplers.randomness.philox import LANES, Stream
@@ -34,6 +33,7 @@ from tests.self_checks.independent_chains import minibatch_bits
 from tests.self_checks.registry import SELF_CHECKS
 from tests.self_checks.run_transcript import first_mismatch, transcribe
 from tests.self_checks.transcripts import bounded_by_normal, numbered
+from tests.self_checks.whiteness import lagged, law_distance, repeated, sub_gaussian_bound
 from tests.zoo.schemes import bounded
 
 Plant = Callable[[pytest.MonkeyPatch], None]

@@ -13,20 +13,6 @@ import numpy as np
 from sgverify.checks.rates.sampled.method import share_of
 from sgverify.errors import ConfigurationError
 from sgverify.rates import Judgement
-from sgverify.rates.whiteness import (
-    Extreme,
-    _largest,
-    _unit,
-    coincidence,
-    lagged,
-    law_distance,
-    mean_size,
-    repeated,
-    sizes,
-    sub_gaussian_bound,
-    variance_ratio,
-    window,
-)
 from sgverify.samplers import GradientChoice, fixed
 from sgverify.samplers.randomness.noise import check_path
 from sgverify.schemes.definition.mathematics import NORMAL
@@ -43,6 +29,20 @@ from tests.self_checks.transcripts import (
     runs_of,
     sides,
     unit_of,
+)
+from tests.self_checks.whiteness import (
+    Extreme,
+    _largest,
+    _unit,
+    coincidence,
+    lagged,
+    law_distance,
+    mean_size,
+    repeated,
+    sizes,
+    sub_gaussian_bound,
+    variance_ratio,
+    window,
 )
 
 LAGS = 8

@@ -20,7 +20,6 @@ from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 
 CAUSES_SEEN: dict[str, CauseName] = {
-    "independent-chains": "chains-coupled",
     "dtype": "precision",
     "swap-bound": "swap-rule",
     "energy-variance": "swap-rule",

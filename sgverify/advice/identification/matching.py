@@ -379,10 +379,10 @@ def repeated_noise(subject: Subject) -> tuple[str, tuple[str, ...]]:
     try:
         stale, kept = noise_faults(subject)
         return "; ".join([*stale, *kept]), (
-            "whether it keeps anything else between steps: `sgverify verify` tries it (pure-step, white-noise)",
+            "whether it keeps anything else between steps: `sgverify verify` tries it (pure-step, long-run)",
         )
     except SgverifyError:
-        return "", ("whether later steps draw anew: `sgverify verify` tries it (pure-step, white-noise)",)
+        return "", ("whether later steps draw anew: `sgverify verify` tries it (pure-step, long-run)",)
 
 
 def of_other_draws(found: Identification, other: str) -> Identification:

@@ -43,7 +43,13 @@ class Innovations:
     """
 
     def __init__(
-        self, blocks: Sequence[CopyBlock], steps: int, *, normal: bool = True, error: float = 0.0, seed: int = 0
+        self,
+        blocks: Sequence[CopyBlock],
+        steps: int,
+        *,
+        normal: bool = True,
+        error: float = 0.0,
+        seed: int = 0,
     ) -> None:
         self.blocks, self.steps, self.normal, self.error = tuple(blocks), steps, normal, error
         sizes = np.array([block.size for block in blocks])
