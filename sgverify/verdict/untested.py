@@ -9,7 +9,7 @@ from sgverify.checks.question import why_not_asked
 from sgverify.checks.readings import why_no_law
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
-from sgverify.evidence import Evidence, Scope
+from sgverify.evidence import Evidence, Extent, Scope
 from sgverify.evidence.scope import Axis
 from sgverify.report.answer import assumed
 from sgverify.schemes import TorchStep
@@ -31,20 +31,20 @@ class Untried:
 ON_THE_STEP = ("local-order", "invariant-order", "own-loss", "stationarity")
 """The checks whose answers make the headline: the whole answer reaches what all of them reach."""
 
-AT_MORE = ("settings", "long-run", "pure-step", "dtype")
-"""The checks of somebody's code that would show an error of the headline elsewhere: what one of them reaches counts."""
+AT_MORE = ("settings", "long-run")
+"""The checks of somebody's code that would show an error of the headline elsewhere, at more settings and in steps in a row."""
 
 NOUNS: Mapping[Axis, str] = {
+    "time": "step of a run",
+    "shapes": "shape",
+    "options": "option",
     "dimensions": "dimension",
     "temperatures": "T and D",
     "states": "state",
     "targets": "smooth potential",
-    "gradients": "gradient",
-    "time": "step of a run",
-    "options": "option",
-    "shapes": "shape",
     "dtypes": "dtype",
     "steps": "step size",
+    "gradients": "gradient",
 }
 """The axes in the order of an answer, each with what stands after "every"."""
 
@@ -57,19 +57,38 @@ OF_CODE: Mapping[Axis, str] = {
 
 
 def whole_scope(evidence: Sequence[Evidence]) -> Scope:
-    """The scope of a whole answer: that of the answers on the step which pass, or of all that pass where none is on the step."""
+    """The scope of a whole answer: that of the answers on the step which pass, or of all that pass where none is on the step.
+
+    Where somebody's code was tried elsewhere as well, that is its reach; what an answer holds is held.
+    """
     passing = [item for item in evidence if item.outcome == "pass"]
     on_the_step = [item.scope for item in passing if item.check in ON_THE_STEP]
-    scope = Scope().meet(*(on_the_step or [item.scope for item in passing]))
-    return scope.join(*(item.scope for item in passing if item.check in AT_MORE))
+    extents = Scope().meet(*(on_the_step or [item.scope for item in passing])).extents
+    for item in sorted(passing, key=lambda item: item.check):
+        for axis, extent in item.scope.extents.items() if item.check in AT_MORE else ():
+            before = extents.get(axis)
+            if before is None or (before.reach == extent.reach == "tried" and extent.told not in before.told):
+                extents[axis] = extent
+    return Scope(**extents)
+
+
+FEW = 3
+"""The most numbers that were tried which are told one by one."""
 
 
 def reach_text(scope: Scope) -> str:
     """The extents of a scope in one line: the axes along which it holds for everything, then what was tried along the others."""
     extents = {axis: extent for axis in NOUNS if (extent := scope.extents.get(axis)) is not None}
     whole = [NOUNS[axis] for axis, extent in extents.items() if extent.reach == "every"]
-    tried = dict.fromkeys(str(extent) for extent in extents.values() if extent.reach != "every")
-    return "; ".join([*([f"every {', '.join(whole)}"] if whole else []), *tried])
+    tried = [_told(axis, extent) for axis, extent in extents.items() if extent.reach != "every"]
+    return "; ".join([*([f"every {', '.join(whole)}"] if whole else []), *dict.fromkeys(tried)])
+
+
+def _told(axis: Axis, extent: Extent) -> str:
+    numbers = extent.values or ()
+    if extent.reach != "tried" or len(numbers) <= FEW or axis not in ("dimensions", "temperatures"):
+        return str(extent)
+    return f"{len(numbers)} {axis} from {min(numbers):.3g} to {max(numbers):.3g}"
 
 
 def untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> list[Untried]:
