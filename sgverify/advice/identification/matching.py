@@ -234,10 +234,10 @@ class Search:
             if tuple(scheme.shapes.values()) == (VECTOR,)
             else "kinetic"
         )
+        # A step that takes no T is given U/T; where it has no noise either, it was handed none.
+        tempered = TOLD in getattr(self.step.step, "conventions", "")
         declared = tuple(
-            name
-            for name in self.step.parameters
-            if name != "T" or TOLD not in getattr(self.step, "conventions", "")
+            name for name in self.step.parameters if name != "T" or not (tempered and convention.noiseless)
         )
         reading = read_convention(convention, declared, kind, self.factors)
         factor = base.candidate.factor
