@@ -43,11 +43,11 @@ MUTANTS = (
         cause="noise-reused",
     ),
     bug(
-        "torch-sgld-quiet-every-300th",
+        "torch-sgld-quiet-every-third",
         "sgld",
         "noise = torch.randn_like(theta)",
-        "noise = torch.randn_like(theta) * (KEPT.setdefault('calls', torch.zeros(())).add_(1) % 300 != 0)",
-        reason="a count of the calls switches the noise off at every 300th of them",
+        "noise = torch.randn_like(theta) * (KEPT.setdefault('calls', torch.zeros(())).add_(1) % 3 != 0)",
+        reason="a count of the calls switches the noise off at every third of them",
         cause="state-kept",
     ),
     bug(
