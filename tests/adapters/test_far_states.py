@@ -81,6 +81,9 @@ def of_an_iterator(lr):
     move()
 
 
+@pytest.mark.by_default(
+    "clamped-fail-6 spreads below the mean", "quiet_far_out-fail-times the noise of the dynamics"
+)
 @pytest.mark.parametrize(
     ("loop", "outcome", "told"),
     [
@@ -96,6 +99,7 @@ def test_a_call_is_looked_at_out_to_six_spreads(loop, outcome, told) -> None:
     assert "out to 6 spreads" in found[0].scope.states.told or outcome == "fail"
 
 
+@pytest.mark.by_default("of_an_iterator-undecided-goes on with an iterator (make it anew in the step")
 @pytest.mark.parametrize(
     ("loop", "outcome", "told"),
     [

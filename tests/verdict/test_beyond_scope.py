@@ -81,7 +81,7 @@ CODE: list[Axis] = ["time", "shapes", "options", "dtypes", "states", "temperatur
 
 def seeds(axis: Axis) -> list[Any]:
     return [
-        pytest.param(axis, seed, marks=[] if axis in ("time", "shapes") and not seed else pytest.mark.power)
+        pytest.param(axis, seed, marks=[] if axis == "shapes" and not seed else pytest.mark.power)
         for seed in range(6)
     ]
 

@@ -322,4 +322,4 @@ def largest(scheme: Scheme, through: int) -> int:
     """The largest dimension that takes about a second: derivatives of U through order 2 k - 1 enter h^k."""
     if scheme.memory:
         return 4 if through < 4 else 3
-    return {1: 20, 2: 10, 3: 6}.get(through, 5) // (2 if scheme.dynamics.riemannian else 1)
+    return {1: 20, 2: 10, 3: 6, 4: 5, 5: 4}.get(through, 3) // (2 if scheme.dynamics.riemannian else 1)

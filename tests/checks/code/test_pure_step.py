@@ -133,7 +133,7 @@ OPEN = {
 }
 
 
-@pytest.mark.by_default("a momentum on the class", "an argument written to", "numpy's generator, too hot")
+@pytest.mark.by_default("an argument written to", "numpy's generator, too hot")
 @pytest.mark.parametrize("bug", BUGS)
 def test_what_is_kept_between_calls_is_named(bug):
     function, dynamics, named = BUGS[bug]
@@ -141,7 +141,7 @@ def test_what_is_kept_between_calls_is_named(bug):
     assert found.verdict == "violates" and named in found.reason
 
 
-@pytest.mark.by_default("numpy's generator", "a seed by the number of the call")
+@pytest.mark.by_default("numpy's generator")
 @pytest.mark.parametrize("case", OPEN)
 def test_what_cannot_be_asked_twice_is_open_with_the_way_on_where_its_run_is_right(case):
     function, dynamics, named = OPEN[case]

@@ -28,7 +28,7 @@ def slow(*given: Any) -> Any:
     return pytest.param(*given, marks=pytest.mark.power)
 
 
-@pytest.mark.by_default("SeedOfStep", "Momentum")
+@pytest.mark.by_default("SeedOfStep")
 @pytest.mark.parametrize(
     "name",
     ["SeedOfStep", "Momentum", *map(slow, ["Langevin", "Prefetched", "ForEach", "Fused", "UniformNoise"])],
@@ -82,6 +82,7 @@ def test_what_changes_from_step_to_step_is_told_and_no_pass(name: str, told: str
     assert found.scope.time.reach == "held"
 
 
+@pytest.mark.power
 def test_a_burn_in_that_an_option_sets_is_told() -> None:
     found = answer("WarmUp")
     assert found.verdict == "conforms"
@@ -101,6 +102,7 @@ def test_a_plain_step_is_run_as_it_is() -> None:
     assert found.verdict == "inconclusive" and "every 250 steps from there" in found.reason
 
 
+@pytest.mark.by_default("True")
 @pytest.mark.parametrize("coupled", [False, True])
 def test_a_step_of_entries_that_are_coupled_is_held_from_its_own_states(coupled: bool) -> None:
     def tamed(theta: torch.Tensor, *, h: float, grad: Any, T: float) -> torch.Tensor:

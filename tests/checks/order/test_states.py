@@ -64,18 +64,21 @@ RIGHT = {
 }
 
 
+@pytest.mark.by_default("a bump of width h at 0", "a window", "beyond 4")
 @pytest.mark.parametrize("name", WRONG)
 def test_a_feature_that_moves_the_law_is_seen_wherever_it_is(name: str) -> None:
     found = judged(with_extra(*WRONG[name]))
     assert found.verdict == "violates" and "not affine" in found.finding, found.finding
 
 
+@pytest.mark.by_default("a soft bump", "a kink of the next power")
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_step_with_soft_terms_of_a_higher_power_conforms(name: str) -> None:
     found = judged(with_extra(*RIGHT[name]))
     assert found.verdict == "conforms", found.finding
 
 
+@pytest.mark.by_default("<lambda>0")
 @pytest.mark.parametrize(
     "hot", [lambda x, h: (x.abs() > 0.13) + 0.0, lambda x, h: 1 + 0.5 * within(x.abs(), 2.0, 2.2)]
 )

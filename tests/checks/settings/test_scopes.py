@@ -43,6 +43,7 @@ def answered(step, name: str, **given):
     return found
 
 
+@pytest.mark.by_default("target0")
 @pytest.mark.parametrize("target", [{"name": "gaussian", "dim": 2}, {"name": "double-well"}])
 def test_settings_name_what_was_judged_with_the_configured_numbers(target) -> None:
     found = answered(plain, "settings", target=target, temperature=0.371)
@@ -52,6 +53,7 @@ def test_settings_name_what_was_judged_with_the_configured_numbers(target) -> No
     assert "6 spreads" in scope.states.told and scope.targets.told == "Gaussians"
 
 
+@pytest.mark.power
 def test_settings_that_were_passed_over_are_in_no_scope() -> None:
     found = answered(for_two, "settings", target={"name": "gaussian", "dim": 2})
     assert found.scope.dimensions.values == (2.0,) and found.verdict == "conforms", found.reason
@@ -68,6 +70,7 @@ def test_a_switch_is_held_on_its_axis_and_is_no_pass(step, axis: str) -> None:
     assert extents.pop(axis).reach == "held" and all(extent.reach != "held" for extent in extents.values())
 
 
+@pytest.mark.power
 def test_a_window_of_states_fails_by_the_law_and_names_where() -> None:
     found = answered(other_in_a_window, "settings")
     assert found.verdict == "violates" and "not affine" in found.reason, found.reason

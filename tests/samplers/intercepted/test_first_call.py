@@ -74,6 +74,10 @@ def judged(function):
     return check_pure_step(Question(subject, find_claim("sgverify/pure-step"), "pure-step"))
 
 
+@pytest.mark.by_default(
+    "cached_slope-the global slope_of (cached-violates",
+    "first_default-the default of first_default(seen)-violates",
+)
 @pytest.mark.parametrize(
     "function, place, verdict",
     [
