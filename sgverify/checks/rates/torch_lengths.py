@@ -38,6 +38,7 @@ from sgverify.rates import (
     judge_length_rate,
 )
 from sgverify.rates.powers import PowersOfH, powers_of_h
+from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject
@@ -265,8 +266,14 @@ def _points(chain: TorchChain, quantity: str, schedule: str, alpha: Fraction) ->
     subject, found = chain.subject, []
     for length in subject.configuration.sweep.lengths or (BRIEF_LENGTHS if subject.brief else LENGTHS):
         h = chain.first if schedule == "fixed" else _scale(chain) * float(length) ** -float(alpha)
-        chain.check_contracts(h, "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha")
-        value = _at_length(subject, quantity == "mse", h, length)
+        try:
+            chain.check_contracts(h, "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha")
+            value = _at_length(subject, quantity == "mse", h, length)
+        except CodeError:
+            if subject.configuration.sweep.lengths:
+                raise
+            # Points illustrate, and these steps are chosen here: some code divides by what cancels at so small a step.
+            break
         found.append(Point(step=h, length=length, value=value.value, error_bound=value.error_bound))
     return found
 
