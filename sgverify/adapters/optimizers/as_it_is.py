@@ -153,7 +153,11 @@ class OptimizerRun:
             groups.append({"params": chosen, **own})
         given: Any = groups if len(groups) > 1 else parameters
         try:
-            return self._options.make(given, **self.at[0].values), parameters
+            optimizer = self._options.make(given, **self.at[0].values)
+            # Some constructors write one value into all groups; a user then sets that of a group, as a scheduler does.
+            for group, at in zip(optimizer.param_groups, self.at, strict=False):
+                group.update({key: at.values[name] for name, key in self.in_groups.items()})
+            return optimizer, parameters
         except SgverifyError:
             raise
         except (Exception, SystemExit) as error:
