@@ -77,11 +77,17 @@ class ClosingBlock:
         ]
         left = MOST_LINES - len(rows)
         lines: list[str] = []
-        for label, hanging, text in rows:
-            parts = wrap(
-                text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False
-            )
-            more = min(left, len(parts) - 1) if label not in ONE_LINE else 0
+        wrapped = [
+            wrap(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
+            for _, hanging, text in rows
+        ]
+        # A verdict is shown with the whole of its scope, whatever else is said of it.
+        kept = sum(
+            len(parts) - 1 for (label, *_), parts in zip(rows, wrapped, strict=True) if label == "holds for"
+        )
+        for (label, hanging, text), parts in zip(rows, wrapped, strict=True):
+            kept = 0 if label == "holds for" else kept
+            more = min(max(left - kept, 0), len(parts) - 1) if label not in ONE_LINE else 0
             left -= more
             lines += parts[:more]
             rest = text if not more else hanging + " ".join(" ".join(parts[more:]).split())
