@@ -73,7 +73,7 @@ def law_of_run(subject: Subject) -> RealRun:
     """The law of the code over a run of its own, from fixed seeds of torch's, numpy's and Python's generators."""
     step = cast(TorchStep, subject.scheme)
     try:
-        with _seeded():
+        with seeded(1):
             if step.own_loss is None:
                 return _on_a_gaussian(step, subject) if step.dynamics in (langevin, kinetic) else RealRun()
             return (
@@ -85,12 +85,13 @@ def law_of_run(subject: Subject) -> RealRun:
 
 
 @contextmanager
-def _seeded() -> Iterator[None]:
+def seeded(seed: int) -> Iterator[None]:
+    """A context in which torch's, numpy's and Python's draws come from a seed, and the caller's generators stay as they are."""
     kept = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(1)
-        random.seed(1)
-        np.random.seed(1)
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
         try:
             yield
         finally:
@@ -276,4 +277,4 @@ def curvature_of(subject: Subject) -> float:
     return max(float(np.linalg.norm(np.array(columns), 2)), 1e-12)
 
 
-__all__ = ["RealRun", "curvature_of", "law_of_run"]
+__all__ = ["RealRun", "curvature_of", "law_of_run", "seeded"]

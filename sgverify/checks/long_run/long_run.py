@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from sgverify.checks.code.real_run import seeded
 from sgverify.checks.long_run.departures import told_steps
 from sgverify.checks.long_run.function_run import FunctionRun
 from sgverify.checks.long_run.laws import StepLaw, law_of
-from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone, run_held, seeded
+from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone, run_held
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.errors import SgverifyError, Unreached, UserError

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-import torch
 
 from sgverify.checks.long_run.departures import RunDeparture, departures, told_steps
 from sgverify.checks.long_run.innovations import CopyBlock, Innovations
@@ -207,23 +206,6 @@ def run_alone(run: CodeRun, centre: float, count: int) -> Ran:
     return Ran(squares, np.arange(1, count + 1))
 
 
-def seeded(seed: int) -> Any:
-    """A context in which torch's draws come from a seed, and the caller's generator stays as it is."""
-    return _Seeded(seed)
-
-
-class _Seeded:
-    def __init__(self, seed: int) -> None:
-        self._seed, self._fork = seed, torch.random.fork_rng(devices=[])
-
-    def __enter__(self) -> None:
-        self._fork.__enter__()
-        torch.manual_seed(self._seed)
-
-    def __exit__(self, *raised: Any) -> None:
-        self._fork.__exit__(*raised)
-
-
 Numbers = Mapping[str, float]
 
-__all__ = ["CodeRun", "Numbers", "Ran", "run_affine", "run_alone", "run_held", "seeded"]
+__all__ = ["CodeRun", "Numbers", "Ran", "run_affine", "run_alone", "run_held"]

@@ -81,3 +81,14 @@ def mirrored(theta: Tensor) -> Tensor:
 )
 def test_chains_in_one_tensor_are_independent(noise: Noise, found: str) -> None:
     assert outcome(stepped(noise, chains=True)) == found
+
+
+def test_a_run_of_numpys_draws_is_the_same_again_and_leaves_its_generator() -> None:
+    reasons = []
+    for seed in (7, 8):
+        np.random.seed(seed)
+        before = repr(np.random.get_state())
+        (found,) = verify(stepped(of_numpy, chains=True), checks=["long-run"])
+        assert repr(np.random.get_state()) == before
+        reasons.append(found.reason)
+    assert reasons[0] == reasons[1]
