@@ -17,6 +17,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "sgverify"
 
 # A subject keeps the exact readings of its scheme, and its default step is half a stability limit: it stands above `exact`.
+# The law of a step is that of a subject, its configuration and its target: above `subject`, and below the checks that judge it.
 # Each name is a subpackage or a module of `sgverify`; "" is the package itself, whose functions
 # (`sgverify.verify`) stand above everything and load it when they are called.
 FLOORS: Mapping[str, float] = {
@@ -39,6 +40,7 @@ FLOORS: Mapping[str, float] = {
     "samplers": 2,
     "rates": 2,
     "subject": 2.5,
+    "law": 2.7,
     "checks": 3,
     "strategies": 3,
     "report": 3,

@@ -7,9 +7,9 @@ that it is held to, the error of its gradient, and the orbits of starts far out.
 wider than its scope, `float_rounding` adds what a proof owes to rounded floats, `progress` reports long work and keeps one
 check's exception from the others.
 
-The rooms: `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean square error and invariant law), `one_step`
-(the law of one step of somebody else's torch code), `settings` (such code, tried at many settings), `long_run` (such code,
-thousands of steps in a row), `code` (does somebody's own code do what a step must?), `exchange` and `weights` (the composites).
+The rooms: `order` (of one step), `assumptions` (of theorems), `rates` (of bias, mean square error and invariant law), `settings`
+(somebody else's torch code, tried at many settings), `long_run` (such code, thousands of steps in a row), `code` (does somebody's
+own code do what a step must?), `exchange` and `weights` (the composites). The law of such code is measured in `sgverify.law`.
 """
 
 from __future__ import annotations

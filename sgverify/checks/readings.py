@@ -22,10 +22,10 @@ from sgverify.subject.subject import Subject
 from sgverify.targets.derived import with_scaled_likelihood
 
 if TYPE_CHECKING:
-    from sgverify.checks.order.quadrature import MeasuredOrder
     from sgverify.claims import Prediction
     from sgverify.exact.affine.expanded_step import DriftChange
     from sgverify.exact.readings.escape import Move, Orbits, Origin
+    from sgverify.law.measured_order import MeasuredOrder
     from sgverify.rates import Judgement
 
 MOST_COORDINATES = 4
@@ -72,7 +72,7 @@ def held_to_flow(subject: TorchSubject) -> bool:
 def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
     """The local order of torch code, measured by quadrature; or the reason why it cannot be measured."""
     # Imported here: torch is loaded when a step runs, not when a subject is made.
-    from sgverify.checks.order.quadrature import measure_order
+    from sgverify.law.measured_order import measure_order
 
     if subject.scheme.memory:
         try:
@@ -123,7 +123,7 @@ def measured_beyond_noise(subject: Subject) -> bool:
 
 def noise_enters_as_drift(subject: Subject) -> bool:
     """Does gradient noise move one step of torch code, to leading order in h, by h times what it moves the drift?"""
-    from sgverify.checks.one_step.torch_chain import chain_of
+    from sgverify.law.torch_chain import chain_of
 
     try:
         return chain_of(subject).noise_enters_as_drift
@@ -153,7 +153,7 @@ def why_no_law(subject: Subject) -> str | None:
 
 def _why_no_chain(subject: Subject) -> str | None:
     """The reason why no chain of steps of torch code is read as a linear map of its moments."""
-    from sgverify.checks.one_step.torch_chain import chain_of
+    from sgverify.law.torch_chain import chain_of
 
     try:
         chain = chain_of(subject)

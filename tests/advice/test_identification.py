@@ -23,8 +23,8 @@ from sgverify.advice.identification.candidates import named_candidates
 from sgverify.advice.identification.conventions import monomial
 from sgverify.advice.identification.fitting import ResponseFit, solved
 from sgverify.advice.identification.matching import Search
-from sgverify.advice.identification.observed import HandedNumbers, observed_step, settings_about
 from sgverify.errors import ConfigurationError
+from sgverify.law.observed import HandedNumbers, observed_step, settings_about
 from sgverify.schemes import find_scheme, kinetic, langevin
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick

@@ -11,12 +11,12 @@ import sgverify
 from sgverify.checks import facts
 from sgverify.checks.question import STATED, Question
 from sgverify.checks.rates.sampled import lengths
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.checks.registry import find_check
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.errors import UnknownNameError, Unreached
 from sgverify.subject.binding import make_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 

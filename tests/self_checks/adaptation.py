@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.rates import Judgement
 from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.run.averages import sample
@@ -18,6 +17,7 @@ from sgverify.samplers.run.settings import Settings
 from sgverify.schemes.composites.adaptation import Adaptation, make_adaptation
 from sgverify.schemes.composites.composite import AdaptivelyWeighted, region_of
 from sgverify.subject.composite import CompositeSubject
+from sgverify.subject.seeds import run_seed
 from sgverify.targets import Target
 from tests.self_checks import composite_transcript as transcript
 from tests.self_checks.composite_transcript import Writing, array, write

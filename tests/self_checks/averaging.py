@@ -8,10 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import check_complete, run_seed
+from sgverify.checks.rates.sampled.method import check_complete
 from sgverify.rates import Judgement
 from sgverify.samplers import Averages, Cyclical, Fixed, Power, Row, Settings, cyclical, sample
 from sgverify.subject.schedule import UNIT, averaged, step_of
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from sgverify.targets import Observable
 from tests.self_checks.finding import Finding, finding, unanswered

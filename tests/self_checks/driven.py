@@ -15,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.swap_energies import Measured
@@ -24,6 +23,7 @@ from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.composites import composite as exchange_rules
 from sgverify.schemes.definition.abstract_value import SCALAR
 from sgverify.subject.composite import CompositeSubject
+from sgverify.subject.seeds import run_seed
 from tests.self_checks.weight_rules import energies_of
 
 CHAINS = 64

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.configuration.model import ExchangeTable
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, power
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.composites import ReplicaExchange
 from sgverify.subject.composite import CompositeSubject
+from sgverify.subject.seeds import run_seed
 from tests.self_checks.exchange_plan import ExchangePlan
 from tests.self_checks.exchange_transcript import BLOCK, PAUSE, ExchangeTranscript, transcript_of
 from tests.self_checks.finding import Finding, finding, unanswered

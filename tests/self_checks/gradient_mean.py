@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from sgverify.checks.rates.sampled.method import run_seed, share_of
+from sgverify.checks.rates.sampled.method import share_of
 from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.minibatch.law import (
     MinibatchNoise,
@@ -21,6 +21,7 @@ from sgverify.exact.numbers.matrix_series import multi_indices
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.gradients import FULL
 from sgverify.rates import Judgement
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.enumeration import estimates, minibatches_of
 from tests.self_checks.finding import Finding, finding, unanswered

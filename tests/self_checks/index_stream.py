@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.enumeration import additive_responses, minibatches_of
 from tests.self_checks.gradient_cases import parts_at, plain_ensemble, states, visited

@@ -23,7 +23,7 @@ import flint
 import numpy as np
 import torch
 
-from sgverify.checks.rates.sampled.method import run_seed, share_of
+from sgverify.checks.rates.sampled.method import share_of
 from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
@@ -33,6 +33,7 @@ from sgverify.samplers.reading.binding import TENSORS
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.binding import FullGradientIngredient, bind
 from sgverify.schemes.definition.mathematics import NORMAL
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.sampled_states import sample_states
 from tests.self_checks.finding import Finding, finding, unanswered

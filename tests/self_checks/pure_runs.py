@@ -8,13 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.checks.code.injected_step import questions_of
 from sgverify.checks.code.pure_step import QUESTIONS
-from sgverify.checks.rates.sampled.method import run_seed
+from sgverify.law.chosen_step import questions_of
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.intercepted.purity import judge_purity
 from sgverify.samplers.run.run import Ensemble
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding
 from tests.self_checks.given_steps import plain_step

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import check_complete, run_seed, share_of
+from sgverify.checks.rates.sampled.method import check_complete, share_of
 from sgverify.errors import MomentsDivergeError, Unreached
 from sgverify.evidence import Point
 from sgverify.rates import Judgement
 from sgverify.rates.sample import Floats
 from sgverify.samplers import Settings, sample
 from sgverify.subject.schedule import row_of
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.nulls import Nulls, bounded_nulls, mean_null

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.code.injected_step import chosen_gradient, states_of
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_cubature
 from sgverify.exact.readings.long_double import (
@@ -18,9 +16,11 @@ from sgverify.exact.readings.long_double import (
     extended,
     step_in_long_double,
 )
+from sgverify.law.chosen_step import chosen_gradient, states_of
 from sgverify.rates import Judgement
 from sgverify.samplers import Settings
 from sgverify.schemes.definition.binding import parameters_of
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.finding import Finding, finding, unanswered
 from tests.self_checks.given_steps import run_given

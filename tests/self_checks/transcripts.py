@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.samplers import Fixed, Power, Row, Settings
 from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.run_transcript import Transcript, transcribe
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgverify.advice.identification.fitting import RecordedStep, Solution
-from sgverify.advice.identification.observed import HandedNumbers, Observed, bent_probes, quadratic_probes
 from sgverify.advice.identification.starts import Responses, Stencil
 from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.law.observed import HandedNumbers, Observed, bent_probes, quadratic_probes
 
 AGREES = 1e-9
 """The largest difference of two equal laws, relative to the movement of one step: float64 rounds near 1e-16, and differences such

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from sgverify.advice.identification.fitting import Solution
-from sgverify.advice.identification.observed import HandedNumbers
+from sgverify.law.observed import HandedNumbers
 
 LEAST_ERROR = 2.0**-42
 """The relative error that numbers have at least: a monomial takes some logarithms and exponentials of them."""

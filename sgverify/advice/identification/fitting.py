@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from sgverify.advice.identification.candidates import CandidateScheme
-from sgverify.advice.identification.observed import ObservedDefinition, Probe
 from sgverify.advice.identification.starts import Responses, Stencil
 from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.law.observed import ObservedDefinition, Probe
 from sgverify.schemes import Scheme
 
 ITERATIONS, HALVINGS = 20, 5

@@ -40,15 +40,15 @@ from sgverify.advice.identification.model import (
     Nearest,
     Outcome,
 )
-from sgverify.advice.identification.observed import (
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.configuration.overrides import Overrides
+from sgverify.errors import ConfigurationError, SgverifyError, Unreached
+from sgverify.law.observed import (
     HandedNumbers,
     ObservedDefinition,
     ObservedTorch,
     observed_step,
 )
-from sgverify.configuration import Configuration, load_configuration
-from sgverify.configuration.overrides import Overrides
-from sgverify.errors import ConfigurationError, SgverifyError, Unreached
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import scheme_reference

@@ -24,7 +24,6 @@ from sgverify.advice.identification.comparing import AGREES, Comparison, compare
 from sgverify.advice.identification.conventions import Convention, Reading, read_convention
 from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
 from sgverify.advice.identification.model import OPEN, Identification, RecoveredNumber
-from sgverify.advice.identification.observed import HandedNumbers, Observed, settings_about
 from sgverify.advice.identification.starts import (
     Responses,
     carried,
@@ -36,6 +35,7 @@ from sgverify.advice.identification.starts import (
 )
 from sgverify.checks.code.pure_step import noise_faults
 from sgverify.errors import SgverifyError
+from sgverify.law.observed import HandedNumbers, Observed, settings_about
 from sgverify.schemes import TorchStep
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.definition.abstract_value import VECTOR

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgverify.advice.identification.candidates import CandidateScheme, Shapes
-from sgverify.advice.identification.observed import (
+from sgverify.exact.numbers.quadrature import EXTENDED
+from sgverify.law.observed import (
     HandedNumbers,
     Observed,
     Probe,
@@ -23,7 +24,6 @@ from sgverify.advice.identification.observed import (
     quadratic_probes,
     soft_probe,
 )
-from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 
 STATES, NOISE_STATES = 6, 2

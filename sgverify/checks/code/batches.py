@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sgverify.checks.code.injected_step import black_box, states_of
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.errors import UserError
+from sgverify.law.chosen_step import black_box, states_of
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.interception import Recording, ReplayError, RowReplay
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 ALIKE = 1e-9

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.checks.code.injected_step import OTHERS, black_box, questions_of, states_of, taker
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point, tried
+from sgverify.law.chosen_step import OTHERS, black_box, questions_of, states_of, taker
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dtype, effect

@@ -9,13 +9,12 @@ from typing import cast
 import torch
 
 from sgverify.checks.code.batches import Batches, judge_batches
-from sgverify.checks.code.injected_step import black_box, questions_of, states_of, taker
 from sgverify.checks.code.real_run import law_of_run
 from sgverify.checks.concluding import configured_scope
 from sgverify.checks.question import Question
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, held
+from sgverify.law.chosen_step import black_box, questions_of, states_of, taker
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import KeptShapeError
 from sgverify.samplers.intercepted.purity import Purity, clock_fault, judge_purity, other_sources
@@ -29,6 +28,7 @@ from sgverify.samplers.intercepted.real_calls import (
 from sgverify.samplers.intercepted.returned_state import loop_faults
 from sgverify.schemes.torch_step import LifeCycle, TorchStep
 from sgverify.subject.composite import limits
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 QUESTIONS = 3

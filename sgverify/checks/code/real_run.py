@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.code.injected_step import black_box, parameters, started, states_of
 from sgverify.errors import SgverifyError
+from sgverify.law.chosen_step import black_box, parameters, started, states_of
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.samplers.own.functions import gradients_by_datum

@@ -26,7 +26,7 @@ from scipy import stats
 from torch import Tensor
 
 from sgverify.checks.question import Question
-from sgverify.checks.rates.sampled.method import run_seed, share_of
+from sgverify.checks.rates.sampled.method import share_of
 from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
@@ -39,6 +39,7 @@ from sgverify.samplers.run.leg import RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Fixed
 from sgverify.subject.composite import CompositeSubject, Ladder
+from sgverify.subject.seeds import run_seed
 from sgverify.targets import Target
 
 STAGE = "energy-variance"

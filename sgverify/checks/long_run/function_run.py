@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.code.injected_step import started
-from sgverify.checks.long_run.laws import setting_of
+from sgverify.law.chosen_step import started
+from sgverify.law.step_law import setting_of
 from sgverify.samplers.intercepted import BlackBox, Interception
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.schemes.torch_step import TorchStep

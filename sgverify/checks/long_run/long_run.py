@@ -12,14 +12,14 @@ import numpy as np
 from sgverify.checks.code.real_run import seeded
 from sgverify.checks.long_run.departures import told_steps
 from sgverify.checks.long_run.function_run import FunctionRun
-from sgverify.checks.long_run.laws import StepLaw, law_of
 from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone, run_held
 from sgverify.checks.question import Question
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence, Scope, held, tried
+from sgverify.law.step_law import StepLaw, law_of
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.seeds import run_seed
 
 STEPS, SHORT, SEVERAL = 5_000, 400, 1_500
 """The steps of the run, of those with another dtype or with a step size that changes, and with several parameters besides."""

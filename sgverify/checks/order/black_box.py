@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, cast
 
-from sgverify.checks.one_step.one_step_map import REACH
-from sgverify.checks.order.quadrature import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
 from sgverify.checks.question import Question, whole
 from sgverify.checks.readings import measured_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, message
 from sgverify.checks.settings.other_settings import check_settings, try_states
-from sgverify.checks.settings.own_dynamics import OwnDynamics, find_own_dynamics
 from sgverify.errors import Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Predicted, Scope, tried
+from sgverify.law.measured_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
+from sgverify.law.one_step_map import REACH
+from sgverify.law.own_dynamics import OwnDynamics, find_own_dynamics
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.subject.composite import TorchSubject, limits

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.code.injected_step import black_box, states_of
 from sgverify.checks.code.real_run import curvature_of, law_of_run
 from sgverify.checks.order.own_loss_call import RIGHT, CallOfDraws, moments
 from sgverify.checks.order.own_loss_cause import Terms, cause_of_drift, cause_of_noise, index_laws
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence, Scope, tried
+from sgverify.law.chosen_step import black_box, states_of
 from sgverify.rates import Judgement
 from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted.replacing import DrawLaw

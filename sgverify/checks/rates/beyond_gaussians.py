@@ -8,12 +8,12 @@ from typing import cast
 
 import numpy as np
 
-from sgverify.checks.one_step.galerkin import MOST_COORDINATES, GalerkinChain, GalerkinLaw
-from sgverify.checks.one_step.torch_chain import FEWEST, HALVINGS
 from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
 from sgverify.errors import ConfigurationError, Unreached
 from sgverify.evidence import Evidence
+from sgverify.law.galerkin import MOST_COORDINATES, GalerkinChain, GalerkinLaw
+from sgverify.law.torch_chain import FEWEST, HALVINGS
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.caching import cached_per_subject

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from sgverify.checks.one_step.one_step_map import OneStepMap
-from sgverify.checks.one_step.torch_chain import FEWEST, HALVINGS
 from sgverify.evidence import Point
+from sgverify.law.one_step_map import OneStepMap
+from sgverify.law.torch_chain import FEWEST, HALVINGS
 from sgverify.rates import Judgement, judge_step_rate
 from sgverify.rates.powers import JUMP, StepFit, fit_steps
 

@@ -8,8 +8,6 @@ from typing import Any, cast
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.one_step.one_step_map import RARE, REACH, STATES, OneStepMap
-from sgverify.checks.one_step.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
 from sgverify.checks.rates.halvings import Followed, StepValue
@@ -17,6 +15,8 @@ from sgverify.checks.settings.step_at_setting import FAR, Tried, try_setting
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Found
 from sgverify.exact.numbers.quadrature import normal_cubature
+from sgverify.law.one_step_map import RARE, REACH, STATES, OneStepMap
+from sgverify.law.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.rates import Judgement
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits

@@ -11,8 +11,6 @@ import numpy as np
 from flint import arb, arb_mat
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.one_step.one_step_map import STATES
-from sgverify.checks.one_step.torch_chain import TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
 from sgverify.checks.rates.invariant_law import BOUND_NAME, COVARIANCE_NAME, DISTANCE_NAME
@@ -21,6 +19,8 @@ from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN, Distance, Moments
 from sgverify.exact.numbers.ball import PrecisionLostError
+from sgverify.law.one_step_map import STATES
+from sgverify.law.torch_chain import TorchChain, chain_of
 from sgverify.rates import Judgement, Rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject

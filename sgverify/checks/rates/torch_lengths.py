@@ -15,8 +15,6 @@ from typing import Any, cast
 import flint
 import numpy as np
 
-from sgverify.checks.one_step.one_step_map import STATES
-from sgverify.checks.one_step.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
 from sgverify.checks.rates.finite_time import BRIEF_LENGTHS, LENGTHS, schedule_text
@@ -29,6 +27,8 @@ from sgverify.exact.chain.chain import ChainProblem
 from sgverify.exact.chain.ergodic import Centred, ergodic_bias
 from sgverify.exact.chain.mse import long_run_variance, mean_square_error
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError, identity
+from sgverify.law.one_step_map import STATES
+from sgverify.law.torch_chain import BendsError, TorchChain, chain_of
 from sgverify.rates import (
     Rate,
     decreasing_bias,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from sgverify.checks.code.injected_step import states_of, taker
-from sgverify.checks.one_step.step_rows import StepRows
-from sgverify.checks.settings.designs import configured_design
-from sgverify.checks.settings.law_defect import law_defect
 from sgverify.errors import SgverifyError
+from sgverify.law.chosen_step import states_of, taker
+from sgverify.law.designs import configured_design
+from sgverify.law.law_defect import law_defect
+from sgverify.law.step_rows import StepRows
 from sgverify.rates import Judgement
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject

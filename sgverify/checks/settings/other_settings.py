@@ -6,15 +6,15 @@ import shlex
 from dataclasses import dataclass, replace
 from typing import cast
 
-from sgverify.checks.one_step.one_step_map import RARE, REACH, STATES
-from sgverify.checks.order.quadrature import HIGHEST
 from sgverify.checks.question import Question
 from sgverify.checks.readings import held_to_flow, predicted_order
 from sgverify.checks.settings.accept_reject import accepts_and_rejects, judge_invariance
-from sgverify.checks.settings.designs import Design, configured_design, designs, near_design, unit_design
 from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setting
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Scope, tried
+from sgverify.law.designs import Design, configured_design, designs, near_design, unit_design
+from sgverify.law.measured_order import HIGHEST
+from sgverify.law.one_step_map import RARE, REACH, STATES
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.subject.caching import cached_per_subject

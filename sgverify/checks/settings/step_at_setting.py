@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.one_step.gaussian_setting import FIRST_SHARE, GaussianSetting
-from sgverify.checks.one_step.one_step_map import OneStepMap, read_one_step
-from sgverify.checks.one_step.step_rows import StepRows
-from sgverify.checks.settings.law_defect import law_defect
-from sgverify.checks.settings.memory_of_steps import is_idle, with_memory_units
 from sgverify.errors import SgverifyError, Unreached
+from sgverify.law.gaussian_setting import FIRST_SHARE, GaussianSetting
+from sgverify.law.law_defect import law_defect
+from sgverify.law.memory_of_steps import is_idle, with_memory_units
+from sgverify.law.one_step_map import OneStepMap, read_one_step
+from sgverify.law.step_rows import StepRows
 from sgverify.rates.powers import FEWEST, SHORT, ErrorTrend, judge_errors, undecided_end
 from sgverify.samplers.intercepted.black_box import GradientFunction
 from sgverify.samplers.intercepted.equilibrated import equilibrated

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.one_step.step_rows import ALIKE, many_at_once
 from sgverify.checks.question import Question
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Scope, held, tried
+from sgverify.law.step_rows import ALIKE, many_at_once
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from sgverify import torch_step, verify
-from sgverify.checks.code.injected_step import states_of, taker
 from sgverify.configuration import load_configuration
+from sgverify.law.chosen_step import states_of, taker
 from sgverify.schemes import kinetic, langevin, thermostat
 from sgverify.subject.binding import make_subject
 
@@ -197,7 +197,7 @@ def test_the_minibatches_of_a_step_are_the_configurations():
     full, _ = taker(make_subject(torch_step(langevin)(step), load_configuration(SMALL)))
     assert not torch.equal(noisy, full(state, torch.zeros(0), 0.1)[0])
     # The mean over all data of N times a datum's gradient is the full one.
-    from sgverify.checks.code.injected_step import chosen_gradient
+    from sgverify.law.chosen_step import chosen_gradient
 
     gradient = chosen_gradient(subject)
     gradient.minibatches = [torch.tensor([k]) for k in range(7)]

@@ -6,7 +6,6 @@ import pytest
 
 from sgverify.checks.applicable_claims import run_check, universal_defect
 from sgverify.checks.order.definition_as_code import as_torch_step, as_torch_subject, measurable
-from sgverify.checks.order.quadrature import measure_order
 from sgverify.checks.question import Question
 from sgverify.checks.readings import predicted_order
 from sgverify.claims import find_claim
@@ -14,6 +13,7 @@ from sgverify.configuration import Configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.series import local_order
+from sgverify.law.measured_order import measure_order
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.subject import Subject
 from tests.checks.order.test_states import bump, quotient

@@ -10,9 +10,9 @@ import torch
 from scipy import special, stats
 
 from sgverify import torch_step
-from sgverify.checks.one_step.step_rows import OverDraws
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import cubature
+from sgverify.law.step_rows import OverDraws
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.schemes import langevin
 
@@ -82,7 +82,7 @@ def test_draws_that_say_together_where_a_step_jumps_are_refused():
 def test_a_step_of_many_draws_is_refused_before_its_nodes_are_written_down(monkeypatch):
     written = []
     monkeypatch.setattr(
-        "sgverify.checks.one_step.draw_rules.cubature",
+        "sgverify.law.draw_rules.cubature",
         lambda kinds, degree: written.append(degree) or cubature(kinds, degree),
     )
     with pytest.raises(Unreached, match="a step makes 120 draws: .* nodes would be needed"):

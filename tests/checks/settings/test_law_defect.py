@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.one_step.step_rows import StepRows
-from sgverify.checks.settings import law_defect as module
-from sgverify.checks.settings.law_defect import law_defect
+from sgverify.law import law_defect as module
+from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.law_defect import law_defect
+from sgverify.law.step_rows import StepRows
 from sgverify.schemes import langevin
 
 H, FLOOR = 0.02, 1e-3

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sgverify import verify
-from sgverify.checks.settings.own_dynamics import find_own_dynamics
+from sgverify.law.own_dynamics import find_own_dynamics
 from sgverify.schemes import kinetic, langevin
 from sgverify.schemes.torch_step import torch_step
 

@@ -1,6 +1,6 @@
 """The factors with which the terms of the dynamics' generator enter torch code, measured at one setting.
 
-E D/h and Cov D/h for h -> 0 are read by quadrature over the draws (`sgverify.checks.one_step.nodes`) at several states of a
+E D/h and Cov D/h for h -> 0 are read by quadrature over the draws (`sgverify.law.nodes`) at several states of a
 potential without symmetry. The mean of each variable is fitted by the terms of its drift, each with one factor for all states and
 coordinates: a residual says that the drift is no sum of them. The exponent of a moment in h is that between two small steps.
 """
@@ -18,14 +18,14 @@ import numpy as np
 
 from sgverify.advice.diagnosis.wrong_terms.moments import unit
 from sgverify.advice.diagnosis.wrong_terms.noise import Kind, kinds_of
-from sgverify.checks.one_step.nodes import NodeRunner
-from sgverify.checks.order.quadrature import LOOK
 from sgverify.exact.numbers.entrywise import coordinate_keys
 from sgverify.exact.rings.context import Index
 from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import generator_of, ring_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential, values_at
+from sgverify.law.measured_order import LOOK
+from sgverify.law.nodes import NodeRunner
 from sgverify.rates.powers import powers_of_h
 from sgverify.schemes.torch_step import TorchStep
 

@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 from sgverify.checks.rates.sampled.gaussian_control import GaussianControl, corrected, gaussian_control
-from sgverify.checks.rates.sampled.method import cost_text, run_chains, run_seed, share_of, work_of_step
+from sgverify.checks.rates.sampled.method import cost_text, run_chains, share_of, work_of_step
 from sgverify.checks.rates.sampled.pilot import Pilot
 from sgverify.checks.rates.sampled.plan import (
     CONTROLLED_CHAINS,
@@ -36,6 +36,7 @@ from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.rates.decision import MARGIN, contrasts_of
 from sgverify.samplers import Fixed, Row
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 HALVINGS, DOUBLINGS = 16, 3

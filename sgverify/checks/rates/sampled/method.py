@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +11,6 @@ import numpy as np
 
 from sgverify.checks.progress import tell
 from sgverify.errors import UserError
-from sgverify.evidence.model import canonical_numbers
 from sgverify.rates import Decision
 from sgverify.rates.sample import CALL, LevelShare
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
@@ -62,17 +59,6 @@ class SampledAverages:
         both = [part.taken for part in (self, other) if part.taken is not None]
         taken = np.concatenate(both, axis=-1) if len(both) == 2 else None
         return SampledAverages(values, diverged, self.chains + other.chains, taken)
-
-
-def run_seed(subject: Subject, *stage: Any) -> int:
-    """The seed of a run: a hash of the configuration in canonical form and of the names in `stage`.
-
-    Different stages have different random numbers, and one configuration has the same numbers on every machine.
-    """
-    content = json.dumps(
-        canonical_numbers([subject.configuration.as_dict(), [str(part) for part in stage]]), sort_keys=True
-    )
-    return int.from_bytes(hashlib.sha256(content.encode()).digest()[:8], "big") >> 1
 
 
 def run_chains(

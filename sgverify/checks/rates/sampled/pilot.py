@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import DISAGREEMENT, run_chains, run_seed
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, run_chains
 from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import Divergence, Fixed, Row
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 CHAINS = 256

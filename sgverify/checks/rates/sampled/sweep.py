@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.rates.sampled.gaussian_control import corrected
-from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains, run_seed
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains
 from sgverify.checks.rates.sampled.plan import SweepPlan, extra_chains
 from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.rates import Sample
 from sgverify.samplers import Divergence, Row
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from statistics import NormalDist
 
 from sgverify.checks.rates.sampled.length_plan import LengthRun
-from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains, run_seed
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, run_chains
 from sgverify.checks.rates.sampled.reference import truth_of
 from sgverify.rates import Decision
 from sgverify.rates.length import variance_leads
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 

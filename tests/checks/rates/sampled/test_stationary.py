@@ -14,7 +14,6 @@ from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.checks.rates.sampled import plan as plans
 from sgverify.checks.rates.sampled import sweep as sweeps
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.stationary import STAGE, _decide, sampled_stationary_bias
 from sgverify.claims import find_claim
@@ -26,6 +25,7 @@ from sgverify.exact.readings.formula import plant
 from sgverify.rates import Sample
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.binding import make_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.zoo.schemes import WEAK, nose
 

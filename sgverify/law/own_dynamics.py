@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.one_step.nodes import NodeRunner
-from sgverify.checks.order.quadrature import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys, coordinates_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
+from sgverify.law.measured_order import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
+from sgverify.law.nodes import NodeRunner
 from sgverify.rates.powers import powers_of_h
 from sgverify.schemes import Dynamics
 from sgverify.schemes.definition.declaration import Declaration

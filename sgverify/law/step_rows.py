@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.checks.one_step.draw_rules import DrawRules, QuadratureRule
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.one_step.nodes import AGAIN, COMPARED, NARROW_UNIT, UNIT, StepAtNodes
 from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.numbers.panels import Panels
+from sgverify.law.draw_rules import DrawRules, QuadratureRule
+from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.nodes import AGAIN, COMPARED, NARROW_UNIT, UNIT, StepAtNodes
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.black_box import GradientFunction, NotFiniteError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype

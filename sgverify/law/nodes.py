@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.one_step.draw_rules import DrawRules, QuadratureRule
 from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.series.probe import PolynomialPotential
+from sgverify.law.draw_rules import DrawRules, QuadratureRule
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.interception import DEPENDENT

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.one_step.one_step_map import AFFINE
-from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.errors import Unreached
+from sgverify.law.one_step_map import AFFINE
+from sgverify.law.step_rows import StepRows
 from sgverify.samplers.intercepted.black_box import GradientFunction
 
 SIZES = (0.5, 1.0, 3.0, 6.0)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
+from sgverify.law.gaussian_setting import GaussianSetting
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.memory import Memory
 from sgverify.subject.subject import Subject

@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
+from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.step_rows import StepRows
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.replacing import NORMAL
 from sgverify.schemes import Scheme

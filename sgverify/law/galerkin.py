@@ -19,12 +19,12 @@ from functools import cached_property
 import numpy as np
 import torch
 
-from sgverify.checks.code.injected_step import chosen_gradient
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.one_step.step_rows import OverDraws, StepRows
-from sgverify.checks.settings.designs import Design
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import OrthonormalPolynomials
+from sgverify.law.chosen_step import chosen_gradient
+from sgverify.law.designs import Design
+from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.step_rows import OverDraws, StepRows
 from sgverify.samplers.intercepted.equilibrated import equilibrated
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.torch_step import TorchStep

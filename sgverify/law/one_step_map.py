@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
-from sgverify.checks.one_step.step_rows import FEW, MemoryRangeError, StepRows
 from sgverify.errors import Unreached
 from sgverify.evidence import tried
+from sgverify.law.step_rows import FEW, MemoryRangeError, StepRows
 
 REACH = (0.5, 1.0, 3.0, 6.0)
 """The distances from the mean, in spreads of the law, at which states are tried; differences alone use 1."""

@@ -12,18 +12,18 @@ import torch
 from flint import arb, arb_mat
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.code.injected_step import chosen_gradient, started
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.one_step.gradient_gain import GradientGain, ShiftedGradient, read_gains
-from sgverify.checks.one_step.one_step_map import REACH, OneStepMap, read_one_step
-from sgverify.checks.one_step.step_rows import Expected, StepRows
-from sgverify.checks.settings.designs import configured_design
-from sgverify.checks.settings.memory_of_steps import with_memory_units
 from sgverify.errors import ConfigurationError, InstabilityError, Unreached
 from sgverify.exact.affine.noise import LARGEST_TENSOR
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, QuadraticForm
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.numbers.entrywise import push
+from sgverify.law.chosen_step import chosen_gradient, started
+from sgverify.law.designs import configured_design
+from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.gradient_gain import GradientGain, ShiftedGradient, read_gains
+from sgverify.law.memory_of_steps import with_memory_units
+from sgverify.law.one_step_map import REACH, OneStepMap, read_one_step
+from sgverify.law.step_rows import Expected, StepRows
 from sgverify.rates.powers import powers_of_h
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.caching import cached_by, cached_per_subject

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.one_step.one_step_map import read_one_step
-from sgverify.checks.one_step.step_rows import StepRows
+from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.one_step_map import read_one_step
+from sgverify.law.step_rows import StepRows
 from sgverify.schemes.torch_step import TorchStep
 
 RANK = 1e-12

@@ -9,7 +9,6 @@ from itertools import product
 
 import numpy as np
 
-from sgverify.checks.one_step.nodes import UNIT, NodeRunner
 from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.series.probe import (
     PolynomialPotential,
@@ -17,6 +16,7 @@ from sgverify.exact.series.probe import (
     generic_state,
     increment_moments,
 )
+from sgverify.law.nodes import UNIT, NodeRunner
 from sgverify.rates.powers import PowersOfH, powers_of_h
 from sgverify.schemes.torch_step import TorchStep
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from sgverify.checks.one_step.one_step_map import (
+from sgverify.law.one_step_map import (
     CERTAIN,
     POINTS_ONE_BY_ONE,
     SCRAMBLES,
     normal_points,
     read_one_step,
 )
-from sgverify.checks.one_step.step_rows import StepRows
+from sgverify.law.step_rows import StepRows
 
 LENGTH = 1 / 64
 """The length of the differences that give the linear part. The linear part serves as a control variate, best at small states,

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 
-from sgverify.checks.one_step.gaussian_setting import GaussianSetting
-from sgverify.checks.one_step.one_step_map import read_one_step
-from sgverify.checks.one_step.step_rows import StepRows
 from sgverify.errors import SgverifyError
+from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.one_step_map import read_one_step
+from sgverify.law.step_rows import StepRows
 
 PROBED = 16
 """The number of states and draws at which a memory is tried for its effect on the state."""

@@ -8,13 +8,13 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from sgverify.checks.rates.sampled.method import run_seed
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.samplers.intercepted.purity import StepInput
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.memory import axes_of, shape_at, size_at
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 MOST_MINIBATCHES = 16
