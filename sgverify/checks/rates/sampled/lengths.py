@@ -25,7 +25,6 @@ from sgverify.checks.rates.sampled.method import (
     decided,
     expansion_fails,
     run_chains,
-    run_seed,
     share_of,
     with_cost,
 )
@@ -36,6 +35,7 @@ from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.rates import Decision, Judgement, Sample, decide_length_bias, decide_length_mse
 from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 
