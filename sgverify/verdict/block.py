@@ -122,6 +122,8 @@ class ClosingBlock:
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
             yield f"order {exponent_text(order.found.exponent)} {how}{self._averaged(order)}"
+            if "step" in order.certificate:
+                yield f"its step is {order.certificate['step']}"
             own = order.certificate.get("dynamics")
             if own is not None:
                 # The first component alone; --explain has all of them.

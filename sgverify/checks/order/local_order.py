@@ -18,6 +18,7 @@ from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.dimensions import Proved
 from sgverify.exact.series.letters import compare_with_commutators
 from sgverify.exact.series.noise_terms import NoiseTerm, noise_terms
+from sgverify.exact.series.pace import pace_of, step_text
 from sgverify.exact.splittings.bch import BCHResult, bch
 from sgverify.rates import Judgement
 from sgverify.schemes import Scheme
@@ -153,6 +154,8 @@ HIGHEST_COMMUTATORS = 5
 def check_local_order(question: Question) -> Evidence:
     """P_h f = exp(hL) f + O(h^(K+1)), chen2015 Definition 1, by generator expansion.
 
+    A step that is written with h/2 in place of h, as in Welling and Teh 2011, is one of size h/2, and the answer says so.
+
     The verdict is about the order with the minibatch held fixed, the one that the paper proves; the certificate also holds the
     order averaged over random minibatches. Torch code, and a definition without a power series, have no generator expansion:
     their order is measured.
@@ -171,6 +174,7 @@ def check_local_order(question: Question) -> Evidence:
         base=subject.proof_dimension,
         stated=question.claim.id == STATED,
         claimed=subject.scheme.order,
+        pace=pace_of(subject.scheme),
     )
     judgement = replace(judgement, reason=judgement.reason + in_words(subject))
     return question.answered(
@@ -204,13 +208,16 @@ def _without_series(question: Question, why: NotExpandableError) -> Evidence:
     return question.unanswered(reason)
 
 
-def _judge(proved: Proved, predicted: Fraction, *, base: int, stated: bool, claimed: int | None) -> Judgement:
+def _judge(
+    proved: Proved, predicted: Fraction, *, base: int, stated: bool, claimed: int | None, pace: Fraction
+) -> Judgement:
     order = proved.order
     found = order.order
     at_least = "at least " if order.given_minibatch is None else ""
     # With a memory, the error of one step does not determine that of an average: it may cancel, or double, in the next step.
     kind = "weak order at finite times" if order.steps > 1 else "local order"
     over = " with an equilibrated memory" if order.steps > 1 else ""
+    over += f" as a step of size {step_text(pace)}" if pace != 1 else ""
     if order.averaged_order == found:
         what, averaged = f"{kind} {at_least}{found}{over} (minibatch held fixed or averaged)", ""
     else:
@@ -299,6 +306,8 @@ def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
     if order.steps > 1:
         certificate["kind"] = "weak-finite-time"
         certificate["left_by_the_start_of_the_memory"] = order.start.text if order.start else "nothing"
+    if (pace := pace_of(subject.scheme)) != 1:
+        certificate["step"] = step_text(pace)
     certificate["in_one_dimension"] = _in_one_dimension(subject)
     certificate["averaged_over_minibatches"] = averaged_noise_or_why(subject, order)
     certificate["formula"] = formula(subject.scheme)

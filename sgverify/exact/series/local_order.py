@@ -10,7 +10,7 @@ from math import inf
 from sgverify.errors import NotExpandableError, TooLargeError
 from sgverify.exact.rings.context import TooShallowError
 from sgverify.exact.rings.evaluation import root_interval, sign_of
-from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.rings.polynomials import Polynomial, to_fmpq
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import UnknownSignError
 from sgverify.exact.series.averaging import average, merge_minibatches, print_moments
@@ -29,6 +29,7 @@ from sgverify.exact.series.operators import (
     transition_of,
 )
 from sgverify.exact.series.orders import Defect, LocalOrder
+from sgverify.exact.series.pace import pace_of
 from sgverify.schemes import Dynamics, Scheme
 from sgverify.schemes.numbers.periods import Periods
 
@@ -285,7 +286,7 @@ def _expand(
     symbolic: bool = False,
     further: int = 0,
 ) -> tuple[Ring, Transition, list[Polynomial]]:
-    """P_h and exp(hL) through s^degree on the branch of these signs, in the smallest ring that suffices."""
+    """P_h and exp(c h L), c the pace of the step, through s^degree on the branch of these signs, in the least ring."""
     asked, started = scheme.minibatches, scheme.starts.minibatches
     if each_evaluation:
         # A Hessian is that of all data then: it takes a symbol of its own, whose noise nothing asks for.
@@ -306,7 +307,7 @@ def _expand(
             parts=scheme.census.parts or scheme.starts.parts,
         )
         try:
-            generator = symbol_of(generator_of(scheme.dynamics, ring), ring)
+            generator = symbol_of(generator_of(scheme.dynamics, ring), ring) * to_fmpq(pace_of(scheme))
             transition = transition_of(scheme, ring, degree, steps, each_evaluation=each_evaluation)
             return ring, transition, exponential_symbols(generator, ring, degree // 2)
         except (UnknownSignError, TooLargeError):
