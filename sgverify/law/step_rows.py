@@ -157,9 +157,10 @@ class StepRows:
             return None
         flat = [value.to(torch.float64).reshape(len(rows), -1) for value in moved]
         after = np.asarray(torch.cat(flat, dim=-1).numpy())
-        farthest = int(np.argmax(np.abs((rows - self._mean) / self._spreads).sum(axis=1)))
-        kicked = int(np.argmax(np.abs(draws).sum(axis=1)))
-        for k in sorted({0, 1, farthest, kicked, len(rows) // 2, len(rows) - 1}):
+        # What depends on all rows, or on any, shows where a row has the largest state, the largest draws, or the smallest of both.
+        away = np.abs((rows - self._mean) / self._spreads).sum(axis=1)
+        kicked = np.abs(draws).sum(axis=1)
+        for k in {int(np.argmin(away + kicked)), int(np.argmax(away)), int(np.argmax(kicked))}:
             single = self._one(rows[k], draws[k], h)
             size = max(float(np.abs(rows[k]).max()), float(np.abs(single).max()), 1e-300)
             if not np.abs(after[k] - single).max() <= ALIKE * size:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+
+import torch
 
 EMPTY = inspect.Parameter.empty
 
@@ -32,13 +36,33 @@ def giving(make: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[.
     """A function that makes an optimizer whose `step` is given those of its options that are arguments of the step."""
 
     def made(params: Any, **options: Any) -> Any:
-        optimizer = make(params, **{name: value for name, value in options.items() if name not in arguments})
+        with _compiler_left_out():
+            optimizer = make(
+                params, **{name: value for name, value in options.items() if name not in arguments}
+            )
         given = {name: value for name, value in options.items() if name in arguments}
         if given:
             optimizer.step = functools.partial(optimizer.step, **given)
         return optimizer
 
-    return made if arguments else make
+    return made
+
+
+@contextmanager
+def _compiler_left_out() -> Iterator[None]:
+    """A context in which an optimizer is made without torch's compiler, a second's import.
+
+    torch imports it to leave `add_param_group` out of what it compiles; where it is not imported, it compiles nothing.
+    """
+    function, mark = getattr(torch.optim.Optimizer.add_param_group, "__wrapped__", None), "__dynamo_disable"
+    if function is None or "torch._dynamo" in sys.modules or hasattr(function, mark):
+        yield
+        return
+    setattr(function, mark, function)
+    try:
+        yield
+    finally:
+        delattr(function, mark)
 
 
 __all__ = ["arguments_of_step", "giving"]

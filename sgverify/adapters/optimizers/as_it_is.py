@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch._utils import _flatten_dense_tensors
 
 from sgverify.adapters.optimizers.options import OWN, At, KeptValue, Options, uses
 from sgverify.adapters.optimizers.step import OptimizerStep, apart, closure_needed
@@ -209,6 +210,7 @@ class OptimizerRun:
 
     def _take(self, optimizer: Any, parameters: Sequence[Tensor]) -> None:
         forces = [self._rate / self.at[part.group].temperature for part in self.parts]
+        nothing = torch.full((), float("nan"), dtype=self._dtype)
 
         def differentiate() -> Tensor:
             with torch.no_grad():
@@ -216,7 +218,7 @@ class OptimizerRun:
                 torch._foreach_mul_(gradients, forces)
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 parameter.grad = gradient
-            return torch.full((), float("nan"), dtype=self._dtype)
+            return nothing
 
         if self._needed:
             optimizer.step(differentiate)
@@ -238,7 +240,7 @@ class OptimizerRun:
         return True
 
     def _read(self, optimizer: Any, parameters: Sequence[Tensor]) -> np.ndarray:
-        parts = [parameter.detach().reshape(-1) for parameter in parameters]
+        parts = [_flatten_dense_tensors([parameter.detach() for parameter in parameters])]
         for buffer in self._buffers():
             for number, place in enumerate(
                 self._places(buffer.places[0]) if buffer.by_parameter else buffer.places[:1]

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -252,13 +253,21 @@ def made(options: Options, at: At, parts: Sequence[Tensor], told: str) -> tuple[
 
 def closure_needed(step: Callable[..., Any]) -> bool:
     """Does `step`, a method or the function of a class, need an argument besides self?"""
+    method = getattr(step, "__func__", None)
+    return _needs_arguments(step, 0) if method is None else _cached_needs(method, 1)
+
+
+def _needs_arguments(step: Callable[..., Any], given: int) -> bool:
     return any(
         item.default is item.empty
         and item.kind is not item.VAR_KEYWORD
         and item.kind is not item.VAR_POSITIONAL
         and item.name != "self"
-        for item in inspect.signature(step).parameters.values()
+        for item in list(inspect.signature(step).parameters.values())[given:]
     )
+
+
+_cached_needs = lru_cache(maxsize=64)(_needs_arguments)
 
 
 def run(

@@ -20,7 +20,7 @@ from sgverify.samplers.intercepted.interception import (
 )
 from sgverify.samplers.intercepted.kept_state import kept_shapes
 from sgverify.samplers.intercepted.log_density import LogDensityOf
-from sgverify.samplers.intercepted.real_calls import copies, keep_debut, shapes_before
+from sgverify.samplers.intercepted.real_calls import copies, debut_made, keep_debut, shapes_before
 from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.schemes.torch_step import TorchStep, written
 
@@ -152,6 +152,8 @@ class BlackBox:
 
     def make_debut(self, state: Sequence[Tensor], h: float) -> None:
         """Make the first call of the code, if it has not been made; see `keep_debut`."""
+        if debut_made(self.step.function):
+            return
         kept, gradient, step = copies(state), self.gradient, self.step
         dim, parameters, dtype = self.dim, dict(self.parameters), self.dtype
         shell = replace(step, function=_nothing)

@@ -158,7 +158,7 @@ _DEBUTS: WeakKeyDictionary[Any, dict[CodeType | None, Debut]] = WeakKeyDictionar
 
 
 def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any], Any]) -> None:
-    """Make and record the first call of `function`, by `again(function)`, unless it was made: no cache is filled before it.
+    """Make and record the first call of `function`, by `again(function)`: no cache is filled before it.
 
     Recorded are the number of draws, and whether a call `other(function)` before it would have changed its result. A call that
     raises is not recorded; the run proper will report the error.
@@ -167,9 +167,6 @@ def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any]
         known = _DEBUTS.setdefault(function, {})
     except TypeError:
         # The function cannot be hashed or weakly referenced.
-        return
-    code = _code(function)
-    if code in known:
         return
     shapes = kept_shapes(function)
     told: list[FirstCall] = []
@@ -185,7 +182,12 @@ def keep_debut(function: Any, again: Callable[[Any], Any], other: Callable[[Any]
     left = told[0].left
     if left and places:
         left += f"; what it leaves is in {', '.join(places[:SHOWN])}"
-    known[code] = Debut(again, numbers, shapes, left, told[0].unasked)
+    known[_code(function)] = Debut(again, numbers, shapes, left, told[0].unasked)
+
+
+def debut_made(function: Any) -> bool:
+    """Was the first call of the function made?"""
+    return _debut(function) is not None
 
 
 def left_behind(function: Any) -> str:
@@ -375,6 +377,7 @@ def _compared(result: State, after: list[Tensor]) -> str:
 __all__ = [
     "FirstCall",
     "copies",
+    "debut_made",
     "debut_unasked",
     "first_call",
     "keep_debut",
