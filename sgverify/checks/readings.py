@@ -79,12 +79,7 @@ def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
             return measure_order(subject.step_at_rest, subject.proof_dimension)
         except Unreached as error:
             why = f"with a memory ({subject.kept}) one step has no order, and {error}"
-            command = subject.as_momentum
-            return (
-                f"its memory is a momentum, judged by: {command}; {why}"
-                if command
-                else f"{why}: {subject.way_on}"
-            )
+            return f"{why}: {subject.way_on}"
     try:
         found = measure_order(subject.scheme, subject.proof_dimension)
     except Unreached as error:

@@ -46,6 +46,11 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
 @click.option(
     "--checks", metavar="ID,...", help="Only these checks or claims, under the configured gradient alone."
 )
+@click.option(
+    "--gradient",
+    type=click.Choice(["sum", "mean"]),
+    help="The loss whose gradient an optimizer takes, as adapter.gradient: that of all data, or the mean.",
+)
 @click.option("--quiet", "style", flag_value=QUIET, help="Print the closing block alone.")
 @click.option(
     "--all", "style", flag_value=ALL, help="Print every finding, with the consequences of failures."
@@ -92,6 +97,7 @@ def verify(
     config: str | None,
     settings: tuple[str, ...],
     checks: str | None,
+    gradient: str | None,
     style: str | None,
     minimise: bool,
     workers: int,
@@ -126,6 +132,7 @@ def verify(
     from sgverify.schemes.loading import load_step
 
     watch = output.Stopwatch()
+    settings = (*settings, *([f"adapter.gradient={gradient}"] if gradient else []))
     output.check_writable(json_path)
     check_plot(plot_path)
     check_written(page_path, "--html", ".html", ".htm")

@@ -109,6 +109,7 @@ MEANINGS: Mapping[str, str] = {
     "adapter.dynamics": "equation that the sampler discretises; left open, as its adapter says",
     "adapter.map": "the sampler's own parameters, as expressions in h, T, D, N, n and dim",
     "adapter.state": "variables of the dynamics, as expressions in what the sampler keeps",
+    "adapter.gradient": "loss whose gradient the sampler takes, of all data or their mean; left open, as its options say",
     "adapter.density": "log density that code with a loss of its own is held against",
     "adapter.order": "order that is claimed of the sampler",
 }

@@ -96,20 +96,17 @@ def _load(
 
 def adapter_settings(configuration: Configuration) -> AdapterSettings | None:
     """The settings of adapters; None where none was given. Raises `DefinitionError` where one does not parse."""
-    table = configuration.adapter
+    table, data = configuration.adapter, _data_numbers(configuration)
     return (
         None
-        if table is None
-        else AdapterSettings(**table.model_dump(), data=_data_numbers(configuration, table.map.values()))
+        if table is None and not data
+        else AdapterSettings(**(table.model_dump() if table else {}), data=data)
     )
 
 
-def _data_numbers(configuration: Configuration, texts: Iterable[Any]) -> dict[str, float]:
-    """N, of data that are configured, and n, of minibatches that are, if the texts name one of the two."""
-    named = any(re.search(r"\b[Nn]\b", text) for text in texts if isinstance(text, str))
-    if not named or "target" not in configuration.model_fields_set:
-        return {}
-    size = build_target(configuration.target).size
+def _data_numbers(configuration: Configuration) -> dict[str, float]:
+    """N, of data that are configured, and n, of minibatches that are."""
+    size = build_target(configuration.target).size if "target" in configuration.model_fields_set else None
     if size is None:
         return {}
     gradient = configuration.gradient

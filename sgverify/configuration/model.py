@@ -250,12 +250,14 @@ class AdapterTable(_Table):
 
     `dynamics` is the equation that it discretises. `map` has its own parameters as expressions in h, T, D, N, n and dim, and
     `state` variables of the dynamics by what it keeps: `--set "adapter.map.lr=h**2" --set "adapter.state.p=buffer/h"`.
+    `gradient` is "mean" where it takes the gradient of the mean loss.
     `density` refers to the log density that code with its own loss and data is held against; `order` is the claimed order.
     """
 
     dynamics: Literal["langevin", "kinetic", "thermostat"] | None = None
     map: dict[str, bool | int | float | str] = {}
     state: dict[str, str] = {}
+    gradient: Literal["sum", "mean"] | None = None
     density: str | None = None
     order: Annotated[Integer, Field(ge=1)] | dict[str, int] | None = None
 

@@ -130,6 +130,7 @@ class SamplingOverrides(TypedDict, total=False):
     adapter__dynamics: Literal["langevin", "kinetic", "thermostat"] | None
     adapter__map: Mapping[str, bool | int | float | str]
     adapter__state: Mapping[str, str]
+    adapter__gradient: Literal["sum", "mean"] | None
     adapter__density: str | None
     adapter__order: int | Mapping[str, int] | None
 

@@ -53,6 +53,9 @@ def is_of(found: Any, module: str) -> bool:
     return any(f"{ancestor.__module__}.".startswith(f"{module}.") for ancestor in kind.__mro__)
 
 
+GRADIENTS = {"sum": 1, "mean": 1}
+"""The losses whose gradient a sampler is given: that of all data, or their mean."""
+
 DYNAMICS = {known.name: known for known in (langevin, kinetic, thermostat)}
 
 
@@ -64,6 +67,7 @@ class AdapterSettings:
     map: the sampler's own parameters, as expressions in h, T, D, N (data), n (minibatch) and dim, as numbers, or True and
         False: `{"lr": "h**2", "momentum_decay": "h*D"}`; a text that is meant as text has quotes within: `"'baoab'"`.
     state: variables of the dynamics by what the sampler keeps, in the same arithmetic: `{"p": "momentum_buffer/h"}`.
+    gradient: "mean" where the sampler takes the gradient of the mean loss, U/N, and not of the sum.
     density: a reference to the log density, or to minus the loss on all data, that the sampler is held against; for code that
         brings its own loss and data.
     order: the claimed order, as in `torch_step`.
@@ -75,6 +79,7 @@ class AdapterSettings:
     dynamics: str | None = None
     map: Mapping[str, Any] = field(default_factory=dict)
     state: Mapping[str, str] = field(default_factory=dict)
+    gradient: str | None = None
     density: str | None = None
     order: Order = None
     data: Mapping[str, float] = field(default_factory=dict)
@@ -82,6 +87,8 @@ class AdapterSettings:
     def __post_init__(self) -> None:
         if self.dynamics is not None:
             find_named("dynamics", self.dynamics, DYNAMICS)
+        if self.gradient is not None:
+            find_named("adapter.gradient", self.gradient, GRADIENTS)
         for table, given in (("map", self.map), ("state", self.state)):
             if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
                 raise DefinitionError(
@@ -218,6 +225,7 @@ def adapt(
     dynamics: str | None = None,
     map: Mapping[str, Any] | None = None,
     state: Mapping[str, str] | None = None,
+    gradient: str | None = None,
     density: str | None = None,
     order: Order = None,
 ) -> Scheme | TorchStep | Composite:
@@ -225,7 +233,7 @@ def adapt(
 
     Raises `DefinitionError` (given, expected, mend) if no adapter takes the object, or the adapter cannot make a step of it.
     """
-    return adapted(found, AdapterSettings(dynamics, map or {}, state or {}, density, order))
+    return adapted(found, AdapterSettings(dynamics, map or {}, state or {}, gradient, density, order))
 
 
 def adapted(

@@ -62,8 +62,8 @@ class TorchStep:
     """Tries what a library does beside the step: starts of chains, and other ways to take a step."""
     conventions: str = ""
     """How an adapter calls a library's code: its parameters in h, T and D, as an answer prints them."""
-    as_momentum: Callable[[], Mapping[str, str] | None] | None = field(default=None, repr=False)
-    """Finds the settings with which a library's code is a step with a momentum, where it was read as one with a memory."""
+    samples: str = ""
+    """The density that it samples where it is right, and its scheme, in the words of the code: its options."""
     swap: Callable[..., Any] | None = field(default=None, repr=False)
     """Of replica code: how it exchanges the states of two replicas."""
     untried: tuple[tuple[str, str], ...] = ()

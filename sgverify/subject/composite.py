@@ -144,13 +144,6 @@ class TorchSubject(Subject):
             return f"if that is a momentum, say so by adapter.dynamics=kinetic and adapter.map, else {definition}"
         return f"{definition}, whose memory is brought to its own law first"
 
-    @property
-    def as_momentum(self) -> str:
-        """The command that judges the step with its memory as a momentum; "" where the mean of its steps shows none."""
-        found = self.scheme.as_momentum and self.scheme.as_momentum()
-        settings = [part for key, value in (found or {}).items() for part in ("--set", f"{key}={value}")]
-        return self.command("verify", *settings) if settings else ""
-
     @cached_property
     def why_not_affine(self) -> str:
         """The reason why no exact law of torch code is computed."""

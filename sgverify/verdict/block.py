@@ -75,8 +75,6 @@ class ClosingBlock:
         rows += [
             (label, " " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}") for label, text in self._rows(width)
         ]
-        left = MOST_LINES - len(rows)
-        lines: list[str] = []
         wrapped = [
             wrap(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
             for _, hanging, text in rows
@@ -85,6 +83,12 @@ class ClosingBlock:
         kept = sum(
             len(parts) - 1 for (label, *_), parts in zip(rows, wrapped, strict=True) if label == "holds for"
         )
+        if len(rows) + kept + len(wrapped[0]) - 1 > MOST_LINES and kept:
+            # What is sampled comes before a note on a paper.
+            shown = [pair for pair in zip(rows, wrapped, strict=True) if pair[0][0] != "paper"]
+            rows, wrapped = [row for row, _ in shown], [parts for _, parts in shown]
+        left = MOST_LINES - len(rows)
+        lines: list[str] = []
         for (label, hanging, text), parts in zip(rows, wrapped, strict=True):
             kept = 0 if label == "holds for" else kept
             more = min(max(left - kept, 0), len(parts) - 1) if label not in ONE_LINE else 0
@@ -118,6 +122,11 @@ class ClosingBlock:
         if open_:
             many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
             yield f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
+        samples = (
+            getattr(self.subject.scheme, "samples", "") if self.subject is not None and not open_ else ""
+        )
+        if samples:
+            yield f"samples {samples.partition('; ')[0]}"
         order = self._of("local-order")
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
@@ -141,6 +150,7 @@ class ClosingBlock:
         own = self._of("own-loss")
         if own is not None and own.outcome == "pass":
             yield "to first order in h one call follows the dynamics of its density"
+        yield from filter(None, [samples.partition("; ")[2]])
         for observable, constants in self._constants().items():
             listed = ", ".join(f"{constant} ({kind})" for kind, constant in constants.items())
             yield f"bias of {observable} ~ {listed}"

@@ -63,7 +63,6 @@ WRONG: list[Any] = [
     (zoo.NoiseOfHalfTheFriction, {"dynamics": "kinetic"}),
     slow(zoo.TemperatureIgnored, {}),
     slow(zoo.NoiseOfDecay, KINETIC),
-    slow(functools.partial(zoo.SGLD, weight_decay=0.1), {}),
     slow(zoo.Preconditioned, {}),
     slow(zoo.DriftAlone, {}),
     slow(zoo.AdamWithNoise, {}),
@@ -137,7 +136,7 @@ def test_what_is_not_mapped_is_named():
 
 @pytest.mark.power  # 0.7 s
 def test_what_is_kept_is_found_with_its_shape():
-    assert [item.name for item in step_of(zoo.SGHMC).memory] == ["momentum_buffer"]
+    assert [item.name for item in step_of(zoo.SGHMC, dynamics="langevin").memory] == ["momentum_buffer"]
     adam = step_of(zoo.AdamWithNoise)
     assert [(item.name, item.shape) for item in adam.memory] == [
         ("exp_avg", ("dim",)),
@@ -147,7 +146,7 @@ def test_what_is_kept_is_found_with_its_shape():
 
 
 def test_state_is_restored_between_calls():
-    step = step_of(zoo.SGHMC)
+    step = step_of(zoo.SGHMC, dynamics="langevin")
     theta, v = (
         torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64),
         torch.tensor([0.1, 0.2, 0.3], dtype=torch.float64),
@@ -175,13 +174,13 @@ def test_state_is_restored_between_calls():
             {**KINETIC, "state": {"p": "momentum_buffer**2"}},
             "expected a multiple of one of momentum_buffer",
         ),
-        (zoo.SGHMC, {"order": 1}, "so that one step has no order of its own"),
+        (zoo.AdamWithNoise, {"order": 1}, "so that one step has no order of its own"),
         (zoo.NeedlessClosure, {}, r"was given a closure and did not call it; expected a step that calls"),
         (zoo.KeepsAList, {}, r"keeps a list or a dictionary that grows .*state\[p\]\['gradients'\]"),
         (
             zoo.SGLD,
             {"map": {"temperature": "'hot'"}},
-            r"SGLD\(params, lr=0.03125, temperature='hot'\).*of shape \(3,\) in torch.float64.*raised",
+            r"SGLD\(params, lr=0.03125, temperature='hot'\).*of shape \(7,\) in torch.float64.*raised",
         ),
     ],
 )
@@ -258,26 +257,58 @@ def test_options_may_depend_on_the_number_of_data() -> None:
 
 
 @pytest.mark.parametrize(
-    "found, maps",
+    "found, called",
     [
         # Its noise is wrong, and its conventions are the same as those of the right one.
-        (zoo.NoiseOfDecay, {"adapter.map.lr": "h**2", "adapter.map.momentum_decay": "h*D"}),
-        slow(zoo.SGDWithNoise, {"adapter.map.lr": "h**2", "adapter.map.momentum": "1-h*D"}),
-        slow(zoo.Preconditioned, None),
-        slow(zoo.AdamWithNoise, None),
+        (zoo.NoiseOfDecay, "lr=h**2, momentum_decay=h*D, temperature=T"),
+        (zoo.SGHMCOfParameters, "lr=h**2, alpha=h*D"),
+        slow(zoo.SGDWithNoise, "lr=h**2, momentum=1-h*D, noise"),
+        (zoo.HalfOfTheForce, "lr=2*h**2, mdecay=h*D"),
+        (zoo.MomentumOfAGlobal, "lr=h, friction=D"),
+        (zoo.Thermostat, "lr=h, A=D"),
+        (zoo.OfTheMean, "lr=2*h*N, train_size=N"),
+        (zoo.TimesN, "eta=h, num_data=N"),
+        slow(zoo.Preconditioned, "lr=h, temperature=T"),
+        slow(zoo.AdamWithNoise, "lr=h, temperature=T"),
     ],
 )
-def test_the_settings_by_which_a_memory_is_a_momentum_are_found(found, maps):
-    told = step_of(found).as_momentum
-    assert told is not None
-    assert told() == (maps and {"adapter.dynamics": "kinetic", **maps})
+def test_conventions_are_read_from_the_law_of_a_step(found, called):
+    assert called in step_of(found).conventions
 
 
-@pytest.mark.power  # 1.2 s
-def test_an_optimizer_whose_memory_is_a_momentum_is_told_the_command_that_judges_it():
-    (answer,) = verify(zoo.SGHMC, checks=["local-order"])
-    assert answer.outcome == "undecided"
-    assert "--set adapter.dynamics=kinetic --set 'adapter.map.lr=h**2'" in answer.reason
+def test_what_is_sampled_is_said_in_the_options():
+    assert step_of(zoo.OfTheMean).samples == "exp(-U): SGLD with step lr/(2*N); U is N times the mean loss"
+    assert (
+        step_of(zoo.SGHMCOfParameters).samples
+        == "exp(-U): kinetic Langevin with step sqrt(lr) and friction alpha/h"
+    )
+    prior = step_of(functools.partial(zoo.SGLD, weight_decay=0.1))
+    assert prior.samples.endswith("SGLD with step lr; the prior weight_decay |theta|^2/2 is in U")
+    assert step_of(zoo.WithoutTemperature, gradient="mean").conventions.endswith(
+        "the mean loss, U/(T N) with N = 1000,"
+    )
+
+
+def test_what_no_step_shows_is_held():
+    assert "train_size changes no step" in step_of(zoo.SizeUnused).held["options"]
+    assert "which parameters of one shape have together" in step_of(zoo.MomentumOfAShape).held["shapes"]
+
+
+@pytest.mark.parametrize(
+    "found, verdict",
+    [
+        (zoo.SGHMCOfParameters, "conforms"),
+        (zoo.OfTheMean, "conforms"),
+        (functools.partial(zoo.SGLD, weight_decay=0.1), "conforms"),
+        slow(zoo.HalfOfTheForce, "conforms"),
+        slow(zoo.TimesN, "conforms"),
+        slow(zoo.MomentumOfAGlobal, "conforms"),
+        (zoo.OfTheMeanHot, "violates"),
+        slow(zoo.DecayOutside, "violates"),
+    ],
+)
+def test_right_and_wrong_ones_in_other_conventions(found, verdict):
+    assert at_one_setting(found) == verdict
 
 
 def test_a_momentum_of_preconditioned_gradients_comes_to_rest():

@@ -58,7 +58,7 @@ def test_every_published_key_is_known_and_no_other() -> None:
         *(f"target.{key}" for key in ("height", "width", "tilt", "strength", "weights", "means", "scales")),
         *(f"target.{key}" for key in ("phi", "sigma", "confinement", "file", "columns", "key", "sha256")),
         "target.averages",
-        *(f"adapter.{key}" for key in ("dynamics", "map", "state", "density", "order")),
+        *(f"adapter.{key}" for key in ("dynamics", "map", "state", "gradient", "density", "order")),
         *(f"gradient.{key}" for key in ("kind", "batch", "covariance", "scale", "clip", "refresh")),
         *(f"schedule.{key}" for key in ("kind", "step", "scale", "alpha")),
         *(f"schedule.{key}" for key in ("cycles", "low", "threshold", "shape", "decay", "after")),

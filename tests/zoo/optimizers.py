@@ -359,3 +359,114 @@ class OfMeanLoss(SGLD):
 
     def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         super().move(p, state, {**group, "lr": 50 * group["lr"]})
+
+
+class SGHMCOfParameters(Sampler):
+    """Its momentum is an attribute of the parameter."""
+
+    def __init__(self, params: Any, lr: float = 1e-2, alpha: float = 0.1) -> None:
+        super().__init__(params, lr=lr, alpha=alpha)
+
+    def move(self, p: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+        if not hasattr(p, "buf"):
+            p.buf = torch.zeros_like(p)
+        lr, a = group["lr"], group["alpha"]
+        p.buf = (1 - a) * p.buf - lr * p.grad + (2 * a * lr) ** 0.5 * torch.randn_like(p)
+        p.add_(p.buf)
+
+
+class HalfOfTheForce(Sampler):
+    """lr/2 is h^2."""
+
+    def __init__(self, params: Any, lr: float = 1e-2, mdecay: float = 0.05) -> None:
+        super().__init__(params, lr=lr, mdecay=mdecay)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        lr, a, v = group["lr"], group["mdecay"], state.setdefault("v", torch.zeros_like(p))
+        v.mul_(1 - a).add_(p.grad, alpha=-lr / 2).add_(torch.randn_like(p), alpha=(a * lr) ** 0.5)
+        p.add_(v)
+
+
+MOMENTA: dict[Any, Tensor] = {}
+
+
+class MomentumOfAGlobal(Sampler):
+    """Its momentum is in a global of the module."""
+
+    def __init__(self, params: Any, lr: float = 1e-2, friction: float = 1.0) -> None:
+        super().__init__(params, lr=lr, friction=friction)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        h, D, v = group["lr"], group["friction"], MOMENTA.setdefault(self.key(p), torch.zeros_like(p))
+        v.mul_(1 - h * D).add_(p.grad, alpha=-h).add_(torch.randn_like(p), alpha=(2 * D * h) ** 0.5)
+        p.add_(v, alpha=h)
+
+    def key(self, p: Tensor) -> Any:
+        return id(p)
+
+
+class MomentumOfAShape(MomentumOfAGlobal):
+    """Parameters of one shape have one momentum."""
+
+    def key(self, p: Tensor) -> Any:
+        return tuple(p.shape)
+
+
+class Thermostat(Sampler):
+    """The friction of each parameter is a number of its own."""
+
+    def __init__(self, params: Any, lr: float = 1e-2, A: float = 1.0) -> None:
+        super().__init__(params, lr=lr, A=A)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        h, A = group["lr"], group["A"]
+        if not state:
+            state.update(v=torch.randn_like(p), xi=torch.tensor(A, dtype=p.dtype))
+        v = state["v"]
+        v.add_(-h * state["xi"] * v - h * p.grad + (2 * A * h) ** 0.5 * torch.randn_like(p))
+        p.add_(v, alpha=h)
+        state["xi"].add_(h * (v.pow(2).mean() - 1))
+
+
+class OfTheMean(Sampler):
+    """Half steps of the mean loss's gradient."""
+
+    noise = 1.0
+
+    def __init__(self, params: Any, lr: float, train_size: float) -> None:
+        super().__init__(params, lr=lr, train_size=train_size)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        lr, size = group["lr"], group["train_size"]
+        p.add_(p.grad, alpha=-lr / 2).add_(torch.randn_like(p), alpha=(self.noise * lr / size) ** 0.5)
+
+
+class OfTheMeanHot(OfTheMean):
+    noise = 2.0
+
+
+class SizeUnused(OfTheMean):
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        super().move(p, state, {**group, "train_size": 1.0})
+
+
+class TimesN(Sampler):
+    """It multiplies the gradient of the mean loss by N, and its step size has a name of its own."""
+
+    def __init__(self, params: Any, eta: float = 1e-3, num_data: int = 100) -> None:
+        super().__init__(params, eta=eta, num_data=num_data)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        eta = group["eta"]
+        p.add_(group["num_data"] * p.grad, alpha=-eta).add_(torch.randn_like(p), alpha=(2 * eta) ** 0.5)
+
+
+class DecayOutside(SGLD):
+    """Its weight decay is not scaled by the step size, so that it is the precision of no prior."""
+
+    def __init__(self, params: Any, lr: float = 1e-3, weight_decay: float = 0.31) -> None:
+        super().__init__(params, lr=lr, weight_decay=weight_decay)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        p.mul_(1 - group["weight_decay"] / 100)
+        super().move(p, state, {**group, "weight_decay": 0.0, "temperature": 1.0})

@@ -1,95 +1,25 @@
-"""With which conventions is the buffer of an optimizer the momentum of the kinetic dynamics? The mean of a step tells.
-
-Which objects are optimizers, and the step that is made of one.
-"""
+"""Which objects are optimizers, and the step that is made of one."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
-
-from sgverify.adapters.optimizers.finding import AT
-from sgverify.adapters.optimizers.options import CONVENTIONS, Options, read_options, uses
-from sgverify.errors import DefinitionError, SgverifyError
-from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.dtypes import default_dtype
+from sgverify.adapters.optimizers.options import CONVENTIONS, Options, inverted, read_options, uses
+from sgverify.errors import DefinitionError
 from sgverify.schemes.adapting import QUANTITIES, Adapter, AdapterSettings, is_of
 from sgverify.schemes.definition.declaration import Declaration
-from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
+from sgverify.schemes.dynamics import Dynamics, langevin
 from sgverify.schemes.memory import Memory
 from sgverify.schemes.scheme import ClaimedOrders
 from sgverify.schemes.torch_step import TorchStep
 
 if TYPE_CHECKING:
     from sgverify.adapters.optimizers.step import Kept, MomentumBuffer, OptimizerStep
-
-
-STEPS = ("h", "h**2")
-"""The step size of published optimizers, in the kinetic dynamics' own."""
-
-FRICTIONS = ("D", "h*D", "1-h*D", "exp(-h*D)")
-"""What published optimizers call friction, decay of the momentum, or the momentum that is left."""
-
-SMALL = (2.0**-10, 2.0**-11)
-"""The step sizes at which a mean motion is looked at."""
-
-NEAR = 1e-3
-"""The tolerance of the drift that two step sizes give: its error is of order h^2."""
-
-Adapt = Callable[[Any, AdapterSettings, str], TorchStep]
-
-
-def momentum_settings(
-    adapt: Adapt, found: Any, name: str, settings: AdapterSettings, reference: str
-) -> Mapping[str, str] | None:
-    """Settings with which a step without its draws moves by h times the kinetic drift, as h -> 0; None if none of those tried does.
-
-    They say what the step's own numbers mean, and nothing of its noise: whether the step is right is for the checks to say.
-    """
-    told = f"scheme={reference or name!r}"
-    options = read_options(found, name, langevin, settings, told)
-    own = [option for option, text in options.told.items() if text == "h" and option not in settings.map]
-    left = [option for option, default in options.left.items() if isinstance(default, float)]
-    for size in STEPS:
-        for option in left:
-            for friction in FRICTIONS:
-                given = {**settings.map, **dict.fromkeys(own, size), option: friction}
-                try:
-                    step = adapt(found, replace(settings, dynamics=kinetic.name, map=given), reference)
-                    fits = not step.memory and _drifts(step)
-                except SgverifyError:
-                    continue
-                if fits:
-                    # The step size by its usual name needs no setting.
-                    maps = {f"adapter.map.{key}": str(text) for key, text in given.items() if text != "h"}
-                    return {"adapter.dynamics": kinetic.name, **maps}
-    return None
-
-
-def _drifts(step: TorchStep) -> bool:
-    """Does a step without its draws move by h (p, -g - D p) + O(h^2), g the gradient?"""
-    given = {name: AT[name] for name in step.parameters}
-    theta, p = (torch.tensor(values, dtype=torch.float64) for values in ([0.7, -0.4], [0.3, 0.9]))
-
-    def gradient(place: Tensor, minibatch: int) -> Tensor:
-        return 1.3 * place + 0.2
-
-    box = BlackBox(step, gradient, len(theta), given)
-    with default_dtype(torch.float64):
-        rates = []
-        for h in SMALL:
-            draws = torch.zeros(box.census((theta, p), h), dtype=torch.float64)
-            moved, _ = box.run((theta, p), draws, h)
-            rates.append(torch.cat([(moved[0] - theta) / h, (moved[1] - p) / h]))
-    due = torch.cat([p, -gradient(theta, 0) - AT["D"] * p])
-    return bool((2 * rates[1] - rates[0] - due).abs().max() <= NEAR)
 
 
 FAMILY = "torch.optim"
@@ -126,11 +56,13 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     it cannot be made or does not step.
     """
     from sgverify.adapters.optimizers.as_it_is import OptimizerRun
+    from sgverify.adapters.optimizers.conventions import conventions_of
     from sgverify.adapters.optimizers.counters import held_counters
     from sgverify.adapters.optimizers.finding import (
         depends_on_loss,
         find_kept,
         find_momentum,
+        find_thermostat,
         with_closure_differs,
     )
     from sgverify.adapters.optimizers.step import OptimizerStep
@@ -142,20 +74,25 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
             f"{told}: is an optimizer, with parameters of its own; expected its class, or a function of params that makes one, so "
             "that it can be made for theta"
         )
+    convention = conventions_of(found, name, settings, told)
+    settings = convention.settings
     dynamics = settings.dynamics_or(langevin)
     options = read_options(found, name, dynamics, settings, told)
+    options = replace(options, prior=convention.prior, prior_at=convention.prior_at)
     kept, shapes, starts = find_kept(options, told)
     code = _code(options, found, told)
     step = OptimizerStep(options, code, kept, None, told)
     kept, counter = held_counters(step)
     step = OptimizerStep(options, code, kept, None, told)
-    momentum = None
+    momentum = xi = None
     if "p" in dynamics.state:
         momentum = find_momentum(step, settings.state.get("p"))
+    if "xi" in dynamics.state and momentum is not None:
+        xi = find_thermostat(step, momentum)
     _check_state(dynamics, settings, told)
     valued = depends_on_loss(step)
     other_call = ("without" if valued else "with") if with_closure_differs(step) else None
-    step = OptimizerStep(options, code, kept, momentum, told, valued=valued)
+    step = OptimizerStep(options, code, kept, momentum, told, valued=valued, xi=xi)
     claimed = ClaimedOrders.of(settings.order)
     memory = tuple(
         Memory(b.name, shapes[b.name] if shapes[b.name] else "scalar", starts[b.name]) for b in step.memory
@@ -179,20 +116,12 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         summary=(inspect.getdoc(found) or "").strip().split("\n")[0] if isinstance(found, type) else "",
         reference=reference,
         memory=memory,
-        as_momentum=_as_momentum(found, name, settings, reference)
-        if memory and dynamics is langevin
-        else None,
-        conventions=_called(options, kept, momentum),
+        conventions=_called(options, kept, step),
         untried=tuple(_untried(options, kept, other_call)),
-        held=_held(step, counter),
+        held=_held(step, counter, convention.idle),
+        samples=_samples(options, momentum),
         as_it_is=functools.partial(OptimizerRun, step),
     )
-
-
-def _as_momentum(
-    found: Any, name: str, settings: AdapterSettings, reference: str
-) -> Callable[[], Mapping[str, str] | None]:
-    return functools.partial(momentum_settings, adapt, found, name, settings, reference)
 
 
 def _name(found: Any) -> str:
@@ -212,32 +141,51 @@ def _code(options: Options, found: Any, told: str) -> Callable[..., Any]:
 
 def _check_state(dynamics: Dynamics, settings: AdapterSettings, told: str) -> None:
     """Refuse variables in `adapter.state` that are read from no buffer."""
-    able = ("p",) if dynamics is kinetic else ()
+    able = ("p",) if "p" in dynamics.state else ()
     for variable in settings.state:
         if variable not in able:
             raise DefinitionError(
                 f"{told}: adapter.state.{variable} with dynamics {dynamics.name!r}: expected "
                 f"{'adapter.state.p alone' if able else 'adapter.dynamics=kinetic beside adapter.state.p, or none of the two'}"
             )
-    if dynamics not in (langevin, kinetic):
-        raise DefinitionError(
-            f"{told}: adapter.dynamics={dynamics.name!r}: expected langevin or kinetic for an optimizer"
-        )
 
 
-def _called(options: Options, kept: Kept, momentum: MomentumBuffer | None) -> str:
+def _called(options: Options, kept: Kept, step: OptimizerStep) -> str:
     """How the optimizer is called, in one line."""
     parts = [options.call]
-    if momentum is not None:
-        parts.append(f"p = {momentum.told}")
+    parts += [f"{name} = {v.told}" for name, v in zip(("p", "xi"), step.variables, strict=False)]
     if kept.split:
         parts.append("theta in two groups where dim > 1, the first of two parameters where dim > 2")
-    if options.tempered:
-        parts.append("no option is T: it is given the gradient of U/T")
+    given = "U/T" if options.tempered else "U"
+    if options.size != 1:
+        given = f"the mean loss, {'U/(T N)' if options.tempered else 'U/N'} with N = {options.size:g},"
+    given += f" less {options.prior} |theta|^2/2" * bool(options.prior)
+    if options.tempered or given != "U":
+        parts.append(f"{'no option is T: ' * options.tempered}it is given the gradient of {given}")
     return "; ".join(parts)
 
 
-def _held(step: OptimizerStep, counter: str) -> dict[str, str]:
+def _samples(options: Options, momentum: MomentumBuffer | None) -> str:
+    """The density that a right step samples, and its scheme, in the user's options."""
+    step = friction = ""
+    for name, text in options.told.items():
+        step = step or inverted(name, text, "h")
+        friction = friction or inverted(name, text, "D")
+    scheme = (
+        f"SGLD with step {step}" if momentum is None else f"{options.dynamics.name} Langevin with step {step}"
+    )
+    scheme = scheme.replace("thermostat Langevin", "thermostat")
+    parts = [
+        f"exp(-U{'' if options.tempered else '/T'}): {scheme}" + f" and friction {friction}" * bool(friction)
+    ]
+    if options.size != 1:
+        parts.append("U is N times the mean loss")
+    if options.prior:
+        parts.append(f"the prior {options.prior} |theta|^2/2 is in {'U/N' if options.size != 1 else 'U'}")
+    return "; ".join(parts)
+
+
+def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
     """What is held although a step depends on it: a counter, and an option without default that is told as a plain number."""
     from sgverify.adapters.optimizers.counters import depends_on_option
     from sgverify.adapters.optimizers.flags import silent_flag
@@ -250,10 +198,16 @@ def _held(step: OptimizerStep, counter: str) -> dict[str, str]:
     ]
     told = [f"{name} at {options.told[name]}" for name in plain if depends_on_option(step, name)]
     told += filter(None, [silent_flag(step)])
+    if idle:
+        told.append(
+            f"the gradient of the sum, for {idle} changes no step (if it is, --set adapter.map.{idle}=1, else --gradient mean),"
+        )
     names = ", ".join(dict.fromkeys(place.name for place in step.kept.rewritten))
     changed = f"its options {names}, which it changes, as it is made with" if names else ""
     time = " and ".join(filter(None, [counter, changed]))
-    return {axis: text for axis, text in (("time", time), ("options", " and ".join(told))) if text}
+    shapes = f"{step.kept.shared}, which parameters of one shape have together," if step.kept.shared else ""
+    texts = {"time": time, "options": " and ".join(told), "shapes": shapes}
+    return {axis: text for axis, text in texts.items() if text}
 
 
 def _untried(options: Options, kept: Kept, other_call: str | None) -> Iterator[tuple[str, str]]:
@@ -273,5 +227,5 @@ ADAPTER = Adapter(
     takes=takes,
     adapt=adapt,
     conventions=CONVENTIONS,
-    reads=("state",),
+    reads=("state", "gradient"),
 )

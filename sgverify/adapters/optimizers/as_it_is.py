@@ -15,7 +15,8 @@ import torch
 from torch import Tensor
 from torch._utils import _flatten_dense_tensors
 
-from sgverify.adapters.optimizers.options import OWN, At, KeptValue, Options, uses
+from sgverify.adapters.optimizers.kept_values import KeptValue, is_own
+from sgverify.adapters.optimizers.options import At, Options, uses
 from sgverify.adapters.optimizers.step import OptimizerStep, apart, closure_needed
 from sgverify.errors import DefinitionError, SgverifyError, UserError
 from sgverify.samplers.intercepted import Interception
@@ -216,6 +217,13 @@ class OptimizerRun:
             with torch.no_grad():
                 gradients = torch._foreach_sub(list(parameters), self._centre)
                 torch._foreach_mul_(gradients, forces)
+                if self.at[0].prior:
+                    torch._foreach_sub_(
+                        gradients,
+                        torch._foreach_mul(
+                            list(parameters), [self.at[part.group].prior for part in self.parts]
+                        ),
+                    )
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 parameter.grad = gradient
             return nothing
@@ -290,23 +298,21 @@ class OptimizerRun:
 
     def _buffers(self) -> Iterator[Any]:
         """The buffers, the momentum first."""
-        momentum = self._step.momentum
-        yield from (b for b in self._step.kept.buffers if momentum is not None and b.name == momentum.buffer)
+        named = {buffer.name: buffer for buffer in self._step.kept.buffers}
+        yield from (named[variable.buffer] for variable in self._step.variables)
         yield from self._step.memory
 
     def _places(self, place: KeptValue) -> list[KeptValue]:
         """The same place of every parameter or group."""
-        if place.root == "self" and not any(key is OWN for key in place.keys):
+        if place.root in ("self", "outside") and not any(map(is_own, place.keys)):
             return [place]
         count = len(self.at) if place.root == "group" else len(self.parts)
         return [replace(place, number=number) for number in range(count)]
 
     def _factor(self, name: str, number: int) -> float:
-        momentum = self._step.momentum
-        if momentum is None or name != momentum.buffer:
-            return 1.0
         at = self.at[self.parts[number].group]
-        return float(momentum.factor(at) * at.root)
+        factors = (v.factor(at) * at.root for v in self._step.variables if v.buffer == name)
+        return float(next(factors, 1.0))
 
 
 def group_options(options: Options, told: str) -> dict[str, str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.options import At, KeptValue, Options, is_number, leaves, moving
+from sgverify.adapters.optimizers.kept_values import KeptValue, is_number, leaves, moving
+from sgverify.adapters.optimizers.options import At, Options
 from sgverify.adapters.optimizers.step import (
     Buffer,
     Gradient,
@@ -36,7 +37,7 @@ STEPS = 4
 AT = {"h": 2.0**-5, "T": 1.0, "D": 1.25}
 """The numbers at which an optimizer is looked at."""
 
-DIMS = (3, 5)
+DIMS = (7, 8)
 """The dimensions in which it is looked at; an axis that grows with the dimension is told from a fixed one."""
 
 CLOSE = 1e-9
@@ -48,9 +49,11 @@ TRIED = 8
 
 def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[str, float]]:
     """What an optimizer keeps, with the shape of each buffer of one chain, and a value that it had after its first step."""
+    shared = ""
     try:
         counters, rewritten, others, values = _looked_at(options, DIMS[0], True, told)
         kept = _grouped(others, values, len(parts_of(torch.ones(DIMS[0]), True)))
+        shared = _shared(kept, values)
         if not all(buffer.by_parameter for buffer in kept):
             raise UserError("")
         split = True
@@ -72,8 +75,18 @@ def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[
         )
         for buffer in kept
     }
-    found = Kept(tuple(counters), tuple(kept), split, rewritten=tuple(rewritten))
+    found = Kept(tuple(counters), tuple(kept), split, rewritten=tuple(rewritten), shared=shared)
     return found, shapes, starts
+
+
+def _shared(kept: Sequence[Buffer], values: Mapping[KeptValue, Any]) -> str:
+    """A tensor that is shaped as one of several parameters, and that not each of them has for itself; "" if there is none."""
+    shapes = {tuple(part.shape) for part in parts_of(torch.ones(DIMS[0]), True)}
+    for buffer in kept:
+        value = values[buffer.places[0]]
+        if not buffer.by_parameter and isinstance(value, Tensor) and tuple(value.shape) in shapes:
+            return buffer.places[0].told
+    return ""
 
 
 STEEP = 1e3
@@ -221,20 +234,49 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
         return _told_momentum(step, buffers, given)
     for name in buffers:
         at = step.options.at({**AT, "dim": float(DIMS[0])})
-        share = _share(step, at, name)
+        share = share_of(step, at, name)
         if share:
             cache: dict[Any, float] = {}
 
             def factor(at: At, name: str = name, cache: dict[Any, float] = cache) -> float:
                 key = tuple(at.values.items())
                 if key not in cache:
-                    cache[key] = _share(step, at, name)
+                    cache[key] = share_of(step, at, name)
                 if not cache[key]:
                     raise _no_momentum(step, buffers, f", with {at.values}")
                 return cache[key] / at.h
 
             return MomentumBuffer(name, factor, f"{_spelled(share, at)}{name}/h")
     raise _no_momentum(step, buffers)
+
+
+def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBuffer:
+    """The number besides the momentum that is its friction, with the factor that makes it that of h."""
+    others = [b.name for b in step.kept.buffers if b.name != momentum.buffer and not b.by_parameter]
+    if len(others) != 1 or len(step.kept.buffers) != 2:
+        raise DefinitionError(
+            f"{step.told}: {step.options.name} keeps no single number beside the momentum {momentum.buffer}; expected the friction "
+            "xi of a thermostat; leave adapter.dynamics out"
+        )
+    cache: dict[Any, float] = {}
+
+    def factor(at: At) -> float:
+        key = tuple(at.values.items())
+        if key not in cache:
+            left = []
+            for xi in (0.5, 1.5):
+                theta = torch.zeros(DIMS[0], dtype=torch.float64)
+                values = {
+                    momentum.buffer: torch.ones_like(theta),
+                    others[0]: torch.tensor(xi, dtype=theta.dtype),
+                }
+                with apart():
+                    torch.manual_seed(0)
+                    left.append(step.take(at, theta, values, _constant(theta))[1][momentum.buffer].double())
+            cache[key] = float((left[0] - left[1]).mean()) / at.h
+        return cache[key]
+
+    return MomentumBuffer(others[0], factor, others[0])
 
 
 def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -> DefinitionError:
@@ -283,7 +325,7 @@ def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> Momen
     return MomentumBuffer(used[0], lambda at: value(at, 1.0), given)
 
 
-def _share(step: OptimizerStep, at: At, name: str) -> float:
+def share_of(step: OptimizerStep, at: At, name: str) -> float:
     """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; 0 if it does not.
 
     It may move by a multiple of the gradient besides, as where a drift follows half of a kick: (h/2) (B - h g) + (h/2) B'.
@@ -335,6 +377,8 @@ __all__ = [
     "depends_on_loss",
     "find_kept",
     "find_momentum",
+    "find_thermostat",
     "probe",
+    "share_of",
     "with_closure_differs",
 ]

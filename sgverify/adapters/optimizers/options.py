@@ -1,189 +1,19 @@
-"""Which values does an optimizer keep between its steps, and how are they read and restored?
-
-They are found by running it: what changes from step to step in the state of a parameter, in a parameter group or in an attribute
-is kept. A number that grows by the same amount at every step is a counter; the others are memory.
-
-The parameters of an optimizer's constructor: which are h, T and D, and which keep their defaults?
-"""
+"""The parameters of an optimizer's constructor: which are h, T and D, and which keep their defaults?"""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-from torch import Tensor
-
 from sgverify.adapters.optimizers.arguments import arguments_of_step, giving
+from sgverify.adapters.optimizers.kept_values import with_own_surroundings
 from sgverify.errors import DefinitionError, find_named
 from sgverify.schemes.adapting import AdapterSettings, Parameter, parameter
-from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
-
-DEEPEST = 4
-"""The depth to which dictionaries and lists are followed."""
-
-OF_TORCH = ("state", "param_groups", "defaults")
-"""The attributes of an optimizer that hold its state, its parameter groups and its defaults."""
-
-
-class _Own:
-    """Stands for the parameter itself among keys: a dictionary or a list of one's own has an entry for each parameter."""
-
-    def __repr__(self) -> str:
-        return "p"
-
-
-OWN = _Own()
-
-
-@dataclass(frozen=True)
-class KeptValue:
-    """A value under `keys`: in the state of parameter `number`, in group `number`, or in an attribute of the optimizer."""
-
-    root: str
-    number: int
-    keys: tuple[Any, ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the value, the same for every parameter and group."""
-        return "_".join(str(key) for key in self.keys if key is not OWN)
-
-    @property
-    def told(self) -> str:
-        """The place as a user finds it."""
-        first = {"state": "state[p]", "group": f"param_groups[{self.number}]"}.get(self.root)
-        keys = self.keys if first else self.keys[1:]
-        return (first or f"self.{self.keys[0]}") + "".join(f"[{key!r}]" for key in keys)
-
-    def read(self, optimizer: Any, parameters: Sequence[Tensor]) -> Any:
-        """The value."""
-        holder, key = self._holder(optimizer, parameters)
-        return getattr(holder, key) if holder is optimizer else holder[key]
-
-    def write(self, optimizer: Any, parameters: Sequence[Tensor], value: Any, *, exact: bool = False) -> None:
-        """Put a value, in the type of the one that is there; `exact`: in float64, for a counter that is a tensor rounds nothing."""
-        holder, key = self._holder(optimizer, parameters)
-        old = getattr(holder, key) if holder is optimizer else holder[key]
-        new = _like(
-            value, old.double() if exact and isinstance(old, Tensor) and old.is_floating_point() else old
-        )
-        if holder is optimizer:
-            setattr(holder, key, new)
-        else:
-            holder[key] = new
-
-    def _holder(self, optimizer: Any, parameters: Sequence[Tensor]) -> tuple[Any, Any]:
-        keys = list(self.keys)
-        if self.root == "state":
-            holder = optimizer.state[parameters[self.number]]
-        elif self.root == "group":
-            holder = optimizer.param_groups[self.number]
-        else:
-            holder = optimizer
-        for place, key in enumerate(keys):
-            found = key
-            if key is OWN:
-                found = parameters[self.number] if isinstance(holder, Mapping) else self.number
-            if place == len(keys) - 1:
-                return holder, found
-            holder = getattr(holder, found) if holder is optimizer else holder[found]
-        raise AssertionError(self)
-
-
-def _like(value: Any, old: Any) -> Any:
-    """A number or tensor in the type of an old value."""
-    if isinstance(old, Tensor):
-        new = torch.as_tensor(value, dtype=old.dtype)
-        return new.expand(old.shape).clone() if new.numel() == 1 else new.clone()
-    return type(old)(float(value))
-
-
-def leaves(optimizer: Any, parameters: Sequence[Tensor]) -> dict[KeptValue, Any]:
-    """Copies of the values that an optimizer holds in its state by parameter, in its groups and in its attributes."""
-    number_of = {id(parameter): number for number, parameter in enumerate(parameters)}
-    found: dict[KeptValue, Any] = {}
-    for place, kept in optimizer.state.items():
-        if id(place) in number_of:
-            found.update(_below(KeptValue("state", number_of[id(place)], ()), kept, number_of))
-    for number, group in enumerate(optimizer.param_groups):
-        for key, value in group.items():
-            if key != "params":
-                found.update(_below(KeptValue("group", number, (key,)), value, number_of))
-    for key, value in vars(optimizer).items():
-        if key not in OF_TORCH and not key.startswith(("_optimizer_", "_zero_grad", "_patched", "_warned")):
-            found.update(_below(KeptValue("self", 0, (key,)), value, number_of))
-    return found
-
-
-def _below(place: KeptValue, value: Any, number_of: Mapping[int, int]) -> Iterator[tuple[KeptValue, Any]]:
-    if isinstance(value, Mapping) and len(place.keys) < DEEPEST:
-        for key, inner in value.items():
-            if id(key) in number_of:
-                yield from _below(
-                    KeptValue(place.root, number_of[id(key)], (*place.keys, OWN)), inner, number_of
-                )
-            elif isinstance(key, (str, int)):
-                yield from _below(KeptValue(place.root, place.number, (*place.keys, key)), inner, number_of)
-    elif isinstance(value, list) and len(place.keys) < DEEPEST:
-        of_parameters = place.root == "self" and len(value) == len(number_of)
-        for number, inner in enumerate(value):
-            whose = (number, OWN) if of_parameters else (place.number, number)
-            yield from _below(KeptValue(place.root, whose[0], (*place.keys, whose[1])), inner, number_of)
-    elif not isinstance(value, torch.Generator):
-        # A generator is no state: what it draws is put in, and a run shows whether it draws anew.
-        yield place, value.detach().clone() if isinstance(value, Tensor) else value
-
-
-def is_number(value: Any) -> bool:
-    """Is a value one number?"""
-    return (isinstance(value, (int, float)) and not isinstance(value, bool)) or (
-        isinstance(value, Tensor) and value.ndim == 0
-    )
-
-
-def moving(history: Sequence[Mapping[KeptValue, Any]], what: str) -> tuple[list[KeptValue], list[KeptValue]]:
-    """The counters and the other places whose values change, in the values after each of some steps.
-
-    Raises `DefinitionError` if what changes is no number and no tensor of one shape, or is not there after every step.
-    """
-    first = history[0]
-    for later in history[1:]:
-        for place in later.keys() ^ first.keys():
-            raise DefinitionError(
-                f"{what}: keeps a list or a dictionary that grows from step to step ({place.told}); expected numbers and tensors "
-                "of one shape, which are read and restored between its steps"
-            )
-    counters: list[KeptValue] = []
-    others: list[KeptValue] = []
-    for place, value in first.items():
-        values = [held[place] for held in history]
-        if all(_same(value, other) for other in values[1:]):
-            continue
-        if all(is_number(other) for other in values):
-            steps = {float(b) - float(a) for a, b in pairwise(values)}
-            (counters if len(steps) == 1 else others).append(place)
-        elif all(isinstance(other, Tensor) and other.shape == value.shape for other in values):
-            others.append(place)
-        else:
-            raise DefinitionError(
-                f"{what}: keeps {place.told} of type {type(value).__name__}, which changes from step to step; expected numbers "
-                "and tensors of one shape, which are read and restored between its steps"
-            )
-    return counters, others
-
-
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Tensor) and isinstance(other, Tensor):
-        return one.shape == other.shape and one.dtype == other.dtype and bool(torch.equal(one, other))
-    if isinstance(one, Tensor) or isinstance(other, Tensor) or type(one) is not type(other):
-        return False
-    return one is other or bool(one == other)
-
+from sgverify.schemes.dynamics import Dynamics, langevin
 
 NAMES: dict[str, tuple[str, ...]] = {
     "h": ("lr", "learning_rate", "step_size", "stepsize", "h"),
@@ -210,6 +40,8 @@ class At:
     h: float
     temperature: float = 1.0
     root: float = 1.0
+    prior: float = 0.0
+    """The precision of a prior that the optimizer adds itself: the gradient that it is given is without it."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +62,18 @@ class Options:
     """Those without default."""
     of_step: tuple[str, ...] = ()
     """Those that are arguments of `step`, and not of the constructor."""
+    size: float = 1.0
+    """N where the gradient of the mean loss is given."""
+    prior: str = ""
+    """The option that is the precision of a prior."""
+    prior_at: Callable[[At], float] = lambda at: 0.0
 
     def at(self, quantities: Mapping[str, float]) -> At:
         """The options at h, T, D and dim."""
+        at = self._at(quantities)
+        return replace(at, temperature=at.temperature * self.size, prior=self.prior_at(at))
+
+    def _at(self, quantities: Mapping[str, float]) -> At:
         if not self.tempered:
             return At(self._values(quantities), quantities["h"])
         temperature = quantities["T"]
@@ -265,6 +106,37 @@ class Options:
         )
 
 
+def known_options(
+    make: Callable[..., Any], name: str, given: Mapping[str, Any], told: str
+) -> tuple[dict[str, Any], tuple[str, ...], Callable[..., Any]]:
+    """The options with their defaults, those of them that are arguments of `step`, and a function that makes an optimizer of all.
+
+    Raises `DefinitionError` where they cannot be read, or `given` has one that is unknown.
+    """
+    try:
+        parameters = list(inspect.signature(make).parameters.values())[1:]
+    except (TypeError, ValueError):
+        raise DefinitionError(
+            f"{told}: {name} has no signature that can be read; expected def __init__(self, params, lr, ...)"
+        ) from None
+    known = {
+        item.name: item.default
+        for item in parameters
+        if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)
+    }
+    of_step = arguments_of_step(make, {*CONVENTIONS, *given})
+    of_step = {option: default for option, default in of_step.items() if option not in known}
+    known |= of_step
+    for option in given if all(item.kind is not item.VAR_KEYWORD for item in parameters) else ():
+        find_named(
+            f"option of {name}",
+            option,
+            known,
+            "adapter.map has the parameters of the constructor and of step.",
+        )
+    return known, tuple(of_step), with_own_surroundings(giving(make, of_step), make)
+
+
 def read_options(
     make: Callable[..., Any], name: str, dynamics: Dynamics, settings: AdapterSettings, told: str
 ) -> Options:
@@ -274,29 +146,7 @@ def read_options(
     options of which none is the step size, or none the friction of dynamics that have one.
     """
     given = settings.map
-    try:
-        parameters = list(inspect.signature(make).parameters.values())[1:]
-    except (TypeError, ValueError):
-        raise DefinitionError(
-            f"{told}: {name} has no signature that can be read; expected def __init__(self, params, lr, ...)"
-        ) from None
-    any_name = any(item.kind is item.VAR_KEYWORD for item in parameters)
-    known = {
-        item.name: item.default
-        for item in parameters
-        if item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)
-    }
-    of_step = arguments_of_step(make, {*CONVENTIONS, *given})
-    of_step = {option: default for option, default in of_step.items() if option not in known}
-    known |= of_step
-    for option in given:
-        if not any_name:
-            find_named(
-                f"option of {name}",
-                option,
-                known,
-                "adapter.map has the parameters of the constructor and of step.",
-            )
+    known, of_step, make = known_options(make, name, given, told)
     usual = {
         option: CONVENTIONS[option]
         for option in known
@@ -331,17 +181,31 @@ def read_options(
             f"{', '.join(NAMES['D'])}; add adapter.map.NAME, such as adapter.map.momentum=1-h*D, or adapter.dynamics=langevin"
         )
     tempered = "T" in dynamics.parameters and "T" not in used
-    if tempered and dynamics not in (langevin, kinetic):
-        raise DefinitionError(
-            f"{told}: no option of {name} is the temperature T of {dynamics.name} ({listed}); expected one of "
-            f"{', '.join(NAMES['T'])}; add adapter.map.NAME=T"
-        )
     read = {option: settings.read(option, text) for option, text in spelled.items()}
     left = {option: default for option, default in known.items() if option not in spelled}
     told_as = {option: str(text) for option, text in spelled.items()}
     needed = tuple(option for option in spelled if known.get(option) is EMPTY)
-    make = giving(make, of_step)
-    return Options(name, make, told_as, read, left, dynamics, tempered, needed, tuple(of_step))
+    size = settings.data["N"] if settings.gradient == "mean" else 1.0
+    return Options(name, make, told_as, read, left, dynamics, tempered, needed, of_step, size)
+
+
+def inverted(name: str, text: str, quantity: str) -> str:
+    """A quantity by the option that is told as this: `lr/2` of h for lr=2*h; "" where it is told otherwise."""
+    forms = {
+        "h": (("h", "{}"), ("h**2", "sqrt({})")),
+        "D": (("D", "{}"), ("h*D", "{}/h"), ("1-h*D", "(1 - {})/h"), ("exp(-h*D)", "-log({})/h")),
+    }
+    factor = re.fullmatch(r"(?:(\d+)(?:/(\d+))?\*)?(.*?)((?:[*/])(?:N|sqrt\(N\)))?", text.replace(" ", ""))
+    if factor is None:
+        return ""
+    over, under, core, size = factor.groups()
+    divisors = [
+        part for part in (over if over != "1" else "", size[1:] if size and size[0] == "*" else "") if part
+    ]
+    factors = [part for part in (name, under or "", size[1:] if size and size[0] == "/" else "") if part]
+    below = divisors[0] if len(divisors) == 1 else f"({'*'.join(divisors)})"
+    told = "*".join(factors) + f"/{below}" * bool(divisors)
+    return next((form.format(told) for known, form in forms[quantity] if known == core), "")
 
 
 def uses(text: Any, quantity: str) -> bool:

@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from sgverify.adapters.optimizers.options import At, KeptValue, Options
+from sgverify.adapters.optimizers.kept_values import KeptValue
+from sgverify.adapters.optimizers.options import At, Options
 from sgverify.errors import DefinitionError, SgverifyError, UserError
 
 LATE = 10**9
@@ -53,6 +54,8 @@ class Kept:
     split: bool = True
     stood: Mapping[tuple[Any, ...], float] = field(default_factory=dict)
     rewritten: tuple[KeptValue, ...] = ()
+    shared: str = ""
+    """A tensor that parameters of one shape have together."""
 
     def value_of(self, counter: KeptValue) -> float:
         """The value at which a counter is held."""
@@ -88,16 +91,17 @@ class OptimizerStep:
         told: str,
         *,
         valued: bool = False,
+        xi: MomentumBuffer | None = None,
     ) -> None:
-        """`valued`: a step depends on the value that its closure returns."""
+        """`valued`: a step depends on the value that its closure returns; `xi` is the buffer that is a thermostat's friction."""
         self.valued = valued
+        self.variables = [variable for variable in (momentum, xi) if variable is not None]
         self.options, self.kept, self.momentum, self.told = options, kept, momentum, told
         # The code that is judged, for the searches of what it keeps and of its lines.
         self.function = self.__wrapped__ = code
         self.__name__ = options.name
-        self.memory = [
-            buffer for buffer in kept.buffers if momentum is None or buffer.name != momentum.buffer
-        ]
+        named = [variable.buffer for variable in self.variables]
+        self.memory = [buffer for buffer in kept.buffers if buffer.name not in named]
         self._made: OrderedDict[Any, tuple[Any, list[Tensor]]] = OrderedDict()
 
     def __call__(
@@ -113,26 +117,32 @@ class OptimizerStep:
         at = self.options.at({"h": h, "dim": float(dim), **numbers})
         theta, rest = state[0], list(state[1:])
         values: dict[str, Tensor] = {}
-        factor = 1.0
-        if self.momentum is not None:
-            factor = self.momentum.factor(at) * at.root
-            values[self.momentum.buffer] = rest.pop(0) / factor
+        factors = {variable.buffer: variable.factor(at) * at.root for variable in self.variables}
+        values.update((name, rest.pop(0) / factor) for name, factor in factors.items())
         values.update((buffer.name, value) for buffer, value in zip(self.memory, rest, strict=True))
         loss = None
         if log_density is not None:
             density = log_density
 
             def loss(place: Tensor) -> Tensor:
-                return -density(place).sum() / at.temperature
+                prior = at.prior / 2 * (place * place).sum()
+                return -density(place).sum() / at.temperature - prior
 
-        moved, after = self.take(at, theta, values, lambda place: grad(place) / at.temperature, loss)
-        momentum = [] if self.momentum is None else [after[self.momentum.buffer] * factor]
-        return (moved, *momentum, *(after[buffer.name] for buffer in self.memory))
+        def force(place: Tensor) -> Tensor:
+            given = grad(place) / at.temperature
+            return given - at.prior * place if at.prior else given
+
+        moved, after = self.take(at, theta, values, force, loss)
+        variables = [after[name] * factor for name, factor in factors.items()]
+        return (moved, *variables, *(after[buffer.name] for buffer in self.memory))
 
     def free(self) -> OptimizerStep:
         """The step whose counters go on from call to call."""
         kept = replace(self.kept, counters=())
-        return OptimizerStep(self.options, self.function, kept, self.momentum, self.told, valued=self.valued)
+        xi = next(iter(self.variables[1:]), None)
+        return OptimizerStep(
+            self.options, self.function, kept, self.momentum, self.told, valued=self.valued, xi=xi
+        )
 
     def take(
         self,

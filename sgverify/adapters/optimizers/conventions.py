@@ -1,0 +1,391 @@
+"""Which conventions has an optimizer? The law of one of its steps tells which option is h, D or N, and what a buffer is.
+
+Let theta move by s B of a buffer B, or by itself, and let B or theta be kicked by -c g, g the gradient that is given, and by noise
+of variance v; let B keep its share a. Then a step of size h of Langevin dynamics has c = h, v = 2 h T, and one of kinetic dynamics
+s c = h^2, 1 - a = h D + O(h^2). c, v, a and s are looked at as functions of the options: nothing is demanded of the names of those
+that they tell, and whether the noise is right is left to the checks.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.adapters.optimizers.counters import held_counters
+from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, share_of
+from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, At, Options, known_options, uses
+from sgverify.adapters.optimizers.step import OptimizerStep, apart
+from sgverify.errors import SgverifyError
+from sgverify.samplers.intercepted import Interception
+from sgverify.schemes.adapting import AdapterSettings, parameter
+from sgverify.schemes.dynamics import kinetic, langevin, thermostat
+
+SIZE = 1000.0
+"""The number of data where none are configured, that of the usual target."""
+
+_COUNTED = re.compile(
+    r"^(n|n_?(data|train|samples|points|datapoints|obs)|"
+    r"(num|n|number|len|size)_?(of_)?(training_|train_)?(data|datapoints|train|training|samples|examples|points|dataset|pseudo_batches)|"
+    r"(data|dataset|train|training|trainset|sample)_?(set_)?(size|len|length|num))$",
+    re.IGNORECASE,
+)
+"""Names that say that an option is the number of data."""
+
+FRICTIONS = ("D", "h*D", "1-h*D", "exp(-h*D)")
+"""What published optimizers call friction, decay of the momentum, or the momentum that is left."""
+
+SMALL = (2.0**-10, 2.0**-11)
+"""The step sizes from which the decay of a momentum as h -> 0 is extrapolated."""
+
+NEAR, EXACT = 1e-3, 1e-7
+"""The tolerances of that limit, whose error is of order h^2, and of numbers that are known up to rounding."""
+
+MOST = 64
+"""The largest denominator or numerator by which a step size may differ from an option."""
+
+
+@dataclass(frozen=True)
+class Convention:
+    """Settings with what the law of one step says of the options, and the option that is a prior, with what changes nothing."""
+
+    settings: AdapterSettings
+    prior: str = ""
+    prior_at: Callable[[At], float] = lambda at: 0.0
+    idle: str = ""
+
+
+@dataclass(frozen=True)
+class _Law:
+    """c, v, a and s of one step (see the head of this file), and the prior's precision in units of the gradient that is given."""
+
+    pull: float
+    noise: float
+    kept: float
+    share: float
+    prior: float
+
+
+def conventions_of(found: Any, name: str, settings: AdapterSettings, told: str) -> Convention:
+    """The conventions of an optimizer, as far as `settings` leave them open; the settings as they are where its law is not read."""
+    known = known_options(found, name, settings.map, told)[0]
+    sizes = [
+        option
+        for option, default in known.items()
+        if option not in settings.map and _COUNTED.match(option) and default != 1
+    ]
+    mean = settings.gradient == "mean"
+    if sizes or mean:
+        settings = replace(settings, data={"N": SIZE, **settings.data})
+    settings = replace(settings, map={**settings.map, **dict.fromkeys(sizes, "N")})
+    try:
+        return _Reading(found, name, settings, known, sizes, told).convention()
+    except (SgverifyError, ArithmeticError):
+        return Convention(_mean_of(settings, sizes))
+
+
+def _mean_of(settings: AdapterSettings, sizes: list[str]) -> AdapterSettings:
+    """The settings by which the gradient is that of the mean loss where an option is the number of data."""
+    return replace(settings, gradient=settings.gradient or ("mean" if sizes else None))
+
+
+class _Reading:
+    """An optimizer whose options are looked at, one after the other."""
+
+    def __init__(
+        self,
+        found: Any,
+        name: str,
+        settings: AdapterSettings,
+        known: Mapping[str, Any],
+        sizes: list[str],
+        told: str,
+    ) -> None:
+        self.settings, self.known, self.sizes = settings, known, sizes
+        self.size = settings.data.get("N", 1.0)
+        given = {
+            option: settings.read(option, text)({**AT, "dim": 3.0}) for option, text in settings.map.items()
+        }
+        numbers = {option: default for option, default in known.items() if _is_number(default)}
+        usual = {
+            option: CONVENTIONS[option] for option in known if option in CONVENTIONS and option not in given
+        }
+        self.temperatures = [option for option, quantity in usual.items() if quantity == "T"]
+        self.values = {
+            **{option: 0.3 for option, default in known.items() if default is EMPTY},
+            **numbers,
+            **{option: AT[quantity] for option, quantity in usual.items() if quantity in ("h", "T")},
+            **given,
+        }
+        _, of_step, make = known_options(found, name, settings.map, told)
+        read = {option: _constant(value) for option, value in self.values.items()}
+        options = Options(name, make, {}, read, known, langevin, False, of_step=of_step)
+        kept, *_ = find_kept(options, told)
+        step = OptimizerStep(options, lambda: None, kept, None, told)
+        self.step = OptimizerStep(options, step.function, held_counters(step)[0], None, told)
+        self._priors: dict[Any, float] = {}
+        self.momentum = self._momentum()
+        self.steps = [option for option, text in settings.map.items() if uses(text, "h")]
+        self.steps = self.steps or [option for option, quantity in usual.items() if quantity == "h"]
+        self.steps = self.steps or [option for option in self._free() if self._scales(option)]
+
+    def convention(self) -> Convention:
+        """What the law says."""
+        settings, law = self.settings, self.law()
+        if law is None or len(self.steps) != 1:
+            return Convention(_mean_of(settings, self.sizes))
+        gradient, idle = self._gradient(law)
+        mean, (lr,) = gradient == "mean", self.steps
+        maps, dynamics = dict(settings.map), settings.dynamics
+        if mean and not self.sizes:
+            maps.update(dict.fromkeys(self.temperatures, "T/N"))
+        if dynamics is None and lr not in maps:
+            name, more = self._kinetic(law, lr, mean) if self.momentum else (None, {})
+            dynamics, maps = name, {**maps, **(more or {lr: self._langevin(law, lr, mean)})}
+        settings = replace(settings, map=maps, gradient=gradient, dynamics=dynamics)
+        return Convention(settings, *self._prior(law, lr), idle)
+
+    def law(self, thermostat: float | None = None, **values: float) -> _Law | None:
+        """The law of a step with other values of some options; None if it kicks entries by other factors."""
+        at = At({**self.values, **values}, 1.0)
+        theta = torch.linspace(-1.1, 0.7, DIMS[0], dtype=torch.float64)
+        zero, force = torch.zeros_like(theta), 1e-4 * theta
+
+        def kick(place: Tensor, buffer: Tensor, gradient: Tensor, drawn: int = -1) -> tuple[Tensor, int]:
+            count = 0
+
+            def put(shape: tuple[int, ...], law: Any = None, chances: Any = None) -> Tensor:
+                nonlocal count
+                count += 1
+                return torch.full(shape, float(count == drawn + 1 and drawn >= 0), dtype=torch.float64)
+
+            held = {
+                b.name: buffer
+                if b.name == self.momentum
+                else torch.full(
+                    _shape(self.step, at, b, place),
+                    1.0 if thermostat is None else thermostat,
+                    dtype=torch.float64,
+                )
+                for b in self.step.kept.buffers
+            }
+            with apart():
+                self.step.optimizer(at, place)
+                with Interception(put):
+                    moved, after = self.step.take(at, place, held, lambda x: gradient)
+            return (after[self.momentum] if self.momentum else moved - place), count
+
+        try:
+            rest, draws = kick(zero, zero, zero)
+        except (SgverifyError, ArithmeticError, ValueError):
+            return None
+        pull = _one(-(kick(zero, zero, force)[0] - rest) / force)
+        noise = _one(sum(((kick(zero, zero, zero, k)[0] - rest) ** 2 for k in range(draws)), zero))
+        kept = _one((kick(zero, theta, zero)[0] - rest) / theta) if self.momentum else 0.0
+        prior = _one(-(kick(theta, zero, zero)[0] - rest) / theta)
+        if pull is None or noise is None or kept is None or prior is None or not pull:
+            return None
+        share = share_of(self.step, at, self.momentum) if self.momentum else 1.0
+        return _Law(pull, noise, kept, share, prior / pull)
+
+    def _momentum(self) -> str:
+        at = At(self.values, 1.0)
+        for buffer in self.step.kept.buffers:
+            if buffer.by_parameter and share_of(self.step, at, buffer.name):
+                return buffer.name
+        return ""
+
+    def _free(self) -> Iterator[str]:
+        """The options of which nothing is told, whose value is a float."""
+        for option, default in self.known.items():
+            numeric = default is EMPTY or (isinstance(default, float) and default)
+            if numeric and option not in self.settings.map and option not in self.temperatures:
+                yield option
+
+    def _scales(self, option: str) -> bool:
+        """Does an option scale the movement as a step size does: the pull by its power 1 with the noise, or 2 with its power 3?"""
+        powers = self._powers(option)
+        return powers is not None and powers in (
+            ((1, 1),) if not self.momentum else ((1, 1), (1, 2), (2, 3), (2, 1))
+        )
+
+    def _powers(self, option: str) -> tuple[int, int] | None:
+        """The powers of an option in s c and in v."""
+        one, two = self.law(), self.law(**{option: 2 * self.values[option]})
+        if one is None or two is None or not one.noise or not two.noise:
+            return None
+        powers = (
+            math.log2(abs(two.share * two.pull / (one.share * one.pull))),
+            math.log2(two.noise / one.noise),
+        )
+        rounded = tuple(round(power) for power in powers)
+        near = all(abs(power - whole) < EXACT for power, whole in zip(powers, rounded, strict=True))
+        return (rounded[0], rounded[1]) if near else None
+
+    def _power_of_size(self, value: Callable[[_Law], float]) -> float:
+        """The power of N in a number of the law."""
+        if not self.sizes:
+            return 0.0
+        one, two = self.law(), self.law(**{size: 2 * self.values[size] for size in self.sizes})
+        if one is None or two is None or not value(one) or not value(two):
+            return 0.0
+        return round(math.log2(value(two) / value(one)), 6)
+
+    def _gradient(self, law: _Law) -> tuple[str | None, str]:
+        """Is it the gradient of the mean loss that is due, and the options that say N and change nothing."""
+        if self.settings.gradient or not self.sizes:
+            return self.settings.gradient, ""
+        power = self._power_of_size(lambda law: abs(law.pull / law.noise)) if law.noise else 1.0
+        if power:
+            return "mean", ""
+        idle = not self._power_of_size(lambda law: abs(law.share * law.pull))
+        return None, ", ".join(self.sizes) if idle else ""
+
+    def _langevin(self, law: _Law, lr: str, mean: bool) -> str:
+        """The step option in h and N: as the pull says, if the noise is that of such a step, else as its name says."""
+        size = self.size if mean else 1.0
+        power = self._power_of_size(lambda law: law.pull) - mean if self.sizes else -float(mean)
+        pull = law.pull / size
+        # With T = 1. Where no option is N, T is told as T/N.
+        due = 2 * law.pull / (size if self.sizes else 1.0)
+        fits = abs(law.noise / due - 1) < EXACT
+        powers = self._powers(lr)
+        if powers is None or powers[0] != 1:
+            return "h" if not mean else "h*N"
+        # What is kept besides, such as a second moment, is no constant.
+        factor = self.values[lr] * self.size**power / pull
+        return _text(factor if fits and not self.step.kept.buffers else 1.0, "h", -power)
+
+    def _kinetic(self, law: _Law, lr: str, mean: bool) -> tuple[str | None, dict[str, str]]:
+        """The name of a dynamics with a momentum, and its options in h and D; None and none where no friction is found."""
+        size = self.size if mean else 1.0
+        one, two = law, self.law(**{lr: 2 * self.values[lr]})
+        if two is None or law.share * law.pull <= 0:
+            return None, {}
+        power = math.log2(two.share * two.pull / (one.share * one.pull))
+        root = round(power)
+        if root not in (1, 2) or abs(power - root) > EXACT:
+            return None, {}
+        of_size = (self._power_of_size(lambda law: law.share * law.pull) - mean) / root
+        # h^2 = K lr^root N^(root of_size)
+        factor = (
+            self.values[lr] ** root * self.size ** (root * of_size) / (law.share * law.pull / size)
+        ) ** (1 / root)
+        text = _text(factor, "h**2" if root == 1 else "h", -of_size)
+        value = parameter(lr, text)
+        heats = self._thermostat()
+        for option in [item for item in self._free() if item != lr]:
+            for friction in FRICTIONS:
+                if (self._warms if heats else self._decays)(lr, value, option, parameter(option, friction)):
+                    return (thermostat if heats else kinetic).name, {lr: text, option: friction}
+        usual = [
+            option
+            for option in self.known
+            if CONVENTIONS.get(option) == "D" and option not in self.settings.map
+        ]
+        if not usual:
+            return None, {}
+        return (thermostat if heats else kinetic).name, {lr: text, usual[0]: "D"}
+
+    def _decays(self, lr: str, size: Any, option: str, friction: Any) -> bool:
+        """Does a momentum lose h D of itself as h -> 0?"""
+        rates = []
+        for h in SMALL:
+            at = {**AT, "h": h, "N": self.size}
+            law = self.law(**{lr: size(at), option: friction(at)})
+            if law is None:
+                return False
+            rates.append((1 - law.kept) / h)
+        return abs(2 * rates[1] - rates[0] - AT["D"]) <= NEAR
+
+    def _thermostat(self) -> str:
+        """The number besides the momentum whose value is a friction; "" if there is none."""
+        others = [b.name for b in self.step.kept.buffers if b.name != self.momentum and not b.by_parameter]
+        if len(others) != 1 or len(self.step.kept.buffers) != 2:
+            return ""
+        one, two, three = (self.law(value) for value in (0.5, 1.0, 1.5))
+        if one is None or two is None or three is None:
+            return ""
+        linear = abs(one.kept - 2 * two.kept + three.kept) < EXACT
+        return others[0] if linear and three.kept < one.kept - EXACT else ""
+
+    def _warms(self, lr: str, size: Any, option: str, friction: Any) -> bool:
+        """Is the noise of a thermostat that of the friction D as h -> 0?"""
+        rates = []
+        for h in SMALL:
+            at = {**AT, "h": h, "N": self.size}
+            law = self.law(**{lr: size(at), option: friction(at)})
+            if law is None:
+                return False
+            rates.append(law.noise * law.share**2 / (2 * h**3))
+        return abs(2 * rates[1] - rates[0] - AT["D"]) <= NEAR
+
+    def _prior(self, law: _Law, lr: str) -> tuple[str, Callable[[At], float]]:
+        """The precision of a Gaussian prior about 0, by the option that alone changes the pull to 0, and as a function."""
+        if abs(law.prior) < EXACT:
+            return "", lambda at: 0.0
+        for option in self._free():
+            other = self.law(**{option: 2 * self.values[option]})
+            halved = self.law(**{lr: self.values[lr] / 2})
+            if other is None or halved is None:
+                continue
+            power = math.log2(other.prior / law.prior) if other.prior / law.prior > 0 else 0.0
+            if abs(power) > EXACT and option != lr and abs(halved.prior / law.prior - 1) < EXACT:
+                factor = law.prior / self.values[option] ** round(power)
+                return _text(
+                    factor, f"{option}**{round(power)}" if round(power) != 1 else option, 0.0
+                ), self._prior_at
+        return "", lambda at: 0.0
+
+    def _prior_at(self, at: At) -> float:
+        key = tuple(at.values.items())
+        if key not in self._priors:
+            law = self.law(**at.values)
+            self._priors[key] = 0.0 if law is None else law.prior
+        return self._priors[key]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _constant(value: Any) -> Callable[[Any], Any]:
+    return lambda quantities: value
+
+
+def _shape(step: OptimizerStep, at: At, buffer: Any, theta: Tensor) -> tuple[int, ...]:
+    if buffer.by_parameter:
+        return tuple(theta.shape)
+    optimizer, parameters = step.optimizer(at, theta)
+    return tuple(torch.as_tensor(buffer.places[0].read(optimizer, parameters)).shape)
+
+
+def _one(entries: Any) -> float | None:
+    """The number that all entries are, up to rounding; None if they are not one."""
+    values = torch.as_tensor(entries)
+    size = float(values.abs().max())
+    return float(values.mean()) if float(values.max() - values.min()) <= EXACT * max(size, 1e-12) else None
+
+
+def _text(factor: float, quantity: str, power: float) -> str:
+    """An option as factor times a power of h times a power of N; a factor that is no plain fraction is left at 1."""
+    near = Fraction(factor).limit_denominator(MOST)
+    plain = 0 < near.numerator <= MOST and abs(float(near) - factor) <= EXACT * factor
+    front = (
+        ""
+        if not plain or near == 1
+        else f"{near.numerator}*"
+        if near.denominator == 1
+        else f"{near.numerator}/{near.denominator}*"
+    )
+    sizes = {0.0: "", 1.0: "*N", -1.0: "/N", 0.5: "*sqrt(N)", -0.5: "/sqrt(N)"}
+    return f"{front}{quantity}{sizes.get(round(power, 6), f'*N**{power:g}')}"
+
+
+__all__ = ["SIZE", "Convention", "conventions_of"]

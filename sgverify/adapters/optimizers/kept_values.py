@@ -1,0 +1,312 @@
+"""Which values does an optimizer keep between its steps, and how are they read and restored?
+
+They are found by running it: a value that changes from step to step is kept, wherever it lies: in the state of a parameter, at the
+parameter itself, in a parameter group, in an attribute, in a closure, or in a global of its module. A number that grows by the same
+amount at every step is a counter; the others are memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from sgverify.errors import DefinitionError
+
+DEEPEST = 4
+"""The depth to which dictionaries and lists are followed."""
+
+OF_TORCH = ("state", "param_groups", "defaults")
+"""The attributes of an optimizer that hold its state, its parameter groups and its defaults."""
+
+
+class _Own:
+    """Stands for the parameter itself among keys: a dictionary or a list of one's own has an entry for each parameter."""
+
+    def __repr__(self) -> str:
+        return "p"
+
+
+OWN = _Own()
+
+
+class _OwnId(_Own):
+    """Stands for id(p) among keys."""
+
+
+OWN_ID = _OwnId()
+
+
+def is_own(key: Any) -> bool:
+    """Does a key stand for the parameter?"""
+    return isinstance(key, _Own)
+
+
+@dataclass(frozen=True)
+class KeptValue:
+    """A value under `keys`, by its root.
+
+    "state" and "param" are the state of parameter `number` and the parameter itself, "group" is group `number`, "self" are the
+    attributes of the optimizer, and "outside" the closures and globals of its code.
+    """
+
+    root: str
+    number: int
+    keys: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the value, the same for every parameter and group."""
+        return "_".join(str(key) for key in self.keys if not is_own(key))
+
+    @property
+    def told(self) -> str:
+        """The place as a user finds it."""
+        first = {"state": "state[p]", "group": f"param_groups[{self.number}]"}.get(self.root)
+        keys = self.keys if first else self.keys[1:]
+        owner = {"self": "self.", "param": "p."}.get(self.root, "")
+        return (first or f"{owner}{self.keys[0]}") + "".join(f"[{key!r}]" for key in keys)
+
+    def read(self, optimizer: Any, parameters: Sequence[Tensor]) -> Any:
+        """The value."""
+        holder, key = self._holder(optimizer, parameters)
+        return getattr(holder, key) if holder is optimizer else holder[key]
+
+    def write(self, optimizer: Any, parameters: Sequence[Tensor], value: Any, *, exact: bool = False) -> None:
+        """Put a value, in the type of the one that is there; `exact`: in float64, for a counter that is a tensor rounds nothing."""
+        holder, key = self._holder(optimizer, parameters)
+        old = getattr(holder, key) if holder is optimizer else holder[key]
+        new = _like(
+            value, old.double() if exact and isinstance(old, Tensor) and old.is_floating_point() else old
+        )
+        if holder is optimizer:
+            setattr(holder, key, new)
+        else:
+            holder[key] = new
+
+    def _holder(self, optimizer: Any, parameters: Sequence[Tensor]) -> tuple[Any, Any]:
+        keys = list(self.keys)
+        if self.root == "state":
+            holder = optimizer.state[parameters[self.number]]
+        elif self.root == "param":
+            holder = vars(parameters[self.number])
+        elif self.root == "group":
+            holder = optimizer.param_groups[self.number]
+        elif self.root == "outside":
+            holder = vars(optimizer)[OUTSIDE]
+        else:
+            holder = optimizer
+        for place, key in enumerate(keys):
+            found = key
+            if key is OWN:
+                found = parameters[self.number] if isinstance(holder, Mapping) else self.number
+            elif key is OWN_ID:
+                found = id(parameters[self.number])
+            if place == len(keys) - 1:
+                return holder, found
+            holder = getattr(holder, found) if holder is optimizer else holder[found]
+        raise AssertionError(self)
+
+
+def _like(value: Any, old: Any) -> Any:
+    """A number or tensor in the type of an old value."""
+    if isinstance(old, Tensor):
+        new = torch.as_tensor(value, dtype=old.dtype)
+        return new.expand(old.shape).clone() if new.numel() == 1 else new.clone()
+    return type(old)(float(value))
+
+
+def leaves(optimizer: Any, parameters: Sequence[Tensor]) -> dict[KeptValue, Any]:
+    """Copies of the values that an optimizer holds, wherever they lie."""
+    number_of = {id(parameter): number for number, parameter in enumerate(parameters)}
+    found: dict[KeptValue, Any] = {}
+    for place, kept in optimizer.state.items():
+        if id(place) in number_of:
+            found.update(_below(KeptValue("state", number_of[id(place)], ()), kept, number_of))
+    for number, parameter in enumerate(parameters):
+        found.update(_below(KeptValue("param", number, ()), vars(parameter), number_of))
+    found.update(_below(KeptValue("outside", 0, ()), vars(optimizer).get(OUTSIDE, {}), number_of))
+    for number, group in enumerate(optimizer.param_groups):
+        for key, value in group.items():
+            if key != "params":
+                found.update(_below(KeptValue("group", number, (key,)), value, number_of))
+    for key, value in vars(optimizer).items():
+        if key not in (*OF_TORCH, OUTSIDE) and not key.startswith(
+            ("_optimizer_", "_zero_grad", "_patched", "_warned")
+        ):
+            found.update(_below(KeptValue("self", 0, (key,)), value, number_of))
+    return found
+
+
+def _below(place: KeptValue, value: Any, number_of: Mapping[int, int]) -> Iterator[tuple[KeptValue, Any]]:
+    if isinstance(value, Mapping) and len(place.keys) < DEEPEST:
+        for key, inner in value.items():
+            own = key if isinstance(key, int) and key in number_of else id(key)
+            if own in number_of:
+                sign = OWN_ID if isinstance(key, int) else OWN
+                yield from _below(
+                    KeptValue(place.root, number_of[own], (*place.keys, sign)), inner, number_of
+                )
+            elif isinstance(key, (str, int, tuple)):
+                yield from _below(KeptValue(place.root, place.number, (*place.keys, key)), inner, number_of)
+    elif isinstance(value, list) and len(place.keys) < DEEPEST:
+        of_parameters = place.root in ("self", "outside") and len(value) == len(number_of)
+        for number, inner in enumerate(value):
+            whose = (number, OWN) if of_parameters else (place.number, number)
+            yield from _below(KeptValue(place.root, whose[0], (*place.keys, whose[1])), inner, number_of)
+    elif not isinstance(value, torch.Generator):
+        # A generator is no state: what it draws is put in, and a run shows whether it draws anew.
+        yield place, value.detach().clone() if isinstance(value, Tensor) else value
+
+
+def is_number(value: Any) -> bool:
+    """Is a value one number?"""
+    return (isinstance(value, (int, float)) and not isinstance(value, bool)) or (
+        isinstance(value, Tensor) and value.ndim == 0
+    )
+
+
+def moving(history: Sequence[Mapping[KeptValue, Any]], what: str) -> tuple[list[KeptValue], list[KeptValue]]:
+    """The counters and the other places whose values change, in the values after each of some steps.
+
+    Raises `DefinitionError` if what changes is no number and no tensor of one shape, or is not there after every step.
+    """
+    first = history[0]
+    for later in history[1:]:
+        for place in later.keys() ^ first.keys():
+            raise DefinitionError(
+                f"{what}: keeps a list or a dictionary that grows from step to step ({place.told}); expected numbers and tensors "
+                "of one shape, which are read and restored between its steps"
+            )
+    counters: list[KeptValue] = []
+    others: list[KeptValue] = []
+    for place, value in first.items():
+        values = [held[place] for held in history]
+        if all(_same(value, other) for other in values[1:]):
+            continue
+        if all(is_number(other) for other in values):
+            steps = {float(b) - float(a) for a, b in pairwise(values)}
+            (counters if len(steps) == 1 else others).append(place)
+        elif all(isinstance(other, Tensor) and other.shape == value.shape for other in values):
+            others.append(place)
+        else:
+            raise DefinitionError(
+                f"{what}: keeps {place.told} of type {type(value).__name__}, which changes from step to step; expected numbers "
+                "and tensors of one shape, which are read and restored between its steps"
+            )
+    return counters, others
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, Tensor) and isinstance(other, Tensor):
+        return one.shape == other.shape and one.dtype == other.dtype and bool(torch.equal(one, other))
+    if isinstance(one, Tensor) or isinstance(other, Tensor) or type(one) is not type(other):
+        return False
+    return one is other or bool(one == other)
+
+
+OUTSIDE = "_values_outside"
+"""The attribute under which an optimizer is given values of its own in the place of those of closures and globals."""
+
+
+def with_own_surroundings(make: Callable[..., Any], kind: Any) -> Callable[..., Any]:
+    """A function that makes optimizers each of which has closures and globals of its own, as those are now.
+
+    They are in their places while the optimizer is made and while it steps. Without them, one that is made for another shape would
+    find what an earlier one has left there.
+    """
+    places = list(_outside(kind))
+    fresh = {name: _copied(read()) for name, read, _ in places}
+    if not places:
+        return make
+
+    def within(own: dict[str, Any], function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+        before = [read() for _, read, _ in places]
+        for name, _, write in places:
+            write(own[name])
+        try:
+            return function(*args, **options)
+        finally:
+            own.update((name, read()) for name, read, _ in places)
+            for (_, _, write), value in zip(places, before, strict=True):
+                write(value)
+
+    def made(params: Any, **options: Any) -> Any:
+        own = {name: _copied(value) for name, value in fresh.items()}
+        optimizer = within(own, make, params, **options)
+        setattr(optimizer, OUTSIDE, own)
+        optimizer.step = functools.wraps(optimizer.step)(functools.partial(within, own, optimizer.step))
+        return optimizer
+
+    return made
+
+
+_Place = tuple[str, Callable[[], Any], Callable[[Any], None]]
+
+_DATA = (dict, list, Tensor, int, float, type(None))
+
+
+def _outside(kind: Any) -> Iterator[_Place]:
+    """The cells and globals with data that the code of a class names, each with how it is read and written."""
+    seen = set()
+    for function in _functions(kind):
+        pairs = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        for name, cell in pairs:
+            if id(cell) not in seen and _holds_data(cell):
+                seen.add(id(cell))
+                yield (
+                    name,
+                    functools.partial(getattr, cell, "cell_contents"),
+                    functools.partial(setattr, cell, "cell_contents"),
+                )
+        for name in _names(function.__code__):
+            held = function.__globals__
+            if name not in seen and isinstance(held.get(name, ...), _DATA):
+                seen.add(name)
+                yield (
+                    name,
+                    functools.partial(held.__getitem__, name),
+                    functools.partial(held.__setitem__, name),
+                )
+
+
+def _functions(kind: Any) -> Iterator[FunctionType]:
+    """The functions of a class and of its parents, those of torch left out."""
+    inner = kind.func if isinstance(kind, functools.partial) else kind
+    owners = inner.__mro__ if isinstance(inner, type) else (inner,)
+    for owner in owners:
+        if not getattr(owner, "__module__", "").startswith("torch"):
+            for value in [owner, *vars(owner).values()]:
+                function = inspect.unwrap(value) if callable(value) else None
+                if isinstance(function, FunctionType):
+                    yield function
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*map(_names, inner))
+
+
+def _holds_data(cell: Any) -> bool:
+    try:
+        return isinstance(cell.cell_contents, _DATA)
+    except ValueError:
+        return False
+
+
+def _copied(value: Any) -> Any:
+    try:
+        return copy.deepcopy(value)
+    except Exception:  # a tensor of a graph, or an object that cannot be copied: it is shared
+        return value
+
+
+__all__ = ["KeptValue", "is_number", "is_own", "leaves", "moving", "with_own_surroundings"]
