@@ -39,6 +39,19 @@ def place_in(reference: str) -> str | None:
     return place if place and attribute else None
 
 
+def package_of(path: Path) -> tuple[Path, str]:
+    """The folder that a file's imports begin from, and the package that it is run in: "" where no import of its is relative."""
+    root, parts = path.resolve().parent, []
+    try:
+        relative = any(item.level for item in ModuleText.of(path.read_bytes()).imports)
+    except (SyntaxError, ValueError, RecursionError, OSError):
+        relative = False
+    while relative and (root / "__init__.py").is_file():
+        parts.append(root.name)
+        root = root.parent
+    return root, ".".join(reversed(parts))
+
+
 def files_of(reference: str, folder: str | Path = ".") -> tuple[Path, ...]:
     """The file that a reference names, seen from a folder, and every file of the user's that it imports, directly or not.
 
@@ -132,7 +145,8 @@ class Sources:
         if place.endswith(".py"):
             path = Path(self.folder, place)
             if path.is_file():
-                self._add_module(path.name, path, "", [str(path.parent.resolve())])
+                root, package = package_of(path)
+                self._add_module(path.name, path, package, [str(root)])
             elif not likely:
                 self.refused.append(f"{reference}: there is no file {place}")
         elif place.partition(".")[0] == "__main__":

@@ -55,7 +55,12 @@ def _without_middle(text: str, first: int, last: int) -> str:
 
 
 class SgverifyError(Exception):
-    """Base of every error that `sgverify` raises on purpose; its message is `shortened`."""
+    """Base of every error that `sgverify` raises on purpose; its message is `shortened`.
+
+    `paste` are lines of code that mend what is wrong, for the user to paste.
+    """
+
+    paste = ""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(shortened(message))

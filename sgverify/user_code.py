@@ -122,26 +122,29 @@ SLOW = 30.0
 
 
 @contextlib.contextmanager
-def undisturbed(file: str) -> Iterator[None]:
+def undisturbed(file: Path) -> Iterator[None]:
     """Context for loading a user's file, after which the settings that everything in this process reads are what they were.
 
-    These are the working folder, entries of `sys.path` that it takes away, builtins, filters of warnings, the contexts of decimal
-    and numpy, the recursion limit, stderr, and the handler of Ctrl-C. What torch is set to stays: the code may rely on it.
+    Within, the arguments of the process are the file's own: none. Put back are these, the working folder, entries of `sys.path`
+    that it takes away, builtins, filters of warnings, the contexts of decimal and numpy, the recursion limit, stderr, and the
+    handler of Ctrl-C. What torch is set to stays: the code may rely on it.
     """
     path, names, limit, stderr = list(sys.path), dict(vars(builtins)), sys.getrecursionlimit(), sys.stderr
+    arguments, sys.argv = sys.argv, [str(file)]
     # A folder that was deleted is none to go back to.
     folder = os.getcwd() if os.path.isdir(os.curdir) else None
     numpy = sys.modules.get("numpy")
     errors = numpy.geterr() if numpy is not None else {}
     on_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if on_main else None
-    slow = threading.Timer(SLOW, _tell_slow, (file, stderr))
+    slow = threading.Timer(SLOW, _tell_slow, (file.name, stderr))
     slow.daemon = True
     slow.start()
     try:
         with warnings.catch_warnings(), decimal.localcontext():
             yield
     finally:
+        sys.argv = arguments
         vars(builtins).update(names)
         slow.cancel()
         if folder is not None:

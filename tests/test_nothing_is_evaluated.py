@@ -44,7 +44,7 @@ FORBIDDEN_CALLS = frozenset(
 )
 
 COMPILES = {
-    "schemes/loading.py": "a file whose code was asked for",
+    "schemes/user_files.py": "a file whose code was asked for",
     "advice/diagnosis/source.py": "an edit of a definition whose code was asked for, made on its syntax tree",
     "exact/readings/formula.py": "a definition of the package with a planted bug of the catalogue",
     "testing/planting.py": "the text of a function in which a test plants a bug",

@@ -2,8 +2,9 @@
 
     def sgld(key, theta, *, grad, step_size, temperature): ...
 
-The first parameter is the key, the next ones are the state by position (theta; theta, p; theta, p, xi), and the others are known by
-their names: the gradient or the log density that is handed over, and the settings, of which `adapter.map` tells what it has to.
+One parameter is the key, the first others are the state by position (theta; theta, p; theta, p, xi), and the rest are known by
+their names: the gradient or the log density that is handed over, and the settings, of which `adapter.map` tells what it has to. A
+key that is returned is no state: what it was, and whether the next step may use it, is looked at.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.optimizers.options import uses
+from sgverify.adapters.plain.roles import role_of
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
+from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, unmade
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
@@ -46,6 +48,15 @@ GRADIENTS = {
 """The names of the gradient, with its sign: that of U, or of the log density."""
 
 DENSITIES = ("log_density", "logdensity", "logdensity_fn", "log_prob", "logprob", "log_posterior")
+
+RUN = 5000
+"""The number of steps whose numbers are tried."""
+
+PASTE = (
+    "import jax\ndef my_step(key, theta, *, grad, step_size):\n"
+    "    return theta - step_size * grad(theta) + (2 * step_size) ** 0.5 * jax.random.normal(key, theta.shape)"
+)
+"""A step to paste, with another update."""
 
 BY_STATE = (langevin, kinetic, thermostat)
 
@@ -115,12 +126,11 @@ def step_of(sampler: JaxSampler, settings: AdapterSettings, reference: str) -> T
 
 
 def takes(found: Any) -> bool:
-    """Is it a function whose first parameter is a key, written with JAX, jitted or not?"""
+    """Is it a function with a key among its parameters, written with JAX, jitted or not?"""
     inner = plain(found)
     if inner is None or not any(_of_jax(value) for value in inner.__globals__.values()):
         return False
-    names = list(inspect.signature(inner).parameters)
-    return bool(names) and names[0] in KEYS
+    return any(name in KEYS for name in inspect.signature(inner).parameters)
 
 
 def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
@@ -131,36 +141,60 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     inner = plain(found)
     assert inner is not None
     given = getattr(found, "keywords", {}) if isinstance(found, functools.partial) else {}
-    state, others = [], {}
-    for name, item in list(inspect.signature(inner).parameters.items())[1:]:
-        if item.kind in (item.VAR_POSITIONAL, item.VAR_KEYWORD):
+    state, others, conventions, told = [], {}, dict(CONVENTIONS), reference or inner.__name__
+    items = {
+        name: item
+        for name, item in inspect.signature(inner).parameters.items()
+        if item.kind not in (item.VAR_POSITIONAL, item.VAR_KEYWORD)
+    }
+    key_name = next(name for name in items if name in KEYS)
+    counts: dict[str, Any] = {}
+    for name, item in items.items():
+        role = role_of(name)
+        if role in ("h", "T", "D"):
+            conventions.setdefault(name, role)
+        known = name in conventions or name in given or _sign(name) is not None or name in DENSITIES
+        if name == key_name:
             continue
-        known = name in CONVENTIONS or name in GRADIENTS or name in DENSITIES or name in given
-        if known or item.kind is item.KEYWORD_ONLY or item.default is not item.empty or name in settings.map:
+        if role in ("index", "steps") and item.default is item.empty and name not in {*settings.map, *given}:
+            others[name] = counts[name] = {"index": 0, "steps": 1}[role]
+        elif (
+            known or item.kind is item.KEYWORD_ONLY or item.default is not item.empty or name in settings.map
+        ):
             others[name] = given.get(name, item.default)
         else:
             state.append(name)
     dynamics = next((each for each in BY_STATE if len(each.state) == len(state)), None)
     if dynamics is None:
-        raise DefinitionError(
-            f"scheme={reference or inner.__name__!r}: takes ({', '.join(state)}) after its key; expected the state by position, of "
-            "one to three variables (theta, p, xi), then settings by name"
+        raise unmade(
+            f"scheme={told!r}: takes ({', '.join(state)}) beside its key; expected the state, of one to three variables (theta, p, "
+            "xi), then settings whose names say what they are",
+            reference,
+            PASTE,
         )
-    handed = [name for name in others if name in GRADIENTS or name in DENSITIES]
+    handed = [name for name in others if _sign(name) is not None or name in DENSITIES]
     if not handed:
-        raise DefinitionError(
-            f"scheme={reference or inner.__name__!r}: takes no gradient and no log density, so that no target can be handed over; "
-            f"expected a parameter such as {', '.join([*GRADIENTS][:1])} or {DENSITIES[0]}"
+        raise unmade(
+            f"scheme={told!r}: takes no gradient and no log density, so that no target can be handed over; expected a parameter "
+            f"such as grad or {DENSITIES[0]}",
+            reference,
+            PASTE,
         )
 
     run = _unjitted(found)
 
     def call(key: Any, state: tuple[Any, ...], given: Handover) -> Sequence[Any]:
         handles = {name: _handed(name, given) for name in handed}
-        result = run(key, *state, **{**given.settings, **handles})
-        return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        result = run(
+            **{key_name: key}, **dict(zip(state_names, state, strict=True)), **{**given.settings, **handles}
+        )
+        parts = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        keys = [part for part in parts if _is_key(part)]
+        returned.extend(keys)
+        return tuple(part for part in parts if not any(part is key for key in keys))
 
-    usual = {name: CONVENTIONS[name] for name in others if name in CONVENTIONS and name not in given}
+    state_names, returned = tuple(state), []
+    usual = {name: conventions[name] for name in others if name in conventions and name not in given}
     step = step_of(
         JaxSampler(
             inner.__name__,
@@ -175,6 +209,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         reference,
     )
     step = _with_trees(step, call)
+    step = _with_keys(step, call, returned, counts)
     if any(uses(text, "T") for text in {**usual, **settings.map}.values()):
         return step
     read = tuple(name for name in step.declaration.ingredients if name != "T")
@@ -203,6 +238,89 @@ def _with_trees(step: TorchStep, call: Callable[..., Sequence[Any]]) -> TorchSte
     return replace(step, life_cycle=trial.life_cycle, untried=(*step.untried, *apart))
 
 
+def _with_keys(
+    step: TorchStep, call: Callable[..., Sequence[Any]], returned: list[Any], counts: Mapping[str, Any]
+) -> TorchStep:
+    """The step, which tries a chain by the keys that it returns, and holds its number where it depends on that."""
+    import jax
+
+    from sgverify.adapters.jax_draws.leaves import DIM, H, Quadratic
+
+    numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
+    read = step.function.read  # type: ignore[attr-defined]
+    settings = {
+        name: value({"h": H, "dim": float(DIM), "N": 1.0, "n": 1.0, **numbers})
+        for name, value in read.items()
+    }
+    state = tuple(
+        jax.numpy.linspace(-1.0, 1.0, DIM) if shape == VECTOR else jax.numpy.float64(0.5)
+        for shape in step.dynamics.shapes.values()
+    )
+
+    def moved(key: Any, number: Any = None, name: str = "") -> Any:
+        own = {**settings, name: number} if name else settings
+        return call(key, state, Quadratic(own, numbers))
+
+    def chain() -> LifeCycle:
+        told, key = "a chain by the keys that it returns", jax.random.key(0)
+        with jax.debug_key_reuse(True):
+            try:
+                for _ in range(2):
+                    returned.clear()
+                    moved(key)
+                    key = returned[-1]
+            except jax.errors.KeyReuseError as error:
+                return LifeCycle(
+                    (told,),
+                    (f"the key that it returns is one that it has used: {str(error).splitlines()[0]}",),
+                )
+        return LifeCycle((told,))
+
+    returned.clear()
+    held = []
+    for name, value in counts.items():
+        if name in step.conventions and not isinstance(value, str):
+            plain_one = moved(jax.random.key(0))
+            try:
+                many = jax.vmap(lambda number, name=name: moved(jax.random.key(0), number, name))(
+                    jax.numpy.arange(RUN)
+                )
+                same = all(bool(jax.numpy.allclose(a, b)) for a, b in zip(many, plain_one, strict=True))
+            except Exception:
+                same = False
+            held += [] if same else [f"{name} at {value}"]
+    if held:
+        step = replace(step, held={**step.held, "options": " and ".join(held)})
+    returned.clear()
+    moved(jax.random.key(0))
+    if not returned:
+        return step
+    first = step.life_cycle
+
+    def both() -> LifeCycle:
+        one, other = LifeCycle() if first is None else first(), chain()
+        return LifeCycle((*one.tried, *other.tried), (*one.faults, *other.faults))
+
+    return replace(step, life_cycle=both)
+
+
+def _is_key(part: Any) -> bool:
+    """Is a value a key of JAX, of the old kind or the new?"""
+    import jax
+
+    kind = getattr(part, "dtype", None)
+    if kind is None:
+        return False
+    return bool(jax.numpy.issubdtype(kind, jax.dtypes.prng_key)) or (
+        str(kind) == "uint32" and part.shape == (2,)
+    )
+
+
+def _sign(name: str) -> int | None:
+    """The sign of a gradient by its name, that of U or of the log density; None for anything else."""
+    return GRADIENTS.get(name, {"grad": 1, "score": -1}.get(role_of(name) or ""))
+
+
 def plain(found: Any) -> Any:
     """The Python function of a function that is jitted, or has settings; None if there is none."""
     while isinstance(found, functools.partial):
@@ -222,7 +340,7 @@ def _unjitted(found: Any) -> Callable[..., Any]:
 def _handed(name: str, given: Handover) -> Any:
     if name in DENSITIES:
         return given.log_density
-    if GRADIENTS[name] == 1:
+    if _sign(name) == 1:
         return given.grad
     from jax.tree_util import tree_map
 

@@ -28,6 +28,7 @@ from sgverify.cli.verifying import verify
 from sgverify.errors import PluginWarning, UserError, in_a_line, shortened
 from sgverify.keeping.workers import of_the_program
 from sgverify.named_code import named_on
+from sgverify.schemes.user_files import loaded_once
 from sgverify.user_code import unending
 
 BROKEN_PIPE = 128 + 13
@@ -136,7 +137,7 @@ def run(commands: click.Group, arguments: list[str], program: str = "sgverify") 
             f"{half!r} holds half a character; expected words that a command line can have; mend it"
         )
     try:
-        with named_on(arguments):
+        with named_on(arguments), loaded_once():
             code = int(commands.main(arguments, prog_name=program, standalone_mode=False, obj=arguments) or 0)
         with output.quiet_pipe():
             sys.stdout.flush()
@@ -150,7 +151,7 @@ def run(commands: click.Group, arguments: list[str], program: str = "sgverify") 
     except click.ClickException as error:
         return _refuse(shortened(error.format_message()))
     except UserError as error:
-        return _refuse(str(error))
+        return _refuse(str(error), error.paste)
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return INTERRUPTED
@@ -184,6 +185,6 @@ def _encodable(word: str) -> bool:
     return True
 
 
-def _refuse(message: str) -> int:
-    click.echo(f"error: {in_a_line(message)}", err=True)
+def _refuse(message: str, paste: str = "") -> int:
+    click.echo("\n".join(filter(None, (f"error: {in_a_line(message)}", paste))), err=True)
     return 2

@@ -3,7 +3,8 @@
 `dynamics` (with the density left invariant; `recipe` makes them), `scheme` (a step), `splittings` (words over an alphabet)
 and their `compositions`, `torch_step` (somebody else's torch code, and what a library does beside a step), `memory` of a step, and
 `tempering` of one that takes no temperature.
-`loading` finds them by name or in a file, `adapting` makes steps of other libraries' samplers. `definition` is the interface of
+`loading` finds them by name or in a file, which `user_files` runs; `adapting` makes steps of other libraries' samplers.
+`definition` is the interface of
 definitions, whose functions are in `mathematics` too, `numbers` their exact constants; `catalogue` and `composites` hold the ones
 that ship.
 

@@ -191,10 +191,12 @@ def _text_in(given: str) -> str | None:
 
 SHIPPED: tuple[str, ...] = (
     "sgverify.adapters.posteriors:ADAPTER",
+    "sgverify.adapters.plain.trainers:ADAPTER",
     "sgverify.adapters.optimizers.adapter:ADAPTER",
     "sgverify.adapters.blackjax:ADAPTER",
     "sgverify.adapters.sgmcmcjax:ADAPTER",
     "sgverify.adapters.jax_code:ADAPTER",
+    "sgverify.adapters.plain.functions:ADAPTER",
     "sgverify.adapters.training.adapter:ADAPTER",
 )
 """The places, module:attribute, of the adapters that ship; those of other packages come first."""
@@ -245,19 +247,29 @@ def adapted(
     that the adapter does not read, and what the adapter raises.
     """
     settings = settings or AdapterSettings()
-    asked: list[Adapter] = []
     for adapter in adapters():
-        asked.append(adapter)
         with own_code():
             if _takes(adapter, found):
                 _refuse_unread(adapter, settings, reference or repr(found))
                 return adapter.adapt(found, settings, reference)
-    kinds = "".join(f"; {adapter.summary}" for adapter in asked)
     kind = f"the class {found.__name__}" if isinstance(found, type) else f"of type {type(found).__name__}"
-    raise DefinitionError(
-        f"scheme={reference or found!r}: is {kind}, of which no adapter makes a step; expected a function under "
-        f"@scheme(dynamics) or @torch_step(dynamics), a word Alphabet(...).word(...), a composite{kinds}"
+    raise unmade(
+        f"scheme={reference or found!r}: is {kind}, of which no adapter makes a step; expected a scheme, a torch or JAX function "
+        "of theta, the gradient and the step size, an optimizer, or code that trains a model which it is given",
+        reference,
     )
+
+
+def unmade(why: str, reference: str, paste: str = "") -> DefinitionError:
+    """The refusal of an object of which no step is made, with a step to paste: of torch, unless one is given."""
+    file = reference.rpartition(":")[0]
+    place = f" at the end of {file}, and verify {file}:my_step" if file else ""
+    error = DefinitionError(f"{why}; paste this{place}, with its update of a tensor theta")
+    error.paste = paste or (
+        "import torch; from sgverify.schemes import langevin, torch_step\n@torch_step(langevin)\n"
+        "def my_step(theta, *, h, grad):\n    return theta - h * grad(theta) + (2 * h) ** 0.5 * torch.randn_like(theta)"
+    )
+    return error
 
 
 def is_taken(found: Any) -> bool:
@@ -315,4 +327,5 @@ __all__ = [
     "is_taken",
     "parameter",
     "shipped_adapters",
+    "unmade",
 ]

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
-import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sgverify.code_files import remember
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
-from sgverify.keeping.files import read_bytes
 from sgverify.plugins import Installed, Plugin, of_type, plugins
 from sgverify.schemes.adapting import AdapterSettings
 from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS, PREFIXES, shipped_scheme
 from sgverify.schemes.composites import COMPOSITES, Composite
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.torch_step import TorchStep
-from sgverify.user_code import LOADED, beside, own_code, undisturbed
+from sgverify.schemes.user_files import module_of
+from sgverify.user_code import own_code
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,11 @@ def load_object(reference: str, wanted: Wanted) -> Any:
     place, _, attribute = reference.rpartition(":")
     if not place or not attribute:
         raise UserError(f"{given}: expected module:attribute or path/to/file.py:attribute")
-    module = _from_file(Path(place), given) if place.endswith(".py") else _from_module(place, given, wanted)
+    module = (
+        module_of(Path(place), attribute, given)
+        if place.endswith(".py")
+        else _from_module(place, given, wanted)
+    )
     if not hasattr(module, attribute):
         known = wanted.names_in(module)
         if not known:
@@ -79,62 +78,6 @@ def load_object(reference: str, wanted: Wanted) -> Any:
             return wanted.adapt(found, reference)
         raise DefinitionError(f"{given}: is of type {type(found).__name__}; expected {wanted.written}")
     return found
-
-
-def place_of(error: BaseException, path: Path) -> str:
-    """FILE:LINE of the last line of `path` that an error passed through."""
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    line = next((f.lineno for f in frames if Path(f.filename).resolve() == path.resolve()), None)
-    if isinstance(error, SyntaxError):
-        line = error.lineno
-    return f"{path.name}:{line}" if line else path.name
-
-
-def _from_file(path: Path, given: str) -> ModuleType:
-    try:
-        content = read_bytes(path)
-    except FileNotFoundError:
-        raise UserError(
-            f"{given}: no file {str(path)!r}; expected path/to/file.py:attribute; check the path"
-        ) from None
-    except OSError as error:
-        raise UserError(
-            f"{given}: {str(path)!r} cannot be read ({error.strerror}); expected a file of Python; check the path"
-        ) from None
-    # The name depends on the place, so that two files of one name do not meet.
-    name = f"{LOADED}{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UserError(f"{given}: {str(path)!r} is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        # Compiled from the text on disk: a cached .pyc of the same second and size would be the old code.
-        remember(path, content)
-        with own_code(), undisturbed(path.name), beside(str(path.parent.resolve())):
-            exec(compile(content, str(path), "exec"), vars(module))
-    except (UserError, KeyboardInterrupt):
-        sys.modules.pop(name, None)
-        raise
-    except (
-        BaseException
-    ) as error:  # SystemExit too: a file that exits must not end the command as if all were well
-        sys.modules.pop(name, None)
-        raise UserError(
-            f"{given}: {place_of(error, path)} raised {type(error).__name__}: {error}{_hidden(path.parent)}"
-        ) from None
-    return module
-
-
-def _hidden(folder: Path) -> str:
-    """The hint that files of a folder hide modules of Python: an error while a file is loaded is often theirs."""
-    hiding = sorted(
-        path.name
-        for path in folder.glob("*.py")
-        if path.stem in sys.stdlib_module_names
-        or path.stem in ("numpy", "scipy", "sgverify", "sympy", "torch")
-    )
-    return f"; beside it, {', '.join(hiding[:3])} may hide the module of that name" if hiding else ""
 
 
 def _from_module(name: str, given: str, wanted: Wanted) -> ModuleType:

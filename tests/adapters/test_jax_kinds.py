@@ -40,7 +40,9 @@ def test_a_function_of_a_key_that_is_written_with_jax(monkeypatch: pytest.Monkey
     assert jax_code.plain(jitted) is None or jax_code.takes(jitted)
     assert not jax_code.takes(_defined(monkeypatch, "other", STEP))
     swapped = STEP.replace("key, theta", "theta, key")
-    assert not jax_code.takes(_defined(monkeypatch, "swapped", swapped, jnp=ModuleType("jax.numpy")))
+    assert jax_code.takes(_defined(monkeypatch, "swapped", swapped, jnp=ModuleType("jax.numpy")))
+    keyless = STEP.replace("key, theta", "theta")
+    assert not jax_code.takes(_defined(monkeypatch, "keyless", keyless, jnp=ModuleType("jax.numpy")))
     assert not jax_code.takes(3.0)
 
 
@@ -68,7 +70,7 @@ def test_diffusions_of_sgmcmcjax(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_function_of_jax_that_is_no_step_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
     jax = {"jnp": ModuleType("jax.numpy")}
     for source, told in (
-        ("def step(key, a, b, c, d, *, grad): return a", "takes .a, b, c, d. after its key"),
+        ("def step(key, a, b, c, d, *, grad): return a", "takes .a, b, c, d. beside its key"),
         ("def step(key, theta, h): return theta", "takes no gradient and no log density"),
         (
             "def step(key, theta, *, grad, h, decay): return theta",

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from sgverify.code_files import files_of
 from sgverify.errors import DefinitionError, UnknownNameError, UserError
 from sgverify.schemes import find_scheme
 from sgverify.schemes.loading import load_scheme
+from sgverify.schemes.user_files import loaded_once
 
 EULER = """
 from sgverify import scheme, sqrt
@@ -152,3 +154,41 @@ def test_an_edit_within_the_same_second_and_size_is_seen(tmp_path, monkeypatch):
         moved = scheme.step((0,), h=1, grad=lambda theta: 1, noise=lambda: 0, T=0)
         assert moved == (-factor,)
     assert not (tmp_path / "__pycache__").exists()
+
+
+SCRIPT = """
+import argparse, sys
+get_ipython().run_line_magic("matplotlib", "inline")
+arguments = argparse.ArgumentParser().parse_args()
+with open(__file__ + ".runs", "a") as runs:
+    runs.write("x")
+from ..base import RATE
+"""
+
+
+def test_a_script_of_a_package_runs_once_a_command_with_arguments_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "first_contact" / "inner"
+    folder.mkdir(parents=True)
+    for place in (folder, folder.parent):
+        (place / "__init__.py").write_text("")
+    (folder.parent / "base.py").write_text("RATE = 1\n")
+    mine = folder / "mine.py"
+    mine.write_text(SCRIPT + EULER.format(order=1))
+    with loaded_once():
+        for _ in range(2):
+            assert load_scheme(f"{mine}:euler").order == 1
+    assert Path(f"{mine}.runs").read_text() == "x"
+    assert {file.name for file in files_of(f"{mine}:euler")} == {"mine.py", "base.py", "__init__.py"}
+
+
+@pytest.mark.parametrize(("name", "told"), [("euler", None), ("later", "has defined later by then")])
+def test_a_file_that_trains_for_too_long_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: str | None
+) -> None:
+    monkeypatch.setattr("sgverify.schemes.user_files.LIMIT", 0.2)
+    (tmp_path / "mine.py").write_text(EULER.format(order=1) + "\nwhile True:\n    pass\n")
+    if told is None:
+        assert load_scheme(f"{tmp_path / 'mine.py'}:{name}").order == 1
+    else:
+        with pytest.raises(UserError, match=told):
+            load_scheme(f"{tmp_path / 'mine.py'}:{name}")

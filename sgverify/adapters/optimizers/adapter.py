@@ -27,7 +27,7 @@ FAMILY = "torch.optim"
 
 
 def takes(found: Any) -> bool:
-    """Is it a class of optimizers, one of them, or a function of params that makes one?"""
+    """Is it a class of optimizers, or a function of params that makes one?"""
     if isinstance(found, functools.partial):
         return takes(found.func)
     if isinstance(found, type) or not isinstance(found, types.FunctionType):
@@ -69,11 +69,6 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
 
     name = _name(found)
     told = f"scheme={reference or name!r}"
-    if not callable(found):
-        raise DefinitionError(
-            f"{told}: is an optimizer, with parameters of its own; expected its class, or a function of params that makes one, so "
-            "that it can be made for theta"
-        )
     convention = conventions_of(found, name, settings, told)
     settings = convention.settings
     dynamics = settings.dynamics_or(langevin)
@@ -196,7 +191,11 @@ def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
         for name in options.needed
         if not any(uses(options.told[name], quantity) for quantity in QUANTITIES)
     ]
-    told = [f"{name} at {options.told[name]}" for name in plain if depends_on_option(step, name)]
+    told = [
+        f"{name} at {options.told[name]} (--set adapter.map.{name}=... says what it is)"
+        for name in plain
+        if depends_on_option(step, name)
+    ]
     told += filter(None, [silent_flag(step)])
     if idle:
         told.append(

@@ -162,8 +162,8 @@ def _below(place: KeptValue, value: Any, number_of: Mapping[int, int]) -> Iterat
         for number, inner in enumerate(value):
             whose = (number, OWN) if of_parameters else (place.number, number)
             yield from _below(KeptValue(place.root, whose[0], (*place.keys, whose[1])), inner, number_of)
-    elif not isinstance(value, torch.Generator):
-        # A generator is no state: what it draws is put in, and a run shows whether it draws anew.
+    elif not isinstance(value, torch.Generator) and id(value) not in number_of:
+        # Neither the parameters are, nor a generator: what it draws is put in, and a run shows whether it draws anew.
         yield place, value.detach().clone() if isinstance(value, Tensor) else value
 
 

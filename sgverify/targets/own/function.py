@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
-from sgverify.schemes.loading import place_of
+from sgverify.schemes.user_files import place_of
 from sgverify.targets.data import check_amount, frozen
 from sgverify.targets.data_files import read_file
 from sgverify.targets.potential import Vector

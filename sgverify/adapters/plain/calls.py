@@ -1,0 +1,173 @@
+"""How is plain code called? The parameters of a function, or of a class with a method, and the call as code and in words."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sgverify.adapters.plain.roles import parameters_of, roles_of
+from sgverify.errors import DefinitionError
+
+METHODS = (
+    "step",
+    "train_step",
+    "training_step",
+    "update",
+    "sample_step",
+    "one_step",
+    "sample",
+    "forward",
+    "__call__",
+)
+"""The methods that take a step, the likeliest first."""
+
+HANDED = ("grad", "score", "log_density", "potential")
+"""The roles of what the target is handed over by."""
+
+ROLES = ("grad", "score", "log_density", "potential", "h", "T", "D", "beta", "steps", "index")
+
+
+EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function, or a class with a method: its parameters, by part, and the roles of those that have one."""
+
+    name: str
+    found: Any
+    method: str
+    outer: Mapping[str, inspect.Parameter]
+    inner: Mapping[str, inspect.Parameter]
+    roles: Mapping[str, str]
+
+    @classmethod
+    def of(cls, found: Any, given: Mapping[str, Any]) -> Code | None:
+        """The code of an object; None where it is no function, class or object with a method that takes a step."""
+        if isinstance(found, functools.partial) or inspect.isroutine(found):
+            # What a user has fixed is no parameter any more.
+            fixed = getattr(found, "keywords", {})
+            inner = {name: item for name, item in parameters_of(found).items() if name not in fixed}
+            name = getattr(found, "__name__", getattr(getattr(found, "func", None), "__name__", "step"))
+            return cls(str(name), found, "", {}, inner, roles_of(inner, given))
+        kind = found if isinstance(found, type) else type(found)
+        outer = parameters_of(kind) if isinstance(found, type) else {}
+        for method in METHODS:
+            function = inspect.getattr_static(kind, method, None)
+            if not inspect.isfunction(function) or of_torch(function):
+                continue
+            inner = dict(list(parameters_of(function).items())[1:])
+            return cls(kind.__name__, found, method, outer, inner, roles_of([*outer, *inner], given))
+        return None
+
+    @property
+    def written(self) -> Any:
+        """The function that holds the code of a step."""
+        if self.method:
+            return getattr(self.found, self.method)
+        inner = self.found.func if isinstance(self.found, functools.partial) else self.found
+        return inspect.unwrap(inner)
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """All parameters by name."""
+        return {**self.outer, **self.inner}
+
+    @property
+    def handed(self) -> list[str]:
+        """The parameters by which the target is handed over."""
+        return [name for name, role in self.roles.items() if role in HANDED]
+
+    @property
+    def state(self) -> dict[str, str]:
+        """{variable: parameter} of the state among the parameters of one step; the first one without a role is the position."""
+        by_role = {role: name for name, role in self.roles.items() if name in self.inner}
+        first = next((name for name in self.inner if name not in self.roles), None)
+        if "theta" not in by_role and first is not None and self.inner[first].default is EMPTY:
+            by_role["theta"] = first
+        return {name: by_role[name] for name in ("theta", "p") if name in by_role}
+
+
+def of_torch(function: Any) -> bool:
+    """Is a function torch's own?"""
+    return str(getattr(function, "__module__", "")).partition(".")[0] == "torch"
+
+
+TEXTS = {
+    "grad": "grad",
+    "score": "lambda x, *_: -grad(x)",
+    "log_density": "log_density",
+    "potential": "lambda x, *_: -log_density(x)",
+    "beta": "1/T",
+    "steps": "1",
+    "index": "0",
+}
+"""How an ingredient is handed over, as code."""
+
+WORDS = {
+    **TEXTS,
+    "grad": "the gradient of U",
+    "score": "minus the gradient of U",
+    "potential": "U",
+    "log_density": "-U",
+}
+"""The same in words."""
+
+
+def _texts(code: Code, names: Mapping[str, inspect.Parameter]) -> str:
+    """The arguments of a call, as code."""
+    found = []
+    for name, item in names.items():
+        role = code.roles.get(name, "")
+        if item.kind is item.VAR_POSITIONAL:
+            found += [text for text in ("grad", "h") if text not in code.roles.values()]
+        elif role in ROLES or name in code.state.values():
+            text = next(
+                (variable for variable, own in code.state.items() if own == name), TEXTS.get(role, role)
+            )
+            found.append(text if item.kind is item.POSITIONAL_ONLY else f"{name}={text}")
+        elif item.default is EMPTY and item.kind is not item.VAR_KEYWORD:
+            found.append(f"{name}=1.0")
+    if any(item.kind is item.VAR_POSITIONAL for item in names.values()):
+        found = [text.partition("=")[2] if "=" in text and "lambda" not in text else text for text in found]
+    return ", ".join(found)
+
+
+def called(code: Code, fixed: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+    """How the code is called, in one line; `fixed` are its arguments that are held, `own` those that a user tells."""
+
+    def listed(names: Mapping[str, inspect.Parameter]) -> str:
+        known = {name: WORDS.get(role, role) for name, role in code.roles.items() if role in ROLES}
+        known |= {own_name: variable for variable, own_name in code.state.items()} | dict(fixed) | dict(own)
+        return ", ".join(
+            name if known[name] == name else f"{name}={known[name]}" for name in names if name in known
+        )
+
+    if not code.method:
+        return f"{code.name}({listed(code.inner)})"
+    return f"{code.name}({listed(code.outer)}).{code.method}({listed(code.inner)})"
+
+
+def refused(code: Code, told: str, why: str) -> DefinitionError:
+    """The refusal of code of which is not told how it is called, with the wrapper that tells it."""
+    file = told.rpartition(":")[0]
+    dynamics = "kinetic" if "p" in code.state else "langevin"
+    state = ", ".join(code.state) or "theta"
+    asked = ["h", "grad", *["log_density"] * any(code.roles.get(name) in HANDED[2:] for name in code.handed)]
+    asked += [name for name in ("T", "D") if name in code.roles.values()]
+    call = f"{code.name}({_texts(code, code.outer)}).{code.method}" if code.method else code.name
+    error = DefinitionError(
+        f"scheme={told!r}: {why}; expected parameters whose names say what they are, or a step around it; paste this"
+        + (f" at the end of {file}, and verify {file}:my_step" * bool(file))
+    )
+    error.paste = (
+        f"from sgverify.schemes import {dynamics}, torch_step\n@torch_step({dynamics})\n"
+        f"def my_step({state}, *, {', '.join(asked)}):\n    return {call}({_texts(code, code.inner)})"
+    )
+    return error
+
+
+__all__ = ["Code", "called", "refused"]
