@@ -77,7 +77,6 @@ ALLOWED = {
     ("sgverify/report/svg.py", "_rendered"): "a stream in memory",
     ("benchmarks/growth.py", "draw"): "a stream in memory",
     ("benchmarks/exact_growth.py", "draw"): "a stream in memory",
-    ("sgverify/samplers/intercepted/real_calls.py", "_answer"): "a pipe",
     ("benchmarks/peers/worker.py", "main"): "the stdout of the process",
     ("sgverify/cli/shared/output.py", "close_stdout"): "the null device",
     ("sgverify/user_code.py", "_stderr"): "the null device",

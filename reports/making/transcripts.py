@@ -1,6 +1,6 @@
-"""What `sgverify verify` prints about a right and a wrong scheme, in 80 and 100 columns. Writes transcripts/transcripts.md.
+"""What `sgverify verify` prints: transcripts/transcripts.md of two schemes, answers.md of ten, from PASS to UNDECIDED.
 
-`transcripts/before.txt` holds what it printed about the same schemes before answers came outcome first; it is not made anew.
+`transcripts/before.txt` holds what it printed about the two before answers came outcome first; it is not made anew.
 """
 
 from __future__ import annotations
@@ -32,11 +32,79 @@ wrong = Alphabet("wrong", kinetic, A=drift, B=friction, O=weak_kick).word("ABOBA
 NAMES = ("heun", "wrong")
 WIDTHS = (80, 100)
 
+CODE = """\
+import itertools
+import math
+
+import numpy as np
+import torch
+
+from sgverify import scheme, sqrt, torch_step
+from sgverify.schemes import constants, langevin
+
+@scheme(langevin, order=1, first=constants(*[1.0] * 5, 1.5))
+def sixth_hot(theta, *, h, grad, noise, T, first):
+    return theta - h*grad(theta) + first*sqrt(2*T*h)*noise()
+
+class SGLD(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-3, temperature=1.0):
+        super().__init__(params, {"lr": lr, "temperature": temperature})
+
+    def size(self, group, p):
+        return 1.0
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                sigma = self.size(group, p) * math.sqrt(2 * group["lr"] * group["temperature"])
+                p.add_(p.grad, alpha=-group["lr"]).add_(torch.randn_like(p), alpha=sigma)
+
+class Halved(SGLD):
+    def size(self, group, p):
+        return math.sqrt(0.5)
+
+class Decreasing(SGLD):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            self.steps = getattr(self, "steps", 0) + 1
+            group["lr"] = group["lr"] if self.steps % 100 else 0.9 * group["lr"]
+        super().step(closure)
+
+@torch_step(langevin)
+def euler(theta, *, h, grad, T):
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.randn_like(theta)
+
+@torch_step(langevin)
+def with_numpy(theta, *, h, grad, T):
+    return theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.from_numpy(np.random.randn(*theta.shape))
+
+CALLS = itertools.count()
+
+@torch_step(langevin)
+def hot_later(theta, *, h, grad, T):
+    heat = 4 if next(CALLS) > 1000 else 1
+    return theta - h * grad(theta) + math.sqrt(2 * T * h * heat) * torch.randn_like(theta)
+"""
+ANSWERS = {
+    "sghmc-aboba": "a splitting of the catalogue, proved",
+    "mine.py:heun": "a definition of one's own, proved",
+    "mine.py:wrong": "a definition that lacks a factor 2",
+    "code.py:sixth_hot": "a definition that is wrong from dimension 6 on",
+    "code.py:SGLD": "an optimizer",
+    "code.py:Halved": "an optimizer whose noise is too small",
+    "code.py:Decreasing": "an optimizer that lowers its own lr",
+    "code.py:euler": "a torch step",
+    "code.py:with_numpy": "a torch step that draws by numpy",
+    "code.py:hot_later": "a torch step with another law from its 1,001st call on",
+}
+"""What is judged, and what it is."""
+
 
 def make(folder: Path) -> None:
-    """Judge the schemes and write the document into a folder of reports."""
-    path = folder / "transcripts" / "transcripts.md"
-    write_atomically(path, document())
+    """Judge the schemes and write both documents into a folder of reports."""
+    for name, text in (("transcripts", document()), ("answers", answers())):
+        write_atomically(folder / "transcripts" / f"{name}.md", text)
 
 
 def document() -> str:
@@ -56,6 +124,23 @@ def document() -> str:
                     f"## `sgverify verify {FILE}:{name}`, {width} columns",
                     _block("text", results.text(width)),
                 ]
+    return "\n\n".join(parts) + "\n"
+
+
+def answers() -> str:
+    """The ten answers in full, with the files that they are about."""
+    parts = [
+        "# Ten answers of `sgverify verify`",
+        "Written by `python -m reports transcripts`. A PASS says what it `holds for`, others say why.",
+        f"`{FILE}` is that of [transcripts.md](transcripts.md); `code.py`:",
+        _block("python", CODE),
+    ]
+    with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
+        Path(FILE).write_text(SOURCE, encoding="utf-8")
+        Path("code.py").write_text(CODE, encoding="utf-8")
+        for name, what in ANSWERS.items():
+            text = sgverify.verify(name).text(WIDTHS[-1])
+            parts += [f"## `sgverify verify {name}`: {what}", _block("text", text)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -16,19 +16,6 @@ from sgverify.evidence.scope import Axis, Extent, held
 from sgverify.rates import Judgement
 from sgverify.subject.subject import Subject
 
-NOUNS: Mapping[Axis, str] = {
-    "dimensions": "dimension",
-    "steps": "step size",
-    "temperatures": "temperature",
-    "states": "states",
-    "targets": "target",
-    "gradients": "gradients",
-    "time": "steps of a run",
-    "options": "options",
-    "shapes": "shapes of parameters",
-    "dtypes": "dtype",
-}
-
 
 def asked_of(subject: Subject) -> dict[Axis, Collection[float]]:
     """The numbers that a question about the subject asks for: the configured dimension and temperature."""
@@ -96,9 +83,8 @@ def _missed(axis: Axis, extent: Extent, asked: Collection[float]) -> str:
         return f"the answer depends on {extent.told}, which was held"
     if not extent.values:
         return extent.told
-    return (
-        f"{NOUNS[axis]} {' and '.join(f'{number:g}' for number in asked)} was not examined, but {extent.told}"
-    )
+    numbers = " and ".join(f"{number:g}" for number in asked)
+    return f"{axis.removesuffix('s')} {numbers} was not examined, but {extent.told}"
 
 
 __all__ = ["asked_of", "conclude", "configured_scope", "held_of", "proof_scope"]

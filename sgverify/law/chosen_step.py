@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
@@ -10,7 +11,6 @@ from torch import Tensor
 
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.injected_step import ChosenGradient
-from sgverify.samplers.intercepted.purity import StepInput
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.memory import axes_of, shape_at, size_at
 from sgverify.schemes.torch_step import TorchStep
@@ -25,6 +25,15 @@ REACHED = 3
 
 OTHERS = 7
 """The seed of all draws that are not normal; every run of a step starts from it."""
+
+
+@dataclass(frozen=True)
+class StepInput:
+    """A state, the draws of a step from it, and its step size."""
+
+    state: tuple[Tensor, ...]
+    draws: Tensor
+    h: float
 
 
 def chosen_gradient(
@@ -111,7 +120,6 @@ def _with_reached_memory(subject: Subject, states: list[tuple[Tensor, ...]]) -> 
         torch.manual_seed(run_seed(subject, "memory"))
         for state in states:
             memory = started(step, state)
-            box.make_debut((*state[:kept], *memory), subject.step)
             for _ in range(REACHED):
                 memory = box.real_state((*state[:kept], *memory), subject.step)[kept:]
             found.append((*state[:kept], *memory))

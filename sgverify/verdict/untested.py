@@ -31,22 +31,22 @@ class Untried:
 ON_THE_STEP = ("local-order", "invariant-order", "own-loss", "stationarity")
 """The checks whose answers make the headline: the whole answer reaches what all of them reach."""
 
-AT_MORE = ("settings", "long-run")
-"""The checks of somebody's code that would show an error of the headline elsewhere, at more settings and in steps in a row."""
+AT_MORE = ("pure-step", "long-run", "settings")
+"""The checks of somebody's code that would show an error of the headline elsewhere, in steps in a row and at more settings."""
 
 NOUNS: Mapping[Axis, str] = {
     "time": "step of a run",
     "shapes": "shape",
     "options": "option",
+    "steps": "step size",
     "dimensions": "dimension",
     "temperatures": "T and D",
     "states": "state",
     "targets": "smooth potential",
     "dtypes": "dtype",
-    "steps": "step size",
     "gradients": "gradient",
 }
-"""The axes in the order of an answer, each with what stands after "every"."""
+"""The axes in the order of an answer, the most important first, each with what stands after "every"."""
 
 OF_CODE: Mapping[Axis, str] = {
     "time": "more than one step in a row",
@@ -64,8 +64,10 @@ def whole_scope(evidence: Sequence[Evidence]) -> Scope:
     passing = [item for item in evidence if item.outcome == "pass"]
     on_the_step = [item.scope for item in passing if item.check in ON_THE_STEP]
     extents = Scope().meet(*(on_the_step or [item.scope for item in passing])).extents
-    for item in sorted(passing, key=lambda item: item.check):
-        for axis, extent in item.scope.extents.items() if item.check in AT_MORE else ():
+    for item in sorted(
+        (item for item in passing if item.check in AT_MORE), key=lambda item: AT_MORE.index(item.check)
+    ):
+        for axis, extent in item.scope.extents.items():
             before = extents.get(axis)
             if before is None or (before.reach == extent.reach == "tried" and extent.told not in before.told):
                 extents[axis] = extent
@@ -77,18 +79,20 @@ FEW = 3
 
 
 def reach_text(scope: Scope) -> str:
-    """The extents of a scope in one line: the axes along which it holds for everything, then what was tried along the others."""
+    """The extents of a scope in one line, that of the steps of a run first, and together the axes along which it holds for all."""
     extents = {axis: extent for axis in NOUNS if (extent := scope.extents.get(axis)) is not None}
     whole = [NOUNS[axis] for axis, extent in extents.items() if extent.reach == "every"]
-    tried = [_told(axis, extent) for axis, extent in extents.items() if extent.reach != "every"]
-    return "; ".join([*([f"every {', '.join(whole)}"] if whole else []), *dict.fromkeys(tried)])
+    every = [f"every {', '.join(whole)}"] if whole else []
+    tried = dict.fromkeys(_told(axis, extent) for axis, extent in extents.items() if extent.reach != "every")
+    first = "time" not in extents or extents["time"].reach == "every"
+    return "; ".join([*every, *tried] if first else [*tried, *every])
 
 
 def _told(axis: Axis, extent: Extent) -> str:
     numbers = extent.values or ()
     if extent.reach != "tried" or len(numbers) <= FEW or axis not in ("dimensions", "temperatures"):
         return str(extent)
-    return f"{len(numbers)} {axis} from {min(numbers):.3g} to {max(numbers):.3g}"
+    return f"{len(numbers)} {axis}, {min(numbers):.3g} to {max(numbers):.3g}"
 
 
 def untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> list[Untried]:

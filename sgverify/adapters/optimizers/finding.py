@@ -26,7 +26,7 @@ from sgverify.adapters.optimizers.step import (
     run,
 )
 from sgverify.errors import DefinitionError, UserError
-from sgverify.samplers.intercepted.real_calls import Steady
+from sgverify.samplers.intercepted.interception import Steady
 from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
 from sgverify.schemes.memory import DIM, Axes
 from sgverify.schemes.numbers.text import Grammar

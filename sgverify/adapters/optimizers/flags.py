@@ -8,7 +8,7 @@ import numpy as np
 
 from sgverify.adapters.optimizers.finding import AT, DIMS, probe
 from sgverify.adapters.optimizers.step import OptimizerStep, apart
-from sgverify.samplers.intercepted.real_calls import DrawLog
+from sgverify.samplers.intercepted.interception import Recording
 from sgverify.schemes.adapting import parameter
 
 
@@ -29,9 +29,9 @@ def silent_flag(step: OptimizerStep) -> str:
 def _draws(step: OptimizerStep) -> int:
     """The number of random operations of a step."""
     theta, values = probe(step, np.random.default_rng(0))
-    with apart(), DrawLog() as log:
+    with apart(), Recording() as recording:
         step.take(step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x)
-    return log.draws
+    return len(recording.values)
 
 
 __all__ = ["silent_flag"]

@@ -33,9 +33,10 @@ from sgverify.advice.identification.starts import (
     shapes_of,
     starts_of,
 )
-from sgverify.checks.code.pure_step import noise_faults
+from sgverify.checks.code.pure_step import repetition
 from sgverify.errors import SgverifyError
 from sgverify.law.observed import HandedNumbers, Observed, settings_about
+from sgverify.samplers.intercepted.repeated_step import Repetition
 from sgverify.schemes import TorchStep
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.definition.abstract_value import VECTOR
@@ -377,8 +378,8 @@ def repeated_noise(subject: Subject) -> tuple[str, tuple[str, ...]]:
     if not isinstance(subject.scheme, TorchStep):
         return "", ()
     try:
-        stale, kept = noise_faults(subject)
-        return "; ".join([*stale, *kept]), (
+        found = repetition(subject) if subject.scheme.as_it_is is None else Repetition()
+        return "; ".join(filter(None, [found.noise, found.unrepeated])), (
             "whether it keeps anything else between steps: `sgverify verify` tries it (pure-step, long-run)",
         )
     except SgverifyError:

@@ -12,12 +12,11 @@ from torch import Tensor
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point, tried
-from sgverify.law.chosen_step import OTHERS, black_box, questions_of, states_of, taker
+from sgverify.law.chosen_step import OTHERS, StepInput, black_box, questions_of, states_of, taker
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dtype, effect
-from sgverify.samplers.intercepted.purity import StepInput as Call
-from sgverify.samplers.intercepted.real_calls import copies, kept_noise
+from sgverify.samplers.intercepted.repeated_step import copies
 from sgverify.schemes.torch_step import written
 from sgverify.subject.composite import limits
 from sgverify.subject.subject import Subject
@@ -51,7 +50,7 @@ def _of_torch_code(question: Question) -> Evidence:
     box = black_box(subject)
     numbers = box.census(states_of(subject, 1)[0], subject.step)
     (call,) = questions_of(subject, 1, numbers)
-    if kept_noise(subject.scheme.function) or _keeps(subject):
+    if _keeps(subject):
         raise Unreached("what it returns depends on earlier calls, whatever their dtype was: see pure-step")
     files = _files(subject.scheme.function)
 
@@ -109,7 +108,7 @@ def _keeps(subject: Subject) -> bool:
     return any(not torch.equal(a, b) for one, other in pairs for a, b in zip(one, other, strict=True))
 
 
-def _returned(subject: Subject, call: Call, result: Sequence[Tensor]) -> list[str]:
+def _returned(subject: Subject, call: StepInput, result: Sequence[Tensor]) -> list[str]:
     return [
         f"a float64 step returns {name} in {value.dtype}"
         for name, value in zip(subject.scheme.state, result, strict=True)
@@ -117,7 +116,7 @@ def _returned(subject: Subject, call: Call, result: Sequence[Tensor]) -> list[st
     ]
 
 
-def _relative(take: Any, call: Call, h: float) -> float:
+def _relative(take: Any, call: StepInput, h: float) -> float:
     """The largest effect of narrow constants on a variable, as a share of what a step moves it."""
     moved = take(h)
     shares = [0.0]

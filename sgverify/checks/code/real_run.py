@@ -179,7 +179,7 @@ def _run(box: BlackBox, h: float, temperature: float, plan: _Plan) -> _Run:
     state = (*state[:kept], *started(step, state))
     series = np.zeros((plan.steps, kept, plan.copies))
     for number in range(-FORGOTTEN, plan.steps):
-        state = box.real_state(state, h)
+        state = box.handed_on(state, h)
         if number >= 0:
             series[number] = np.stack([part.detach().reshape(-1).numpy() for part in state[:kept]])
     series[:, 0] -= MEAN

@@ -21,7 +21,11 @@ LEVEL = 1e-6
 """The chance that a run without a departure is told to depart."""
 
 WINDOWS = (50, 500)
-"""The lengths of windows over which sums are tested, besides single steps and the whole run."""
+"""The lengths of windows over which sums are tested, besides single steps and the whole run.
+
+They are ten times apart, as the whole run of 5,000 steps is from the longest: what departs over some steps fills one of the windows
+that touch it to a tenth at least if it is longer than the shortest, and thousands of copies show shorter ones in single steps.
+"""
 
 MANY, ENOUGH = 10, 200
 """The fewest copies of which neighbours are compared, and of which the kurtosis is that of single steps."""

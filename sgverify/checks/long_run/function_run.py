@@ -80,7 +80,7 @@ class FunctionRun:
     def step(self) -> None:
         """One step as it is."""
         with default_dtype(torch.float64):
-            self.state = tuple(value.detach() for value in self._box.real_state(self.state, self._h))
+            self.state = self._box.handed_on(self.state, self._h)
 
     def flat(self) -> np.ndarray:
         """The state, theta first; of whole chains, value after value of all chains."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from types import CodeType
 from typing import Any, cast
 
 import numpy as np
+from scipy.special import gammainccinv, gammaincinv
 
 from sgverify.checks.code.real_run import seeded
-from sgverify.checks.long_run.departures import told_steps
+from sgverify.checks.long_run.departures import LEVEL, told_steps
 from sgverify.checks.long_run.function_run import FunctionRun
 from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone, run_held
 from sgverify.checks.question import Question
@@ -18,11 +21,14 @@ from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence, Scope, held, tried
 from sgverify.law.step_law import StepLaw, law_of
 from sgverify.rates import Judgement
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.schemes.torch_step import TorchStep, written
 from sgverify.subject.seeds import run_seed
 
 STEPS, SHORT, SEVERAL = 5_000, 400, 1_500
 """The steps of the run, of those with another dtype or with a step size that changes, and with several parameters besides."""
+
+LONGEST = 20_000
+"""The most steps of a run: twice the largest whole number that the code names, which may be a period or the end of a phase."""
 
 CENTRE, RATE = 0.7, 1.1
 """The Gaussian's mean and precision."""
@@ -37,8 +43,11 @@ WINDOW = 500
 ENTRIES, ROWS = 4_096, 1_024
 """The entries of theta, of a step that acts on each alone, and the chains of one that takes many."""
 
-TOLERATED = 0.25
-"""The largest error of a variance that a step of this size may have."""
+TOLERATED = 2.5 * FIRST["h"] * RATE
+"""The largest share by which the variance of a step of order 1 may be off where its law is unknown.
+
+That of Euler's step is off by h/2 times the curvature, and every order 1 is off by a share of that kind: this one is five times it.
+"""
 
 FEWEST = 100
 """The fewest copies whose variance in a window is looked at."""
@@ -50,9 +59,6 @@ MOST = 200_000
 """The most operations of a run of a plain function: fewer steps are taken of a step with many."""
 
 BEFORE, NARROW = " before", "float32 beside float64"
-
-FAR = 6.0
-"""The deviation, in standard errors, beyond which a variance is another one."""
 
 
 def check_long_run(question: Question) -> Evidence:
@@ -102,7 +108,14 @@ class _LongRun:
         step = self._step
         self._dim = 1
         run = self._start()
-        self._steps = STEPS if step.as_it_is else int(np.clip(MOST // run.operations, SHORT, STEPS))  # type: ignore[attr-defined]
+        named = [
+            n
+            for n in (*named_numbers(step), *getattr(run, "left", {}).values())
+            if type(n) is int and 2 * n <= LONGEST
+        ]
+        self._steps = max(STEPS, 2 * max(named, default=0))
+        if step.as_it_is is None:
+            self._steps = int(np.clip(MOST // run.operations, SHORT, self._steps))  # type: ignore[attr-defined]
         try:
             ran = self._run(run, self._steps)
         except Unreached as error:
@@ -185,7 +198,7 @@ class _LongRun:
         kinds = dict.fromkeys("vectors" if "vector" in part.name else part.name for part in run.parts)
         numbers = [f"h = {h:g}" for h in dict.fromkeys(part.numbers["h"] for part in run.parts)]
         apart = len({tuple(part.numbers.values()) for part in run.parts}) > 1
-        shapes = ", ".join(kinds) + " in two groups of different options" * apart
+        shapes = ", ".join(kinds) + " in two groups" * apart
         return Scope(
             steps=tried(" and ".join(numbers)),
             targets=tried(f"a Gaussian of precision {RATE}"),
@@ -256,8 +269,8 @@ class _LongRun:
         changes = held(f"the law of one step, which changes {when}")
         return self._settle(Judgement("inconclusive", False, reason), run, ran, changes)
 
-    def _windows(self, run: CodeRun, ran: Ran) -> list[tuple[str, int, int, float, float]]:
-        """The variance of theta over the target's, and its error, of blocks of many copies in windows after the first."""
+    def _windows(self, run: CodeRun, ran: Ran) -> list[tuple[str, int, int, float, tuple[float, float]]]:
+        """The variance of theta over the target's, and its bounds, of blocks of many copies in windows after the first."""
         found = []
         count = len(ran.squares)
         width = min(WINDOW, count // 4)
@@ -266,18 +279,29 @@ class _LongRun:
                 continue
             law = self._laws(*part.numbers.values())
             # Steps in a row that hardly move count as one: no more than the copies are independent.
-            off = min(TOLERATED, TOLERATED if law is None else law.bias) + FAR * (2 / part.size) ** 0.5
-            for start in range(width, count - width + 1, width):
+            off = min(TOLERATED, TOLERATED if law is None else law.bias)
+            starts = range(width, count - width + 1, width)
+            # All windows of all parts have one level.
+            level = LEVEL / (2 * len(starts) * len(run.parts))
+            # The sum of squares of as many normal numbers is twice one of a gamma law.
+            half = part.size / 2
+            low, high = (
+                (1 - off) * gammaincinv(half, level) / half,
+                (1 + off) * gammainccinv(half, level) / half,
+            )
+            for start in starts:
                 ratio = ran.squares[start : start + width, number].mean() * RATE / part.numbers["T"]
-                found.append((part.name, start + 1, start + width, float(ratio), off))
+                found.append((part.name, start + 1, start + width, float(ratio), (low, high)))
         return found
 
     def _variance(self, run: CodeRun, ran: Ran) -> str:
         """Where the variance of theta is wrong by more than its error; "" where it is not."""
-        found = [item for item in self._windows(run, ran) if not abs(item[3] - 1) <= item[4]]
+        found = [item for item in self._windows(run, ran) if not item[4][0] <= item[3] <= item[4][1]]
         if not found:
             return ""
-        name, start, end, ratio, _ = max(found, key=lambda item: abs(np.log(max(item[3], 1e-300))) / item[4])
+        name, start, end, ratio, _ = max(
+            found, key=lambda item: max(item[3] / item[4][1], item[4][0] / max(item[3], 1e-300))
+        )
         return f"the variance of {name} is {ratio:.3g} times the target's in steps {start} to {end}"
 
     def _nearest(self, run: CodeRun, ran: Ran) -> str:
@@ -307,6 +331,22 @@ class _LongRun:
         return self._question.evidence(
             judgement, method="monte-carlo", certificate=certificate, scope=self._scope(run, time)
         )
+
+
+def named_numbers(step: TorchStep) -> Iterator[Any]:
+    """The numbers that the code of a step names: those in its text, and those of its defaults, its closure and its globals."""
+    function = written(step.function)
+    function = inspect.unwrap(getattr(function, "function", function))
+    function = getattr(function, "__func__", function)
+    codes = [function.__code__] if hasattr(function, "__code__") else []
+    for code in codes:
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        yield from code.co_consts
+        yield from (function.__globals__.get(name) for name in code.co_names)
+    if codes:
+        yield from function.__defaults__ or ()
+        yield from (function.__kwdefaults__ or {}).values()
+        yield from inspect.getclosurevars(function).nonlocals.values()
 
 
 def _alone(run: CodeRun, law: StepLaw) -> bool:

@@ -4,7 +4,7 @@
 says which numbers drive them, `replacing` what each of torch's random operations returns, `log_density` how a density follows
 from gradients.
 `injected_step` has the gradient on chosen minibatches, `equilibrated` a step with memory from where its memory comes to rest.
-About the code: `real_calls` (what it draws), `purity`, `kept_state` and `returned_state` (what it keeps), `dtypes`.
+About the code: `repeated_step` (does it give equal bits when its draws come again), `other_sources` (what else it uses), `dtypes`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,9 +19,8 @@ from sgverify.samplers.intercepted.interception import (
     Witness,
     total,
 )
-from sgverify.samplers.intercepted.kept_state import kept_shapes
 from sgverify.samplers.intercepted.log_density import LogDensityOf
-from sgverify.samplers.intercepted.real_calls import copies, debut_made, keep_debut, shapes_before
+from sgverify.samplers.intercepted.repeated_step import copies
 from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.schemes.torch_step import TorchStep, written
 
@@ -29,20 +29,16 @@ GradientFunction = Callable[[Tensor, int], Tensor]
 """A function of theta and the number of the minibatch: the gradient estimate, in theta's shape and dtype."""
 
 
+SMALL = range(1, 9)
+"""The dimensions in which code is tried that raises in another one."""
+
+
 class NotFiniteError(UserError):
     """Raised if a step returns NaN or an infinite number from a finite state; the message names the state."""
 
 
 class CodeError(UserError):
     """Raised if the code of a step raises, with its own draws as well as with prescribed ones."""
-
-
-class KeptShapeError(Unreached):
-    """Raised if the code keeps tensors of other shapes than its arguments; `made` names those that an earlier call left."""
-
-    def __init__(self, message: str, made: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.made = made
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,6 @@ class BlackBox:
         witness: Witness | None = None,
     ) -> tuple[State, Handed]:
         """X_1 as from `run`, and the record of the draws: their shapes and the law of each number."""
-        self.make_debut(state, h)
         handed = Handed(draws, rows=self.step.chains)
         mode = Interception(handed, others=others, witness=witness)
         given = self._given(h, mode)
@@ -96,7 +91,7 @@ class BlackBox:
             with mode:
                 result = self._call(state, given)
             self._check_shapes(result, state)
-            moved = self._finite(result, state, h)
+            moved = self.finite(result, state, h)
         except UserError as error:
             self._refuse_draws(error, state, h)
             raise
@@ -116,7 +111,13 @@ class BlackBox:
 
     def real_state(self, state: Sequence[Tensor], h: float) -> State:
         """X_1 of the unchanged step, with its own draws, from a copy of the state; raises as `run` if X_1 is no state."""
-        return self._finite(self.real(copies(state), h), state, h)
+        return self.finite(self.real(copies(state), h), state, h)
+
+    def handed_on(self, state: Sequence[Tensor], h: float) -> State:
+        """X_1 of the unchanged step on these very tensors, with whatever it keeps on them but graphs; raises as `real_state`."""
+        moved = self.real(state, h)
+        self.finite(moved, state, h)
+        return tuple(value.detach() if value.requires_grad else value for value in moved)
 
     def _given(self, h: float, mode: Interception) -> dict[str, Any]:
         """The ingredients of a call, of which the code takes those that it names."""
@@ -134,11 +135,36 @@ class BlackBox:
             raise
         except (Exception, SystemExit) as error:
             raised = f"scheme={self.step.name!r} ({self.step.place}): raised {type(error).__name__}: {error}"
-            refuse_kept_shapes(self.step.function, state, raised)
+            self._refuse_dimension(raised, state[0].shape[: self.step.chains])
             numbers = _without_graph(self.step.function) if "does not require grad" in str(error) else ""
             raise CodeError(
                 f"{raised}; expected a step that runs on tensors of shapes {self._shapes(state)}, in {state[0].dtype}{numbers}"
             ) from error
+
+    def _refuse_dimension(self, raised: str, rows: Sequence[int]) -> None:
+        """Raise `Unreached` if the code that raised in this dimension runs in another one, which its error may name."""
+        named = {int(number) for number in re.findall(r"\b\d{1,4}\b", raised)}
+        for dim in (self.dim, *sorted({*SMALL, *named} - {0, self.dim})):
+            if not self._runs_in(dim, rows):
+                continue
+            if dim == self.dim:
+                return
+            raise Unreached(
+                f"{raised}; it runs in dimension {dim}, and it is called in several: an optimizer or a buffer that outlives a call "
+                "belongs to one. Make it from theta within the step, hand what is to be kept on as state, or set target.dim and "
+                "proof_dim to the dimension that it was made for"
+            )
+
+    def _runs_in(self, dim: int, rows: Sequence[int]) -> bool:
+        box = replace(self, dim=dim, gradient=lambda theta, _: theta)
+        size = sum(self.step.sizes(dim))
+        state = self.step.tensors(torch.ones((*rows, size), dtype=self.dtype), dim)
+        try:
+            with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+                self.step.step(state, **box._given(1e-3, Interception(Handed(None))))
+        except (Exception, SystemExit):
+            return False
+        return True
 
     def _refuse_draws(self, error: UserError, state: Sequence[Tensor], h: float) -> None:
         """Raise `Unreached` if the code runs with its own draws but fails with prescribed draws."""
@@ -149,24 +175,6 @@ class BlackBox:
         raise Unreached(
             f"it runs with draws of its own, and with draws that are put in it does not: {error}"
         ) from error
-
-    def make_debut(self, state: Sequence[Tensor], h: float) -> None:
-        """Make the first call of the code, if it has not been made; see `keep_debut`."""
-        if debut_made(self.step.function):
-            return
-        kept, gradient, step = copies(state), self.gradient, self.step
-        dim, parameters, dtype = self.dim, dict(self.parameters), self.dtype
-        shell = replace(step, function=_nothing)
-
-        # These functions hold no reference to the user's function: a cache by function would keep it alive.
-        def again(function: Any, place: Sequence[Tensor] = kept) -> State:
-            box = BlackBox(replace(shell, function=function), gradient, dim, parameters, dtype)
-            return box.real(copies(place), h)
-
-        def elsewhere(function: Any) -> State:
-            return again(function, [0.7 - 1.3 * value for value in kept])
-
-        keep_debut(step.function, again, elsewhere)
 
     def asked(self, state: Sequence[Tensor], h: float) -> list[tuple[int, ...]]:
         """The shapes of the draws of a step from this state, in order; raises as `run` does."""
@@ -228,7 +236,8 @@ class BlackBox:
             f"@torch_step({self.step.dynamics.name}, memory=[...]) and take it as another positional parameter"
         )
 
-    def _finite(self, result: State, state: Sequence[Tensor], h: float) -> State:
+    def finite(self, result: State, state: Sequence[Tensor], h: float) -> State:
+        """The result, without a graph; raises `NotFiniteError` if it is not finite."""
         step = self.step
         for name, value in zip(step.state, result, strict=True):
             if not value.isfinite().all():
@@ -253,28 +262,6 @@ class BlackBox:
         )
 
 
-def refuse_kept_shapes(function: Any, state: Sequence[Tensor], raised: str) -> None:
-    """Raise `KeptShapeError` if the code can reach tensors with another number of coordinates or of chains.
-
-    `raised` is the beginning of the message: the error that occurred.
-    """
-    fitting = {1, *(size for value in state for size in value.shape)}
-    kept = kept_shapes(function)
-    unfit = {place: shape for place, shape in kept.items() if not fitting.issuperset(shape)}
-    if not unfit:
-        return
-    before = shapes_before(function)
-    made = tuple(place for place, shape in unfit.items() if before is not None and before.get(place) != shape)
-    told = ", ".join(f"{place} of shape {shape}" for place, shape in list(unfit.items())[:3])
-    when = " since an earlier call, in another dimension" if made else ""
-    raise KeptShapeError(
-        f"{raised}; between calls the code keeps {told}{when}, and it is called in several dimensions: an optimizer or a buffer "
-        "that outlives a call belongs to one. Make it from theta within the step, hand what is to be kept on as state, or set "
-        "target.dim and proof_dim to the dimension that it was made for",
-        made,
-    )
-
-
 def _without_graph(function: Any) -> str:
     """The usual reason for a derivative of what has no graph: no graph is recorded, or a second derivative is asked for."""
     names = getattr(getattr(inspect.unwrap(written(function)), "__code__", None), "co_names", ())
@@ -289,10 +276,6 @@ def _without_graph(function: Any) -> str:
             "requires a gradient"
         )
     return "; what grad returns are numbers, without a graph"
-
-
-def _nothing() -> None:
-    """A placeholder for the user's function, so that no reference to it is held."""
 
 
 class BlackBoxGradient:
@@ -329,7 +312,6 @@ __all__ = [
     "BlackBox",
     "BlackBoxGradient",
     "CodeError",
-    "KeptShapeError",
     "State",
     "UnreadableDrawError",
 ]

@@ -202,6 +202,30 @@ class Interception(OperationMode):
         return result
 
 
+STEADY = 65_537
+"""The first of the seeds of draws that are equal at every call."""
+
+
+class Steady(OperationMode):
+    """A context in which torch's k-th draw comes from a generator with a seed that depends on k alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._number = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if not is_recorded(func):
+            return func(*args, **kwargs)
+        self._number += 1
+        check_count(self._number)
+        if kwargs.get("generator") is not None:
+            kwargs["generator"] = torch.Generator().manual_seed(STEADY + self._number)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(STEADY + self._number)
+            return func(*args, **kwargs)
+
+
 class ReplayError(SgverifyError):
     """Raised if the recorded draws do not fit those of a replay; the message says how."""
 
@@ -314,6 +338,7 @@ __all__ = [
     "Replay",
     "ReplayError",
     "RowReplay",
+    "Steady",
     "UnreadableDrawError",
     "Witness",
     "check_count",

@@ -115,8 +115,8 @@ def own_generator(theta, *, h, grad, T):
 
 
 BUGS = {
-    "a default that is shared": (class_default, kinetic, "the default of class_default(settings)['lr']"),
-    "a momentum on the class": (Momentum().step, langevin, "Momentum.kept"),
+    "a default that is shared": (class_default, kinetic, "theta is another, apart by"),
+    "a momentum on the class": (Momentum().step, langevin, "theta is another, apart by"),
     "an argument written to": (in_place, kinetic, "it writes to its argument theta"),
     "numpy's generator, too hot": (hot_numpys, langevin, "theta has the variance 1."),
     "one number for all": (one_number, langevin, "neighbouring entries move together"),
@@ -124,12 +124,10 @@ BUGS = {
 }
 
 OPEN = {
-    "a gradient one step stale": (stale(), kinetic, "held in the closure of step['gradient']"),
-    "a counter": (counter, langevin, "the global COUNTED[0] changes from call to call"),
+    "a gradient one step stale": (stale(), kinetic, "writes to held, which outlives the call"),
     "numpy's generator": (numpys, langevin, "draws by numpy's randn (draw by torch.randn_like"),
-    "a generator of its own": (own_generator, langevin, "what changes is the global RANDOM"),
+    "a generator of its own": (own_generator, langevin, "draws by numpy's normal (draw by torch.randn_like"),
     "Python's generator": (pythons, langevin, "draws by Python's gauss (draw by torch.randn_like"),
-    "a seed by the number of the call": (seeded_by_count, langevin, "the global COUNTED[0]"),
 }
 
 
@@ -148,6 +146,36 @@ def test_what_cannot_be_asked_twice_is_open_with_the_way_on_where_its_run_is_rig
     found = judged(function, dynamics)
     assert found.verdict == "inconclusive" and named in found.reason
     assert "mean and variance are right" in found.reason and found.scope.time.reach == "held"
+
+
+@pytest.mark.by_default("seeded_by_count")
+@pytest.mark.parametrize("function", [counter, seeded_by_count])
+def test_a_count_that_changes_no_law_is_let_pass_and_a_long_run_says_so(function):
+    found = verify(torch_step(langevin)(function), SMALL, checks=["pure-step", "long-run"])
+    assert [item.verdict for item in found] == ["conforms", "conforms"], [item.reason for item in found]
+
+
+def hot_after(calls, every=False):
+    def step(theta, *, h, grad, T):
+        COUNTED[0] += 1
+        hot = COUNTED[0] % calls == 0 if every else COUNTED[0] > calls
+        return theta - h * grad(theta) + math.sqrt(2 * T * h) * (2 if hot else 1) * torch.randn_like(theta)
+
+    return step
+
+
+@pytest.mark.by_default("2083-False")
+@pytest.mark.parametrize("calls, every", [(2083, False), (2083, True)])
+def test_a_count_that_matters_late_is_left_to_the_long_run(calls, every):
+    COUNTED[0] = 0
+    found = {
+        item.check: item
+        for item in verify(
+            torch_step(langevin)(hot_after(calls, every)), SMALL, checks=["pure-step", "long-run"]
+        )
+    }
+    assert found["pure-step"].verdict == "conforms"
+    assert found["long-run"].verdict == ("inconclusive" if every else "violates"), found["long-run"].reason
 
 
 def test_a_pure_step_passes_whatever_it_is_written_as():

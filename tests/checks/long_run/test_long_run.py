@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from sgverify import verify
+from sgverify.checks.long_run.long_run import named_numbers
 from sgverify.evidence import Evidence
 from sgverify.schemes import TorchStep, langevin
 from sgverify.schemes.torch_step import torch_step
@@ -111,3 +112,14 @@ def test_a_step_of_entries_that_are_coupled_is_held_from_its_own_states(coupled:
         return theta - h * g / (1 + h * size) + (2 * T * h) ** 0.5 * torch.randn_like(theta)
 
     assert answer(torch_step(langevin, order=1)(tamed)).verdict == "conforms"
+
+
+PERIOD = 6131
+
+
+def test_the_numbers_that_code_names_are_seen() -> None:
+    def step(theta: torch.Tensor, *, h: float, grad: Any, T: float, cycle: int = 4093) -> torch.Tensor:
+        inner = [theta for _ in range(3) if cycle != 8191]
+        return inner[0] - h * grad(theta) * (PERIOD > 0)
+
+    assert {PERIOD, 4093, 8191} <= set(named_numbers(torch_step(langevin)(step)))

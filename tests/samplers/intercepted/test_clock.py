@@ -15,7 +15,7 @@ from sgverify.checks.code.pure_step import check_pure_step
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
-from sgverify.samplers.intercepted.purity import clock_fault
+from sgverify.samplers.intercepted.other_sources import clock_fault
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
 

@@ -1,4 +1,4 @@
-"""Is a step a function of its state, its draws and its minibatches alone, independent of earlier calls and of the clock?"""
+"""Which numbers does code take from elsewhere than its arguments and torch's draws: clocks, generators, iterators, files?"""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.intercepted.kept_state import changed, of_a_library, surroundings
+_LIBRARIES = ("torch", "numpy", "jax", "jaxlib", "sgverify")
 
 _COUNTING = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
 CLOCKS = tuple(getattr(time, f"{name}{unit}") for name in _COUNTING for unit in ("", "_ns"))
@@ -72,7 +71,10 @@ def clock_fault(take: Callable[[], State]) -> tuple[str, str]:
 
 
 def other_sources(take: Callable[[], Any]) -> list[str]:
-    """The lines of the code at which it asks for what torch's draws do not decide, each with what is used in its stead."""
+    """The lines of the code at which it uses what its state and torch's draws do not decide, each with what is used in its stead.
+
+    Lines that write to what outlives a call come last.
+    """
     run: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def seen(frame: Any, event: str, what: Any) -> None:
@@ -83,10 +85,17 @@ def other_sources(take: Callable[[], Any]) -> list[str]:
 
     _profiled(take, seen)
     found: dict[str, None] = {}
+    kept: dict[str, None] = {}
     for code, names in run.values():
-        value, line = None, code.co_firstlineno
+        value, line, outer = None, code.co_firstlineno, ""
         for step in dis.get_instructions(code):
-            line = step.positions.lineno if step.positions and step.positions.lineno else line
+            if step.positions and step.positions.lineno and step.positions.lineno != line:
+                line, outer = step.positions.lineno, ""
+            place = f"{Path(code.co_filename).name}:{line}"
+            if step.opname in _OUTER and not _is_code(names.get(step.argval)):
+                outer = outer or step.argval
+            if step.opname in _WRITES and (outer or step.opname in _OUTER):
+                kept[f"{place} writes to {outer or step.argval}, which outlives the call"] = None
             if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 value = _attribute(value, step.argval)
             elif step.opname.startswith("LOAD_") and isinstance(step.argval, str):
@@ -95,8 +104,16 @@ def other_sources(take: Callable[[], Any]) -> list[str]:
                 continue
             way = _way_on(value)
             if way:
-                found[f"{Path(code.co_filename).name}:{line} {way}"] = None
-    return list(found)
+                found[f"{place} {way}"] = None
+    return [*found, *kept]
+
+
+_OUTER = ("LOAD_GLOBAL", "LOAD_DEREF", "STORE_GLOBAL", "STORE_DEREF")
+_WRITES = ("STORE_SUBSCR", "STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF")
+
+
+def _is_code(value: Any) -> bool:
+    return callable(value) or isinstance(value, ModuleType)
 
 
 def _way_on(value: Any) -> str:
@@ -150,8 +167,8 @@ def _readings(take: Callable[[], Any]) -> tuple[set[str], list[dict[str, Any]]]:
 
 
 def _elsewhere(frame: Any) -> bool:
-    name = str(frame.f_globals.get("__name__", ""))
-    return of_a_library(name) or name.partition(".")[0] in sys.stdlib_module_names
+    name = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return name in _LIBRARIES or name in sys.stdlib_module_names
 
 
 @contextmanager
@@ -212,122 +229,4 @@ def _put(
             space[name] = value
 
 
-Take = Callable[[State, Tensor, float], Sequence[Tensor]]
-"""One step from a state with these draws and this step size."""
-
-
-@dataclass(frozen=True)
-class StepInput:
-    """A state, the draws of a step from it, and its step size."""
-
-    state: State
-    draws: Tensor
-    h: float
-
-
-@dataclass(frozen=True)
-class Purity:
-    """The result of a test of purity: one sentence for each fault, and the numbers of calls and of places.
-
-    `aliased` are the variables whose argument tensor itself was returned. `unrepeated` are sentences about what is no function of
-    the inputs, which a run of its own may show to be right: draws of other generators, and what is kept between calls.
-    """
-
-    faults: tuple[str, ...]
-    calls: int
-    places: int
-    aliased: tuple[str, ...] = ()
-    unrepeated: tuple[str, ...] = ()
-
-
-def judge_purity(
-    take: Take, names: Sequence[str], questions: Sequence[StepInput], functions: Sequence[Any]
-) -> Purity:
-    """Call the step with the same inputs in several orders: a pure step returns equal bits, and changes nothing else.
-
-    `take` runs the step on one of the inputs `questions`; `names` are those of the state variables; `functions` are the
-    functions whose surroundings are compared. The first calls, which may fill a cache, are not compared.
-    """
-    asked = _Asked(take, names)
-    for question in questions:
-        asked.ask(question)
-    # Values that the first calls stored may be constants; from here on they must not change.
-    before = [surroundings(function) for function in functions]
-    outside = _changing(lambda: asked.ask(questions[0]), functions)
-    first = [asked.ask(question) for question in questions]
-    for number in _orders(len(questions)):
-        asked.compare(first[number], asked.ask(questions[number]), outside)
-    faults = asked.faults
-    after = [surroundings(function) for function in functions]
-    moved = [place for a, b in zip(before, after, strict=True) for place in changed(a, b)]
-    for place in dict.fromkeys(moved):
-        if place in outside and "answer" in faults:
-            # Reported already, together with its effect on the result.
-            continue
-        if "random generator" in place:
-            faults.setdefault(place, f"{place} moves at a step: it draws from there, not from torch")
-        else:
-            faults.setdefault(place, f"{place} changes from call to call: state outside the state")
-    watched = {place for found in before for place in found}
-    written = tuple(text for what, text in faults.items() if what.startswith("argument "))
-    others = tuple(text for what, text in faults.items() if not what.startswith("argument "))
-    return Purity(written, asked.calls, len(watched), tuple(dict.fromkeys(asked.aliased)), others)
-
-
-def _changing(call: Callable[[], Any], functions: Sequence[Any]) -> list[str]:
-    """The places in the surroundings of the functions that one call changes."""
-    before = [surroundings(function) for function in functions]
-    call()
-    after = [surroundings(function) for function in functions]
-    return [place for a, b in zip(before, after, strict=True) for place in changed(a, b)]
-
-
-def _orders(count: int) -> list[int]:
-    """The indices backwards, then each index twice, so that every kind of neighbouring calls occurs."""
-    return [*reversed(range(count)), *(k for k in range(count) for _ in range(2))]
-
-
-class _Asked:
-    def __init__(self, take: Take, names: Sequence[str]) -> None:
-        self._take, self._names = take, tuple(names)
-        self.faults: dict[str, str] = {}
-        self.aliased: list[str] = []
-        self.calls = 0
-
-    def ask(self, question: StepInput) -> list[Tensor]:
-        """A copy of the step's result; a write to an argument is recorded as a fault."""
-        self.calls += 1
-        state = tuple(value.clone() for value in question.state)
-        result = list(self._take(state, question.draws.clone(), question.h))
-        for name, given, kept in zip(self._names, state, question.state, strict=True):
-            if not torch.equal(given, kept):
-                self.faults.setdefault(
-                    f"argument {name}",
-                    f"it writes to its argument {name}: the caller's state is no longer what it was",
-                )
-        for name, value in zip(self._names, result, strict=True):
-            if any(_shared(value, given) for given in state):
-                self.aliased.append(name)
-        return [value.detach().clone() for value in result]
-
-    def compare(self, first: list[Tensor], again: list[Tensor], outside: Sequence[str]) -> None:
-        """Record a fault if two calls with equal inputs returned different results."""
-        for name, one, other in zip(self._names, first, again, strict=True):
-            if one.dtype == other.dtype and torch.allclose(one, other, rtol=0.0, atol=0.0, equal_nan=True):
-                continue
-            apart = float((one - other).abs().max())
-            kept = (
-                f"; what changes is {', '.join(outside)}" if outside else "; nothing that can be seen changes"
-            )
-            self.faults.setdefault(
-                "answer",
-                f"the same state, draws and minibatch gave another {name}, apart by {apart:.3g}, when they came again{kept}",
-            )
-            return
-
-
-def _shared(value: Tensor, given: Tensor) -> bool:
-    return value.numel() > 0 and value.untyped_storage().data_ptr() == given.untyped_storage().data_ptr()
-
-
-__all__ = ["Purity", "StepInput", "Take", "clock_fault", "judge_purity", "other_sources"]
+__all__ = ["clock_fault", "other_sources"]
