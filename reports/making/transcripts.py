@@ -116,7 +116,7 @@ def document() -> str:
         _block("python", SOURCE),
     ]
     with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
-        Path(FILE).write_text(SOURCE, encoding="utf-8")
+        write_atomically(Path(FILE), SOURCE)
         for name in NAMES:
             results = sgverify.verify(f"{FILE}:{name}")
             for width in WIDTHS:
@@ -136,8 +136,8 @@ def answers() -> str:
         _block("python", CODE),
     ]
     with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
-        Path(FILE).write_text(SOURCE, encoding="utf-8")
-        Path("code.py").write_text(CODE, encoding="utf-8")
+        write_atomically(Path(FILE), SOURCE)
+        write_atomically(Path("code.py"), CODE)
         for name, what in ANSWERS.items():
             text = sgverify.verify(name).text(WIDTHS[-1])
             parts += [f"## `sgverify verify {name}`: {what}", _block("text", text)]
