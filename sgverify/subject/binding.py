@@ -17,6 +17,7 @@ from sgverify.schemes.composites import COMPOSITES, AdaptivelyWeighted, Composit
 from sgverify.schemes.loading import load_step, refuse_adapter
 from sgverify.schemes.torch_step import OwnLoss
 from sgverify.subject.composite import CompositeSubject, TorchSubject
+from sgverify.subject.momentum_unit import in_own_unit
 from sgverify.subject.subject import Subject
 from sgverify.targets.catalogue.conjugate import EXPANDED_MEAN
 from sgverify.targets.own.log_density import is_plain
@@ -303,6 +304,7 @@ def _subject(
 ) -> Subject:
     if isinstance(scheme, Composite):
         return CompositeSubject(scheme.scheme, configuration, reference, method=method, composite=scheme)
+    scheme = in_own_unit(scheme)
     if isinstance(scheme, TorchStep):
         configuration = _of_own_loss(scheme.own_loss, configuration, reference)
         return TorchSubject(scheme, configuration, reference, method=method)
