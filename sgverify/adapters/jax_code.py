@@ -193,7 +193,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         returned.extend(keys)
         return tuple(part for part in parts if not any(part is key for key in keys))
 
-    state_names, returned = tuple(state), []
+    state_names = tuple(state)
+    returned: list[Any] = []
     usual = {name: conventions[name] for name in others if name in conventions and name not in given}
     step = step_of(
         JaxSampler(

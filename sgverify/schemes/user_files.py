@@ -113,7 +113,7 @@ def _run(path: Path, content: bytes, attribute: str, given: str) -> ModuleType:
         raise UserError(
             f"{given}: {place_of(error, path)} raised {type(error).__name__}: {error}{mend}"
         ) from None
-    return module  # type: ignore[no-any-return]
+    return module
 
 
 @contextlib.contextmanager

@@ -87,7 +87,7 @@ class PlainStep:
             found: Callable[..., Any] = code.found
             return found
         if not isinstance(code.found, type):
-            return getattr(code.found, code.method)  # type: ignore[no-any-return]
+            return getattr(code.found, code.method)
         # One object for each value of its numbers, so that what it keeps between its steps is seen.
         given = {name: values[name] for name in code.outer if name in values}
         handed = {name: value for name, value in given.items() if code.roles.get(name) in HANDED}
@@ -97,7 +97,7 @@ class PlainStep:
         if key not in self._made:
             later = {name: functools.partial(self._later, name) for name in handed}
             self._made[key] = code.found(**numbers, **later)
-        return getattr(self._made[key], code.method)  # type: ignore[no-any-return]
+        return getattr(self._made[key], code.method)
 
     def _later(self, name: str, *arguments: Any) -> Any:
         return self._handed[name](*arguments)

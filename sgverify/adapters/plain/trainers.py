@@ -22,7 +22,7 @@ from torch import Tensor
 
 from sgverify.adapters.optimizers import adapter as optimizers
 from sgverify.adapters.optimizers.options import CONVENTIONS
-from sgverify.adapters.optimizers.step import apart
+from sgverify.adapters.optimizers.step import apart, closure_needed
 from sgverify.adapters.plain.calls import EMPTY, Code
 from sgverify.errors import DefinitionError
 from sgverify.samplers.intercepted.dtypes import default_dtype
@@ -63,8 +63,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     """The step that the optimizer, or one pass of the code over one minibatch, is."""
     if is_of(found, "torch.optim.lr_scheduler"):
         step = adapt(found.optimizer, settings, reference)
-        told = f"the schedule of {type(found).__name__}: h is the lr of one step"
-        return replace(step, untried=(*step.untried, (told, "")))
+        apart_from = f"the schedule of {type(found).__name__}: h is the lr of one step"
+        return replace(step, untried=(*step.untried, (apart_from, "")))
     if is_of(found, "torch.optim"):
         return optimizers.adapt(_again(found, reference), settings, reference)
     code = Code.of(_kind(found), settings.map)
@@ -91,7 +91,7 @@ def _again(optimizer: Any, reference: str) -> Any:
     kind, held = type(optimizer), {**vars(optimizer), **optimizer.defaults, **optimizer.param_groups[0]}
     wanted = list(inspect.signature(kind).parameters.values())[1:]
     if all(item.name in held or item.default is not EMPTY for item in wanted):
-        own = {
+        own: dict[str, Any] = {
             item.name: held[item.name]
             for item in wanted
             if item.name in held and item.name not in CONVENTIONS
@@ -124,19 +124,12 @@ def _again(optimizer: Any, reference: str) -> Any:
     with apart():
         made = make([parameter])
         parameter.grad = torch.ones(3)
-        made.step(*[lambda: torch.ones(())] * optimizers_need(made))
+        made.step(*[lambda: torch.ones(())] * closure_needed(made.step))
     if torch.equal(parameter.detach(), torch.ones(3)):
         raise DefinitionError(
             f"scheme={reference!r}: is a {kind.__name__} of parameters that it keeps elsewhere too; expected its class; verify that"
         )
     return make
-
-
-def optimizers_need(optimizer: Any) -> int:
-    """The number of closures that its step needs."""
-    from sgverify.adapters.optimizers.step import closure_needed
-
-    return int(closure_needed(optimizer.step))
 
 
 class Model(torch.nn.Module):
@@ -290,6 +283,9 @@ class _Loop:
             self._factor, self.told = 1.0 / DATA, "U is N times what it differentiates"
         if told_of_data:
             self.told += f", N = {DATA}"
+        plain, self._form = self._moved(1, 1), (2.0 * self._form[0], self._form[1])
+        if not torch.equal(plain, self._moved(1, 1)):
+            raise unmade(f"{self._told}: its step depends on the value of its loss", self._reference)
         self.carried = ""
         if "loader" in self.code.roles.values() and not torch.allclose(
             self._moved(1, 3), self._moved(3, 1), rtol=1e-9, atol=1e-12
@@ -335,7 +331,7 @@ def _handing(
             losses.append(float(loss.detach().sum()))
         before = [parameter.grad for parameter in parameters]
         closure()
-        found = [factor * parameter.grad for parameter in parameters]  # type: ignore[operator]
+        found: list[Tensor] = [factor * parameter.grad for parameter in parameters]  # type: ignore[operator,misc]
         for parameter, old in zip(parameters, before, strict=True):
             parameter.grad = old
         return found
