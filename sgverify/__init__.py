@@ -27,9 +27,22 @@ if TYPE_CHECKING:
     from sgverify.named_code import run_code
     from sgverify.samplers.own.model_target import model_target
     from sgverify.samplers.own.module_target import module_target
-    from sgverify.schemes import Alphabet, dot, dynamics, exp, expm1, find_scheme, scheme, sqrt, torch_step
+    from sgverify.schemes import Alphabet, dynamics, find_scheme, scheme, torch_step
     from sgverify.schemes.adapting import adapt
     from sgverify.schemes.composites import AdaptivelyWeighted, ReplicaExchange
+    from sgverify.schemes.mathematics import (
+        cos,
+        dot,
+        erf,
+        exp,
+        expm1,
+        log,
+        logistic,
+        sin,
+        softplus,
+        sqrt,
+        tanh,
+    )
     from sgverify.targets.own.log_density import log_density
     from sgverify.verdict import Results, rate, verify
 
@@ -44,13 +57,17 @@ __all__ = [
     "adapt",
     "advise",
     "bch",
+    "cos",
     "dot",
     "dynamics",
+    "erf",
     "exp",
     "expm1",
     "find_scheme",
     "identify",
+    "log",
     "log_density",
+    "logistic",
     "model_target",
     "module_target",
     "order_conditions",
@@ -58,7 +75,10 @@ __all__ = [
     "run_code",
     "sample",
     "scheme",
+    "sin",
+    "softplus",
     "sqrt",
+    "tanh",
     "torch_step",
     "verify",
 ]

@@ -25,7 +25,19 @@ if TYPE_CHECKING:
     from sgverify.rates import Judgement
     from sgverify.schemes.adapting import Adapter, AdapterSettings, adapt, is_of
     from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind, parameters_of
-    from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
+    from sgverify.schemes.definition.mathematics import (
+        cos,
+        dot,
+        erf,
+        exp,
+        expm1,
+        log,
+        logistic,
+        sin,
+        softplus,
+        sqrt,
+        tanh,
+    )
     from sgverify.schemes.dynamics import density, dynamics, kinetic, langevin, thermostat
     from sgverify.schemes.loading import find_scheme
     from sgverify.schemes.recipe import complete_recipe
@@ -102,6 +114,7 @@ __all__ = [
     "density",
     "dot",
     "dynamics",
+    "erf",
     "exp",
     "expm1",
     "find_scheme",
@@ -113,6 +126,7 @@ __all__ = [
     "linear",
     "load_configuration",
     "log",
+    "logistic",
     "number",
     "parameters_of",
     "parametrize_with_checks",
@@ -121,6 +135,7 @@ __all__ = [
     "sin",
     "softplus",
     "sqrt",
+    "tanh",
     "thermostat",
     "torch_step",
     "tried",

@@ -11,8 +11,9 @@ from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import check_returned, check_scalar, run_abstractly, where
-from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR, logarithms
+from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.declaration import RESERVED, Declaration, check_state, read_signature
+from sgverify.schemes.definition.foreign import in_own_terms
 from sgverify.schemes.definition.mathematics import dot, log
 from sgverify.schemes.numbers.constants import Constant
 
@@ -58,6 +59,7 @@ def density(**shapes: str) -> Callable[[Callable[..., Any]], Density]:
 
 def make_density(function: Callable[..., Any], shapes: Mapping[str, str], name: str | None = None) -> Density:
     """The density of a plain function over a state of these shapes; raises `DefinitionError` as `density` does."""
+    function = in_own_terms(function)
     declaration = read_signature(function, "density")
     check_state(function, declaration.state, tuple(shapes), "the density's state")
     for ingredient in declaration.ingredients:
@@ -66,8 +68,7 @@ def make_density(function: Callable[..., Any], shapes: Mapping[str, str], name: 
                 f"{where(function)}: density `{function.__name__}` may not ask for `{ingredient}`; expected U, dim and "
                 "numbers such as T and D; write the potential as U(theta)."
             )
-    with logarithms():
-        value, census = run_abstractly(function, shapes, declaration.ingredients)
+    value, census = run_abstractly(function, shapes, declaration.ingredients)
     check_scalar(function, value, "log rho")
     return Density(name or function.__name__, dict(shapes), function, declaration, census.constants)
 
@@ -174,6 +175,7 @@ def dynamics(
             raise DefinitionError(f"dynamics({name}={shape!r}): expected 'vector' or 'scalar'")
 
     def decorate(function: Callable[..., Any]) -> Dynamics:
+        function = in_own_terms(function)
         declaration = read_signature(function, "dynamics")
         if declaration.state != tuple(shapes):
             raise DefinitionError(

@@ -5,14 +5,31 @@ from __future__ import annotations
 from sgverify.schemes.definition.mathematics import (
     cos,
     dot,
+    erf,
     exp,
     expm1,
     first_entry,
     log,
+    logistic,
     magnitude,
     sin,
     softplus,
     sqrt,
+    tanh,
 )
 
-__all__ = ["cos", "dot", "exp", "expm1", "first_entry", "log", "magnitude", "sin", "softplus", "sqrt"]
+__all__ = [
+    "cos",
+    "dot",
+    "erf",
+    "exp",
+    "expm1",
+    "first_entry",
+    "log",
+    "logistic",
+    "magnitude",
+    "sin",
+    "softplus",
+    "sqrt",
+    "tanh",
+]

@@ -10,6 +10,7 @@ from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import where
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.declaration import read_signature
+from sgverify.schemes.definition.foreign import in_own_terms
 from sgverify.schemes.definition.mathematics import dot
 from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
 from sgverify.schemes.dynamics import Dynamics, default_density, dynamics, make_density
@@ -32,6 +33,7 @@ def complete_recipe(
     """
 
     def decorate(function: Callable[..., Any]) -> Dynamics:
+        function = in_own_terms(function)
         declaration = read_signature(function, "complete_recipe")
         hamiltonian = energy or _ENERGIES.get(tuple(shapes.items()))
         if hamiltonian is None:

@@ -16,6 +16,7 @@ from sgverify.schemes.definition.declaration import (
     check_state,
     read_signature,
 )
+from sgverify.schemes.definition.foreign import in_own_terms
 from sgverify.schemes.definition.mathematics import NoiseLaw
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.constants import Constant, cut_to
@@ -242,6 +243,7 @@ def make_scheme(
     word: Word | None = None,
 ) -> Scheme:
     """Build a scheme from a step function and prove it well-formed by an abstract run."""
+    function = in_own_terms(function)
     declaration = read_signature(function, "scheme")
     memory = _memory_of(memory)
     starts = NOTHING
@@ -279,7 +281,7 @@ def _memory_of(given: Any) -> dict[str, Callable[..., Any]]:
             f"memory={shown(given)}: expected each name with a function of the state that gives its first value, such as "
             'memory={"v": lambda theta: 0*theta}'
         )
-    return dict(given or {})
+    return {name: in_own_terms(start) for name, start in (given or {}).items()}
 
 
 def _check_memory(name: str, start: Callable[..., Any], dynamics: Dynamics) -> Census:

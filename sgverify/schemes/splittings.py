@@ -22,6 +22,7 @@ from sgverify.schemes.definition.declaration import (
     check_state,
     read_signature,
 )
+from sgverify.schemes.definition.foreign import in_own_terms
 from sgverify.schemes.definition.mathematics import Noise
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.algebraic import Algebraic
@@ -265,6 +266,7 @@ def _floats_of_order_two(
 def _make_letter(symbol: str, function: Callable[..., Any], dynamics: Dynamics) -> Letter:
     if not (len(symbol) == 1 and symbol.isalpha() and symbol.isupper()):
         raise DefinitionError(f"letter {symbol!r}: expected one capital, such as A")
+    function = in_own_terms(function)
     declaration = read_signature(function, f"letter {symbol}")
     check_state(function, declaration.state, dynamics.state, dynamics.name)
     check_ingredients(function, declaration.ingredients, ("t", *dynamics.offered), "t")

@@ -14,10 +14,10 @@ import numpy as np
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
-from sgverify.schemes.definition.mathematics import cos, dot, exp, log, sin, softplus, sqrt
-from sgverify.schemes.definition.reverse_mode import Tracked, assembled, gradient_of, kind_of, logistic
+from sgverify.schemes.definition.mathematics import dot, power, register
+from sgverify.schemes.definition.reverse_mode import Tracked, assembled, gradient_of, kind_of
 from sgverify.schemes.numbers.algebraic import Algebraic
-from sgverify.targets.potential import Matrix, PairPotential, Potential, Vector, constant, coordinate
+from sgverify.targets.potential import ARRAYS, Matrix, PairPotential, Potential, Vector, constant, coordinate
 
 MOST_ENTRIES = 2**20
 """The most entries (points x data x coordinates) of one piece: 8 MiB for each array of it."""
@@ -64,7 +64,9 @@ class Points:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __pow__(self, exponent: int) -> Points:
+    def __pow__(self, exponent: Any) -> Any:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         return Points(self.array**exponent if exponent >= 0 else 1 / self.array**-exponent)
 
     def __neg__(self) -> Points:
@@ -148,26 +150,8 @@ def _(left: Points, right: Any) -> Any:
     return Points((left.array * right.array).sum(-1, keepdims=True))
 
 
-@logistic.register
-def _(value: Points) -> Points:
-    # exp of what is not above 0 alone: nothing overflows.
-    small = np.exp(-np.abs(value.array))
-    return Points(np.where(value.array >= 0, 1.0, small) / (1 + small))
+def _evaluated(function: Any, value: Points) -> Points:
+    return Points(np.asarray(ARRAYS[function](value.array)))
 
 
-def _elementwise(function: Callable[[Any], Any], of_arrays: Callable[[np.ndarray], np.ndarray]) -> None:
-    def evaluate(value: Points) -> Points:
-        return Points(of_arrays(value.array))
-
-    function.register(Points, evaluate)  # type: ignore[attr-defined]
-
-
-for _function, _of_arrays in (
-    (exp, np.exp),
-    (log, np.log),
-    (sqrt, np.sqrt),
-    (sin, np.sin),
-    (cos, np.cos),
-    (softplus, lambda x: np.logaddexp(0.0, x)),
-):
-    _elementwise(_function, _of_arrays)
+register(Points, _evaluated)

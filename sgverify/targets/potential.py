@@ -6,6 +6,7 @@ two functions for its own type: `dot` (sgverify.schemes.definition.mathematics) 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, singledispatch
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.definition.mathematics import cos, dot, exp, log, sin, softplus, sqrt
+from sgverify.schemes.definition.mathematics import FUNCTIONS, dot, erf, logistic, register, softplus
 from sgverify.schemes.definition.reverse_mode import Tracked, TrackedMatrix, tracked_coordinate
 from sgverify.schemes.numbers.algebraic import exact
 
@@ -211,42 +212,29 @@ def _(left: np.ndarray, right: np.ndarray) -> Any:
     return (left * right).sum(-1)
 
 
-@exp.register(np.ndarray)
-@exp.register(np.floating)
-def _(value: Any) -> Any:
+def _logistic(x: Any) -> Any:
+    # exp of what is not above 0 alone: nothing overflows.
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1.0, small) / (1 + small)
+
+
+ARRAYS: dict[Any, Callable[[Any], Any]] = {
+    **{function: getattr(np, function.__name__) for function in FUNCTIONS if hasattr(np, function.__name__)},
+    erf: np.vectorize(math.erf, otypes=[np.float64]),
+    logistic: _logistic,
+    softplus: lambda x: np.logaddexp(0.0, x),
+}
+"""The functions of definitions on arrays."""
+
+
+def _of_array(function: Any, value: Any) -> Any:
     # A potential that overflows is infinite there, and the density 0.
     with np.errstate(over="ignore"):
-        return np.exp(value)
+        return ARRAYS[function](value)
 
 
-@log.register(np.ndarray)
-@log.register(np.floating)
-def _(value: Any) -> Any:
-    return np.log(value)
-
-
-@softplus.register(np.ndarray)
-@softplus.register(np.floating)
-def _(value: Any) -> Any:
-    return np.logaddexp(0.0, value)
-
-
-@sqrt.register(np.ndarray)
-@sqrt.register(np.floating)
-def _(value: Any) -> Any:
-    return np.sqrt(value)
-
-
-@sin.register(np.ndarray)
-@sin.register(np.floating)
-def _(value: Any) -> Any:
-    return np.sin(value)
-
-
-@cos.register(np.ndarray)
-@cos.register(np.floating)
-def _(value: Any) -> Any:
-    return np.cos(value)
+for _kind in (np.ndarray, np.floating):
+    register(_kind, _of_array)
 
 
 def _sum_of_products(pairs: Iterable[tuple[Any, Any]]) -> Any:

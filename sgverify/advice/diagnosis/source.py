@@ -25,6 +25,7 @@ from sgverify.schemes import Alphabet, Dynamics, Scheme
 from sgverify.schemes.definition import mathematics
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.declaration import read_signature
+from sgverify.schemes.definition.foreign import Library, Names
 from sgverify.schemes.scheme import make_scheme
 from sgverify.schemes.splittings import Letter, Word, compose
 
@@ -251,10 +252,17 @@ def _spelling(function: FunctionType) -> Callable[[str], str | None]:
 
     def known(name: str) -> str | None:
         meant = getattr(mathematics, name)
-        for own, value in function.__globals__.items():
+        seen = function.__globals__
+        names = seen.meanings() if isinstance(seen, Names) else seen
+        for own, value in names.items():
             if value is meant:
                 return own
-        modules = (own for own, value in function.__globals__.items() if value is sys.modules["sgverify"])
+        modules = (
+            own
+            for own, value in names.items()
+            if value is sys.modules["sgverify"]
+            or (isinstance(value, Library) and getattr(value, name, None) is meant)
+        )
         return next((f"{own}.{name}" for own in modules), None)
 
     return known

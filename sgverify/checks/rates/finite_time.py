@@ -140,14 +140,15 @@ def _what(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> st
 
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
-    """Evidence if the moments do not close: the rate from transfer operators on grids, else from samples."""
+    """Evidence if the moments do not close: the rate from transfer operators on grids, from a proof, else from samples."""
+    from sgverify.checks.rates.carried import carried_or_sampled
     from sgverify.checks.rates.transfer import transferred_rate
 
     try:
         what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
         return transferred_rate(question, what)
     except Unreached as reason:
-        return question.sampled(f"{why}; {reason}")
+        return carried_or_sampled(question, f"{why}; {reason}")
 
 
 def _rate(subject: Subject, answers: ExactAnswers, quantity: str, schedule: str, alpha: Fraction) -> Rate:

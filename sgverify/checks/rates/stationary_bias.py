@@ -217,7 +217,8 @@ def _beside(point: Point, found: Rate) -> str:
 
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
-    """Evidence if the moments do not close: from the limit of a memory, transfer operators on grids, or else samples."""
+    """Evidence if the moments do not close: from the limit of a memory, transfer operators on grids, a proof, or else samples."""
+    from sgverify.checks.rates.carried import carried_or_sampled
     from sgverify.checks.rates.gradient_bias import bias_of_memory
     from sgverify.checks.rates.transfer import transferred_stationary_bias
 
@@ -227,7 +228,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
     try:
         return transferred_stationary_bias(question)
     except Unreached as reason:
-        return question.sampled(f"{why}; {reason}")
+        return carried_or_sampled(question, f"{why}; {reason}")
 
 
 def stationary_rate(answers: ExactAnswers, points: list[Point]) -> Rate | None:

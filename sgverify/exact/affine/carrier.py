@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.affine.field import Scalar
-from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
+from sgverify.schemes import Scheme, dot
 from sgverify.schemes.definition.binding import Carrier, GradientIngredient, State, bind
 from sgverify.schemes.definition.declaration import read_signature
-from sgverify.schemes.definition.mathematics import NoiseLaw, first_entry
+from sgverify.schemes.definition.mathematics import NoiseLaw, first_entry, register
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import literal
 
@@ -100,11 +100,11 @@ def _add(left: Polynomial, right: Polynomial) -> Polynomial:
     return tuple(a + b for a, b in zip(*padded, strict=True))
 
 
-@exp.register
-@expm1.register
-@sqrt.register
-def _(value: AffineValue) -> Any:
+def _refused(function: Any, value: AffineValue) -> Any:
     raise Unreached("a nonlinear function of a state-dependent quantity")
+
+
+register(AffineValue, _refused)
 
 
 @dot.register

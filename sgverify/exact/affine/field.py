@@ -13,8 +13,19 @@ from flint import arb, fmpq
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.ball import ScalarKind, enclosed
-from sgverify.schemes import exact, exp, expm1, sqrt
+from sgverify.schemes import exact
 from sgverify.schemes.definition.binding import Arithmetic
+from sgverify.schemes.definition.mathematics import (
+    cos,
+    erf,
+    exp,
+    expm1,
+    log,
+    power,
+    register,
+    sin,
+    sqrt,
+)
 from sgverify.schemes.numbers.algebraic import Irrational
 from sgverify.schemes.numbers.rounded import literal
 
@@ -86,23 +97,17 @@ class Scalar(Arithmetic):
             return Scalar(self.field, operation(self.value, self.field.number(literal(other))))
         return NotImplemented
 
-    def __pow__(self, exponent: int) -> Scalar:
+    def __pow__(self, exponent: Any) -> Any:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         return Scalar(self.field, self.value**exponent)
 
     def __neg__(self) -> Scalar:
         return Scalar(self.field, -self.value)
 
 
-@exp.register
-def _(value: Scalar) -> Scalar:
-    return Scalar(value.field, value.field.exp(value.value))
+def _evaluated(function: Any, value: Scalar) -> Scalar:
+    return Scalar(value.field, getattr(value.field, function.__name__)(value.value))
 
 
-@expm1.register
-def _(value: Scalar) -> Scalar:
-    return Scalar(value.field, value.field.expm1(value.value))
-
-
-@sqrt.register
-def _(value: Scalar) -> Scalar:
-    return Scalar(value.field, value.field.sqrt(value.value))
+register(Scalar, _evaluated, (exp, expm1, sqrt, log, sin, cos, erf))

@@ -19,8 +19,8 @@ from flint import arb, arb_mat, fmpq_mpoly_ctx
 from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinate_keys, coordinates_of, state_of
-from sgverify.exact.rings.context import Opaque
 from sgverify.exact.rings.evaluation import Values, nowhere
+from sgverify.exact.rings.functions import Opaque
 from sgverify.exact.rings.polynomials import Polynomial, parts_in, polynomials_in, to_fmpq, to_fraction
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import expect
@@ -142,7 +142,7 @@ def polynomials_of(values: Iterable[Any], ring: Ring) -> list[Polynomial]:
 @exp.register
 def _(value: PolynomialValue) -> PolynomialValue:
     ring, constant = value.ring, value.constant("exponential")
-    return PolynomialValue(ring, ring.opaque_exponential(constant) if constant else ring.one)
+    return PolynomialValue(ring, ring.function("exp", constant) if constant else ring.one)
 
 
 @sqrt.register

@@ -25,9 +25,11 @@ import numpy as np
 from flint import arb, arb_mat, fmpq
 
 from sgverify.errors import SgverifyError
+from sgverify.schemes.definition.mathematics import erf
 from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
 from sgverify.schemes.numbers.roots import Root
 from sgverify.schemes.numbers.rounded import Rounded
+from sgverify.targets.potential import ARRAYS
 
 STARTING_BITS = 192
 RELATIVE_ERROR = 1e-12
@@ -132,6 +134,9 @@ class ScalarKind:
     expm1: Callable[[Any], Any]
     sqrt: Callable[[Any], Any]
     log: Callable[[Any], Any]
+    sin: Callable[[Any], Any]
+    cos: Callable[[Any], Any]
+    erf: Callable[[Any], Any]
     coefficient: Callable[[fmpq], Any]
 
 
@@ -143,10 +148,20 @@ def _float(value: Any) -> float:
     return float(value)
 
 
-BALLS = ScalarKind(_ball, arb.exp, arb.expm1, arb.sqrt, arb.log, arb)
+BALLS = ScalarKind(_ball, arb.exp, arb.expm1, arb.sqrt, arb.log, arb.sin, arb.cos, arb.erf, arb)
 """Balls at flint's working precision: every rounding is enclosed."""
 
-FLOATS = ScalarKind(_float, np.exp, np.expm1, np.sqrt, np.log, lambda c: int(c.p) / int(c.q))
+FLOATS = ScalarKind(
+    _float,
+    np.exp,
+    np.expm1,
+    np.sqrt,
+    np.log,
+    np.sin,
+    np.cos,
+    ARRAYS[erf],
+    lambda c: int(c.p) / int(c.q),
+)
 """float64 arrays, one entry per step size."""
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from flint import arb_mat
 
 from sgverify.exact.numbers.ball import reshaped
-from sgverify.schemes import dot, exp, expm1, sqrt
+from sgverify.schemes import dot
 from sgverify.schemes.definition.binding import Arithmetic
-from sgverify.schemes.definition.mathematics import first_entry, log
+from sgverify.schemes.definition.mathematics import first_entry, register
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 
 
@@ -77,7 +77,7 @@ class EntrywiseVector(Arithmetic):
             else EntrywiseVector(results)
         )
 
-    def __pow__(self, exponent: int) -> EntrywiseVector:
+    def __pow__(self, exponent: Any) -> EntrywiseVector:
         return EntrywiseVector([entry**exponent for entry in self.entries])
 
     def __neg__(self) -> EntrywiseVector:
@@ -178,12 +178,10 @@ class RootMetric:
         return EntrywiseMatrix([[dot(a, b) for b in rows] for a in rows])
 
 
-for _function in (exp, expm1, sqrt, log):
-
-    def _apply(value: EntrywiseVector, function: Callable[[Any], Any] = _function) -> EntrywiseVector:
-        return EntrywiseVector([function(entry) for entry in value.entries])
-
-    _function.register(EntrywiseVector, _apply)
+register(
+    EntrywiseVector,
+    lambda function, value: EntrywiseVector([function(entry) for entry in value.entries]),
+)
 
 
 @dot.register

@@ -13,19 +13,22 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.numbers.entrywise import EntrywiseVector as Entries
 from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.definition.mathematics import (
+    TWO_BY_ROOT_PI,
     cos,
     dot,
+    erf,
     exp,
     expm1,
     first_entry,
     log,
+    power,
     sin,
     softplus,
     sqrt,
 )
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.targets import Target
-from sgverify.targets.potential import Matrix, Vector, constant, coordinate
+from sgverify.targets.potential import ARRAYS, Matrix, Vector, constant, coordinate
 
 _PIECE = 256
 """Data that are visited at once."""
@@ -46,7 +49,9 @@ class Jet(Arithmetic):
     def __neg__(self) -> Jet:
         return Jet(-self.c)
 
-    def __pow__(self, exponent: int) -> Jet:
+    def __pow__(self, exponent: Any) -> Jet:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         value: Any = Jet(_unit(self.c))
         for _ in range(abs(exponent)):
             value = value * self
@@ -202,6 +207,12 @@ def _(value: Jet) -> Jet:
 @cos.register
 def _(value: Jet) -> Jet:
     return _sine_and_cosine(value.c)[1]
+
+
+@erf.register
+def _(value: Jet) -> Jet:
+    slopes = exp(-value * value).c * TWO_BY_ROOT_PI
+    return _integrated(ARRAYS[erf](value.c[0]), value.c, lambda rows: slopes[len(rows) - 1])
 
 
 def _sine_and_cosine(x: np.ndarray) -> tuple[Jet, Jet]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, sqrt
+from sgverify.schemes.definition.mathematics import dot, first_entry, register
 from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import Rounded
@@ -54,7 +54,7 @@ class Expression:
     def __rtruediv__(self, other: Any) -> Any:
         return _binary("/", other, self)
 
-    def __pow__(self, exponent: int) -> Expression:
+    def __pow__(self, exponent: Any) -> Expression:
         return Expression("**", self, number(exponent))
 
     def __neg__(self) -> Expression:
@@ -185,19 +185,7 @@ def _bracketed(node: Expression, level: int, names: dict[Expression, str], first
     return shown if own >= level and (first or not shown.startswith("-")) else f"({shown})"
 
 
-@exp.register
-def _(value: Expression) -> Expression:
-    return call(name("exp"), value)
-
-
-@expm1.register
-def _(value: Expression) -> Expression:
-    return call(name("expm1"), value)
-
-
-@sqrt.register
-def _(value: Expression) -> Expression:
-    return call(name("sqrt"), value)
+register(Expression, lambda function, value: call(name(function.__name__), value))
 
 
 @dot.register

@@ -16,16 +16,14 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.readings.expression import Expression, call, name, text
 from sgverify.schemes.definition.abstract_value import METRIC
 from sgverify.schemes.definition.binding import Carrier, bind
-from sgverify.schemes.definition.mathematics import NoiseLaw, dot, exp, expm1, first_entry, sqrt
+from sgverify.schemes.definition.mathematics import FUNCTIONS, NoiseLaw, dot, first_entry
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.numbers.constants import constants, linear
 from sgverify.schemes.numbers.text import read_number
 from sgverify.schemes.scheme import Scheme, make_scheme
 
 MATHEMATICS = {
-    "exp": exp,
-    "sqrt": sqrt,
-    "expm1": expm1,
+    **{function.__name__: function for function in FUNCTIONS},
     "dot": dot,
     "first_entry": first_entry,
     "constants": constants,

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import DefinitionError
+from sgverify.errors import DefinitionError, Unreached
 from sgverify.exact.numbers.jets import Jet, coefficients_of
 from sgverify.exact.numbers.quadrature import EXTENDED, to_extended
-from sgverify.schemes import Scheme, dot, exp, expm1, sqrt
+from sgverify.schemes import Scheme, dot
 from sgverify.schemes.definition.binding import Arithmetic, Carrier, GradientIngredient, bind, in_order
-from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.definition.mathematics import erf, first_entry, power, register
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.targets import Target
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric
+from sgverify.targets.potential import ARRAYS
 
 _PIECE = 256
 """Data that are visited at once."""
@@ -39,7 +40,9 @@ class LongDouble(Arithmetic):
             operation(self.value, np.float64(number) if type(self.value) is np.float64 else number)
         )
 
-    def __pow__(self, exponent: int) -> LongDouble:
+    def __pow__(self, exponent: Any) -> LongDouble:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         return type(self)(self.value**exponent)
 
     def __neg__(self) -> LongDouble:
@@ -233,12 +236,13 @@ def _(left: LongDouble, right: Any) -> LongDouble:
     return type(left)((left * right).value.sum(-1, keepdims=True))
 
 
-for _function, _value in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
+def _evaluated(function: Any, value: LongDouble) -> LongDouble:
+    if function is erf:
+        raise Unreached("the error function has no values of extended precision")
+    return type(value)(ARRAYS[function](value.value))
 
-    def _apply(value: LongDouble, function: Callable[[Any], Any] = _value) -> LongDouble:
-        return type(value)(function(value.value))
 
-    _function.register(LongDouble, _apply)
+register(LongDouble, _evaluated)
 
 
 @constants_like.register

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.schemes import Dynamics, Scheme, dot, exp, expm1, sqrt
+from sgverify.schemes import Dynamics, Scheme, dot, sqrt
 from sgverify.schemes.definition.binding import Arithmetic, Carrier, State, bind
-from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.definition.mathematics import FUNCTIONS, first_entry, register
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import intervals_met, literal
+from sgverify.targets.potential import ARRAYS
 
 GRID = np.geomspace(1e-7, 4.0, 1601)
 """The step sizes of the search, neighbours 1 % apart: nearer switches cannot be distinguished by any run."""
@@ -65,8 +66,8 @@ class _OfStep(Arithmetic):
         number = other.value if isinstance(other, _OfStep) else float(other)
         return _OfStep(operation(self.value, number), self.kept)
 
-    def __pow__(self, exponent: int) -> _OfStep:
-        return _OfStep(self.value**exponent, self.kept)
+    def __pow__(self, exponent: Any) -> _OfStep:
+        return _OfStep(self.value ** (exponent if isinstance(exponent, int) else float(exponent)), self.kept)
 
     def __neg__(self) -> _OfStep:
         return _OfStep(-self.value, self.kept)
@@ -78,7 +79,7 @@ class Absorbing(Arithmetic):
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         return self
 
-    def __pow__(self, exponent: int) -> Absorbing:
+    def __pow__(self, exponent: Any) -> Absorbing:
         return self
 
     def __neg__(self) -> Absorbing:
@@ -136,12 +137,7 @@ def _narrowed(
     return None
 
 
-for _function, _plain in ((exp, np.exp), (expm1, np.expm1)):
-
-    def _apply(value: _OfStep, plain: Callable[[Any], Any] = _plain) -> _OfStep:
-        return _OfStep(plain(value.value), value.kept)
-
-    _function.register(_OfStep, _apply)
+register(_OfStep, lambda function, value: _OfStep(ARRAYS[function](value.value), value.kept))
 
 
 @sqrt.register
@@ -150,12 +146,7 @@ def _(value: _OfStep) -> _OfStep:
     return _OfStep(np.sqrt(value.value), value.kept)
 
 
-@exp.register
-@expm1.register
-@sqrt.register
-@first_entry.register
-def _(value: Absorbing) -> Absorbing:
-    return value
+register(Absorbing, lambda function, value: value, (*FUNCTIONS, first_entry))
 
 
 @dot.register

@@ -8,134 +8,34 @@ logarithms, reciprocals, and floats that are intervals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from sgverify.errors import NotExpandableError, TooLargeError
 from sgverify.exact.numbers.entrywise import coordinate_keys
+from sgverify.exact.rings.functions import Exponentials, FunctionSymbols, ManifestSigns, Opaque
+from sgverify.exact.rings.number_roots import CoprimeBases, SimpleRoot, simple_roots
 from sgverify.exact.rings.polynomials import (
-    Generators,
     Key,
     Polynomial,
     name_of,
     remainder,
     to_fmpq,
 )
-from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
-from sgverify.schemes.numbers.roots import LARGEST_FACTOR, Generator, Root, coprime
-from sgverify.schemes.numbers.roots import factors as factors_of
+from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import Rounded, literal
 
 Index = tuple[int, ...]
 
 SLOTS = 16
-"""The largest number of different roots, exponentials, logarithms and interval floats in a definition."""
+"""The largest number of different roots, functions of the state and interval floats in a definition, in two dimensions."""
 
 
 class TooShallowError(NotExpandableError):
     """The ring has fewer derivatives of U than are needed; a deeper ring may have enough."""
 
 
-@dataclass(frozen=True, eq=False)
-class Opaque:
-    """The meaning of a slot: a "number", or the "root", "exp", "log" or "reciprocal" of argument / below, two polynomials."""
-
-    kind: str
-    text: str
-    argument: Polynomial | None = None
-    number: Irrational | None = None
-    below: Polynomial | None = None
-
-    @property
-    def parts(self) -> list[Polynomial]:
-        """The polynomials in it."""
-        return [part for part in (self.argument, self.below) if part is not None]
-
-
-@dataclass(frozen=True)
-class SimpleRoot:
-    """base^(1/index), the index a power of one `prime`; or a root of a cubic or quadratic, its own base.
-
-    Roots of one prime number with indices that are coprime are free of one another; with indices that are powers of
-    the same prime they are not, which is why `key` leaves the index out.
-    """
-
-    base: Generator
-    prime: int
-    index: int
-
-    @property
-    def key(self) -> tuple[Generator, int]:
-        """The key under which the ring has one symbol for this root."""
-        return self.base, self.prime
-
-    @property
-    def relation(self) -> tuple[int, ...]:
-        """(c_0, ..., c_(n-1)) with g^n = sum_i c_i g^i."""
-        if isinstance(self.base, Root):
-            return self.base.powers
-        return (self.base, *(0 for _ in range(self.index - 1)))
-
-    @property
-    def text(self) -> str:
-        """The printed name of the symbol."""
-        if isinstance(self.base, Root):
-            return f"({self.base.scale}*{self.base.text})" if self.base.scale != 1 else self.base.text
-        return f"sqrt({self.base})" if self.index == 2 else f"{self.base}^(1/{self.index})"
-
-    @property
-    def number(self) -> Algebraic:
-        """The exact number."""
-        if isinstance(self.base, Root):
-            return Algebraic({((self.base, Fraction(1)),): Fraction(1)})
-        return Algebraic({((self.base, Fraction(1, self.index)),): Fraction(1)})
-
-
-def simple_roots(base: Generator, exponent: Fraction) -> tuple[Fraction, list[tuple[SimpleRoot, int]]]:
-    """(r, [(root, power), ...]) with base^exponent = r * the product of root^power.
-
-    2^(5/6) is 2^(1/2) 2^(1/3): the exponent is split into fractions over powers of distinct primes.
-    """
-    if isinstance(base, Root):
-        return Fraction(1), [(SimpleRoot(base, 0, len(base.powers)), int(exponent))]
-    parts = []
-    for prime, power in factors_of(exponent.denominator):
-        index = prime**power
-        part = exponent.numerator * pow(exponent.denominator // index, -1, index) % index
-        exponent -= Fraction(part, index)
-        parts.append((SimpleRoot(base, prime, index), part))
-    return Fraction(base) ** int(exponent), parts
-
-
-class CoprimeBases:
-    """The bases of a ring's roots of numbers: free of one another, though they were not factored."""
-
-    def __init__(self) -> None:
-        # Coprime numbers, each as the product of bases that stand under a root; most are one themselves.
-        self._pieces: dict[int, dict[Generator, int]] = {}
-
-    def product(self, base: Generator) -> Mapping[Generator, int]:
-        """{g: k} with base = prod_g g^k; where it shares a factor with earlier bases, these are among them."""
-        if isinstance(base, Root) or base <= LARGEST_FACTOR:
-            return {base: 1}
-        split = coprime(frozenset({*self._pieces, base}))
-        for piece, parts in split.items():
-            # What is known stays as it is: of its parts all but one are new bases, and the last one is a quotient.
-            last = next((part for part, power in parts if power == 1), None)
-            if piece in self._pieces and last is not None:
-                known = self._pieces.pop(piece)
-                others = {part: power for part, power in parts if part != last}
-                self._pieces |= {part: {part: 1} for part in others}
-                self._pieces[last] = known | {part: -power for part, power in others.items()}
-        total: dict[Generator, int] = {}
-        for part, power in split.get(base, ((base, 1),)):
-            for generator, k in self._pieces.setdefault(part, {part: 1}).items():
-                total[generator] = total.get(generator, 0) + k * power
-        return total
-
-
-class Context(Generators):
+class Context(FunctionSymbols):
     """Q[state, derivatives, parameters, slots, others] in dimension `dim`.
 
     `jets` are the keys (family, member, index) of derivatives, `depth` is the highest order of one; `parameters` and `others`
@@ -162,7 +62,8 @@ class Context(Generators):
             name if dim == 1 or shapes[name] != "vector" else f"{name}{i + 1}" for name, i in self.coordinates
         ]
         parameters = tuple(parameters)
-        slots = (("slot", k) for k in range(SLOTS))
+        self.slots = SLOTS * max(2, dim) // 2
+        slots = (("slot", k) for k in range(self.slots))
         # A state may be called like a family of symbols; `coordinate` finds it all the same.
         others = (*jets, *parameters, *slots, *others)
         super().__init__((*self.coordinates, *others), (*self.labels, *map(name_of, others)))
@@ -171,6 +72,8 @@ class Context(Generators):
         theta = {k for k, (name, _) in enumerate(self.coordinates) if name == "theta"}
         self.positive_coordinates = theta if positive else set()
         self.opaque: dict[int, Opaque] = {}
+        self.signs_of = ManifestSigns(self, self.parameter_positions | self.positive_coordinates)
+        self.exponentials: dict[tuple[str, str], Exponentials] = {}
         self.rounded = self.counts = self.sums = False
         self._coordinates_at: dict[int, frozenset[int]] = {}
         self.floats: dict[int, float] = {}
@@ -245,15 +148,31 @@ class Context(Generators):
     def slot(self, key: Any, what: Opaque) -> Polynomial:
         """An opaque element for `key`, the same one each time: a root has its square as a relation."""
         if key not in self._slots:
-            if len(self._slots) == SLOTS:
+            if len(self._slots) == self.slots:
                 raise TooLargeError(
-                    f"the definition needs more than {SLOTS} different roots; {what.text} is one too many"
+                    f"the definition needs more than {self.slots} different roots; {what.text} is one too many"
                 )
             at = self._slots[key] = self._at["slot", len(self._slots)]
             self.opaque[at] = what
             if what.kind == "root" and what.argument is not None:
                 self._relations[at] = [what.argument, self.zero]
+            self.signs_of.note(at, what)
         return self._generators[self._slots[key]]
+
+    def function_slot(
+        self,
+        kind: str,
+        argument: Polynomial,
+        below: Polynomial | None,
+        relation: list[Polynomial] | None = None,
+    ) -> Polynomial:
+        """See `FunctionSymbols.function_slot`."""
+        inside = self.text(argument) if below is None else f"({self.text(argument)}) / ({self.text(below)})"
+        key = kind, str(argument), str(below)
+        found = self.slot(key, Opaque(kind, f"{kind}({inside})", argument, below=below))
+        if relation is not None:
+            self._relations.setdefault(self._slots[key], relation)
+        return found
 
     def carried_out(self, value: Polynomial) -> Polynomial:
         """`value` with the powers of all opaque roots carried out, and nothing else."""

@@ -16,12 +16,12 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.rings.context import Context, Index, Opaque, multi_indices
+from sgverify.exact.rings.context import Context, Index, multi_indices
 from sgverify.exact.rings.evaluation import without_rounding
+from sgverify.exact.rings.functions import Opaque
 from sgverify.exact.rings.polynomials import Key, Polynomial
-from sgverify.schemes import exp, sqrt
 from sgverify.schemes.definition.binding import LiftedArithmetic
-from sgverify.schemes.definition.mathematics import log
+from sgverify.schemes.definition.mathematics import TWO_BY_ROOT_PI, cos, erf, exp, log, register, sin, sqrt
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import Rounded
 
@@ -67,10 +67,14 @@ class Field(Context):
         return self.element(self.fixed[name]) if name in self.fixed else self.symbol("parameter", name)
 
     def function(self, name: str, argument: Element) -> Element:
-        """exp or log of an element as a symbol, the same one each time."""
-        key = name, str(argument.top), str(argument.below)
-        what = Opaque(name, f"{name}({argument})", argument.top, below=argument.below)
-        return Element(self, self.slot(key, what))
+        """exp, log, sin, cos or erf of an element as a symbol, the same one each time."""
+        below = None if argument.below.is_one() else argument.below
+        if name != "exp":
+            return Element(self, self.function_symbol(name, argument.top, below))
+        total = self.element(1)
+        for base, power in self.exponential(argument.top, below):
+            total = total * Element(self, base) ** power
+        return total
 
     def root(self, argument: Element) -> Element:
         """The square root as a symbol; raises `NotExpandableError` for one that may be 0 at some state, where it is not smooth."""
@@ -82,29 +86,7 @@ class Field(Context):
 
     def _is_positive(self, polynomial: Polynomial) -> bool:
         """Whether the terms show that a polynomial is positive, or that it is made of numbers and parameters alone."""
-
-        def positive(place: int) -> bool:
-            return (
-                place in self.parameter_positions
-                or place in self.positive_coordinates
-                or (place in self.opaque and self._is_positive_slot(self.opaque[place]))
-            )
-
-        terms = [
-            (factor, {place: int(e) for place, e in enumerate(powers) if e})
-            for powers, factor in polynomial.to_dict().items()
-        ]
-        if all(place in self.parameter_positions for _, powers in terms for place in powers):
-            return True
-        sums = all(
-            factor > 0 and all(e % 2 == 0 or positive(k) for k, e in powers.items())
-            for factor, powers in terms
-        )
-        return sums and any(all(positive(k) for k in powers) for _, powers in terms)
-
-    @staticmethod
-    def _is_positive_slot(what: Opaque) -> bool:
-        return what.kind in ("exp", "root") or (what.number is not None and float(what.number) > 0)
+        return self.occurring(polynomial) <= self.parameter_positions or self.signs_of.of(polynomial) == 2
 
     def derivative(self, value: Element, coordinate: int) -> Element:
         """The total derivative by the state's coordinate of this number."""
@@ -115,7 +97,7 @@ class Field(Context):
     def _derivative(self, polynomial: Polynomial, coordinate: int) -> Element:
         total = Element(self, self.differentiated(polynomial, coordinate))
         used = polynomial.degrees()
-        for place, what in self.opaque.items():
+        for place, what in list(self.opaque.items()):
             if not used[place] or what.argument is None:
                 continue
             argument, symbol = (
@@ -124,9 +106,18 @@ class Field(Context):
             )
             inner = self.derivative(argument, coordinate)
             if inner.top:
-                outer = {"exp": symbol, "root": symbol / (2 * argument), "log": 1 / argument}[what.kind]
+                outer = self._slope(what.kind, argument, symbol)
                 total = total + Element(self, polynomial.derivative(place)) * outer * inner
         return total
+
+    def _slope(self, kind: str, argument: Element, symbol: Element) -> Element:
+        if kind == "exp":
+            return symbol
+        if kind == "erf":
+            return self.element(TWO_BY_ROOT_PI) * self.function("exp", -argument * argument)
+        if kind in ("sin", "cos"):
+            return self.function("cos", argument) if kind == "sin" else -self.function("sin", argument)
+        return symbol / (2 * argument) if kind == "root" else 1 / argument
 
     def reduce(self, value: Element) -> Element:
         """`value` with the squares of roots replaced in its numerator, and without terms that may be 0 by their intervals."""
@@ -194,16 +185,15 @@ class Element(LiftedArithmetic):
         )
 
 
-@exp.register
-def _(value: Element) -> Element:
-    return value.field.function("exp", value) if value else value.field.element(1)
+def _evaluated(function: Any, value: Element) -> Element:
+    if value:
+        return value.field.function(function.__name__, value)
+    return value.field.element(function(0))
+
+
+register(Element, _evaluated, (exp, log, sin, cos, erf))
 
 
 @sqrt.register
 def _(value: Element) -> Element:
     return value.field.root(value) if value else value
-
-
-@log.register
-def _(value: Element) -> Element:
-    return value.field.function("log", value)

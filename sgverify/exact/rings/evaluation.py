@@ -21,6 +21,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import BALLS, ScalarKind
 from sgverify.exact.rings.context import Context
+from sgverify.exact.rings.functions import ELEMENTARY
 from sgverify.exact.rings.polynomials import Key, Polynomial, evaluate, to_fraction
 from sgverify.schemes.numbers.rounded import Rounded
 
@@ -35,7 +36,17 @@ def _no_fraction(_: Any) -> NoReturn:
     raise NotExpandableError("a root or an exponential, which stands for no fraction")
 
 
-FRACTIONS = ScalarKind(_no_fraction, _no_fraction, _no_fraction, _no_fraction, _no_fraction, to_fraction)
+FRACTIONS = ScalarKind(
+    _no_fraction,
+    _no_fraction,
+    _no_fraction,
+    _no_fraction,
+    _no_fraction,
+    _no_fraction,
+    _no_fraction,
+    _no_fraction,
+    to_fraction,
+)
 """Exact numbers alone."""
 
 Point = Callable[[int], Any]
@@ -90,8 +101,8 @@ class Values:
         inside = self(what.argument)
         if what.below is not None:
             inside = inside / self(what.below)
-        if what.kind in ("exp", "log"):
-            return self._kind.exp(inside) if what.kind == "exp" else self._kind.log(inside)
+        if what.kind in ELEMENTARY:
+            return getattr(self._kind, what.kind)(inside)
         if not isinstance(inside, arb):
             return 1 / inside if what.kind == "reciprocal" else self._kind.sqrt(inside)
         if what.kind == "reciprocal":

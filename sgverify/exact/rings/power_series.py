@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.rings.context import SLOTS
 from sgverify.exact.rings.polynomials import Polynomial, check_time, coefficients_in, factors, to_fraction
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import LIMIT, UNSEEN, WHERE, is_positive, manifest_sign, reciprocal
 from sgverify.schemes import dot, exp, sqrt
 from sgverify.schemes.definition.binding import LiftedArithmetic
+from sgverify.schemes.definition.mathematics import TWO_BY_ROOT_PI, cos, erf, log, sin
 from sgverify.schemes.numbers.algebraic import Irrational
 from sgverify.schemes.numbers.rounded import literal
 
@@ -193,18 +193,23 @@ def _over(series: TruncatedSeries, divisor: Polynomial) -> TruncatedSeries:
     return TruncatedSeries(series.ring, terms, series.order)
 
 
-def _power_sum(x: TruncatedSeries, coefficient: Any) -> TruncatedSeries:
-    """sum_k coefficient(k) x^k for x = O(s)."""
+def _power_sum(x: TruncatedSeries, coefficient: Callable[[int], Any]) -> TruncatedSeries:
+    """sum_k coefficient(k) x^k for x = O(s), the coefficients numbers or elements of the ring."""
     if x.valuation < 1:
         raise NotExpandableError("a function of a quantity that does not vanish with h")
-    total = TruncatedSeries(x.ring, {0: x.ring.constant(coefficient(0))}, EXACT)
+
+    def term(k: int) -> TruncatedSeries:
+        found = coefficient(k)
+        return _constant(x.ring, found if isinstance(found, Polynomial) else x.ring.constant(found))
+
+    total = term(0)
     if not x.terms and x.order >= EXACT:
         return total
     power, k = TruncatedSeries(x.ring, {0: x.ring.one}, EXACT), 0
     while power.valuation + x.valuation < x.ring.cap:
         k += 1
         power = power * x
-        total = total + power * coefficient(k)
+        total = total + power * term(k)
     return TruncatedSeries(x.ring, total.terms, min(total.order, x.ring.cap))
 
 
@@ -219,14 +224,74 @@ def _factorials(k: int) -> Fraction:
 def _(value: TruncatedSeries) -> TruncatedSeries:
     if value.valuation < 0:
         return _flat(value)
-    constant = value.terms.get(0)
+    constant, rest = _parted(value)
+    grown = _power_sum(rest, _factorials)
+    return grown if constant is None else grown * _constant(value.ring, value.ring.function("exp", constant))
+
+
+def _parted(value: TruncatedSeries) -> tuple[Polynomial | None, TruncatedSeries]:
+    """The value at h = 0, None where it is 0, and what vanishes with h."""
+    value.refuse_poles()
+    rest = TruncatedSeries(value.ring, {k: c for k, c in value.terms.items() if k}, value.order)
+    return value.terms.get(0), rest
+
+
+def _constant(ring: Ring, value: Polynomial) -> TruncatedSeries:
+    return TruncatedSeries(ring, {0: value}, EXACT)
+
+
+@log.register
+def _(value: TruncatedSeries) -> TruncatedSeries:
+    ring, (constant, rest) = value.ring, _parted(value)
     if constant is None:
-        return _power_sum(value, _factorials)
-    ring = value.ring
-    # exp(-D), without the step size, is no element of the ring: an opaque one stands for it.
-    opaque = ring.opaque_exponential(constant)
-    rest = TruncatedSeries(ring, {k: c for k, c in value.terms.items() if k}, value.order)
-    return _power_sum(rest, _factorials) * TruncatedSeries(ring, {0: opaque}, EXACT)
+        raise NotExpandableError("a logarithm of a quantity that vanishes with h")
+    grown = _power_sum(_over(rest, constant), lambda k: Fraction(-((-1) ** k), k) if k else Fraction(0))
+    return grown if constant == ring.one else grown + _constant(ring, ring.function("log", constant))
+
+
+@sin.register
+def _(value: TruncatedSeries) -> TruncatedSeries:
+    return _turned(value, 0)
+
+
+@cos.register
+def _(value: TruncatedSeries) -> TruncatedSeries:
+    return _turned(value, 1)
+
+
+def _turned(value: TruncatedSeries, quarters: int) -> TruncatedSeries:
+    """sin(x + d) = sin x cos d + cos x sin d, or its derivative, with d = O(s)."""
+    ring, (constant, rest) = value.ring, _parted(value)
+
+    def half(odd: int) -> TruncatedSeries:
+        return _power_sum(rest, lambda k: _factorials(k) * (-1) ** (k // 2) if k % 2 == odd else Fraction(0))
+
+    sine, cosine = half(1), half(0)
+    if constant is None:
+        return cosine if quarters else sine
+    at_sine, at_cosine = (_constant(ring, ring.function(name, constant)) for name in ("sin", "cos"))
+    return at_cosine * cosine - at_sine * sine if quarters else at_sine * cosine + at_cosine * sine
+
+
+@erf.register
+def _(value: TruncatedSeries) -> TruncatedSeries:
+    # erf' = c e^(-x^2), and the n-th derivative of e^(-x^2) is q_n e^(-x^2), q_(n+1) = q_n' - 2 x q_n.
+    ring, (constant, rest) = value.ring, _parted(value)
+    x = ring.zero if constant is None else constant
+    factor = ring.constant(TWO_BY_ROOT_PI) * (ring.one if constant is None else ring.function("exp", -(x**2)))
+    slopes, hermite = [ring.zero], [Fraction(1)]
+    for k in range(1, ring.cap + 1):
+        at_x = sum((x**n * ring.constant(c) for n, c in enumerate(hermite)), ring.zero)
+        slopes.append(factor * at_x * ring.constant(_factorials(k)))
+        moved = [Fraction(0), *(-2 * c for c in hermite)]
+        hermite = [
+            c + m
+            for c, m in zip(
+                [*(n * c for n, c in enumerate(hermite))][1:] + [Fraction(0)] * 2, moved, strict=True
+            )
+        ]
+    grown = _power_sum(rest, slopes.__getitem__)
+    return grown if constant is None else grown + _constant(ring, ring.function("erf", constant))
 
 
 def _flat(value: TruncatedSeries) -> TruncatedSeries:
@@ -295,7 +360,7 @@ def _may_vanish(ring: Ring, coefficients: Iterable[Polynomial]) -> bool:
 
 def _has_square(ring: Ring, terms: Mapping[int, Polynomial]) -> bool:
     """Whether a factor that may vanish at some h > 0 stands squared, or in a higher power."""
-    at = ring.position("slot", SLOTS - 1)
+    at = ring.position("slot", ring.slots - 1)
     if at in ring.opaque:
         return True
     # The last slot is free: it stands for s.

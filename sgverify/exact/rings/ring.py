@@ -6,21 +6,24 @@ rationals.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from math import inf
 from typing import Any
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.entrywise import coordinate_keys
-from sgverify.exact.rings.context import Context, Index, Opaque, multi_indices
-from sgverify.exact.rings.evaluation import sign_of, without_rounding
+from sgverify.exact.rings.context import Context, Index, multi_indices
+from sgverify.exact.rings.evaluation import without_rounding
+from sgverify.exact.rings.functions import Opaque
 from sgverify.exact.rings.polynomials import Key, Polynomial, coefficients_in
 from sgverify.exact.rings.roots import (
     Condition,
     UnknownSignError,
-    manifest_sign,
+    reciprocal,
     square_root,
     without_quotients,
 )
+from sgverify.schemes.definition.mathematics import TWO_BY_ROOT_PI
 
 
 class Ring(Context):
@@ -29,7 +32,8 @@ class Ring(Context):
     `U_a` stands for the derivative of the potential with multi-index `a`, 1 <= |a| <= `depth`, one family
     per minibatch, so that an identity in this ring holds for *every* smooth potential. Parameters enter by
     their square roots, because noise amplitudes are square roots; numbers without a root in the ring (sqrt(3),
-    exp(-D) without a step size) take one of a few opaque slots, roots with the relation of their square. With
+    exp(-D) without a step size) and functions of the state take one of a few opaque slots, roots
+    with the relation of their square. With
     `metric` there are symbols for the entries B_ij of a metric's root and their derivatives, 0 <= |a| <= `depth`; with
     `parts` for the derivatives of the prior's part of U, which all minibatches share.
     The dual variable xi_k stands for d/dx_k in the symbols of operators. Series over the ring are cut at
@@ -84,23 +88,14 @@ class Ring(Context):
         self.cap = cap
         self.draws: dict[int, int] = {self.position(*key): key[1] for key in symbols}
         self.reciprocals: dict[int, Polynomial] = {}  # position: what the element there is 1 over
-        self.never_negative = self.parameter_positions | self.positive_coordinates
 
     def slot(self, key: Any, what: Opaque) -> Polynomial:
-        """See `Context.slot`; what is known not to be negative, and what is a reciprocal, is noted."""
+        """See `Context.slot`; what is a reciprocal is noted."""
         known = len(self.opaque)
         found = super().slot(key, what)
-        if len(self.opaque) > known:
-            at = self._slots[key]
-            if what.kind == "reciprocal":
-                assert what.argument is not None
-                self.reciprocals[at] = what.argument
-            if (
-                what.kind in ("root", "exp")
-                or (what.kind == "number" and sign_of(found, self) > 0)
-                or (what.argument is not None and manifest_sign(what.argument, self) > 0)
-            ):
-                self.never_negative.add(at)
+        if what.kind == "reciprocal" and len(self.opaque) > known:
+            assert what.argument is not None
+            self.reciprocals[self._slots[key]] = what.argument
         return found
 
     def sqrt(self, value: Polynomial) -> Polynomial:
@@ -112,11 +107,38 @@ class Ring(Context):
         self.refuse_draws(value, "the square root of")
         return self.slot(("sqrt", str(value)), Opaque("root", f"sqrt({self.text(value)})", argument=value))
 
-    def opaque_exponential(self, value: Polynomial) -> Polynomial:
-        """exp of a polynomial in the parameters, as an opaque element of which only positivity is known."""
-        if not self.depends_only_on_parameters(value):
-            raise NotExpandableError(f"exp({self.text(value)}), which depends on the state at h = 0")
-        return self.slot(("exp", str(value)), Opaque("exp", f"exp({self.text(value)})", argument=value))
+    def function(self, kind: str, value: Polynomial) -> Polynomial:
+        """exp, log, sin, cos or erf of a polynomial without draws, as an opaque element."""
+        value = self.reduce(value)
+        self.refuse_draws(value, f"{kind} of")
+        if kind == "log" and self.signs_of.of(value) < 2:
+            raise NotExpandableError(
+                f"log({self.text(value)}), which is not known to be a number at every state"
+            )
+        if kind != "exp":
+            return self.function_symbol(kind, value)
+        total = self.one
+        for base, power in self.exponential(value):
+            total = total * (base**power if power >= 0 else reciprocal(base, self) ** -power)
+        return self.reduce(total)
+
+    def slope(self, position: int) -> Polynomial:
+        """The derivative of a slot by what it is a function of. Raises `NotExpandableError` for a root that may be 0."""
+        what, symbol = self.opaque[position], self.generator_at(position)
+        inside = what.argument
+        assert inside is not None
+        if what.kind in ("exp", "reciprocal"):
+            return symbol if what.kind == "exp" else -(symbol**2)
+        if what.kind in ("sin", "cos"):
+            other = self.function_symbol("cos" if what.kind == "sin" else "sin", inside)
+            return other if what.kind == "sin" else -other
+        if what.kind == "erf":
+            return self.constant(TWO_BY_ROOT_PI) * self.function("exp", -(inside**2))
+        if self.signs_of.of(inside) < 2:
+            raise NotExpandableError(f"a derivative of {self.text(symbol)}")
+        return reciprocal(inside, self) * (
+            symbol * self.constant(Fraction(1, 2)) if what.kind == "root" else self.one
+        )
 
     def crowd(self, value: Polynomial, j: int, groups: Sequence[int]) -> float:
         """The most coordinates that a term at s^j has for each factor of h = s^2, those of one of the `groups` counted once.
@@ -161,13 +183,8 @@ class Ring(Context):
         for position in sorted(self.opaque, reverse=True):
             what = self.opaque[position]
             inside = what.argument
-            if (
-                inside is not None
-                and degrees[position]
-                and what.kind == "root"
-                and inside != self.merged(inside)
-            ):
-                other = self.opaque_root(self.merged(inside))
+            if inside is not None and degrees[position] and inside != self.merged(inside):
+                other = self._again(what.kind, self.merged(inside))
                 parts = coefficients_in(value, position)
                 value = sum((part * other**n for n, part in enumerate(parts)), self.zero)
         kept: dict[tuple[int, ...], Any] = {}
@@ -181,6 +198,11 @@ class Ring(Context):
             key = tuple(moved)
             kept[key] = kept[key] + factor if key in kept else factor
         return self.context.from_dict(kept)
+
+    def _again(self, kind: str, inside: Polynomial) -> Polynomial:
+        if kind == "root":
+            return self.opaque_root(inside)
+        return reciprocal(inside, self) if kind == "reciprocal" else self.function(kind, inside)
 
     def condition(self, kind: str, text: str) -> None:
         """Add a condition to those under which the results of this ring hold."""

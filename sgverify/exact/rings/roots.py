@@ -24,8 +24,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.rings.context import Opaque
 from sgverify.exact.rings.evaluation import sign_of
+from sgverify.exact.rings.functions import Opaque
 from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, factors, to_fraction
 from sgverify.schemes.numbers.algebraic import sqrt_of_rational
 
@@ -87,16 +87,11 @@ def magnitude(value: Polynomial, ring: Ring) -> Polynomial:
 def manifest_sign(value: Polynomial, ring: Ring) -> int:
     """1 where value >= 0 at every real state, -1 where value <= 0, 0 where its terms do not decide.
 
-    A term has the sign of its coefficient if everything in it that may be negative stands in an even power.
+    A term has the sign of its coefficient if everything in it that may be negative stands in an even power; see `ManifestSigns.of`.
     """
     if ring.is_number(value):
         return sign_of(value, ring)
-    signs = set()
-    for exponents, coefficient in value.to_dict().items():
-        if any(e % 2 and k not in ring.never_negative for k, e in enumerate(exponents)):
-            return 0
-        signs.add(1 if coefficient > 0 else -1)
-    return signs.pop() if len(signs) == 1 else 0
+    return 1 if ring.signs_of.of(value) else -1 if ring.signs_of.of(-value) else 0
 
 
 def _root_of_rest(value: Polynomial, factor: Fraction, odd: Iterable[Polynomial], ring: Ring) -> Polynomial:
@@ -173,14 +168,9 @@ def without_quotients(value: Polynomial, ring: Ring) -> Polynomial:
 def is_positive(value: Polynomial, ring: Ring) -> bool:
     """Whether the terms of `value` show that it is above 0 at every state."""
 
-    def positive(k: int) -> bool:
-        return k in (ring.parameter_positions | ring.positive_coordinates) or (
-            k in ring.opaque and ring.opaque[k].kind in ("number", "exp")
-        )
-
-    return manifest_sign(value, ring) > 0 and all(
-        positive(k) for powers in value.monoms() for k, e in enumerate(powers) if e
-    )
+    if ring.is_number(value):
+        return sign_of(value, ring) > 0
+    return ring.signs_of.of(value) == 2
 
 
 def _has_no_whole_root(value: Polynomial, ring: Ring) -> bool:

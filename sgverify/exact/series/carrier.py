@@ -326,7 +326,7 @@ def _between_roots(values: Sequence[Polynomial], ring: Ring, position: int) -> l
     from sympy import Poly, Rational, Symbol
 
     x = Symbol("x")
-    poly = Poly(x if position in ring.never_negative else 1, x)
+    poly = Poly(x if position in ring.signs_of.never_negative else 1, x)
     for value in values:
         terms = {
             (int(m[position]),): Rational(*to_fraction(c).as_integer_ratio())
@@ -343,7 +343,7 @@ def _between_roots(values: Sequence[Polynomial], ring: Ring, position: int) -> l
         return [Fraction(1), Fraction(-1)]
     middles = [(before[1] + after[0]) / 2 for before, after in pairwise(ends)]
     places = [ends[0][0] - 1, *middles, ends[-1][1] + 1]
-    return [place for place in places if place > 0] if position in ring.never_negative else places
+    return [place for place in places if place > 0] if position in ring.signs_of.never_negative else places
 
 
 def _isolated(poly: Any, width: Fraction | None) -> list[tuple[Fraction, Fraction]]:
@@ -365,7 +365,7 @@ class _Point:
     def __call__(self, position: int) -> Fraction:
         if position not in self.known:
             size = Fraction(self.random.randint(1, 64), self.random.choice((1, 4, 16, 64)))
-            negative = position not in self.ring.never_negative and self.random.random() < 0.5
+            negative = position not in self.ring.signs_of.never_negative and self.random.random() < 0.5
             found = self.inside.get(position, [])
             if found and self.random.random() < 0.5:
                 self.known[position] = self.random.choice(found)

@@ -9,7 +9,7 @@ E f(X_1) as a normal-ordered operator in powers of s = sqrt(h).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -25,10 +25,11 @@ from sgverify.schemes import Dynamics, NoiseLaw, Scheme
 
 
 def is_smooth(value: Polynomial, ring: Ring) -> bool:
-    """Whether no root of the state occurs in `value`, whose derivatives the ring does not have; a quotient has them."""
+    """Whether no root of the state occurs in `value` that may be 0, where it has no derivatives."""
     degrees = value.degrees()
     return all(
-        ring.depends_only_on_parameters(part) or (what.kind == "reciprocal" and is_smooth(part, ring))
+        ring.depends_only_on_parameters(part)
+        or (is_smooth(part, ring) and (what.kind != "root" or ring.signs_of.of(part) == 2))
         for position, what in ring.opaque.items()
         for part in what.parts
         if degrees[position]
@@ -36,18 +37,19 @@ def is_smooth(value: Polynomial, ring: Ring) -> bool:
 
 
 def has_moments(value: Polynomial, ring: Ring) -> bool:
-    """Whether no root in `value` holds a derivative of U: its average is a sum of moments of the gradients then."""
+    """Whether no function in `value` holds a derivative of U: its average is a sum of moments of the gradients then."""
     degrees = value.degrees()
-    inside = [
-        part for k, what in ring.opaque.items() if what.kind == "root" and degrees[k] for part in what.parts
-    ]
-    return not any(part.degrees()[k] for part in inside for k in ring.jets)
+    return not any(_holds_gradients(what.parts, ring) for k, what in ring.opaque.items() if degrees[k])
+
+
+def _holds_gradients(parts: Iterable[Polynomial], ring: Ring) -> bool:
+    return bool(ring.occurring(*parts) & ring.jets.keys())
 
 
 def takes_roots_of_gradients(ring: Ring) -> bool:
-    """Whether a derivative of U stands under a root, or in a polynomial whose sign is supposed."""
-    inside = [part for what in ring.opaque.values() if what.kind == "root" for part in what.parts]
-    return any(value.degrees()[k] for value in (*inside, *ring.supposed.values()) for k in ring.jets)
+    """Whether a derivative of U stands under a root, in another function, or in a polynomial whose sign is supposed."""
+    inside = [part for what in ring.opaque.values() for part in what.parts]
+    return _holds_gradients((*inside, *ring.supposed.values()), ring)
 
 
 def ring_of(
@@ -197,17 +199,20 @@ def derivative_along(value: Polynomial, k: int, ring: Ring) -> Polynomial:
     """d/dx_k of the coefficients; along theta_i the symbol U_a is differentiated to U_(a + e_i).
 
     Raises `TooShallowError` where that needs more derivatives of U than the ring holds, and `NotExpandableError`
-    for a root of the state, of which the ring has no derivatives.
+    for a root of the state that may be 0.
     """
     if not is_smooth(value, ring):
         raise NotExpandableError(f"a derivative of {ring.text(value)}")
     total = ring.differentiated(value, k)
     used = value.degrees()
-    for position, divisor in ring.reciprocals.items():
-        if used[position]:
-            # d(1/q) = -dq/q^2.
-            inner = derivative_along(divisor, k, ring) * ring.generator_at(position) ** 2
-            total = total - value.derivative(position) * inner
+    for position, what in list(ring.opaque.items()):
+        if (
+            used[position]
+            and what.argument is not None
+            and not ring.depends_only_on_parameters(what.argument)
+        ):
+            inner = derivative_along(what.argument, k, ring)
+            total = total + value.derivative(position) * ring.slope(position) * inner
     return total
 
 

@@ -24,18 +24,8 @@ from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import EXACT, Clock, Constant, lasting
 from sgverify.samplers.reading.tape import Tape, record
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
-from sgverify.schemes.definition.mathematics import (
-    cos,
-    dot,
-    exp,
-    expm1,
-    first_entry,
-    log,
-    sin,
-    softplus,
-    sqrt,
-)
-from sgverify.schemes.definition.reverse_mode import Tracked, assembled, kind_of, logistic
+from sgverify.schemes.definition.mathematics import dot, first_entry, power, register, sqrt
+from sgverify.schemes.definition.reverse_mode import Tracked, assembled, kind_of
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 
@@ -88,10 +78,10 @@ class Chains:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __pow__(self, exponent: int) -> Any:
+    def __pow__(self, exponent: Any) -> Any:
         # By products: a library's power may round differently by an entry's position in the tensor.
         if not isinstance(exponent, int):
-            return NotImplemented
+            return power(self, exponent) if isinstance(exponent, EXACT) else NotImplemented
         if exponent <= 0:
             return 1 / self**-exponent if exponent else Chains(torch.ones_like(self.tensor))
         root = self ** (exponent // 2) if exponent > 1 else None
@@ -161,44 +151,16 @@ def _(left: Chains, right: Any) -> Any:
     return Chains(total)
 
 
-@exp.register
-def _(value: Chains) -> Chains:
-    return Chains(elementary.exp(value.tensor))
+def _evaluated(function: Any, value: Chains) -> Chains:
+    return Chains(getattr(elementary, function.__name__)(value.tensor))
 
 
-@expm1.register
-def _(value: Chains) -> Chains:
-    return Chains(elementary.expm1(value.tensor))
+register(Chains, _evaluated)
 
 
 @sqrt.register
 def _(value: Chains) -> Chains:
     return Chains(root(value.tensor))
-
-
-@log.register
-def _(value: Chains) -> Chains:
-    return Chains(elementary.log(value.tensor))
-
-
-@softplus.register
-def _(value: Chains) -> Chains:
-    return Chains(elementary.softplus(value.tensor))
-
-
-@logistic.register
-def _(value: Chains) -> Chains:
-    return Chains(elementary.logistic(value.tensor))
-
-
-@sin.register
-def _(value: Chains) -> Chains:
-    return Chains(elementary.sin(value.tensor))
-
-
-@cos.register
-def _(value: Chains) -> Chains:
-    return Chains(elementary.cos(value.tensor))
 
 
 @constants_like.register

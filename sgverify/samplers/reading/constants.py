@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.definition.mathematics import exp, expm1, log, sqrt
+from sgverify.schemes.definition.mathematics import PLAIN, register
 from sgverify.schemes.numbers.algebraic import Irrational
 
 EXACT = (int, float, Fraction, Irrational)
@@ -143,7 +143,7 @@ class Constant:
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __pow__(self, exponent: int) -> Constant:
+    def __pow__(self, exponent: Any) -> Constant:
         return self._remember(
             ("power", exponent),
             None,
@@ -209,24 +209,7 @@ def derivation(wanted: Sequence[Constant], given: Sequence[Constant]) -> Derivat
     return Derivation(tuple(operations), found)
 
 
-@exp.register
-def _(value: Constant) -> Constant:
-    return value.apply(math.exp)
-
-
-@expm1.register
-def _(value: Constant) -> Constant:
-    return value.apply(math.expm1)
-
-
-@log.register
-def _(value: Constant) -> Constant:
-    return value.apply(math.log)
-
-
-@sqrt.register
-def _(value: Constant) -> Constant:
-    return value.apply(math.sqrt)
+register(Constant, lambda function, value: value.apply(PLAIN[function]))
 
 
 def _each(function: Callable[[float], float], array: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from sgverify.errors import DefinitionError, SgverifyError
 from sgverify.schemes.definition.abstract_value import (
     MATRIX,
     NUMBER,
+    OURS,
     RANK,
     SCALAR,
     VECTOR,
@@ -254,7 +255,7 @@ def _run_once(
     except Exception as error:
         raise DefinitionError(
             f"{where(function, error)}: `{function.__name__}` raised {type(error).__name__}: {error}; "
-            "a definition uses arithmetic, exp, sqrt, expm1, dot and its ingredients only."
+            f"a definition uses {OURS}, and its ingredients only."
         ) from None
     constants = tuple(dict.fromkeys(found))
     return value, Census(tuple(run.laws), run.gradients, len(run.asked), constants, run.hessians, run.parts)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from fractions import Fraction
 from math import isfinite
 from typing import Any, NoReturn
 
 from sgverify.errors import SgverifyError, shown
-from sgverify.schemes.definition.mathematics import dot, exp, expm1, first_entry, log, sqrt
+from sgverify.schemes.definition.mathematics import FUNCTIONS, dot, first_entry, register
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.schemes.numbers.rounded import Rounded
@@ -94,11 +92,11 @@ class Abstract:
         return self
 
     def __pow__(self, exponent: object) -> Abstract:
-        if isinstance(exponent, bool) or not isinstance(exponent, int):
+        if isinstance(exponent, bool) or not is_exact(exponent):
             raise Refused(
-                f"a power with exponent {exponent!r}; only whole exponents have an exact reading; use sqrt"
+                f"a power with exponent {shown(exponent)}; only numbers are exponents; write exp(a*log(x))"
             )
-        if abs(exponent) > HIGHEST_POWER:
+        if not abs(float(exponent)) <= HIGHEST_POWER:  # type: ignore[arg-type]
             raise Refused(f"the power {shown(exponent)}; only powers up to {HIGHEST_POWER} are followed")
         return self.mapped("**", repr(exponent))
 
@@ -125,9 +123,7 @@ class Abstract:
     __hash__ = object.__hash__
 
     def _as_number(self) -> NoReturn:
-        raise Refused(
-            "a foreign function that wants a plain number (such as math.exp); use sgverify's exp, sqrt, expm1"
-        )
+        raise Refused(f"a foreign function that wants a plain number; use sgverify's {OURS}")
 
     __float__ = __int__ = __index__ = __complex__ = __round__ = __floor__ = __ceil__ = _as_number
 
@@ -155,57 +151,24 @@ class Abstract:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise Refused(f"the attribute .{name} of a state variable; use the functions exp, sqrt, expm1, dot")
+        raise Refused(f"the attribute .{name} of a state variable; use the functions {OURS}")
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> NoReturn:
-        name = getattr(func, "__name__", str(func))
-        raise Refused(f"the foreign function torch.{name}; use sgverify's {_ours(name)}")
+        raise Refused(f"the foreign function torch.{getattr(func, '__name__', func)}; use sgverify's {OURS}")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> NoReturn:
-        raise Refused(f"the foreign function numpy.{ufunc.__name__}; use sgverify's {_ours(ufunc.__name__)}")
+        raise Refused(f"the foreign function numpy.{ufunc.__name__}; use sgverify's {OURS}")
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> NoReturn:
-        raise Refused(f"the foreign function numpy.{func.__name__}; use sgverify's {_ours(func.__name__)}")
+        raise Refused(f"the foreign function numpy.{func.__name__}; use sgverify's {OURS}")
 
 
-def _ours(name: str) -> str:
-    return name if name in ("exp", "sqrt", "expm1", "dot") else "exp, sqrt, expm1, dot and arithmetic"
+OURS = ", ".join([*(function.__name__ for function in FUNCTIONS), "dot and arithmetic"])
+"""The functions of definitions as a list of words."""
 
 
-@exp.register
-def _(value: Abstract) -> Abstract:
-    return value.mapped("exp")
-
-
-@expm1.register
-def _(value: Abstract) -> Abstract:
-    return value.mapped("expm1")
-
-
-@sqrt.register
-def _(value: Abstract) -> Abstract:
-    return value.mapped("sqrt")
-
-
-@log.register
-def _(value: Abstract) -> Abstract:
-    if not _IN_DENSITY.get():
-        raise Refused("log(), which only a density may use")
-    return value.mapped("log")
-
-
-@contextmanager
-def logarithms() -> Iterator[None]:
-    """Let `log` of a state be taken, as densities take it."""
-    token = _IN_DENSITY.set(True)
-    try:
-        yield
-    finally:
-        _IN_DENSITY.reset(token)
-
-
-_IN_DENSITY = ContextVar("_IN_DENSITY", default=False)
+register(Abstract, lambda function, value: value.mapped(function.__name__))
 
 
 @dot.register

@@ -20,7 +20,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Self, TypeVar
 
-from sgverify.schemes.definition.mathematics import Noise, NoiseLaw, exp, expm1
+from sgverify.schemes.definition.mathematics import Noise, NoiseLaw, exp, expm1, power
 from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.scheme import Scheme
 
@@ -116,7 +116,9 @@ class LiftedArithmetic:
         left = self.lift(other)
         return NotImplemented if left is None else left._over(self)
 
-    def __pow__(self, exponent: int) -> Any:
+    def __pow__(self, exponent: Any) -> Any:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         base, result = self if exponent >= 0 else 1 / self, self.lift(1)
         for _ in range(abs(exponent)):
             result = result * base

@@ -8,10 +8,10 @@ The laws of noise that a definition can ask for, each declared once by its atoms
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, singledispatch
+from functools import cache, partial, singledispatch
 from typing import Any
 
 from sgverify.errors import DefinitionError, UnknownNameError
@@ -50,21 +50,48 @@ def log(value: Any) -> Any:
 
 
 @singledispatch
-def softplus(value: Any) -> Any:
-    """log(1 + exp(value)), without overflow at either end; log(e^a + e^b) is a + softplus(b - a)."""
-    raise _foreign("softplus", value)
-
-
-@singledispatch
 def sin(value: Any) -> Any:
-    """The sine, for potentials."""
+    """The sine."""
     raise _foreign("sin", value)
 
 
 @singledispatch
 def cos(value: Any) -> Any:
-    """The cosine, for potentials."""
+    """The cosine."""
     raise _foreign("cos", value)
+
+
+@singledispatch
+def erf(value: Any) -> Any:
+    """The error function, 2/sqrt(pi) times the integral of e^(-t^2) from 0 to value."""
+    raise _foreign("erf", value)
+
+
+@singledispatch
+def logistic(value: Any) -> Any:
+    """1/(1 + exp(-value)), the derivative of `softplus`; also called the sigmoid."""
+    return 1 / (1 + exp(-value))
+
+
+@singledispatch
+def tanh(value: Any) -> Any:
+    """The hyperbolic tangent."""
+    return 2 * logistic(2 * value) - 1
+
+
+@singledispatch
+def softplus(value: Any) -> Any:
+    """log(1 + exp(value)), without overflow at either end; log(e^a + e^b) is a + softplus(b - a)."""
+    return log(1 + exp(value))
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """base**exponent for any exact exponent: by products and a square root where these do, else e^(exponent log base)."""
+    number = literal(exponent)
+    if isinstance(number, Fraction) and (2 * number).denominator == 1:
+        whole = number.denominator == 1
+        return base ** int(number) if whole else sqrt(base) ** int(2 * number)
+    return exp(exponent * log(base))
 
 
 @singledispatch
@@ -89,20 +116,40 @@ def _foreign(name: str, value: Any) -> DefinitionError:
     )
 
 
-@exp.register(int)
-@exp.register(Fraction)
-@exp.register(float)
-@exp.register(Irrational)
-def _(value: Any) -> float | int:
-    return 1 if value == 0 else math.exp(float(value))
+TWO_BY_ROOT_PI = 2 / math.sqrt(math.pi)
+"""The slope of the error function at 0."""
+
+FUNCTIONS: tuple[Any, ...] = (exp, expm1, sqrt, log, sin, cos, erf, logistic, tanh, softplus)
+"""The functions of one value, entry by entry."""
 
 
-@expm1.register(int)
-@expm1.register(Fraction)
-@expm1.register(float)
-@expm1.register(Irrational)
-def _(value: Any) -> float | int:
-    return 0 if value == 0 else math.expm1(float(value))
+def register(kind: type, apply: Callable[[Any, Any], Any], functions: Iterable[Any] = FUNCTIONS) -> None:
+    """Let `functions` of values of a carrier's type be apply(function, value)."""
+    for function in functions:
+        function.register(kind, partial(apply, function))
+
+
+def _logistic(number: float) -> float:
+    return 1 / (1 + math.exp(-number)) if number >= 0 else math.exp(number) / (1 + math.exp(number))
+
+
+PLAIN: dict[Any, Callable[[float], float]] = {
+    **{f: getattr(math, f.__name__) for f in FUNCTIONS if hasattr(math, f.__name__)},
+    logistic: _logistic,
+    softplus: lambda number: max(number, 0.0) + math.log1p(math.exp(-abs(number))),
+}
+"""The functions on Python's floats."""
+
+_WHOLE = {(exp, 0): 1, (expm1, 0): 0, (log, 1): 0, (sin, 0): 0, (cos, 0): 1, (erf, 0): 0, (tanh, 0): 0}
+
+
+def _of_number(function: Any, value: Any) -> Any:
+    exact = _WHOLE.get((function, value)) if value in (0, 1) else None
+    return PLAIN[function](float(value)) if exact is None else exact
+
+
+for _kind in (int, Fraction, float, Irrational):
+    register(_kind, _of_number)
 
 
 @sqrt.register(int)
@@ -116,44 +163,6 @@ def _(value: float) -> Any:
     # A literal such as sqrt(0.5) stays exact: it is the decimal that was written.
     number = literal(value)
     return sqrt(number) if isinstance(number, Irrational) else sqrt_of_rational(number)
-
-
-@sqrt.register(Irrational)
-def _(value: Any) -> float:
-    return math.sqrt(float(value))
-
-
-@log.register(int)
-@log.register(Fraction)
-@log.register(float)
-@log.register(Irrational)
-def _(value: Any) -> float | int:
-    return 0 if value == 1 else math.log(float(value))
-
-
-@softplus.register(int)
-@softplus.register(Fraction)
-@softplus.register(float)
-@softplus.register(Irrational)
-def _(value: Any) -> float:
-    number = float(value)
-    return max(number, 0.0) + math.log1p(math.exp(-abs(number)))
-
-
-@sin.register(int)
-@sin.register(Fraction)
-@sin.register(float)
-@sin.register(Irrational)
-def _(value: Any) -> float | int:
-    return 0 if value == 0 else math.sin(float(value))
-
-
-@cos.register(int)
-@cos.register(Fraction)
-@cos.register(float)
-@cos.register(Irrational)
-def _(value: Any) -> float | int:
-    return 1 if value == 0 else math.cos(float(value))
 
 
 @first_entry.register

@@ -13,7 +13,22 @@ from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
-from sgverify.schemes.definition.mathematics import cos, dot, exp, expm1, log, sin, softplus, sqrt
+from sgverify.schemes.definition.mathematics import (
+    TWO_BY_ROOT_PI,
+    cos,
+    dot,
+    erf,
+    exp,
+    expm1,
+    log,
+    logistic,
+    power,
+    register,
+    sin,
+    softplus,
+    sqrt,
+    tanh,
+)
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 
 Pullback = Callable[[Any], Any]
@@ -108,14 +123,16 @@ class Tracked:
     def __rtruediv__(self, other: Any) -> Tracked:
         return self**-1 * other
 
-    def __pow__(self, exponent: int) -> Tracked:
+    def __pow__(self, exponent: Any) -> Any:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         if exponent == 1:
             return self
         value = self.known()
         if exponent < 0:
             root = 1 / value
-            power = root if exponent == -1 else root**-exponent
-            return Tracked(power, self.kind, [(self, lambda a: a * exponent * root ** (1 - exponent))])
+            raised = root if exponent == -1 else root**-exponent
+            return Tracked(raised, self.kind, [(self, lambda a: a * exponent * root ** (1 - exponent))])
         if exponent == 0:
             return Tracked(value * 0 + 1, self.kind)
         lower = value if exponent == 2 else value ** (exponent - 1)
@@ -150,12 +167,6 @@ def assembled(like: Any, whole: Any, coordinates: Mapping[int, Any]) -> Any:
     An interpreter in which coordinates of theta can be taken (`sgverify.targets.potential.coordinate`) registers its type.
     """
     raise DefinitionError(f"the gradient by coordinates of a {type(like).__name__} has no interpreter")
-
-
-@singledispatch
-def logistic(value: Any) -> Any:
-    """The derivative of softplus, 1/(1 + exp(-value)); interpreters may register one that does not overflow."""
-    return 1 / (1 + exp(-value))
 
 
 def tracked_coordinate(vector: Tracked, place: int, take: Callable[[Any, int], Any]) -> Tracked:
@@ -239,41 +250,26 @@ def _elementary(
     return Tracked(result, value.kind, [(value, lambda a: _times(a, derivative(at, result)))])
 
 
-@exp.register
-def _(value: Tracked) -> Tracked:
-    return _elementary(exp, value, lambda x, y: y)
+SLOPES: dict[Any, Callable[[Any, Any], Any]] = {
+    exp: lambda x, y: y,
+    expm1: lambda x, y: y + 1,
+    log: lambda x, y: 1 / x,
+    sin: lambda x, y: cos(x),
+    cos: lambda x, y: -sin(x),
+    erf: lambda x, y: exp(-x * x) * TWO_BY_ROOT_PI,
+    logistic: lambda x, y: y * (1 - y),
+    tanh: lambda x, y: 1 - y * y,
+    softplus: lambda x, y: logistic(x),
+}
+"""The derivative of each function at x, where it has the value y."""
 
-
-@expm1.register
-def _(value: Tracked) -> Tracked:
-    return _elementary(expm1, value, lambda x, y: y + 1)
+register(Tracked, lambda function, value: _elementary(function, value, SLOPES[function]), tuple(SLOPES))
 
 
 @sqrt.register
 def _(value: Tracked) -> Tracked:
     result = sqrt(value.known())
     return Tracked(result, value.kind, [(value, lambda a: a / (2 * result))])
-
-
-@log.register
-def _(value: Tracked) -> Tracked:
-    at = value.known()
-    return Tracked(log(at), value.kind, [(value, lambda a: a / at)])
-
-
-@softplus.register
-def _(value: Tracked) -> Tracked:
-    return _elementary(softplus, value, lambda x, y: logistic(x))
-
-
-@sin.register
-def _(value: Tracked) -> Tracked:
-    return _elementary(sin, value, lambda x, y: cos(x))
-
-
-@cos.register
-def _(value: Tracked) -> Tracked:
-    return _elementary(cos, value, lambda x, y: -sin(x))
 
 
 @dot.register

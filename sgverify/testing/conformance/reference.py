@@ -16,7 +16,16 @@ from flint import arb, fmpq
 
 from sgverify.schemes import dot, exact, exp, expm1, sqrt
 from sgverify.schemes.definition.binding import Arithmetic
-from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.definition.mathematics import (
+    TWO_BY_ROOT_PI,
+    cos,
+    erf,
+    first_entry,
+    log,
+    power,
+    register,
+    sin,
+)
 from sgverify.schemes.numbers.algebraic import Algebraic, Irrational
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
 
@@ -111,7 +120,9 @@ class TrackedBall:
         left = self._lift(other)
         return NotImplemented if left is None else left / self
 
-    def __pow__(self, exponent: int) -> Any:
+    def __pow__(self, exponent: Any) -> Any:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         result: Any = TrackedBall.held(1, self.unit)
         for _ in range(abs(exponent)):
             result = result * self
@@ -131,7 +142,7 @@ class Numbers(Arithmetic):
         results = [operation(a, b) for a, b in zip(self.entries, others, strict=True)]
         return NotImplemented if any(result is NotImplemented for result in results) else Numbers(results)
 
-    def __pow__(self, exponent: int) -> Numbers:
+    def __pow__(self, exponent: Any) -> Numbers:
         return Numbers([entry**exponent for entry in self.entries])
 
     def __neg__(self) -> Numbers:
@@ -189,12 +200,21 @@ def _(value: TrackedBall) -> TrackedBall:
     return value._made(result, error, LIBRARY)
 
 
-for _function in (exp, expm1, sqrt):
+def _of_bounded_slope(function: Any, value: TrackedBall) -> TrackedBall:
+    # Of sin and cos no slope is above 1, of erf none above 2/sqrt(pi).
+    return value._made(getattr(value.value, function.__name__)(), value.error * TWO_BY_ROOT_PI, LIBRARY)
 
-    def _apply(value: Numbers, function: Callable[[Any], Any] = _function) -> Numbers:
-        return Numbers([function(entry) for entry in value.entries])
 
-    _function.register(Numbers, _apply)
+register(TrackedBall, _of_bounded_slope, (sin, cos, erf))
+
+
+@log.register
+def _(value: TrackedBall) -> TrackedBall:
+    # |log x' - log x| <= |x' - x| / (x - |x' - x|).
+    return value._made(value.value.log(), value.error / (_least(value.value) - value.error), LIBRARY)
+
+
+register(Numbers, lambda function, value: Numbers([function(entry) for entry in value.entries]))
 
 
 @constants_like.register

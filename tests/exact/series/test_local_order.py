@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from sgverify import dynamics, exp, scheme, sqrt
+from sgverify import dynamics, exp, log, scheme, sin, sqrt
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.rings.ring import Ring
@@ -290,7 +290,8 @@ def kicked(**changed):
         ({"amplitude": lambda theta, h, T: T / h}, "vanishes with h"),
         ({"amplitude": lambda theta, h, T: sqrt(2 * T * h) / (T - 1)}, r"1\) / \(T - 1\)"),
         ({"amplitude": lambda theta, h, T: sqrt(-2 * T * h)}, "which is negative"),
-        ({"drift": lambda theta, h, grad: h * exp(theta)}, "depends on the state"),
+        ({"drift": lambda theta, h, grad: h * log(theta)}, "not known to be a number"),
+        ({"drift": lambda theta, h, grad: h * sin(theta / h)}, "vanishes with h"),
         ({"drift": lambda theta, h, grad: h * grad(2 * theta)}, "does not tend to theta"),
         ({"drift": lambda theta, h, grad: h * grad(theta) / (1 + theta)}, "not a polynomial"),
     ],

@@ -210,7 +210,8 @@ def test_a_root_that_may_be_zero_is_refused_for_currents_may_jump_there():
 def test_what_cannot_be_told_from_zero_is_not_decided():
     @dynamics(theta="vector")
     def twice(theta, *, grad):
-        gap = exp(2 * dot(theta, theta)) - exp(dot(theta, theta)) ** 2
+        square = dot(theta, theta)
+        gap = exp(square + square**2) - exp(square) * exp(square**2)
         return -grad(theta) + gap * theta, 1
 
     found = stationarity_residual(twice)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sgverify import Alphabet, dot, exp, expm1, sqrt
+from sgverify import Alphabet, cos, dot, exp, expm1, logistic, sin, softplus, sqrt
 from sgverify.errors import DefinitionError
+from sgverify.exact.readings.formula import formula
 from sgverify.schemes import kinetic, langevin, scheme, thermostat
 
 FILE = Path(__file__).name
@@ -50,7 +51,7 @@ def indexing(theta, *, h, grad, noise, T):
 
 
 def numpy_of_number(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + np.sqrt(2 * T * h) * noise()  # here
+    return theta - h * grad(theta) + np.sign(T * h) * noise()  # here
 
 
 def numpy_function(theta, *, h, grad, noise, T):
@@ -58,15 +59,15 @@ def numpy_function(theta, *, h, grad, noise, T):
 
 
 def numpy_constant_left(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + np.sqrt(2.0) * sqrt(T * h) * noise()  # here
+    return theta - h * grad(theta) + np.float64(2.0) * sqrt(T * h) * noise()  # here
 
 
 def numpy_constant_right(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + sqrt(T * h) * noise() * np.sqrt(2.0)  # here
+    return theta - h * grad(theta) + sqrt(T * h) * noise() * np.float64(2.0)  # here
 
 
 def mathematics_module(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + math.sqrt(2 * T * h) * noise()  # here
+    return theta - h * grad(theta) + math.gamma(2 * T * h) * noise()  # here
 
 
 def whole_number(theta, *, h, grad, noise, T):
@@ -110,7 +111,7 @@ def matrix_product(theta, *, h, grad, noise, T):
 
 
 def broken_power(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) + (2 * T * h) ** 0.5 * noise()  # here
+    return theta - h * grad(theta) + (2 * T * h) ** T * noise()  # here
 
 
 def unknown_exponent(theta, *, h, grad, noise, T):
@@ -142,11 +143,11 @@ REFUSALS = [
     (in_place_product, "an in-place write"),
     (item_written, "an in-place write"),
     (indexing, r"an index \[0\]"),
-    (numpy_of_number, "numpy.sqrt; use sgverify's sqrt"),
+    (numpy_of_number, "numpy.sign; use sgverify's exp"),
     (numpy_function, "numpy.concatenate"),
     (numpy_constant_left, "numpy.multiply"),
     (numpy_constant_right, "numpy.multiply"),
-    (mathematics_module, "such as math.exp"),
+    (mathematics_module, "wants a plain number"),
     (whole_number, "wants a plain number"),
     (method_of_a_tensor, r"the attribute \.clone"),
     (branch, "a branch on"),
@@ -156,7 +157,7 @@ REFUSALS = [
     (loop, "a loop over"),
     (length, "declare the keyword `dim`"),
     (matrix_product, "a matrix product"),
-    (broken_power, "exponent 0.5; .* use sqrt"),
+    (broken_power, r"only numbers are exponents; write exp\(a\*log\(x\)\)"),
     (unknown_exponent, r"write exp\(c\*x\)"),
     (gradient_of_a_number, r"grad\(theta\)"),
     (scalar_product_of_numbers, r"dot\(\) of something that is not a vector"),
@@ -177,7 +178,7 @@ def test_torch_functions_are_refused_by_name() -> None:
     torch = pytest.importorskip("torch")
 
     def of_a_number(theta, *, h, grad, noise, T):
-        return theta - h * grad(theta) + torch.sqrt(2 * T * h) * noise()
+        return theta - h * grad(theta) + torch.sign(T * h) * noise()
 
     def drawing(theta, *, h, grad, noise, T):
         return theta - h * grad(theta) + sqrt(2 * T * h) * torch.randn_like(theta)
@@ -185,9 +186,31 @@ def test_torch_functions_are_refused_by_name() -> None:
     def tensor_constant(theta, *, h, grad, noise, T):
         return theta - h * grad(theta) + sqrt(h) * noise() * torch.tensor(2.0)
 
-    for function, name in ((of_a_number, "sqrt"), (drawing, "randn_like"), (tensor_constant, "r?mul")):
+    for function, name in ((of_a_number, "sign"), (drawing, "randn_like"), (tensor_constant, "r?mul")):
         with pytest.raises(DefinitionError, match=rf"foreign function torch\.(_*){name}"):
             scheme(langevin)(function)
+
+
+def rooted(x):
+    return np.sqrt(x)
+
+
+def test_functions_of_libraries_are_those_of_definitions() -> None:
+    torch = pytest.importorskip("torch")
+
+    def foreign(theta, *, h, grad, noise, T):
+        import numpy
+
+        turned = torch.nn.functional.softplus(numpy.cos(theta)) + torch.sigmoid(theta)
+        return theta - h * grad(theta) + h * h * turned + rooted(2 * T * math.sin(h)) * noise()
+
+    def own(theta, *, h, grad, noise, T):
+        turned = softplus(cos(theta)) + logistic(theta)
+        return theta - h * grad(theta) + h * h * turned + sqrt(2 * T * sin(h)) * noise()
+
+    read, meant = (scheme(langevin)(step) for step in (foreign, own))
+    assert formula(read).split(":", 1)[1] == formula(meant).split(":", 1)[1]
+    assert scheme(langevin)(own).function is own
 
 
 def returns_too_little(theta, p, *, h, grad, noise, D, T):

@@ -33,9 +33,10 @@ from sgverify.exact.series.operators import (
     is_smooth,
     operator_text,
 )
-from sgverify.schemes import Scheme, exp, expm1, sqrt
-from sgverify.schemes.definition.mathematics import log
+from sgverify.schemes import Scheme
+from sgverify.schemes.definition.mathematics import cos, erf, exp, expm1, log, sin, sqrt
 from sgverify.targets import Observable
+from sgverify.targets.potential import ARRAYS
 
 
 @dataclass(frozen=True)
@@ -221,16 +222,19 @@ class _TaylorValues(Values):
         return self._power(position, n - 1) * self._power(position, 1)
 
 
-def _lifted(function: Callable[[Any], Any], plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: function(value) if isinstance(value, Jet) else plain(value)
+def _lifted(function: Any) -> Callable[[Any], Any]:
+    return lambda value: function(value) if isinstance(value, Jet) else ARRAYS[function](value)
 
 
 TAYLOR = ScalarKind(
     to_extended,
-    _lifted(exp, np.exp),
-    _lifted(expm1, np.expm1),
-    _lifted(sqrt, np.sqrt),
-    _lifted(log, np.log),
+    _lifted(exp),
+    _lifted(expm1),
+    _lifted(sqrt),
+    _lifted(log),
+    _lifted(sin),
+    _lifted(cos),
+    _lifted(erf),
     lambda c: to_extended(to_fraction(c)),
 )
 """Numbers of extended precision, and Taylor polynomials of them."""

@@ -17,7 +17,7 @@ from scipy.fft import next_fast_len
 
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import derivatives_of
-from sgverify.schemes import NoiseLaw, Scheme, dot, exp, expm1, sqrt
+from sgverify.schemes import NoiseLaw, Scheme, dot
 from sgverify.schemes.definition.binding import (
     Arithmetic,
     Carrier,
@@ -26,9 +26,10 @@ from sgverify.schemes.definition.binding import (
     bind,
     parameters_of,
 )
-from sgverify.schemes.definition.mathematics import first_entry
+from sgverify.schemes.definition.mathematics import first_entry, power, register
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.targets import Target
+from sgverify.targets.potential import ARRAYS
 
 _DEPTH = 36.0
 """A grid extends to where the density is e^-36 = 2e-16 of its largest value."""
@@ -253,7 +254,9 @@ class Noisy(Arithmetic):
     def __neg__(self) -> Noisy:
         return -1 * self
 
-    def __pow__(self, exponent: int) -> Noisy:
+    def __pow__(self, exponent: Any) -> Noisy:
+        if not isinstance(exponent, int):
+            return power(self, exponent)
         value = Noisy(np.float64(1.0))
         for _ in range(abs(exponent)):
             value = value * self
@@ -329,14 +332,13 @@ ON_PLANE = Carrier(lambda value: value if isinstance(value, Noisy) else Noisy(va
 """The carrier of the interpreter: points of any shape, and values that are affine in the draws."""
 
 
-for _function, _plain in ((exp, np.exp), (expm1, np.expm1), (sqrt, np.sqrt)):
+def _evaluated(function: Any, value: Noisy) -> Noisy:
+    if value.draws:
+        raise Unreached("the step takes a function of noise, so its law given the state is not Gaussian")
+    return Noisy(ARRAYS[function](value.mean))
 
-    def _apply(value: Noisy, plain: Callable[[Any], Any] = _plain) -> Noisy:
-        if value.draws:
-            raise Unreached("the step takes a function of noise, so its law given the state is not Gaussian")
-        return Noisy(plain(value.mean))
 
-    _function.register(Noisy, _apply)
+register(Noisy, _evaluated)
 
 
 @dot.register
