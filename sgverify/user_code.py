@@ -77,6 +77,24 @@ def beside(folder: str) -> Iterator[None]:
         sys.modules.update(aside)
 
 
+@contextlib.contextmanager
+def edited(file: str | Path, text: str) -> Iterator[None]:
+    """Context in which a file is loaded with another text than it has on disk."""
+    place = os.path.realpath(file)
+    _EDITED[place] = text.encode()
+    try:
+        yield
+    finally:
+        del _EDITED[place]
+
+
+def edited_content(file: str | Path) -> bytes | None:
+    """The text that a file is loaded with inside of `edited`."""
+    return _EDITED.get(os.path.realpath(file))
+
+
+_EDITED: dict[str, bytes] = {}
+
 LOADED = "sgverify_user_"
 """What the names of modules begin with that are loaded from a file by its path."""
 

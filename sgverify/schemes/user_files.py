@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from sgverify.code_files import package_of, remember
 from sgverify.errors import UserError
 from sgverify.keeping.files import read_bytes
-from sgverify.user_code import LOADED, beside, own_code, undisturbed
+from sgverify.user_code import LOADED, beside, edited_content, own_code, undisturbed
 
 LIMIT = 60.0
 """After so many seconds a file that is still running is stopped: what it has defined by then is taken."""
@@ -42,11 +42,12 @@ def module_of(path: Path, attribute: str, given: str) -> ModuleType:
 
     A file that runs for longer than `LIMIT` is stopped, and taken as it stands if it has the attribute by then.
     """
-    loaded = _ONCE.get()
+    text = edited_content(path)
+    loaded = _ONCE.get() if text is None else None
     if loaded is not None and path.absolute() in loaded:
         return loaded[path.absolute()]
     try:
-        content = read_bytes(path)
+        content = read_bytes(path) if text is None else text
     except FileNotFoundError:
         raise UserError(
             f"{given}: no file {str(path)!r}; expected path/to/file.py:attribute; check the path"
@@ -74,7 +75,8 @@ def _run(path: Path, content: bytes, attribute: str, given: str) -> ModuleType:
                 stack.enter_context(_in_its_package(path))
             elif path.stem != "__init__":
                 importlib.import_module(package)
-            if package and name in sys.modules:
+            edited = edited_content(path) is not None
+            if package and name in sys.modules and not edited:
                 # The package has imported it.
                 return sys.modules[name]
             spec = importlib.util.spec_from_file_location(name, path)
@@ -85,7 +87,8 @@ def _run(path: Path, content: bytes, attribute: str, given: str) -> ModuleType:
             if b"get_ipython" in content:
                 vars(module).update(get_ipython=Notebook, display=Notebook())
             # Compiled from the text on disk: a cached .pyc of the same second and size would be the old code.
-            remember(path, content)
+            if not edited:
+                remember(path, content)
             with _limited():
                 exec(compile(content, str(path), "exec"), vars(module))
     except (UserError, KeyboardInterrupt):

@@ -111,9 +111,6 @@ class Results(Sequence[Evidence]):
     def _diagnosed(self) -> Diagnosis | Crash | None:
         if self.outcome != "fail" or self._enquiry is None:
             return None
-        if any(item.check == "long-run" and item.outcome == "fail" for item in self._evidence):
-            # A cause is searched for in one step, and that is not the step of every moment: the run itself says what departs.
-            return None
         from sgverify.advice.diagnosis.diagnosing import diagnose
 
         return _attempted(partial(diagnose, self._enquiry.subject, self._evidence))

@@ -29,6 +29,10 @@ THROUGH = 4
 """The power of sqrt(h) through which moments are read: h^2, where noise that is multiplied by h has its variance."""
 
 
+UNEXPLAINED = ("depends on the state", "of langevin")
+"""The ends of sentences about a drift or a noise that is no multiple of the one that is due."""
+
+
 def named_cause(subject: Subject, evidence: Sequence[Evidence]) -> Cause:
     """The cause of the failures in `evidence`."""
     found = _measured(subject) if subject.black_box else _proved(subject)
@@ -55,11 +59,15 @@ def _measured(subject: Subject) -> Cause | None:
     """The cause from measured terms of torch code, or of a definition that is run as torch code."""
     # torch is loaded where a step runs.
     from sgverify.advice.diagnosis.measured_terms.black_box import black_box_cause
+    from sgverify.advice.diagnosis.measured_terms.response import response_cause
     from sgverify.checks.order.definition_as_code import as_torch_step, measurable
 
     if isinstance(subject.scheme, TorchStep):
         apart = subject.scheme.memory or subject.scheme.own_loss is not None
-        return None if apart else black_box_cause(subject.scheme)
+        found = None if apart else black_box_cause(subject.scheme)
+        if found is None or found.sentence.endswith(UNEXPLAINED):
+            found = response_cause(subject.scheme) or found
+        return found
     return black_box_cause(as_torch_step(subject.scheme)) if measurable(subject.scheme) else None
 
 

@@ -9,13 +9,16 @@ import time
 from collections.abc import Sequence
 
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
+from sgverify.advice.diagnosis.code_edits.search import mended_code
 from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis
+from sgverify.advice.diagnosis.own_words import cause_of_run, in_own_words, of_edit
 from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
 from sgverify.advice.diagnosis.wrong_terms.draws import is_kept_for_ever
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.polynomials import OutOfTimeError, limited
 from sgverify.exact.series import LocalOrder
+from sgverify.subject.composite import TorchSubject
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 
@@ -46,9 +49,14 @@ def cause_in_running_code(subject: Subject, evidence: Sequence[Evidence]) -> Cau
 BUDGET = 2.0
 """The processor time of a diagnosis, in seconds."""
 
+CODE_BUDGET = 12.0
+"""The same for torch code, which is run and not read."""
+
 
 @own_code()
-def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float = BUDGET) -> Diagnosis | None:
+def diagnose(
+    subject: Subject, evidence: Sequence[Evidence], *, seconds: float | None = None
+) -> Diagnosis | None:
     """Why does the scheme fail, and which edit of its own source mends it? None where nothing fails that can be diagnosed.
 
     `evidence` is what `judge` found of the subject. A definition is diagnosed where it failed without samples, by an exact law or
@@ -62,7 +70,7 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
     if part is None:
         return None
     every = [item for item in failures(evidence) if item.scheme in (part.reference, subject.reference)]
-    failed = [item for item in every if item.method in SURE]
+    failed = [item for item in every if part.black_box or item.method in SURE]
     kept = not part.black_box and is_kept_for_ever(part.scheme)
     cause, result, edit, mended, stopped = (
         leading_cause(part, failed),
@@ -71,7 +79,8 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
         None,
         False,
     )
-    with limited(seconds):
+    limit = seconds or (CODE_BUDGET if part.black_box else BUDGET)
+    with limited(limit):
         try:
             right = part.black_box or _has_its_order(part)
             in_code = cause_in_running_code(part, every) if right else None
@@ -82,6 +91,15 @@ def diagnose(subject: Subject, evidence: Sequence[Evidence], *, seconds: float =
                 # Its terms say more than that two runs differ; where they name nothing, what failed of the code does.
                 measured = named_cause(part, failed)
                 cause = in_code if measured.name == "not-named" else measured
+            if isinstance(part, TorchSubject):
+                run = next((item for item in every if item.check == "long-run"), None)
+                if run is not None and cause.name == "not-named":
+                    cause = cause_of_run(run)
+                cause = in_own_words(cause, part.scheme)
+                found = mended_code(part, every, cause)
+                if found is not None:
+                    edit, mended = found.shown, found.step
+                    cause = of_edit(found.edit, cause, every[0])
             elif in_code is None and not part.black_box and not (right and _of_code_alone(every)):
                 result = search(part, failed, cause)
                 if result.mend is not None:

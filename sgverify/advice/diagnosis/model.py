@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from sgverify.schemes import Scheme
+from sgverify.schemes.torch_step import TorchStep
 
 CauseName = Literal[
     "diffusion-scaled",
@@ -32,7 +33,14 @@ CauseName = Literal[
     "claimed-order",
     "noise-law",
     "noise-reused",
-    "chains-coupled",
+    "noise-cached",
+    "noise-in-some-steps",
+    "noise-of-some-entries",
+    "preconditioner-in-one",
+    "drift-correction-missing",
+    "stratonovich",
+    "localised",
+    "state-changed",
     "gradient-biased",
     "state-kept",
     "precision",
@@ -106,7 +114,7 @@ class Diagnosis:
     seconds: float = 0.0
     tried: int = 0
     stopped: bool = False
-    mended: Scheme | None = field(default=None, repr=False, compare=False)
+    mended: Scheme | TorchStep | None = field(default=None, repr=False, compare=False)
 
 
 __all__ = ["CAUSES", "Cause", "CauseName", "Diagnosis", "Edit"]

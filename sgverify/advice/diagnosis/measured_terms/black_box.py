@@ -275,7 +275,7 @@ def _in_common(
 
 def _of_factor(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cause:
     what, due = WORDS[kind].format(v=variable), step.dynamics.name
-    stands = f"{what} is {_text(value.base)} times that of {due} at T = 0.75, D = 1.25 in dimension {PROOF}"
+    stands = f"{what} is {_text(value.base)} times that of {due}"
     if value.base == float("inf"):
         return Cause("diffusion-scaled", f"{variable} has noise, and {due} has none there")
     if value.depends_on_dimension:

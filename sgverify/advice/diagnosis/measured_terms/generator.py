@@ -99,6 +99,39 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
     return found
 
 
+@dataclass(frozen=True)
+class DueLaw:
+    """The drift and the covariance per unit of h that a dynamics has at one state of the generic potential, at one setting."""
+
+    setting: Setting
+    state: dict[tuple[str, int], Fraction]
+    drift: np.ndarray
+    square: np.ndarray
+
+    def error(self, step: TorchStep) -> float:
+        """By how much those of one step, as h -> 0, are off, in units of the largest that is due."""
+        dim, size = sum(name == "theta" for name, _ in self.state), len(self.state)
+        mean, found = _moments(step, dim, self.setting, self.state, size, STEPS[-2:])
+        pairs = zip((mean, found), (self.drift, self.square), strict=True)
+        limits = [(2 * values[1] / STEPS[-1] - values[0] / STEPS[-2], due) for values, due in pairs]
+        return max(float(np.abs(own - due).max() / np.abs(due).max()) for own, due in limits)
+
+
+def due_law(step: TorchStep, dim: int, setting: Setting) -> DueLaw:
+    """That of the dynamics of a step."""
+    ring, state = ring_of(step.dynamics, dim, depth=2, cap=1), _states(step, dim, 1)[0]
+    theta = [state["theta", i] for i in range(dim)]
+    at = values_at(ring, state, setting, partial(_derivative, generic_potential(dim), theta))
+    drift, square = np.zeros(len(state)), np.zeros((len(state), len(state)))
+    for index, value in generator_of(step.dynamics, ring).items():
+        k, *rest = [i for i, n in enumerate(index) for _ in range(n)]
+        if rest:
+            square[k, rest[0]] = square[rest[0], k] = float(at(value)) * (2 if k == rest[0] else 1)
+        else:
+            drift[k] = float(at(value))
+    return DueLaw(setting, state, drift, square)
+
+
 def _derivative(potential: PolynomialPotential, theta: Sequence[Fraction], index: Index) -> Fraction:
     found: Fraction = potential.derivative(index, theta)
     return found
@@ -123,7 +156,12 @@ def _states(step: TorchStep, dim: int, count: int) -> list[dict[tuple[str, int],
 
 
 def _moments(
-    step: TorchStep, dim: int, setting: Setting, state: dict[tuple[str, int], Fraction], size: int
+    step: TorchStep,
+    dim: int,
+    setting: Setting,
+    state: dict[tuple[str, int], Fraction],
+    size: int,
+    steps: Sequence[float] = STEPS,
 ) -> tuple[np.ndarray, np.ndarray]:
     """E D, shape (steps, size), and Cov D, shape (steps, size, size)."""
     pairs = list(combinations_with_replacement(range(size), 2))
@@ -133,8 +171,8 @@ def _moments(
         step, generic_potential(dim), state, dim, parameters=setting, first=STEPS[0], look=LOOK
     )
     rules = runner.rules(DEGREE)
-    values = np.array([runner.moments(runner.pair(rules, DEGREE, h)[0], h, indices)[0] for h in STEPS])
-    mean, square = values[:, :size], np.zeros((len(STEPS), size, size))
+    values = np.array([runner.moments(runner.pair(rules, DEGREE, h)[0], h, indices)[0] for h in steps])
+    mean, square = values[:, :size], np.zeros((len(steps), size, size))
     for (i, j), column in zip(pairs, values[:, size:].T, strict=True):
         square[:, i, j] = square[:, j, i] = column - mean[:, i] * mean[:, j]
     return mean, square
@@ -216,4 +254,4 @@ def _covariances(found: MeasuredGenerator, names: list[str], squares: np.ndarray
             found.correlated[f"{names[k]}{k}", f"{names[m]}{m}"] = float(np.median(apart / spread))
 
 
-__all__ = ["OFF", "MeasuredGenerator", "Setting", "measured_generator"]
+__all__ = ["OFF", "DueLaw", "MeasuredGenerator", "Setting", "due_law", "measured_generator"]

@@ -1,0 +1,272 @@
+"""The edits of torch code that are tried: one slip in one expression, in the words of the file itself.
+
+A factor is put in or left out, inside of a root or outside; a sign, a statement or a summand is taken away; a draw is taken anew,
+of the shape of its parameter, at every step, or by torch's own generator; what was kept is computed at its place.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from sgverify.advice.diagnosis.code_edits.text import DRAWS, CodeText, Kind
+from sgverify.advice.diagnosis.edits.expressions import called, is_product, is_sum
+from sgverify.advice.diagnosis.source import Replacement
+
+
+@dataclass(frozen=True)
+class CodeEdit:
+    """One edit of a file: `was`, an expression or a statement, becomes `now`; `part` is what it leaves out."""
+
+    change: Replacement
+    was: str
+    now: str
+    line: int
+    kind: Kind
+    rule: str
+    cost: int
+    part: str = ""
+
+
+class CodeEdits(CodeText):
+    """The edits of the functions of a file, on the lines that were run."""
+
+    @cached_property
+    def found(self) -> list[CodeEdit]:
+        """All of them, the simplest first, each text once."""
+        unlike: dict[tuple[int, int, str], CodeEdit] = {}
+        for function in self.functions:
+            for edit in self._of(function):
+                unlike.setdefault((edit.change.start, edit.change.end, edit.change.new), edit)
+        return sorted(unlike.values(), key=lambda edit: (edit.cost, len(edit.now)))
+
+    def _of(self, function: ast.FunctionDef) -> Iterator[CodeEdit]:
+        if function.name == "__init__":
+            return
+        nodes = [node for node in ast.walk(function) if getattr(node, "lineno", 0) in self.lines]
+        noisy = self._noisy(function)
+        numbers = self._numbers(function, nodes)
+        for node in nodes:
+            yield from self._of_cached(node, function)
+            yield from self._of_draw(node)
+            yield from self._of_branch(node)
+            yield from self._of_statement(node)
+            yield from self._of_sum(node, noisy)
+            yield from self._of_name(node, function)
+            yield from self._of_product(node, numbers, noisy)
+
+    def _put(
+        self, node: ast.AST, new: str, kind: Kind, rule: str, cost: int, part: str = ""
+    ) -> Iterator[CodeEdit]:
+        """The edit that puts `new` in the place of a node, shown with the argument or value that it is a part of."""
+        start, end = self.span(node)
+        outer = node
+        while (
+            is_product(self.parents.get(outer))
+            or is_sum(self.parents.get(outer))
+            or self._is_root(self.parents.get(outer))
+        ):
+            outer = self.parents[outer]
+        first, last = self.span(outer)
+        was = self.text[first:last]
+        now = self.text[first:start] + new + self.text[end:last]
+        yield CodeEdit(Replacement(start, end, new), was, now, node.lineno, kind, rule, cost, part)  # type: ignore[attr-defined]
+
+    # What a product may lack, or have too much of.
+
+    def _of_product(
+        self, node: ast.AST, numbers: Sequence[str], noisy: Collection[ast.AST]
+    ) -> Iterator[CodeEdit]:
+        if not isinstance(node, ast.expr) or not self._is_value(node):
+            return
+        kind = self._kind(node, noisy)
+        inside = self._is_root(self.parents.get(node)) and not isinstance(node, ast.Constant)
+        if inside or not (is_product(self.parents.get(node)) or self._is_root(self.parents.get(node))):
+            factors = list(self._factors(node))
+            own = [self.of(factor) for factor, _ in factors]
+            text = (
+                self.of(node)
+                if is_product(node) or not isinstance(node, ast.BinOp | ast.UnaryOp)
+                else f"({self.of(node)})"
+            )
+            yield from self._sign(node, kind)
+            roots = [(factor, over) for factor, over in factors if self._is_root(factor)]
+            for number in numbers:
+                if number in own and len(own) > 1:
+                    continue
+                times, over_ = (
+                    f" {sign} " if f" {sign} " in self._rows[node.lineno - 1] else sign for sign in "*/"
+                )
+                whole = f"2{times}{text}" if number == "2" else f"{text}{times}{number}"
+                yield from self._put(node, whole, kind, "times", 1 if inside else 2)
+                yield from self._put(node, f"{text}{over_}{number}", kind, "over", 2)
+                if not inside and not roots and number != "2":
+                    yield from self._put(node, f"{text}{times}{number}**0.5", kind, "times root", 3)
+                    yield from self._put(node, f"{text}{over_}{number}**0.5", kind, "over root", 3)
+            for factor, over in factors:
+                if len(factors) > 1 and not self._draws(factor):
+                    yield from self._put(
+                        node,
+                        self._product([(f, o) for f, o in factors if f is not factor]),
+                        kind,
+                        "without",
+                        1,
+                    )
+                    for root, over_root in roots:
+                        if root is not factor and over_root is False:
+                            argument = self._radicand(root)
+                            sign = "/" if over else "*"
+                            sign = f" {sign} " if f" {sign} " in self._rows[node.lineno - 1] else sign  # type: ignore[attr-defined]
+                            moved = f"{self.of(argument)}{sign}{self.of(factor)}"
+                            rest = [(f, o) for f, o in factors if f not in (factor, root)]
+                            lead = self.of(root).replace(self.of(argument), moved, 1)
+                            yield from self._put(node, self._product(rest, lead), kind, "into root", 1)
+                if isinstance(factor, ast.Constant) and type(factor.value) in (int, float):
+                    for number in ("1", "2", *numbers):
+                        yield from self._put(factor, number, kind, "number", 2)
+                elif isinstance(factor, ast.Name) or self.of(factor) in numbers:
+                    for number in numbers:
+                        if number != self.of(factor) and number != "2":
+                            yield from self._put(factor, number, kind, "name", 3)
+
+    def _product(self, factors: Sequence[tuple[ast.expr, bool]], lead: str = "") -> str:
+        text = lead
+        for factor, over in sorted(factors, key=lambda item: item[1]):
+            times, over_sign = (
+                f" {sign} " if f" {sign} " in self._rows[factor.lineno - 1] else sign for sign in "*/"
+            )
+            word = (
+                f"({self.of(factor)})"
+                if is_sum(factor) or isinstance(factor, ast.UnaryOp)
+                else self.of(factor)
+            )
+            text = f"{text}{over_sign if over else times}{word}" if text else f"1/{word}" if over else word
+        return text or "1"
+
+    def _factors(self, node: ast.expr, over: bool = False) -> Iterator[tuple[ast.expr, bool]]:
+        if isinstance(node, ast.BinOp) and is_product(node):
+            yield from self._factors(node.left, over)
+            yield from self._factors(node.right, over != isinstance(node.op, ast.Div))
+        else:
+            yield node, over
+
+    def _sign(self, node: ast.expr, kind: Kind) -> Iterator[CodeEdit]:
+        parent = self.parents.get(node)
+        if isinstance(parent, ast.keyword) and parent.arg in ("alpha", "value"):
+            text = self.of(node)
+            yield from self._put(
+                node, text[1:] if text.startswith("-") else f"-{text}", "gradient", "sign", 1
+            )
+
+    def _of_sum(self, node: ast.AST, noisy: Collection[ast.AST]) -> Iterator[CodeEdit]:
+        if not (is_sum(node) and isinstance(node, ast.BinOp)):
+            return
+        left, right = self.span(node.left)[1], self.span(node.right)[0]
+        other = (
+            self.text[left:right].replace("-", "+")
+            if isinstance(node.op, ast.Sub)
+            else self.text[left:right].replace("+", "-")
+        )
+        kind = self._kind(node.right, noisy)
+        yield from self._put(node, self.of(node.left) + other + self.of(node.right), kind, "sign", 1)
+        if not self._draws(node.right):
+            part = self.text[self.span(node.left)[1] : self.span(node)[1]].strip()
+            yield from self._put(node, self.of(node.left), kind, "without summand", 2, part)
+        yield from self._put(node, self.of(node.right), kind, "without summand", 3)
+
+    # What is kept, drawn, left out at some steps, or done besides.
+
+    def _of_cached(self, node: ast.AST, function: ast.FunctionDef) -> Iterator[CodeEdit]:
+        """What an attribute or an entry holds since it was first computed, computed where it is used."""
+        if not (isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load)):
+            return
+        own = self.of(node)
+        for other in ast.walk(self._tree):
+            if isinstance(other, ast.Assign) and len(other.targets) == 1 and self.of(other.targets[0]) == own:
+                if self._draws(other.value) or isinstance(other.value, ast.Name | ast.Constant):
+                    continue
+                yield from self._put(node, self._translated(other.value, function), "noise", "anew", 1)
+                group = self._group(function)
+                if group and self.options:
+                    # What else it is made of may be known in __init__ alone.
+                    ratio = f"({group}['{self.options[0]}'] / self.defaults['{self.options[0]}'])"
+                    yield from self._put(node, f"{own} * {ratio}**0.5", "noise", "rescaled", 2)
+
+    def _translated(self, value: ast.expr, function: ast.FunctionDef) -> str:
+        """An expression with the options of __init__ spelled as `function` spells them."""
+        known = self._known(function)
+        group = self._group(function)
+        text, start = self.of(value), self.span(value)[0]
+        names = [
+            item
+            for item in ast.walk(value)
+            if isinstance(item, ast.Name) and item.id in self.options and item.id not in known
+        ]
+        for name in sorted(names, key=lambda item: -item.col_offset):
+            first, last = self.span(name)
+            text = f"{text[: first - start]}{group}['{name.id}']{text[last - start :]}" if group else text
+        return text
+
+    def _of_draw(self, node: ast.AST) -> Iterator[CodeEdit]:
+        """A draw of the shape of the tensor that it names, and one without a generator of its own."""
+        if not isinstance(node, ast.Call) or called(node) not in DRAWS:
+            return
+        outer: ast.AST = node
+        while isinstance(self.parents.get(outer), ast.Attribute | ast.Call) and isinstance(outer, ast.expr):
+            parent = self.parents[outer]
+            if isinstance(parent, ast.Call) and parent.func is not outer:
+                break
+            outer = parent
+        names = [
+            part.id
+            for part in ast.walk(outer)
+            if isinstance(part, ast.Name) and part.id not in ("torch", "np", "self", "math")
+        ]
+        if not any(isinstance(part, ast.keyword) and part.arg == "generator" for part in node.keywords):
+            around: ast.AST = outer
+            for _ in range(3):
+                for name in dict.fromkeys(names):
+                    yield from self._put(around, f"torch.randn_like({name})", "noise", "draw", 1)
+                if not (is_sum(self.parents.get(around)) or is_product(self.parents.get(around))):
+                    break
+                around = self.parents[around]
+            return
+        for keyword in node.keywords:
+            if keyword.arg == "generator":
+                first, last = self.span(keyword)
+                start = self.span(node)[0]
+                text = self.of(node)
+                cut = text[: first - start].rstrip().removesuffix(",") + text[last - start :]
+                yield from self._put(node, cut, "noise", "generator", 2)
+
+    def _of_branch(self, node: ast.AST) -> Iterator[CodeEdit]:
+        """The body of a branch at every step."""
+        if isinstance(node, ast.If) and self._draws(node):
+            change = Replacement(*self.span(node.test), "True")
+            yield CodeEdit(change, f"if {self.of(node.test)}", "if True", node.lineno, "steps", "branch", 1)
+
+    def _of_statement(self, node: ast.AST) -> Iterator[CodeEdit]:
+        """A statement that changes a tensor in place, left out."""
+        if isinstance(node, ast.Expr) and called(node.value).endswith("_") and not self._draws(node):
+            change = Replacement(*self.span(node), "pass")
+            yield CodeEdit(change, self.of(node), "pass", node.lineno, "state", "without statement", 2)
+
+    def _of_name(self, node: ast.AST, function: ast.FunctionDef) -> Iterator[CodeEdit]:
+        """A draw or a gradient taken anew where the name of an earlier one is used."""
+        if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)):
+            return
+        for other in ast.walk(function):
+            if (
+                isinstance(other, ast.Assign)
+                and other.lineno < node.lineno
+                and self.of(other.targets[0]) == node.id
+            ):
+                calls = {called(part) for part in ast.walk(other.value)}
+                if calls & {*DRAWS, "grad"}:
+                    kind = "gradient" if "grad" in calls else "noise"
+                    yield from self._put(node, self.of(other.value), kind, "anew", 1)
+
+
+__all__ = ["CodeEdit", "CodeEdits"]

@@ -1,0 +1,239 @@
+"""Which edit of a line of somebody's torch code makes it right? The file is edited in memory, loaded again and judged again."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import FrameType
+from typing import Any, cast
+
+import numpy as np
+
+from sgverify.advice.diagnosis.code_edits.candidates import CodeEdit, CodeEdits
+from sgverify.advice.diagnosis.measured_terms.generator import due_law
+from sgverify.advice.diagnosis.measured_terms.response import out_of_balance
+from sgverify.advice.diagnosis.model import Cause, Edit
+from sgverify.advice.diagnosis.source import replaced
+from sgverify.checks.applicable_claims import judge_pair
+from sgverify.claims import find_claim
+from sgverify.code_files import place_in
+from sgverify.errors import SgverifyError
+from sgverify.evidence import Evidence
+from sgverify.exact.rings.polynomials import OutOfTimeError, check_time
+from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.binding import make_subject
+from sgverify.subject.composite import TorchSubject
+from sgverify.user_code import LOADED, edited
+
+SETTINGS = (
+    {"T": Fraction(3, 4), "D": Fraction(5, 4)},
+    {"T": Fraction(2), "D": Fraction(1, 2)},
+)
+"""The temperatures and frictions at which one step of edited code is looked at, before any check is asked again."""
+
+WRONG_PART: dict[str, tuple[str, ...]] = {
+    "diffusion-scaled": ("noise",),
+    "diffusion-power-of-h": ("noise",),
+    "temperature-missing": ("noise",),
+    "temperature-misplaced": ("noise",),
+    "noise-missing": ("noise", "steps"),
+    "noise-law": ("noise",),
+    "drift-scaled": ("gradient", "state"),
+    "drift-sign": ("gradient",),
+}
+"""The kinds of edits that a measured cause speaks for: they come before others that are as simple."""
+
+DIM, RIGHT = 3, 1e-3
+"""The dimension there, and the error of drift and covariance, in units of their sizes, of a step that may be right."""
+
+FIRST_ASKED = ("own-loss", "local-order", "long-run")
+"""The checks that edited code has to pass besides those that failed, the one that decides alone first."""
+
+FOLLOWING = ("bias", "mse", "consistency", "covariance", "wasserstein-2")
+"""The checks whose failures follow from others."""
+
+MOST_RUNS = 40
+"""The most edits that are tried by a check: one step shows nothing of what they mend."""
+
+
+@dataclass(frozen=True)
+class CodeMend:
+    """An edit of a user's file under which what failed passes."""
+
+    edit: CodeEdit
+    shown: Edit
+    step: TorchStep
+
+
+def names_of(step: TorchStep) -> dict[str, str]:
+    """The user's own names of h, T and D: those of the options or arguments that are put as these."""
+    found = {value: name for name, value in re.findall(r"(\w+) ?= ?([hTD])\b", step.conventions)}
+    return {quantity: found.get(quantity, quantity) for quantity in ("h", "T", "D")}
+
+
+def mended_code(subject: TorchSubject, failed: Sequence[Evidence], cause: Cause) -> CodeMend | None:
+    """The simplest edit of a line that the step runs through, under which the code passes what it failed; None if none is found.
+
+    Ends with the time of the context `limited`. Code that is no file is not edited, nor where a
+    derivative is missing, which no factor of a line makes up for.
+    """
+    place = place_in(subject.reference)
+    file = None if place is None else Path(place)
+    if file is None or not file.is_file() or cause.name in ("drift-correction-missing", "stratonovich"):
+        return None
+    text = file.read_text(encoding="utf-8")
+    with _modules_kept():
+        return _CodeSearch(subject, failed, cause, file, text).found()
+
+
+@contextmanager
+def _modules_kept() -> Iterator[None]:
+    """Context after which the modules of users' files are those from before."""
+    before = {name: module for name, module in sys.modules.items() if name.startswith(LOADED)}
+    try:
+        yield
+    finally:
+        sys.modules.update(before)
+
+
+class _CodeSearch:
+    def __init__(
+        self, subject: TorchSubject, failed: Sequence[Evidence], cause: Cause, file: Path, text: str
+    ) -> None:
+        self._cause = cause.name
+        self._subject, self._file, self._text = subject, file, text
+        own = [item for item in failed if item.check not in FOLLOWING] or list(failed)
+        self._asked = {item.check: item for item in reversed(own)}
+        own_loss = subject.scheme.own_loss is not None
+        self._plain = not subject.scheme.memory and not own_loss
+        self._balance = cause.name == "preconditioner-in-one"
+        self._due = [due_law(subject.scheme, DIM, setting) for setting in SETTINGS] if self._plain else []
+        self._by_law = self._plain and self._law_error(subject.scheme) > RIGHT
+
+    def found(self) -> CodeMend | None:
+        """The first edit that is right."""
+        runs = 0
+        for edit in self._edits():
+            check_time()
+            with self._loaded(edit) as made:
+                if made is None:
+                    continue
+                if (self._plain or self._balance) and self._law_error(made.scheme) > RIGHT:
+                    continue
+                runs += not (self._by_law or self._balance)
+                passed = self._passed(made)
+                if passed:
+                    return CodeMend(edit, self._shown(edit, passed), made.scheme)
+            if runs > MOST_RUNS:
+                break
+        return None
+
+    def _edits(self) -> list[CodeEdit]:
+        step = self._subject.scheme
+        # What a step is called with, and what it leaves at its default.
+        options = re.findall(r"(\w+) ?=", step.conventions) or ["h", *step.parameters]
+        for told, _ in step.untried:
+            options += re.findall(r"(\w+)=", told)
+        own = names_of(step)["h"]
+        options.sort(key=lambda name: name != own)
+        edits = CodeEdits(
+            self._text, self._lines(), [name for name in dict.fromkeys(options) if name != "params"]
+        ).found
+        if not self._by_law and self._plain:
+            # One step has its law: what departs is in the run, the draws, or what is kept.
+            edits = [
+                edit
+                for edit in edits
+                if edit.rule in ("branch", "draw", "generator", "anew", "rescaled", "without statement")
+            ]
+        if self._balance:
+            # A gradient without its preconditioner would be right as well, and is another method.
+            edits = [edit for edit in edits if edit.kind == "noise"]
+        kinds = WRONG_PART.get(self._cause, ())
+        return sorted(edits, key=lambda edit: edit.cost + (bool(kinds) and edit.kind not in kinds))
+
+    def _lines(self) -> set[int]:
+        """The lines of the file through which loading, making and running it passes, with those of all functions around them."""
+        own, found = str(self._file), set()
+
+        def line(frame: FrameType, event: str, _: Any) -> Any:
+            found.add(frame.f_lineno)
+            return line
+
+        def call(frame: FrameType, event: str, _: Any) -> Any:
+            return line if frame.f_code.co_filename == own and frame.f_code.co_name != "<module>" else None
+
+        before = sys.gettrace()
+        sys.settrace(call)
+        try:
+            with suppress(SgverifyError, OutOfTimeError):
+                self._run(make_subject(self._subject.reference, self._subject.configuration))
+        finally:
+            sys.settrace(before)
+        return found
+
+    def _run(self, subject: Any) -> None:
+        if self._plain:
+            self._due[0].error(subject.scheme)
+        else:
+            judge_pair(subject, find_claim(next(iter(self._asked.values())).claim), next(iter(self._asked)))
+
+    @contextmanager
+    def _loaded(self, edit: CodeEdit) -> Iterator[TorchSubject | None]:
+        """The subject of the edited file; None where it cannot be read, loaded or made."""
+        with edited(self._file, replaced(self._text, (edit.change,))):
+            try:
+                made = make_subject(self._subject.reference, self._subject.configuration)
+            except (SgverifyError, SyntaxError):
+                yield None
+                return
+            yield cast(TorchSubject, made) if isinstance(made.scheme, TorchStep) else None
+
+    def _law_error(self, step: TorchStep) -> float:
+        """The largest error of the law of one step; infinite where it cannot be read."""
+        errors = [0.0]
+        if self._balance:
+            try:
+                return out_of_balance(step)
+            except (SgverifyError, ArithmeticError, RuntimeError, TypeError, ValueError):
+                return float("inf")
+        for due in self._due:
+            try:
+                errors.append(due.error(step))
+            except (SgverifyError, ArithmeticError, RuntimeError, TypeError, ValueError):
+                return float("inf")
+            if not errors[-1] <= RIGHT:
+                break
+        return float(np.max(errors))
+
+    def _passed(self, made: TorchSubject) -> list[str]:
+        """The checks that failed and pass now; none where one does not."""
+        if self._balance:
+            # What a step keeps has a law of its own, whose checks take minutes; what was wrong is measured.
+            return ["with one temperature for gradient and noise"]
+        named = {item.check: item.claim for item in self._asked.values()}
+        order = sorted(named, key=lambda check: self._asked[check].seconds)
+        passed = []
+        for check in order:
+            check_time()
+            found = judge_pair(made, find_claim(named[check]), check)
+            outcomes = {item.outcome for item in found}
+            if "fail" in outcomes or "pass" not in outcomes:
+                return []
+            passed.append(check)
+        return passed
+
+    def _shown(self, edit: CodeEdit, passed: Sequence[str]) -> Edit:
+        before = self._text.split("\n")[edit.line - 1]
+        after = replaced(self._text, (edit.change,)).split("\n")[edit.line - 1]
+        return Edit(
+            edit.was, edit.now, before, after, f"pass {' and '.join(passed)}", str(self._file), edit.line
+        )
+
+
+__all__ = ["CodeMend", "mended_code", "names_of"]

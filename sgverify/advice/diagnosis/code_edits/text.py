@@ -1,0 +1,181 @@
+"""What the names of torch code stand for, and which of its expressions may lack a factor."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Sequence
+
+from sgverify.advice.diagnosis.edits.expressions import called, is_product
+
+DRAWS = (
+    "randn",
+    "randn_like",
+    "normal",
+    "rand",
+    "rand_like",
+    "normal_",
+    "from_numpy",
+    "sample",
+    "standard_normal",
+)
+"""The last names of calls that draw."""
+
+Kind = str
+"""Whether an edit is of the "noise", the "gradient", the "state", the "steps" in which code runs, or a "factor" of several."""
+
+
+class CodeText:
+    """The functions of a file, on the lines that were run; `options` are what the code is made or called with."""
+
+    def __init__(self, text: str, lines: Collection[int], options: Sequence[str]) -> None:
+        self.text, self.lines, self.options = text, lines, options
+        self._starts = [0]
+        for line in text.splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(line))
+        self._rows = text.splitlines()
+        tree = self._tree = ast.parse(text)
+        self.functions = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.FunctionDef) and any(item.lineno in lines for item in node.body)
+        ]
+        self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """The characters of a node."""
+        first, last = (
+            self._starts[line - 1] + len(self._rows[line - 1].encode()[:column].decode())
+            for line, column in ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
+        )
+        return first, last
+
+    def of(self, node: ast.AST) -> str:
+        """The text of a node."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def _draws(self, node: ast.AST) -> bool:
+        """Does an expression or a statement draw?"""
+        return any(called(part) in DRAWS for part in ast.walk(node))
+
+    def _noisy(self, function: ast.FunctionDef) -> set[ast.AST]:
+        """The statements of a function in which a draw, or a name that holds one or scales one, stands."""
+        held: set[str] = set()
+        statements = [
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
+        ]
+        found: set[ast.AST] = set()
+        for _ in range(3):
+            for node in statements:
+                words = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+                if self._draws(node) or words & held:
+                    found.add(node)
+                    if isinstance(node, ast.Assign):
+                        held |= {
+                            part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)
+                        } - {"p", "theta", "w"}
+        return found
+
+    def _kind(self, node: ast.AST, noisy: Collection[ast.AST]) -> Kind:
+        """Whose factor an expression is: of the noise where a draw stands in its call, else of the gradient where that does."""
+        place: ast.AST | None = node
+        while place is not None and not isinstance(place, ast.stmt):
+            words = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(place)}
+            if words & {*DRAWS, "noise", "z", "xi", "eps", "std", "sigma"}:
+                return "noise"
+            if words & {"grad", "d_p", "g_t"}:
+                return "gradient"
+            place = self.parents.get(place)
+        return "noise" if place in noisy else "factor"
+
+    def _numbers(self, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> list[str]:
+        """The numbers that a function knows, as it spells them: its arguments, entries of its group, and what it made of these."""
+        found = dict.fromkeys(["2"])
+        known = self._known(function)
+        found.update(dict.fromkeys(name for name in known if name in self.options))
+        for node in nodes:
+            spelled = (
+                isinstance(node, ast.Subscript)
+                and isinstance(node.slice, ast.Constant)
+                and isinstance(node.slice.value, str)
+            )
+            if (spelled and node.slice.value in self.options) or (  # type: ignore[attr-defined]
+                isinstance(node, ast.Attribute)
+                and self.of(node.value) == "self"
+                and node.attr in self.options
+            ):
+                found[self.of(node)] = None
+            if (
+                isinstance(node, ast.Name)
+                and is_product(self.parents.get(node))
+                and not self._is_tensor(node.id)
+            ):
+                found[node.id] = None
+        group = self._group(function)
+        if group:
+            for option in self.options:
+                if not any(option in word for word in found):
+                    found[f"{group}['{option}']"] = None
+        # One spelling of one number: the local name of an option of the group.
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                value = node.value
+                values = value.elts if isinstance(value, ast.Tuple) else [value]
+                targets = node.targets[0].elts if isinstance(node.targets[0], ast.Tuple) else node.targets
+                for target, part in zip(targets, values, strict=False):
+                    if self.of(part) in found and isinstance(target, ast.Name):
+                        found.pop(self.of(part))
+                        found[target.id] = None
+        return list(found)
+
+    def _is_tensor(self, name: str) -> bool:
+        return name in ("p", "theta", "torch", "math", "np", "self", "grad", "noise", "z")
+
+    def _known(self, function: ast.FunctionDef) -> set[str]:
+        arguments = function.args
+        return {item.arg for item in (*arguments.args, *arguments.kwonlyargs)}
+
+    def _group(self, function: ast.FunctionDef) -> str:
+        """The name of the loop's variable over the groups of parameters."""
+        for node in ast.walk(function):
+            if isinstance(node, ast.For) and "param_groups" in self.of(node.iter):
+                names = [part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+                return names[-1]
+        return ""
+
+    def _is_root(self, node: ast.AST | None) -> bool:
+        half = (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Pow)
+            and self.of(node.right) in ("0.5", ".5", "(1/2)", "1/2")
+        )
+        return half or called(node) == "sqrt"
+
+    def _radicand(self, node: ast.expr) -> ast.expr:
+        return node.left if isinstance(node, ast.BinOp) else node.args[0]  # type: ignore[attr-defined]
+
+    def _is_value(self, node: ast.expr) -> bool:
+        parent = self.parents.get(node)
+        if isinstance(parent, ast.UnaryOp) or (
+            isinstance(parent, ast.Assign) and not is_product(node) and not self._is_root(node)
+        ):
+            return False
+        if isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Store):
+            return self._is_root(parent)
+        if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow):
+            return self._is_root(parent) and parent.left is node
+        if isinstance(parent, ast.Call):
+            argument = node in parent.args
+            return argument and (
+                called(parent) in ("sqrt", "add_", "add", "add_noise") or called(parent).endswith("_")
+            )
+        if isinstance(node, ast.Tuple) or not isinstance(
+            parent, ast.keyword | ast.BinOp | ast.Assign | ast.AugAssign | ast.Return | ast.Tuple
+        ):
+            return False
+        return not (isinstance(parent, ast.keyword) and parent.arg not in ("alpha", "value", "std"))
+
+
+__all__ = ["DRAWS", "CodeText", "Kind"]

@@ -1,0 +1,157 @@
+"""How does torch code answer to a gradient that is given to it, and which noise goes with the answer?
+
+At a state x, and with what it keeps at given values, the drift is -G g + s for constant gradients g, and half of the variance
+of the noise per unit of h is a. The density exp(-U/T) is kept where a = T G and s = T dG/dx: a preconditioner in one of the two
+alone, a correction that is missing or half there (Stratonovich), and a pull to a point are told by these three numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import torch
+
+from sgverify.advice.diagnosis.model import Cause
+from sgverify.checks.one_step.nodes import StepAtNodes
+from sgverify.errors import SgverifyError
+from sgverify.samplers.intercepted import BlackBox
+from sgverify.schemes.torch_step import TorchStep
+
+STATES, MEMORIES = (-1.3, -0.4, 0.7, 1.6), (0.6, 1.7)
+"""The states, and the values of everything that is kept."""
+
+STEPS, PUSH, TEMPERATURE, APART = (2.0**-12, 2.0**-13), 0.5, 0.75, 2.0**-7
+"""The step sizes, the gradient, the temperature, and the distance over which G is differentiated."""
+
+DIM, NEAR, MOST_DRAWS = 2, 1e-3, 4
+"""The dimension, the relative error up to which numbers agree, and the most draws that are integrated over."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """G, s and a at one state."""
+
+    gain: float
+    rest: float
+    noise: float
+
+
+def response_cause(step: TorchStep) -> Cause | None:
+    """The cause that G, s and a of a step of the overdamped dynamics show; None where they are right, or it cannot be run so."""
+    if step.dynamics.state != ("theta",) or step.own_loss is not None:
+        return None
+    try:
+        places = (
+            [(x, value) for x in STATES[:2] for value in MEMORIES]
+            if step.memory
+            else [(x, 0.0) for x in STATES]
+        )
+        found = [answer(step, *place) for place in places]
+    except (SgverifyError, ArithmeticError, RuntimeError, TypeError, ValueError):
+        return None
+    gain, rest, noise = (
+        np.array([getattr(item, name) for item in found]) for name in ("gain", "rest", "noise")
+    )
+    if not np.isfinite([gain, rest, noise]).all() or (gain <= 0).any() or (noise <= 0).any():
+        return None
+    moving, answering = _varies(noise), _varies(gain)
+    if answering and not moving:
+        return Cause(
+            "preconditioner-in-one",
+            "the gradient is multiplied by a preconditioner, and the noise is not by its root: each coordinate has a temperature "
+            "of its own, T divided by the preconditioner",
+        )
+    if moving and not answering:
+        return Cause(
+            "preconditioner-in-one",
+            "the noise is multiplied by a function of the state, and the gradient is not by its square: each state has a "
+            "temperature of its own",
+        )
+    if moving and not _varies(noise / gain) and not step.memory:
+        slopes = [
+            (answer(step, x + APART, 0.0).gain - answer(step, x - APART, 0.0).gain) / (2 * APART)
+            for x in STATES
+        ]
+        return _corrected(rest, np.array(slopes) * float(np.mean(noise / gain)))
+    if not moving and not answering and not step.memory:
+        return _pulled(rest, float(gain[0]))
+    return None
+
+
+def _varies(values: np.ndarray) -> bool:
+    return bool(np.ptp(values) > NEAR * np.abs(values).max())
+
+
+def _corrected(rest: np.ndarray, due: np.ndarray) -> Cause | None:
+    """What is wrong with the drift that belongs to noise that depends on the state."""
+    share = float(rest @ due / (due @ due))
+    if np.abs(rest - share * due).max() > 0.02 * np.abs(due).max() or abs(share - 1) <= 0.02:
+        return None
+    if abs(share) <= 0.02:
+        return Cause(
+            "drift-correction-missing",
+            "gradient and noise are multiplied by G of theta and by its root, and the drift lacks T dG/dtheta (Gamma), by which "
+            "the density exp(-U/T) becomes exp(-U/T)/G",
+        )
+    told = "1/2" if abs(share - 0.5) <= 0.02 else f"{share:.3g}"
+    reading = ": the noise is read at its midpoint, Stratonovich for Ito" if told == "1/2" else ""
+    return Cause(
+        "stratonovich" if reading else "drift-scaled",
+        f"the correction T dG/dtheta enters {told} times, where once is due{reading}",
+    )
+
+
+def _pulled(rest: np.ndarray, gain: float) -> Cause | None:
+    """A drift besides the gradient that pulls to one point."""
+    places = np.array(STATES)
+    (slope, at_zero), *_ = np.linalg.lstsq(np.stack([places, np.ones(len(places))], axis=1), rest, rcond=None)
+    size = np.abs(rest).max()
+    if size <= NEAR or np.abs(slope * places + at_zero - rest).max() > NEAR * size or abs(slope) <= NEAR:
+        return None
+    strength = -slope / gain
+    centre = -at_zero / slope
+    where = f"(theta - {centre:.4g})" if abs(centre) > NEAR else "theta"
+    return Cause(
+        "localised",
+        f"the drift has {-strength:+.4g} {where} besides the gradient, which pulls to {centre:.4g}: it samples "
+        f"exp(-(U + {strength / 2:.4g} {where}^2)/T)",
+    )
+
+
+def out_of_balance(step: TorchStep) -> float:
+    """The largest relative distance between a and T G at some states and at values of what is kept."""
+    found = [answer(step, x, value) for x in STATES[:2] for value in (MEMORIES if step.memory else (0.0,))]
+    return max(abs(item.noise / (TEMPERATURE * item.gain) - 1) for item in found)
+
+
+def answer(step: TorchStep, x: float, kept: float) -> Answer:
+    """G, s and a at a state whose coordinates are all x, from the two steps for h -> 0."""
+    values = np.array([[_moments(step, x, kept, push, h) for push in (PUSH, -PUSH)] for h in STEPS])
+    (up, wide), (down, other) = 2 * values[1] - values[0]
+    return Answer((down - up) / (2 * PUSH), (up + down) / 2, (wide + other) / 4)
+
+
+def _moments(step: TorchStep, x: float, kept: float, push: float, h: float) -> tuple[float, float]:
+    """Mean and variance of the increment of theta's first coordinate over h."""
+    box = BlackBox(
+        step,
+        lambda theta, minibatch: torch.full_like(theta, push),
+        DIM,
+        {"T": TEMPERATURE} if "T" in step.parameters else {},
+    )
+    state = np.full(sum(step.sizes(DIM)), kept)
+    state[:DIM] = x
+    run = StepAtNodes(box, state, h, compared=4)
+    points, weights = np.polynomial.hermite_e.hermegauss(5)
+    if run.draws > MOST_DRAWS:
+        raise ValueError("more draws than are integrated over")
+    nodes = np.array(list(product(points, repeat=run.draws)))
+    share = np.array([np.prod(item) for item in product(weights / weights.sum(), repeat=run.draws)])
+    moved = run.after(nodes, h)[:, 0] - x
+    mean = float(share @ moved)
+    return mean / h, float(share @ (moved - mean) ** 2) / h
+
+
+__all__ = ["Answer", "answer", "out_of_balance", "response_cause"]

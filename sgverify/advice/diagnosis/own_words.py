@@ -1,0 +1,102 @@
+"""The cause of a failure of torch code in the user's own words: with the names and the lines of the code."""
+
+from __future__ import annotations
+
+import re
+
+from sgverify.advice.diagnosis.code_edits.candidates import CodeEdit
+from sgverify.advice.diagnosis.code_edits.search import names_of
+from sgverify.advice.diagnosis.model import Cause, CauseName
+from sgverify.evidence import Evidence
+from sgverify.schemes.torch_step import TorchStep
+
+NAMES: dict[str, CauseName] = {
+    "branch": "noise-in-some-steps",
+    "generator": "noise-reused",
+    "without statement": "state-changed",
+    "rescaled": "noise-cached",
+}
+"""The cause of which the rule of an edit is the mend, whatever was measured."""
+
+
+UNNAMED = (
+    "not-named",
+    "noise-in-some-steps",
+    "noise-shared",
+    "noise-reused",
+    "noise-cached",
+    "noise-of-some-entries",
+)
+"""The causes that are less than the line that mends them says."""
+
+
+def cause_of_run(evidence: Evidence) -> Cause:
+    """What departs in a run: the noise at some steps, of some entries, or its independence."""
+    told = [str(item) for item in evidence.certificate.get("departures", ())] or [evidence.reason]
+    first = told[0]
+    group = re.search(r" of ((?:an?|the|\d)[^,]*?) is ", first)
+    if "have the correlation" in first:
+        return Cause("noise-shared", f"entries share their noise: {first}")
+    if "the noise is correlated with that" in first:
+        return Cause("noise-reused", f"draws come again at later steps: {first}")
+    if "an lr that changes" in evidence.reason:
+        return Cause(
+            "noise-cached",
+            f"the noise keeps the size of another lr: {first}, where the lr changes between steps",
+        )
+    if group and first.endswith("at every step"):
+        return Cause("noise-of-some-entries", f"the noise of {group[1]} alone is wrong: {first}")
+    if first.startswith("what is to move without noise"):
+        where = first.partition("is due, ")[2]
+        return Cause(
+            "noise-in-some-steps",
+            f"there is noise in some steps, and none in others: another step is taken {where}",
+        )
+    return Cause("noise-in-some-steps", f"the noise is another one in some of the steps: {first}")
+
+
+def in_own_words(cause: Cause, step: TorchStep) -> Cause:
+    """The cause with h, T and D by the names that they have in the code."""
+    sentence = cause.sentence
+    for quantity, own in names_of(step).items():
+        if own != quantity:
+            sentence = re.sub(rf"(?<![\w.]){quantity}(?![\w(])", own, sentence)
+    return Cause(cause.name, sentence)
+
+
+def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
+    """The cause that an edit mends: what stands in the code, and what is due there."""
+    name = NAMES.get(edit.rule, measured.name) if measured.name in UNNAMED else measured.name
+    size = (
+        measured.sentence
+        if measured.name != "not-named"
+        else failed.reason.partition(": ")[2] or failed.reason
+    )
+    if edit.rule == "branch":
+        told = f"the noise comes under a condition alone: `{edit.was}` stands before the draw in line {edit.line}"
+    elif edit.part:
+        told = f"line {edit.line} has `{edit.part}`, which is no part of the dynamics"
+    elif edit.rule == "without statement":
+        told = f"`{edit.was}` in line {edit.line} changes the state besides, which is no part of the dynamics"
+    elif edit.rule == "generator":
+        told = f"the generator is seeded alike for several draws: `{edit.was}` in line {edit.line} draws equal numbers again"
+    elif edit.rule in ("anew", "rescaled"):
+        if not edit.was.isidentifier():
+            name = "noise-cached"
+        elif name == "not-named":
+            name = "noise-reused" if edit.kind == "noise" else "gradient-at-old-point"
+        told = f"the {edit.kind} takes `{edit.was}` of earlier in line {edit.line}, where `{edit.now}` is due"
+    elif edit.rule == "draw":
+        if name == "not-named":
+            name = "noise-shared"
+        told = f"the draw is `{edit.was}` in line {edit.line}, where `{edit.now}` is due"
+    else:
+        if name == "not-named":
+            name = "diffusion-scaled" if edit.kind == "noise" else "drift-scaled"
+        what = f"the {edit.kind} has" if edit.kind != "factor" else "the step has"
+        told = f"{what} `{edit.was}` in line {edit.line}, where `{edit.now}` is due"
+    first = size.partition("; ")[0]
+    return Cause(name, f"{told}: {first}")
+
+
+__all__ = ["cause_of_run", "in_own_words", "of_edit"]
