@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from sgverify.advice.diagnosis.model import Cause
-from sgverify.checks.one_step.nodes import StepAtNodes
+from sgverify.law.nodes import StepAtNodes
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.schemes.torch_step import TorchStep
