@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -116,6 +117,9 @@ class AdapterSettings:
         return default if self.dynamics is None else DYNAMICS[self.dynamics]
 
 
+SIZE = 1000.0
+"""The number of data where none are configured, that of the usual target."""
+
 QUANTITIES = ("h", "T", "D", "N", "n", "dim")
 
 FUNCTIONS = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt}
@@ -201,7 +205,7 @@ SHIPPED: tuple[str, ...] = (
 )
 """The places, module:attribute, of the adapters that ship; those of other packages come first."""
 
-READ_BY_ALL = ("dynamics", "map", "order")
+READ_BY_ALL = ("dynamics", "map", "order", "gradient")
 """The settings that every adapter reads."""
 
 
@@ -251,13 +255,26 @@ def adapted(
         with own_code():
             if _takes(adapter, found):
                 _refuse_unread(adapter, settings, reference or repr(found))
-                return adapter.adapt(found, settings, reference)
+                if settings.gradient == "mean":
+                    settings = replace(settings, data={"N": SIZE, **settings.data})
+                step = adapter.adapt(found, settings, reference)
+                return step if adapter.name == "optimizers" else given_gradient(step, settings)
     kind = f"the class {found.__name__}" if isinstance(found, type) else f"of type {type(found).__name__}"
     raise unmade(
         f"scheme={reference or found!r}: is {kind}, of which no adapter makes a step; expected a scheme, a torch or JAX function "
         "of theta, the gradient and the step size, an optimizer, or code that trains a model which it is given",
         reference,
     )
+
+
+def given_gradient(step: Any, settings: AdapterSettings) -> Any:
+    """The step, with the gradient that the settings name: of the mean loss, or as it is."""
+    from sgverify.schemes.torch_step import of_mean_gradient
+
+    if settings.gradient != "mean":
+        return step
+    counted = any(re.search(r"\bN\b", str(text)) for text in settings.map.values())
+    return of_mean_gradient(step, settings.data.get("N", SIZE), counted=counted)
 
 
 def unmade(why: str, reference: str, paste: str = "") -> DefinitionError:
@@ -323,6 +340,7 @@ __all__ = [
     "adapt",
     "adapted",
     "adapters",
+    "given_gradient",
     "is_of",
     "is_taken",
     "parameter",

@@ -11,7 +11,7 @@ from typing import Any
 
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
 from sgverify.plugins import Installed, Plugin, of_type, plugins
-from sgverify.schemes.adapting import AdapterSettings
+from sgverify.schemes.adapting import AdapterSettings, given_gradient
 from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS, PREFIXES, shipped_scheme
 from sgverify.schemes.composites import COMPOSITES, Composite
 from sgverify.schemes.scheme import Scheme
@@ -157,6 +157,8 @@ def load_step(reference: str, settings: AdapterSettings | None = None) -> Scheme
         return is_taken(found)
 
     found = _load(reference, replace(_STEP, adapt=adapted, takes=takes))
+    if not asked and isinstance(found, TorchStep) and settings and settings.given == ["adapter.gradient"]:
+        return given_gradient(found, settings)  # type: ignore[no-any-return]
     if not asked:
         refuse_adapter(reference, settings)
     return replace(found, reference=reference) if isinstance(found, Composite) else found

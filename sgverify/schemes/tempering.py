@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -52,18 +53,7 @@ def with_temperature(
 
     @functools.wraps(function)
     def tempered(*state: Any, h: Any, T: Any, **given: Any) -> Any:
-        if "grad" in given:
-            given["grad"] = DividedGradient(given["grad"], T)
-        if "log_density" in given:
-            density = given["log_density"]
-            given["log_density"] = lambda theta: density(theta) / T
-        if dynamics is langevin:
-            return function(*state, h=h * T, **given)
-        root = root_of(T)
-        if "D" in given:
-            given["D"] = given["D"] / root
-        theta, p = function(state[0], state[1] / root, h=h * root, **given)
-        return theta, p * root
+        return _divided(function, dynamics, T, root_of, state, h, given)
 
     signature = inspect.signature(function)
     temperature = inspect.Parameter("T", inspect.Parameter.KEYWORD_ONLY)
@@ -73,4 +63,42 @@ def with_temperature(
     return tempered, Declaration(declaration.state, asked)
 
 
-__all__ = ["TOLD", "is_tempered", "with_temperature"]
+def _divided(
+    function: Callable[..., Any],
+    dynamics: Dynamics,
+    factor: Any,
+    root_of: Callable[[Any], Any],
+    state: Any,
+    h: Any,
+    given: dict[str, Any],
+) -> Any:
+    """A step of size h that is given U divided by a factor, so that its noise is that of the factor as temperature."""
+    if "grad" in given:
+        given["grad"] = DividedGradient(given["grad"], factor)
+    if "log_density" in given:
+        density = given["log_density"]
+        given["log_density"] = lambda theta: density(theta) / factor
+    if dynamics is langevin:
+        return function(*state, h=h * factor, **given)
+    root = root_of(factor)
+    if "D" in given:
+        given["D"] = given["D"] / root
+    theta, p = function(state[0], state[1] / root, h=h * root, **given)
+    return theta, p * root
+
+
+def with_mean_gradient(
+    function: Callable[..., Any], dynamics: Dynamics, size: float, heat: float
+) -> Callable[..., Any]:
+    """A step that takes the mean loss of `size` data as one that takes the sum; T is handed on times `heat`."""
+
+    @functools.wraps(function)
+    def of_mean(*state: Any, h: Any, **given: Any) -> Any:
+        if "T" in given:
+            given["T"] = given["T"] * heat
+        return _divided(function, dynamics, size, math.sqrt, state, h, given)
+
+    return of_mean
+
+
+__all__ = ["TOLD", "is_tempered", "with_mean_gradient", "with_temperature"]

@@ -11,10 +11,10 @@ from typing import Any
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import where
 from sgverify.schemes.definition.declaration import Declaration, check_ingredients, check_state
-from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
 from sgverify.schemes.memory import Axes, Given, Memory, read_memory, shaped, size_at
 from sgverify.schemes.scheme import ClaimedOrders, Order
-from sgverify.schemes.tempering import TOLD, is_tempered, with_temperature
+from sgverify.schemes.tempering import TOLD, is_tempered, with_mean_gradient, with_temperature
 
 
 @dataclass(frozen=True)
@@ -215,6 +215,28 @@ def tempered(step: TorchStep) -> TorchStep:
     function, declaration = with_temperature(step.function, step.dynamics, step.declaration, math.sqrt)
     told = "; ".join(filter(None, (step.conventions, TOLD)))
     return replace(step, function=function, declaration=declaration, conventions=told)
+
+
+def of_mean_gradient(step: Any, size: float, *, counted: bool) -> TorchStep:
+    """A step of U, of one that takes the gradient of the mean loss of `size` data; `counted`: the number of data is told to it.
+
+    Raises `DefinitionError` for other dynamics than langevin and kinetic, a memory, and code with a loss of its own.
+    """
+    if (
+        not isinstance(step, TorchStep)
+        or step.dynamics not in (langevin, kinetic)
+        or step.memory
+        or step.own_loss
+    ):
+        raise DefinitionError(
+            f"scheme={step.reference or step.name!r}: adapter.gradient='mean': expected a step of langevin or kinetic in "
+            "torch that is given a gradient, without memory; leave it out"
+        )
+    # A step with a temperature that knows of no N has it in the temperature.
+    heat = 1.0 if counted or TOLD in step.conventions else 1 / size
+    function = with_mean_gradient(step.function, step.dynamics, size, heat)
+    told = f"the gradient of the mean loss, U/N with N = {size:g}" + ", and T/N as T" * (heat != 1.0)
+    return replace(step, function=function, conventions="; ".join(filter(None, (step.conventions, told))))
 
 
 def _check_swap(swap: Callable[..., Any] | None, dynamics: Dynamics) -> None:

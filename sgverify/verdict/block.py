@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,9 @@ from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.report.wording import exponent_text
+from sgverify.schemes.dynamics import langevin
+from sgverify.schemes.tempering import TOLD
+from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.subject import Subject
 from sgverify.verdict.findings import (
     WIDEST,
@@ -35,6 +39,9 @@ WITHOUT_MINIBATCHES = ("full", "additive")
 """The gradient estimators that draw no data."""
 UNBOUNDED = 10_000
 """Columns of a row that no line ends: more than any row has."""
+
+LAWS = frozenset(("local-order", "invariant-order", "stationarity", "settings"))
+"""The checks that show the law of a step."""
 
 _LABEL = 12
 
@@ -122,19 +129,17 @@ class ClosingBlock:
         if open_:
             many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
             yield f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
-        samples = (
-            getattr(self.subject.scheme, "samples", "") if self.subject is not None and not open_ else ""
-        )
-        if samples:
-            yield f"samples {samples.partition('; ')[0]}"
         order = self._of("local-order")
+        samples, _, of_what = "" if open_ else self._sampled(order).partition("; ")
+        if samples:
+            yield f"samples {samples}"
         if order is not None and order.outcome == "pass":
             how = {"proof": "proved", "quadrature": "measured"}.get(order.method, "found")
             yield f"order {exponent_text(order.found.exponent)} {how}{self._averaged(order)}"
             if "step" in order.certificate:
                 yield f"its step is {order.certificate['step']}"
             own = order.certificate.get("dynamics")
-            if own is not None:
+            if own is not None and not ("of size" in own and samples):
                 # The first component alone; --explain has all of them.
                 first = str(own).partition(", that of ")[0].replace("that of", "the drift of", 1)
                 yield f"of another dynamics, with the same invariant density: {first}"
@@ -150,7 +155,8 @@ class ClosingBlock:
         own = self._of("own-loss")
         if own is not None and own.outcome == "pass":
             yield "to first order in h one call follows the dynamics of its density"
-        yield from filter(None, [samples.partition("; ")[2]])
+        if of_what:
+            yield of_what
         for observable, constants in self._constants().items():
             listed = ", ".join(f"{constant} ({kind})" for kind, constant in constants.items())
             yield f"bias of {observable} ~ {listed}"
@@ -161,6 +167,25 @@ class ClosingBlock:
                 if refuted
                 else "nothing that was asked applies to this scheme"
             )
+
+    def _sampled(self, order: Evidence | None) -> str:
+        """The density that torch code samples, and by which scheme; "" where no answer tells."""
+        step = self.subject.scheme if self.subject is not None else None
+        passed = {item.check for item in self.evidence if item.outcome == "pass"}
+        if not isinstance(step, TorchStep) or step.own_loss is not None or not passed & LAWS:
+            return ""
+        if step.samples or not step.dynamics.usual or "T" not in step.dynamics.parameters:
+            return step.samples
+        density = "exp(-U)" if TOLD in step.conventions else "exp(-U/T)"
+        mean = "the mean loss" in step.conventions
+        told = order.certificate if order is not None else {}
+        if step.dynamics is langevin and not step.memory and "of size" in told.get("dynamics", "of size"):
+            share = Fraction(told.get("drift_is_minus_M_grad_H", [[1.0]])[0][0]).limit_denominator(1000)
+            below = [part for part in (str(share.denominator), "N" * mean) if part not in ("", "1")]
+            step_size = f"{share.numerator}*h" if share.numerator != 1 else "h"
+            step_size += f"/{below[0]}" if len(below) == 1 else f"/({'*'.join(below)})" * bool(below)
+            density += f": SGLD with step {step_size}"
+        return density + "; U is N times the mean loss" * mean
 
     @property
     def _held(self) -> str:

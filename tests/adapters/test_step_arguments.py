@@ -74,3 +74,20 @@ def test_arguments_of_the_step_are_given_by_name(found, given, outcome) -> None:
 def test_what_no_argument_is_called_is_refused_by_name() -> None:
     with pytest.raises(sgverify.errors.UserError, match="parameters of the constructor and of step"):
         sgverify.verify(Flagged, checks=["local-order"], adapter={"map": {"add_noice": "1"}})
+
+
+def test_a_function_may_take_the_gradient_of_the_mean_loss(tmp_path):
+    file = tmp_path / "mean.py"
+    file.write_text(
+        "import torch\nfrom sgverify import torch_step\nfrom sgverify.schemes import kinetic, langevin\n\n\n"
+        "@torch_step(langevin)\ndef sgld(theta, *, h, grad):\n"
+        "    return theta - h*grad(theta) + (2*h/1000)**0.5*torch.randn_like(theta)\n\n\n"
+        "@torch_step(kinetic)\ndef sghmc(theta, p, *, h, grad, D):\n"
+        "    p = p - h*grad(theta) - h*D*p + 2*(h*D/1000)**0.5*torch.randn_like(theta)\n    return theta + h*p, p\n"
+    )
+    outcomes = [
+        sgverify.verify(f"{file}:{name}", checks=["local-order"], adapter={"gradient": kind})[0].outcome
+        for name, kind in (("sgld", "mean"), ("sgld", "sum"), ("sghmc", "mean"))
+    ]
+    # The noise of the second one is sqrt(2) times too large.
+    assert outcomes == ["pass", "fail", "fail"]

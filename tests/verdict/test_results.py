@@ -36,7 +36,7 @@ def test_results_are_a_sequence_with_an_outcome(right: Results, wrong: Results) 
     assert isinstance(right[:1], Results) and right[:1][0] == right[0]
 
 
-def test_a_right_sampler_of_another_dynamics_is_told_so() -> None:
+def test_what_a_right_sampler_samples_is_told_with_its_step() -> None:
     """Half of the step size in the drift and in the variance of the noise: another unit of time, or another convention."""
 
     @torch_step(langevin)
@@ -46,8 +46,7 @@ def test_a_right_sampler_of_another_dynamics_is_told_so() -> None:
     found = sgverify.verify(epsilon, checks=["local-order"])
     assert found.outcome == "pass"
     said = " ".join(repr(found).split())
-    assert "of another dynamics, with the same invariant density" in said
-    assert "at T = 0.75, D = 1.25 a step of h is one of size 1/2 h" in said
+    assert "samples exp(-U/T): SGLD with step h/2; order 1 measured" in said
 
 
 def test_the_repr_is_a_screen_at_most(right: Results, wrong: Results) -> None:

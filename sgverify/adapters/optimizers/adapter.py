@@ -199,12 +199,12 @@ def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
     told += filter(None, [silent_flag(step)])
     if idle:
         told.append(
-            f"the gradient of the sum, for {idle} changes no step (if it is, --set adapter.map.{idle}=1, else --gradient mean),"
+            f"the gradient of the sum, for {idle} changes no step (if it is, --set adapter.map.{idle}=1, else --gradient mean)"
         )
     names = ", ".join(dict.fromkeys(place.name for place in step.kept.rewritten))
     changed = f"its options {names}, which it changes, as it is made with" if names else ""
     time = " and ".join(filter(None, [counter, changed]))
-    shapes = f"{step.kept.shared}, which parameters of one shape have together," if step.kept.shared else ""
+    shapes = f"{step.kept.shared}, which parameters of one shape have together" if step.kept.shared else ""
     texts = {"time": time, "options": " and ".join(told), "shapes": shapes}
     return {axis: text for axis, text in texts.items() if text}
 
@@ -226,5 +226,5 @@ ADAPTER = Adapter(
     takes=takes,
     adapt=adapt,
     conventions=CONVENTIONS,
-    reads=("state", "gradient"),
+    reads=("state",),
 )

@@ -24,11 +24,8 @@ from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, At, Options
 from sgverify.adapters.optimizers.step import OptimizerStep, apart
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import Interception
-from sgverify.schemes.adapting import AdapterSettings, parameter
+from sgverify.schemes.adapting import SIZE, AdapterSettings, parameter
 from sgverify.schemes.dynamics import kinetic, langevin, thermostat
-
-SIZE = 1000.0
-"""The number of data where none are configured, that of the usual target."""
 
 _COUNTED = re.compile(
     r"^(n|n_?(data|train|samples|points|datapoints|obs)|"
@@ -280,28 +277,35 @@ class _Reading:
         text = _text(factor, "h**2" if root == 1 else "h", -of_size)
         value = parameter(lr, text)
         heats = self._thermostat()
-        for option in [item for item in self._free() if item != lr]:
-            for friction in FRICTIONS:
-                if (self._warms if heats else self._decays)(lr, value, option, parameter(option, friction)):
-                    return (thermostat if heats else kinetic).name, {lr: text, option: friction}
-        usual = [
-            option
-            for option in self.known
-            if CONVENTIONS.get(option) == "D" and option not in self.settings.map
-        ]
-        if not usual:
+        named = [o for o in self.known if CONVENTIONS.get(o) == "D" and o not in self.settings.map]
+        pairs = [(o, friction) for o in self._free() if o != lr for friction in FRICTIONS]
+        found = next((pair for pair in pairs if not heats and self._decays(lr, value, *pair)), None)
+        # Of a thermostat, and where a friction is missing, the noise tells.
+        found = found or next(((o, "D") for o in named if not heats), None)
+        found = found or next((pair for pair in pairs if self._warms(lr, value, *pair)), None)
+        if found is None:
             return None, {}
-        return (thermostat if heats else kinetic).name, {lr: text, usual[0]: "D"}
+        return (thermostat if heats else kinetic).name, {lr: text, found[0]: found[1]}
 
-    def _decays(self, lr: str, size: Any, option: str, friction: Any) -> bool:
+    def _decays(self, lr: str, size: Any, option: str, friction: str) -> bool:
         """Does a momentum lose h D of itself as h -> 0?"""
+        return self._tends(lr, size, option, friction, lambda law, h: (1 - law.kept) / h)
+
+    def _warms(self, lr: str, size: Any, option: str, friction: str) -> bool:
+        """Is the noise of a momentum that of the friction D as h -> 0?"""
+        return self._tends(lr, size, option, friction, lambda law, h: law.noise * law.share**2 / (2 * h**3))
+
+    def _tends(
+        self, lr: str, size: Any, option: str, friction: str, rate: Callable[[_Law, float], float]
+    ) -> bool:
+        """Does a rate tend to D as h -> 0, with an option told as a friction?"""
         rates = []
         for h in SMALL:
             at = {**AT, "h": h, "N": self.size}
-            law = self.law(**{lr: size(at), option: friction(at)})
+            law = self.law(**{lr: size(at), option: parameter(option, friction)(at)})
             if law is None:
                 return False
-            rates.append((1 - law.kept) / h)
+            rates.append(rate(law, h))
         return abs(2 * rates[1] - rates[0] - AT["D"]) <= NEAR
 
     def _thermostat(self) -> str:
@@ -314,17 +318,6 @@ class _Reading:
             return ""
         linear = abs(one.kept - 2 * two.kept + three.kept) < EXACT
         return others[0] if linear and three.kept < one.kept - EXACT else ""
-
-    def _warms(self, lr: str, size: Any, option: str, friction: Any) -> bool:
-        """Is the noise of a thermostat that of the friction D as h -> 0?"""
-        rates = []
-        for h in SMALL:
-            at = {**AT, "h": h, "N": self.size}
-            law = self.law(**{lr: size(at), option: friction(at)})
-            if law is None:
-                return False
-            rates.append(law.noise * law.share**2 / (2 * h**3))
-        return abs(2 * rates[1] - rates[0] - AT["D"]) <= NEAR
 
     def _prior(self, law: _Law, lr: str) -> tuple[str, Callable[[At], float]]:
         """The precision of a Gaussian prior about 0, by the option that alone changes the pull to 0, and as a function."""
@@ -388,4 +381,4 @@ def _text(factor: float, quantity: str, power: float) -> str:
     return f"{front}{quantity}{sizes.get(round(power, 6), f'*N**{power:g}')}"
 
 
-__all__ = ["SIZE", "Convention", "conventions_of"]
+__all__ = ["Convention", "conventions_of"]

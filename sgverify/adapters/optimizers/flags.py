@@ -22,7 +22,7 @@ def silent_flag(step: OptimizerStep) -> str:
         other = not default if isinstance(default, bool) else 1.0 - bool(default)
         read = {**step.options.read, name: parameter(name, other)}
         if _draws(OptimizerStep(replace(step.options, read=read), step.function, step.kept, None, step.told)):
-            return f"{name}={default!r} of step, without the noise that it has with --set adapter.map.{name}={float(other):g},"
+            return f"{name}={default!r} of step, without the noise that it has with --set adapter.map.{name}={float(other):g}"
     return ""
 
 

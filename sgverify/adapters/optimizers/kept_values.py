@@ -38,11 +38,14 @@ class _Own:
 OWN = _Own()
 
 
-class _OwnId(_Own):
-    """Stands for id(p) among keys."""
+class _OwnOf(_Own):
+    """Stands for a key made of the parameter: its id, or its shape."""
+
+    def __init__(self, key_of: Callable[[Tensor], Any]) -> None:
+        self.key_of = key_of
 
 
-OWN_ID = _OwnId()
+OWN_ID, OWN_SHAPE = _OwnOf(id), _OwnOf(lambda parameter: tuple(parameter.shape))
 
 
 def is_own(key: Any) -> bool:
@@ -108,8 +111,8 @@ class KeptValue:
             found = key
             if key is OWN:
                 found = parameters[self.number] if isinstance(holder, Mapping) else self.number
-            elif key is OWN_ID:
-                found = id(parameters[self.number])
+            elif isinstance(key, _OwnOf):
+                found = key.key_of(parameters[self.number])
             if place == len(keys) - 1:
                 return holder, found
             holder = getattr(holder, found) if holder is optimizer else holder[found]
@@ -126,7 +129,9 @@ def _like(value: Any, old: Any) -> Any:
 
 def leaves(optimizer: Any, parameters: Sequence[Tensor]) -> dict[KeptValue, Any]:
     """Copies of the values that an optimizer holds, wherever they lie."""
-    number_of = {id(parameter): number for number, parameter in enumerate(parameters)}
+    # Of parameters of one shape the first stands for it.
+    number_of: dict[Any, int] = {tuple(p.shape): k for k, p in reversed(list(enumerate(parameters)))}
+    number_of |= {id(parameter): number for number, parameter in enumerate(parameters)}
     found: dict[KeptValue, Any] = {}
     for place, kept in optimizer.state.items():
         if id(place) in number_of:
@@ -146,19 +151,20 @@ def leaves(optimizer: Any, parameters: Sequence[Tensor]) -> dict[KeptValue, Any]
     return found
 
 
-def _below(place: KeptValue, value: Any, number_of: Mapping[int, int]) -> Iterator[tuple[KeptValue, Any]]:
+def _below(place: KeptValue, value: Any, number_of: Mapping[Any, int]) -> Iterator[tuple[KeptValue, Any]]:
     if isinstance(value, Mapping) and len(place.keys) < DEEPEST:
         for key, inner in value.items():
-            own = key if isinstance(key, int) and key in number_of else id(key)
+            made = isinstance(key, (int, tuple)) and key in number_of
+            own = key if made else id(key)
             if own in number_of:
-                sign = OWN_ID if isinstance(key, int) else OWN
+                sign = (OWN_ID if isinstance(key, int) else OWN_SHAPE) if made else OWN
                 yield from _below(
                     KeptValue(place.root, number_of[own], (*place.keys, sign)), inner, number_of
                 )
             elif isinstance(key, (str, int, tuple)):
                 yield from _below(KeptValue(place.root, place.number, (*place.keys, key)), inner, number_of)
     elif isinstance(value, list) and len(place.keys) < DEEPEST:
-        of_parameters = place.root in ("self", "outside") and len(value) == len(number_of)
+        of_parameters = place.root in ("self", "outside") and len(value) == len({*number_of.values()})
         for number, inner in enumerate(value):
             whose = (number, OWN) if of_parameters else (place.number, number)
             yield from _below(KeptValue(place.root, whose[0], (*place.keys, whose[1])), inner, number_of)

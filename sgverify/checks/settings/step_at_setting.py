@@ -34,6 +34,9 @@ BEFORE = 2
 WIDER = 1.5
 """States of the chain's own law are tried if it is wider than the stationary law by this factor."""
 
+STALE = 0.9
+"""The share of the error of the largest step, in units of it, above which smaller steps are known no better."""
+
 DEFECT_RUNGS, DEFECT_MORE, DEFECT_ROUNDS, DEFECT_FALL = 4, 3, 4, 4.0
 """For a step that is not affine and is integrated over the law: the number of step sizes; the number of smaller ones that are
 added if these decide nothing or violate; the most such additions; and the ratio of neighbouring step sizes."""
@@ -325,6 +328,10 @@ def _not_affine(
         best = int(np.argmin(((np.abs(errors) + widest) / times[:, None]).max(axis=1)))
         left, blur = (float((part[best] / times[best]).max()) for part in (np.abs(errors) + widest, widest))
         if judged is None and left <= RESOLVED:
+            break
+        spread = (widest / times[:, None]).max(axis=1)
+        if judged is None and not rows.together and blur > RESOLVED and spread.min() > STALE * spread[0]:
+            # Rows that go through the code one by one are few, and smaller steps make them no more telling.
             break
         # A step may bend on a scale of its own; if the method is right, it bends less at smaller steps.
         turns = judged is not None and judged.turn > TURN and judged.slope > 1 + SHORT

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from sgverify.advice.diagnosis.model import Cause
-from sgverify.law.nodes import StepAtNodes
 from sgverify.errors import SgverifyError
+from sgverify.law.nodes import StepAtNodes
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.schemes.torch_step import TorchStep
 
