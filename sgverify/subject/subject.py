@@ -79,7 +79,8 @@ class Subject:
 
     `method` is the requested one, exact or monte-carlo; None takes an exact method if one exists. `memory` stores the values
     of `cached_per_subject`, `related` those of `cached_by`, which `dataclasses.replace` hands on. A `brief` subject has the points
-    that a verdict needs, without those that illustrate it.
+    that a verdict needs, without those that illustrate it. `whole`: every check that applies is asked of it, so that none has to
+    show by samples what another one proves.
     """
 
     scheme: Scheme
@@ -87,6 +88,7 @@ class Subject:
     reference: str
     method: str | None = None
     brief: bool = False
+    whole: bool = False
     memory: dict[tuple[Any, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     related: dict[tuple[Any, ...], Any] = field(default_factory=dict, repr=False, compare=False)
 

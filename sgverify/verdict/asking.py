@@ -200,7 +200,7 @@ def enquire(
     checks are selected. A `brief` enquiry leaves out points that only illustrate. Raises `UserError` where scheme,
     configuration or names are wrong.
     """
-    subject = replace(bind(scheme, configuration, "verify"), brief=brief)
+    subject = replace(bind(scheme, configuration, "verify"), brief=brief, whole=not selected)
     enquiry = Enquiry(subject, tuple(selected))
     if selected:
         enquiry.without_minibatches = "only the checks that were named were asked"

@@ -24,9 +24,9 @@ from sgverify.exact.rings.functions import Opaque
 from sgverify.exact.rings.polynomials import Polynomial, parts_in, polynomials_in, to_fmpq, to_fraction
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import expect
-from sgverify.schemes import Scheme, dot, exp, sqrt
+from sgverify.schemes import Scheme, dot
 from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, LiftedArithmetic, bind
-from sgverify.schemes.definition.mathematics import NoiseLaw
+from sgverify.schemes.definition.mathematics import NoiseLaw, cos, erf, exp, log, power, register, sin, sqrt
 from sgverify.schemes.numbers.algebraic import Irrational, sqrt_of_rational
 from sgverify.targets import Observable, Target
 from sgverify.targets.form import read_form
@@ -80,9 +80,9 @@ class PolynomialValue(LiftedArithmetic):
     def __neg__(self) -> PolynomialValue:
         return PolynomialValue(self.ring, -self.value)
 
-    def __pow__(self, exponent: int) -> PolynomialValue:
+    def __pow__(self, exponent: Any) -> PolynomialValue:
         if not isinstance(exponent, int):
-            raise Unreached(f"one step takes the power {exponent!r}")
+            return power(self, exponent)
         if exponent < 0:
             return PolynomialValue(self.ring, self.inverse()) ** -exponent
         return PolynomialValue(self.ring, self.ring.carried_out(self.value**exponent))
@@ -139,10 +139,14 @@ def polynomials_of(values: Iterable[Any], ring: Ring) -> list[Polynomial]:
     return [PolynomialValue.of(ring, entry).value for entry in coordinates_of(values, ring.shapes, ring.dim)]
 
 
-@exp.register
-def _(value: PolynomialValue) -> PolynomialValue:
-    ring, constant = value.ring, value.constant("exponential")
-    return PolynomialValue(ring, ring.function("exp", constant) if constant else ring.one)
+def _evaluated(function: Any, value: PolynomialValue) -> PolynomialValue:
+    ring, constant = value.ring, value.constant(function.__name__)
+    return PolynomialValue(
+        ring, ring.function(function.__name__, constant) if constant else ring.constant(function(0))
+    )
+
+
+register(PolynomialValue, _evaluated, (exp, log, sin, cos, erf))
 
 
 @sqrt.register
@@ -241,8 +245,8 @@ def _image(
 ) -> dict[Monomial, Polynomial]:
     """E[monomial(X_1) | X_0], by monomial of X_0."""
     value = ring.one
-    for power, entry in zip(monomial, after, strict=True):
-        for _ in range(power):
+    for times, entry in zip(monomial, after, strict=True):
+        for _ in range(times):
             value = ring.carried_out(value * entry)
             if len(value) > MOST_TERMS:
                 raise Unreached(

@@ -23,7 +23,7 @@ import flint
 from flint import acb, arb, arb_poly, arb_series, fmpq
 
 from sgverify.errors import Unreached
-from sgverify.schemes.definition.mathematics import cos, exp, expm1, log, sin, softplus, sqrt
+from sgverify.schemes.definition.mathematics import cos, erf, exp, expm1, log, sin, softplus, sqrt
 from sgverify.targets import Matrix, Vector, constant
 
 
@@ -56,7 +56,7 @@ def _(like: Balls, value: Vector | Matrix) -> Any:
 
 
 for _kind in (arb, acb, arb_series):
-    for _function, _method in ((exp, "exp"), (sin, "sin"), (cos, "cos")):
+    for _function, _method in ((exp, "exp"), (sin, "sin"), (cos, "cos"), (erf, "erf")):
         _function.register(_kind, methodcaller(_method))
     expm1.register(_kind, lambda value: value.exp() - 1)
 for _kind in (arb, arb_series):
