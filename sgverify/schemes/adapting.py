@@ -279,14 +279,18 @@ def given_gradient(step: Any, settings: AdapterSettings) -> Any:
 
 def unmade(why: str, reference: str, paste: str = "") -> DefinitionError:
     """The refusal of an object of which no step is made, with a step to paste: of torch, unless one is given."""
-    file = reference.rpartition(":")[0]
-    place = f" at the end of {file}, and verify {file}:my_step" if file else ""
-    error = DefinitionError(f"{why}; paste this{place}, with its update of a tensor theta")
+    error = DefinitionError(f"{why}; {pasted_into(reference.rpartition(':')[0])}, with its update of theta")
     error.paste = paste or (
         "import torch; from sgverify.schemes import langevin, torch_step\n@torch_step(langevin)\n"
         "def my_step(theta, *, h, grad):\n    return theta - h * grad(theta) + (2 * h) ** 0.5 * torch.randn_like(theta)"
     )
     return error
+
+
+def pasted_into(place: str) -> str:
+    """Where a user pastes a step that is given, and how it is verified."""
+    file = place if place.endswith(".py") else "steps.py"
+    return f"paste this {'at the end of' if file == place else 'into'} {file}, and verify {file}:my_step"
 
 
 def is_taken(found: Any) -> bool:
@@ -344,6 +348,7 @@ __all__ = [
     "is_of",
     "is_taken",
     "parameter",
+    "pasted_into",
     "shipped_adapters",
     "unmade",
 ]

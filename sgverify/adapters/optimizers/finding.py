@@ -203,8 +203,9 @@ def with_closure_differs(step: OptimizerStep) -> bool:
 
 
 def _takes_closure(step: OptimizerStep) -> bool:
+    others = {"self", *step.options.of_step}
     return any(
-        item not in ("self", *step.options.of_step) for item in inspect.signature(step.function).parameters
+        item not in others and "generator" not in item for item in inspect.signature(step.function).parameters
     )
 
 

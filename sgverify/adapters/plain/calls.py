@@ -10,6 +10,7 @@ from typing import Any
 
 from sgverify.adapters.plain.roles import parameters_of, roles_of
 from sgverify.errors import DefinitionError
+from sgverify.schemes.adapting import pasted_into
 
 METHODS = (
     "step",
@@ -153,18 +154,19 @@ def called(code: Code, fixed: Mapping[str, Any], own: Mapping[str, Any]) -> str:
 
 def refused(code: Code, told: str, why: str) -> DefinitionError:
     """The refusal of code of which is not told how it is called, with the wrapper that tells it."""
-    file = told.rpartition(":")[0]
+    place, _, name = told.rpartition(":")
     dynamics = "kinetic" if "p" in code.state else "langevin"
     state = ", ".join(code.state) or "theta"
     asked = ["h", "grad", *["log_density"] * any(code.roles.get(name) in HANDED[2:] for name in code.handed)]
     asked += [name for name in ("T", "D") if name in code.roles.values()]
     call = f"{code.name}({_texts(code, code.outer)}).{code.method}" if code.method else code.name
     error = DefinitionError(
-        f"scheme={told!r}: {why}; expected parameters whose names say what they are, or a step around it; paste this"
-        + (f" at the end of {file}, and verify {file}:my_step" * bool(file))
+        f"scheme={told!r}: {why}; expected parameters whose names say what they are, or a step around it; "
+        + pasted_into(place)
     )
+    imports = f"from {place} import {name}; " if place and not place.endswith(".py") else ""
     error.paste = (
-        f"from sgverify.schemes import {dynamics}, torch_step\n@torch_step({dynamics})\n"
+        f"{imports}from sgverify.schemes import {dynamics}, torch_step\n@torch_step({dynamics})\n"
         f"def my_step({state}, *, {', '.join(asked)}):\n    return {call}({_texts(code, code.inner)})"
     )
     return error

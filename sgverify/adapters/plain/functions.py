@@ -40,9 +40,16 @@ def takes(found: Any) -> bool:
     if is_of(found, "torch.optim"):
         return False
     code = Code.of(found, {})
-    if code is None or "theta" not in code.state:
+    if code is None or "theta" not in code.state or _of_jax(code.written):
         return False
-    return bool(code.handed) or any(item.kind is item.VAR_POSITIONAL for item in code.inner.values())
+    nameless = not code.method and any(item.kind is item.VAR_POSITIONAL for item in code.inner.values())
+    return bool(code.handed) or nameless
+
+
+def _of_jax(function: Any) -> bool:
+    """Is a function written with JAX, whose arrays are no tensors?"""
+    names = (getattr(value, "__name__", "") for value in getattr(function, "__globals__", {}).values())
+    return any(str(name).partition(".")[0] == "jax" for name in names)
 
 
 class PlainStep:

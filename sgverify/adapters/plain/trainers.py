@@ -27,10 +27,9 @@ from sgverify.adapters.plain.calls import EMPTY, Code
 from sgverify.errors import DefinitionError
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, unmade
-from sgverify.schemes.dynamics import kinetic, langevin
 from sgverify.schemes.torch_step import TorchStep
 
-GIVEN = ("model", "params", "loss", "loader", "batch", "N", "steps")
+GIVEN = ("model", "params", "loss", "loader", "batch", "steps")
 """The roles of what a loop is given; a position among its parameters is data."""
 
 DATA = 10
@@ -70,19 +69,10 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     code = Code.of(_kind(found), settings.map)
     assert code is not None
     loop = _Loop(code, {} if _kind(found) is found else vars(found), reference)
-    told = {name: role for name, role in code.roles.items() if role in ("h", "T", "D")}
-    kinds = [langevin] if settings.dynamics or "D" not in told.values() else [kinetic, langevin]
-    for dynamics in map(settings.dynamics_or, kinds):
-        own = {name: role for name, role in told.items() if role in ("h", *dynamics.parameters)}
-        given = replace(settings, dynamics=dynamics.name, map={**own, **settings.map})
-        try:
-            step = optimizers.adapt(loop.make, given, reference)
-            break
-        except DefinitionError:
-            # What is called friction is none where nothing is a momentum.
-            if dynamics is kinds[-1]:
-                raise
-    step = replace(step, conventions=f"{step.conventions}; {loop.told}")
+    own = {name: role for name, role in code.roles.items() if role in ("h", "T") and name not in CONVENTIONS}
+    given = replace(settings, map={**own, **settings.map})
+    step = optimizers.adapt(loop.make, given, reference)
+    step = replace(step, conventions="; ".join(filter(None, (step.conventions, loop.told))))
     return replace(step, held={**step.held, "options": loop.carried}) if loop.carried else step
 
 
@@ -162,7 +152,7 @@ class _Loop:
         self.options = {
             name: held.get(name, item.default)
             for name, item in code.parameters.items()
-            if code.roles.get(name) in ("h", "T", "D", "told", None)
+            if code.roles.get(name) in ("h", "T", "D", "N", "told", None)
             and not self._is_data(name)
             and item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)
         }
@@ -208,6 +198,8 @@ class _Loop:
     ) -> Any:
         """An object with a `step` that takes a closure, around the user's object or function."""
         code, factor = self.code, self._factor
+        if self._in_loss:
+            factor *= next(options.get(name, data) for name, role in code.roles.items() if role == "N")
         groups = list(params)
         tensors = (
             [item for group in groups for item in group["params"]] if isinstance(groups[0], dict) else groups
@@ -225,7 +217,6 @@ class _Loop:
                     "loss": lambda: lambda found, *_: found.sum(),
                     "loader": lambda: Loader(batches, data, target),
                     "batch": lambda: target,
-                    "N": lambda: data,
                     "steps": lambda: 1,
                 }[role]()
             elif self._is_data(name) or (role == "theta" and item.default is EMPTY):
@@ -260,7 +251,7 @@ class _Loop:
     def _find_form(self) -> None:
         """The form in which the code runs, how N enters, and whether a pass over three minibatches is three passes."""
         why = ""
-        self._factor = 1.0
+        self._factor, self._in_loss = 1.0, False
         for self._form in FORMS:
             try:
                 values = [self._loss(data) for data in (DATA, 2 * DATA, 3 * DATA)]
@@ -272,17 +263,19 @@ class _Loop:
                 f"{self._told}: with a model, a loss and data of its own making it {why}", self._reference
             )
         self.told = "U is what it differentiates" if "model" in self.code.roles.values() else ""
-        told_of_data = {"N", "loader"} & {*self.code.roles.values()}
-        if told_of_data and not math.isclose(values[1], values[0], rel_tol=1e-6):
-            if not math.isclose(values[2] - values[1], values[1] - values[0], rel_tol=1e-4):
-                raise unmade(
-                    f"{self._told}: differentiates a loss that is not linear in the number of data",
-                    self._reference,
-                )
-        elif "N" in self.code.roles.values():
-            self._factor, self.told = 1.0 / DATA, "U is N times what it differentiates"
-        if told_of_data:
+        scaled = not math.isclose(values[1], values[0], rel_tol=1e-6)
+        if scaled and not math.isclose(values[2] - values[1], values[1] - values[0], rel_tol=1e-4):
+            raise unmade(
+                f"{self._told}: differentiates a loss that is not linear in the number of data",
+                self._reference,
+            )
+        if "N" in self.code.roles.values():
+            # It is given the gradient of the mean loss, and multiplies its loss by N, or what follows from the gradient.
+            self._in_loss, self.told = scaled, ""
+        elif "loader" in self.code.roles.values():
             self.told += f", N = {DATA}"
+            if not scaled and not torch.equal(self._moved(1, 1), self._moved(1, 1, 2 * DATA)):
+                self._factor, self.told = 1.0 / DATA, f"U is N times what it differentiates, N = {DATA}"
         plain, self._form = self._moved(1, 1), (2.0 * self._form[0], self._form[1])
         if not torch.equal(plain, self._moved(1, 1)):
             raise unmade(f"{self._told}: its step depends on the value of its loss", self._reference)
@@ -292,21 +285,23 @@ class _Loop:
         ):
             self.carried = "a pass over one minibatch, which three minibatches are not three of"
 
-    def _numbers(self) -> dict[str, float]:
-        return {name: 0.01 for name, default in self.options.items() if default is EMPTY}
+    def _numbers(self, data: int = DATA) -> dict[str, float]:
+        roles = self.code.roles
+        numbers = {name: 0.01 for name, default in self.options.items() if default is EMPTY}
+        return numbers | {name: data for name in self.options if roles.get(name) == "N"}
 
     def _loss(self, data: int) -> float:
         losses: list[float] = []
         with apart():
             parameter = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
-            made = self.made([parameter], self._numbers(), data=data, losses=losses)
+            made = self.made([parameter], self._numbers(data), data=data, losses=losses)
             made.step(_closure([parameter]))
         return losses[0] if losses else 0.0
 
-    def _moved(self, batches: int, calls: int) -> Tensor:
+    def _moved(self, batches: int, calls: int, data: int = DATA) -> Tensor:
         with apart():
             parameter = torch.nn.Parameter(torch.ones(3, dtype=torch.float64))
-            made = self.made([parameter], self._numbers(), batches=batches)
+            made = self.made([parameter], self._numbers(data), data=data, batches=batches)
             for _ in range(calls):
                 made.step(_closure([parameter]))
         return parameter.detach()
