@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.code_edits.search import mended_code
 from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis
-from sgverify.advice.diagnosis.own_words import cause_of_run, in_own_words, of_edit
+from sgverify.advice.diagnosis.own_words import cause_of_loss, cause_of_run, in_own_words, of_edit
 from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
 from sgverify.advice.diagnosis.wrong_terms.draws import is_kept_for_ever
@@ -92,13 +92,10 @@ def diagnose(
                 measured = named_cause(part, failed)
                 cause = in_code if measured.name == "not-named" else measured
             if isinstance(part, TorchSubject):
-                run = next((item for item in every if item.check == "long-run"), None)
-                if run is not None and cause.name == "not-named":
-                    cause = cause_of_run(run)
-                cause = in_own_words(cause, part.scheme)
+                cause = _in_run_or_loss(part, cause, every)
                 found = mended_code(part, every, cause)
                 if found is not None:
-                    edit, mended = found.shown, found.step
+                    edit, mended = found.shown, found.step if found.shown else None
                     cause = of_edit(found.edit, cause, every[0])
             elif in_code is None and not part.black_box and not (right and _of_code_alone(every)):
                 result = search(part, failed, cause)
@@ -110,6 +107,16 @@ def diagnose(
             stopped = True
     seconds = time.process_time() - started
     return Diagnosis(cause, edit, seconds, result.tried, stopped or result.stopped, mended)
+
+
+def _in_run_or_loss(part: TorchSubject, cause: Cause, failed: Sequence[Evidence]) -> Cause:
+    """The cause of torch code in its own names: what its loss, one step or else its run shows."""
+    checks = {item.check: item for item in reversed(failed)}
+    if "own-loss" in checks:
+        cause = cause_of_loss(checks["own-loss"])
+    elif "long-run" in checks and cause.name == "not-named":
+        cause = cause_of_run(checks["long-run"])
+    return in_own_words(cause, part.scheme)
 
 
 def _of_code_alone(failed: Sequence[Evidence]) -> bool:

@@ -15,6 +15,7 @@ NAMES: dict[str, CauseName] = {
     "generator": "noise-reused",
     "without statement": "state-changed",
     "rescaled": "noise-cached",
+    "cached": "noise-cached",
 }
 """The cause of which the rule of an edit is the mend, whatever was measured."""
 
@@ -55,6 +56,22 @@ def cause_of_run(evidence: Evidence) -> Cause:
     return Cause("noise-in-some-steps", f"the noise is another one in some of the steps: {first}")
 
 
+OF_LOSS: tuple[tuple[str, CauseName], ...] = (
+    ("the prior", "prior-scaled"),
+    ("the data count", "data-scaling"),
+    ("datum", "data-scaling"),
+    ("noise", "diffusion-scaled"),
+    ("spreads", "state-changed"),
+)
+"""The words in the answer about a loop with its own loss, each with the cause that they name."""
+
+
+def cause_of_loss(evidence: Evidence) -> Cause:
+    """The cause that an answer about a loop with its own loss names."""
+    told = evidence.reason.partition("; in the mean")[0]
+    return Cause(next((name for words, name in OF_LOSS if words in told), "not-named"), told)
+
+
 def in_own_words(cause: Cause, step: TorchStep) -> Cause:
     """The cause with h, T and D by the names that they have in the code."""
     sentence = cause.sentence
@@ -67,10 +84,11 @@ def in_own_words(cause: Cause, step: TorchStep) -> Cause:
 def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
     """The cause that an edit mends: what stands in the code, and what is due there."""
     name = NAMES.get(edit.rule, measured.name) if measured.name in UNNAMED else measured.name
+    if edit.rule == "anew":
+        name = "noise-reused" if edit.kind == "noise" else "gradient-at-old-point"
+    known = measured.name != "not-named"
     size = (
-        measured.sentence
-        if measured.name != "not-named"
-        else failed.reason.partition(": ")[2] or failed.reason
+        measured.sentence if known else (failed.reason.partition(": ")[2] or failed.reason).partition("; ")[0]
     )
     if edit.rule == "branch":
         told = f"the noise comes under a condition alone: `{edit.was}` stands before the draw in line {edit.line}"
@@ -80,12 +98,10 @@ def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
         told = f"`{edit.was}` in line {edit.line} changes the state besides, which is no part of the dynamics"
     elif edit.rule == "generator":
         told = f"the generator is seeded alike for several draws: `{edit.was}` in line {edit.line} draws equal numbers again"
-    elif edit.rule in ("anew", "rescaled"):
-        if not edit.was.isidentifier():
-            name = "noise-cached"
-        elif name == "not-named":
-            name = "noise-reused" if edit.kind == "noise" else "gradient-at-old-point"
-        told = f"the {edit.kind} takes `{edit.was}` of earlier in line {edit.line}, where `{edit.now}` is due"
+    elif edit.rule in ("cached", "rescaled"):
+        told = f"the noise takes `{edit.was}` of earlier in line {edit.line}, where `{edit.now}` is due"
+    elif edit.rule == "anew":
+        told = f"the {edit.kind} of earlier is used again in line {edit.line}: `{edit.was}`, where `{edit.now}` is due"
     elif edit.rule == "draw":
         if name == "not-named":
             name = "noise-shared"
@@ -95,8 +111,7 @@ def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
             name = "diffusion-scaled" if edit.kind == "noise" else "drift-scaled"
         what = f"the {edit.kind} has" if edit.kind != "factor" else "the step has"
         told = f"{what} `{edit.was}` in line {edit.line}, where `{edit.now}` is due"
-    first = size.partition("; ")[0]
-    return Cause(name, f"{told}: {first}")
+    return Cause(name, f"{told}: {size}")
 
 
-__all__ = ["cause_of_run", "in_own_words", "of_edit"]
+__all__ = ["cause_of_loss", "cause_of_run", "in_own_words", "of_edit"]

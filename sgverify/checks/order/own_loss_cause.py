@@ -98,6 +98,15 @@ def _told(prior: float, data: float, size: int) -> str:
                 if n == 1
                 else f": N/n is missing, with n = {n} of N = {size}"
             )
+        sizes = [
+            n for n in range(2, size) if size % n and abs(number - size**2 / (n * -(-size // n))) <= NEAR
+        ]
+        if sizes and not hint:
+            many = -(-size // sizes[0])
+            hint = (
+                f": the last of the {many} minibatches of an epoch is smaller than n = {sizes[0]}, and is multiplied by N/n as "
+                "the others are"
+            )
         parts.append(f"the data count {_fraction(data, size)} times{hint}")
     if abs(prior) <= NEAR:
         parts.append("the prior is missing")

@@ -63,11 +63,7 @@ class CodeEdits(CodeText):
         """The edit that puts `new` in the place of a node, shown with the argument or value that it is a part of."""
         start, end = self.span(node)
         outer = node
-        while (
-            is_product(self.parents.get(outer))
-            or is_sum(self.parents.get(outer))
-            or self._is_root(self.parents.get(outer))
-        ):
+        while is_product(self.parents.get(outer)) or self._is_root(self.parents.get(outer)):
             outer = self.parents[outer]
         first, last = self.span(outer)
         was = self.text[first:last]
@@ -187,7 +183,7 @@ class CodeEdits(CodeText):
             if isinstance(other, ast.Assign) and len(other.targets) == 1 and self.of(other.targets[0]) == own:
                 if self._draws(other.value) or isinstance(other.value, ast.Name | ast.Constant):
                     continue
-                yield from self._put(node, self._translated(other.value, function), "noise", "anew", 1)
+                yield from self._put(node, self._translated(other.value, function), "noise", "cached", 1)
                 group = self._group(function)
                 if group and self.options:
                     # What else it is made of may be known in __init__ alone.

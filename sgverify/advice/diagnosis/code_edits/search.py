@@ -44,6 +44,9 @@ WRONG_PART: dict[str, tuple[str, ...]] = {
     "noise-missing": ("noise", "steps"),
     "noise-law": ("noise",),
     "drift-scaled": ("gradient", "state"),
+    "state-changed": ("state",),
+    "data-scaling": ("gradient", "factor"),
+    "prior-scaled": ("gradient", "factor"),
     "drift-sign": ("gradient",),
 }
 """The kinds of edits that a measured cause speaks for: they come before others that are as simple."""
@@ -63,10 +66,10 @@ MOST_RUNS = 40
 
 @dataclass(frozen=True)
 class CodeMend:
-    """An edit of a user's file under which what failed passes."""
+    """An edit of a user's file under which what failed passes; `shown` is None where only what is due is known."""
 
     edit: CodeEdit
-    shown: Edit
+    shown: Edit | None
     step: TorchStep
 
 
@@ -128,7 +131,7 @@ class _CodeSearch:
                 runs += not (self._by_law or self._balance)
                 passed = self._passed(made)
                 if passed:
-                    return CodeMend(edit, self._shown(edit, passed), made.scheme)
+                    return CodeMend(edit, None if self._balance else self._shown(edit, passed), made.scheme)
             if runs > MOST_RUNS:
                 break
         return None
@@ -149,7 +152,8 @@ class _CodeSearch:
             edits = [
                 edit
                 for edit in edits
-                if edit.rule in ("branch", "draw", "generator", "anew", "rescaled", "without statement")
+                if edit.rule
+                in ("branch", "draw", "generator", "anew", "cached", "rescaled", "without statement")
             ]
         if self._balance:
             # A gradient without its preconditioner would be right as well, and is another method.
@@ -211,11 +215,11 @@ class _CodeSearch:
                 break
         return float(np.max(errors))
 
-    def _passed(self, made: TorchSubject) -> list[str]:
-        """The checks that failed and pass now; none where one does not."""
+    def _passed(self, made: TorchSubject) -> str:
+        """What the code achieves: the checks that failed and pass now; "" where one does not."""
         if self._balance:
-            # What a step keeps has a law of its own, whose checks take minutes; what was wrong is measured.
-            return ["with one temperature for gradient and noise"]
+            # What is wrong is measured, and the rest of such a step is not: what is due is said, and not shown as a mend.
+            return "-"
         named = {item.check: item.claim for item in self._asked.values()}
         order = sorted(named, key=lambda check: self._asked[check].seconds)
         passed = []
@@ -224,16 +228,14 @@ class _CodeSearch:
             found = judge_pair(made, find_claim(named[check]), check)
             outcomes = {item.outcome for item in found}
             if "fail" in outcomes or "pass" not in outcomes:
-                return []
+                return ""
             passed.append(check)
-        return passed
+        return f"pass {', '.join(passed)}"
 
-    def _shown(self, edit: CodeEdit, passed: Sequence[str]) -> Edit:
+    def _shown(self, edit: CodeEdit, achieves: str) -> Edit:
         before = self._text.split("\n")[edit.line - 1]
         after = replaced(self._text, (edit.change,)).split("\n")[edit.line - 1]
-        return Edit(
-            edit.was, edit.now, before, after, f"pass {' and '.join(passed)}", str(self._file), edit.line
-        )
+        return Edit(edit.was, edit.now, before, after, achieves, str(self._file), edit.line)
 
 
 __all__ = ["CodeMend", "mended_code", "names_of"]

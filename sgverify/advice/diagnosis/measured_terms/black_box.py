@@ -234,10 +234,13 @@ def _reads(
 def _by_place(found: MeasuredGenerator) -> Cause | None:
     """A noise that depends on the coordinate or on the state."""
     for variable, factors in found.by_coordinate.items():
-        texts = ", ".join(_text(value) for value in factors)
+        wrong = {k: value for k, value in enumerate(factors, 1) if not near(value, 1.0)}
+        texts = " and ".join(
+            f"{_text(value)} times the due one in coordinate {k}" for k, value in wrong.items()
+        )
         return Cause(
             "noise-missing" if any(near(value, 0.0) for value in factors) else "diffusion-scaled",
-            f"the variance of the noise of {variable} is {texts} times the due one in the coordinates of dimension {found.dim}",
+            f"the variance of the noise of {variable} is {texts} (of {found.dim}, from 1)",
         )
     for variable in found.state_dependent:
         return Cause("diffusion-scaled", f"the variance of the noise of {variable} depends on the state")
@@ -285,33 +288,39 @@ def _of_factor(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cau
         )
         name: CauseName = "thermostat-dimension" if kind == "energy" else NAMES[kind]
         return Cause(name, f"{what} is that of {due} times {listed}")
-    if value.depends_on_t:
-        power = value.power_of_t
-        at = f"times {_text(value.base)} at T = 0.75 and {_text(value.with_t or 0.0)} at T = 2"
-        if power is None:
-            return Cause(
-                "temperature-misplaced", f"{what} does not follow the temperature: it is that of {due} {at}"
+    if value.depends_on_t or value.depends_on_d:
+        powers = {"T": value.power_of_t or Fraction(0), "D": value.power_of_d or Fraction(0)}
+        lost = [
+            (name, other)
+            for name, other, depends in (
+                ("T", value.with_t, value.depends_on_t),
+                ("D", value.with_d, value.depends_on_d),
             )
-        rest = fraction(value.base / float(BASE["T"]) ** float(power))
-        missing = power == -1 and kind in ("noise", "setpoint")
+            if depends and not powers[name]
+        ]
+        for name, other in lost:
+            named, at, there = ("temperature", 0.75, 2) if name == "T" else ("friction", 1.25, 0.5)
+            return Cause(
+                "temperature-misplaced" if name == "T" else NAMES[kind],
+                f"{what} does not follow the {named}: it is that of {due} times {_text(value.base)} at {name} = {at:g} and "
+                f"{_text(other or 0.0)} at {name} = {there:g}",
+            )
+        rest = value.base / float(BASE["T"]) ** float(powers["T"]) / float(BASE["D"]) ** float(powers["D"])
+        missing = powers["T"] == -1 and kind in ("noise", "setpoint")
+        name = ("temperature-missing" if missing else "temperature-misplaced") if powers["T"] else NAMES[kind]
+        alone = missing and near(rest, 1.0) and not powers["D"]
         return Cause(
-            "temperature-missing" if missing else "temperature-misplaced",
-            f"{what} is that of {due} times {'' if rest == 1 else f'{rest} '}T^{power}"
-            f"{': T is missing, which is nothing at T = 1' if missing and rest == 1 else ''}",
+            name,
+            f"{what} is that of {due} times {_monomial(rest, powers)}"
+            f"{': T is missing, which is nothing at T = 1' if alone else ''}{_hotter(kind, rest, powers)}",
         )
-    if value.depends_on_d:
-        power = value.power_of_d
-        if power is None:
-            return Cause(
-                NAMES[kind],
-                f"{what} does not follow the friction: it is that of {due} times {_text(value.base)} at D = 1.25 and "
-                f"{_text(value.with_d or 0.0)} at D = 0.5",
-            )
-        return Cause(NAMES[kind], f"{what} is that of {due} times a multiple of D^{power}")
     number = value.number
     if kind == "noise" and number is not None and number > 0:
         size = f"too small by {root_text(1 / number)}" if number < 1 else f"too large by {root_text(number)}"
-        return Cause("diffusion-scaled", f"{what} is {number} of that of {due}: the noise is {size}")
+        return Cause(
+            "diffusion-scaled",
+            f"{what} is {number} of that of {due}: the noise is {size}{_hotter(kind, float(number), {})}",
+        )
     if near(value.base, 0.0):
         return Cause("noise-missing" if kind == "noise" else NAMES[kind], f"{what} is missing")
     if value.base < 0:
@@ -319,7 +328,22 @@ def _of_factor(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cau
         return Cause(signs, f"{stands}: the sign is wrong")
     if kind == "force" and variable != "theta":
         return Cause("substep-wrong", f"{what} acts for {_text(value.base)} h in all, where h is due")
-    return Cause(NAMES[kind], stands)
+    return Cause(NAMES[kind], stands + _hotter(kind, value.base, {}))
+
+
+def _monomial(number: float, powers: Mapping[str, Fraction]) -> str:
+    """Such as "2 T^1/2 D^-1"."""
+    parts = [name if power == 1 else f"{name}^{power}" for name, power in powers.items() if power]
+    return " ".join(([] if near(number, 1.0) and parts else [_text(number)]) + parts)
+
+
+def _hotter(kind: str, number: float, powers: Mapping[str, Fraction]) -> str:
+    """The temperature that a noise of another size, beside the right drift, makes of T."""
+    if kind != "noise" or number <= 0:
+        return ""
+    own = {"T": 1 + powers.get("T", Fraction(0)), "D": powers.get("D", Fraction(0))}
+    wider = f", spreads are {number**0.5:.3g} times the due ones" if not any(powers.values()) else ""
+    return f"; it samples at the temperature {_monomial(number, own)}{wider}"
 
 
 def _further(step: TorchStep) -> Cause | None:

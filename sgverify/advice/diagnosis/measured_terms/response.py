@@ -121,9 +121,9 @@ def _pulled(rest: np.ndarray, gain: float) -> Cause | None:
 
 
 def out_of_balance(step: TorchStep) -> float:
-    """The largest relative distance between a and T G at some states and at values of what is kept."""
+    """The largest distance between a and T G, in units of T, at some states and at values of what is kept."""
     found = [answer(step, x, value) for x in STATES[:2] for value in (MEMORIES if step.memory else (0.0,))]
-    return max(abs(item.noise / (TEMPERATURE * item.gain) - 1) for item in found)
+    return max(abs(item.noise - TEMPERATURE * item.gain) / TEMPERATURE for item in found)
 
 
 def answer(step: TorchStep, x: float, kept: float) -> Answer:
