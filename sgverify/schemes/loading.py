@@ -158,7 +158,7 @@ def load_step(reference: str, settings: AdapterSettings | None = None) -> Scheme
 
     found = _load(reference, replace(_STEP, adapt=adapted, takes=takes))
     if not asked and isinstance(found, TorchStep) and settings and settings.given == ["adapter.gradient"]:
-        return given_gradient(found, settings)  # type: ignore[no-any-return]
+        return given_gradient(found, settings)
     if not asked:
         refuse_adapter(reference, settings)
     return replace(found, reference=reference) if isinstance(found, Composite) else found

@@ -130,7 +130,7 @@ class ClosingBlock:
             many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
             yield f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
         order = self._of("local-order")
-        samples, _, of_what = "" if open_ else self._sampled(order).partition("; ")
+        samples, _, of_what = ("" if open_ else self._sampled(order)).partition("; ")
         if samples:
             yield f"samples {samples}"
         if order is not None and order.outcome == "pass":

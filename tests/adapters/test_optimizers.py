@@ -289,6 +289,11 @@ def test_what_is_sampled_is_said_in_the_options():
     )
 
 
+def test_what_no_step_shows_is_undecided_and_says_why():
+    found = verify(zoo.SizeUnused, checks=["dtype", "local-order"])
+    assert found.outcome == "undecided" and "--gradient mean" in " ".join(found.verdict.text().split())
+
+
 def test_what_no_step_shows_is_held():
     assert "train_size changes no step" in step_of(zoo.SizeUnused).held["options"]
     assert "which parameters of one shape have together" in step_of(zoo.MomentumOfAShape).held["shapes"]

@@ -140,6 +140,9 @@ class _Reading:
         gradient, idle = self._gradient(law)
         mean, (lr,) = gradient == "mean", self.steps
         maps, dynamics = dict(settings.map), settings.dynamics
+        if not mean and not idle and not self._power_of_size(lambda law: abs(law.share * law.pull)):
+            # What changes nothing and has a default may count something else.
+            maps = {option: text for option, text in maps.items() if option not in self.sizes}
         if mean and not self.sizes:
             maps.update(dict.fromkeys(self.temperatures, "T/N"))
         if dynamics is None and lr not in maps:
@@ -241,8 +244,9 @@ class _Reading:
         power = self._power_of_size(lambda law: abs(law.pull / law.noise)) if law.noise else 1.0
         if power:
             return "mean", ""
-        idle = not self._power_of_size(lambda law: abs(law.share * law.pull))
-        return None, ", ".join(self.sizes) if idle else ""
+        if self._power_of_size(lambda law: abs(law.share * law.pull)):
+            return None, ""
+        return None, ", ".join(size for size in self.sizes if self.known[size] is EMPTY)
 
     def _langevin(self, law: _Law, lr: str, mean: bool) -> str:
         """The step option in h and N: as the pull says, if the noise is that of such a step, else as its name says."""

@@ -261,39 +261,40 @@ _DATA = (dict, list, Tensor, int, float, type(None))
 
 
 def _outside(kind: Any) -> Iterator[_Place]:
-    """The cells and globals with data that the code of a class names, each with how it is read and written."""
-    seen = set()
-    for function in _functions(kind):
-        pairs = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        for name, cell in pairs:
-            if id(cell) not in seen and _holds_data(cell):
-                seen.add(id(cell))
-                yield (
-                    name,
-                    functools.partial(getattr, cell, "cell_contents"),
-                    functools.partial(setattr, cell, "cell_contents"),
-                )
-        for name in _names(function.__code__):
-            held = function.__globals__
-            if name not in seen and isinstance(held.get(name, ...), _DATA):
+    """The cells, globals and class attributes with data that the code of a class reaches, with how each is read and written."""
+    seen: set[str] = set()
+    for owner in _owners(kind):
+        for name, value in vars(owner).items() if isinstance(owner, type) else ():
+            if isinstance(value, (dict, list, Tensor)) and not name.startswith("__") and name not in seen:
                 seen.add(name)
-                yield (
-                    name,
-                    functools.partial(held.__getitem__, name),
-                    functools.partial(held.__setitem__, name),
-                )
+                yield name, functools.partial(getattr, owner, name), functools.partial(setattr, owner, name)
+        for function in filter(None, map(_function, [owner, *vars(owner).values()])):
+            cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+            for name, cell in cells.items():
+                if name not in seen and _holds_data(cell):
+                    seen.add(name)
+                    held = functools.partial(getattr, cell, "cell_contents")
+                    yield name, held, functools.partial(setattr, cell, "cell_contents")
+            space = function.__globals__
+            for name in sorted(_names(function.__code__)):
+                if name not in seen and isinstance(space.get(name, ...), _DATA):
+                    seen.add(name)
+                    held = functools.partial(space.__getitem__, name)
+                    yield name, held, functools.partial(space.__setitem__, name)
 
 
-def _functions(kind: Any) -> Iterator[FunctionType]:
-    """The functions of a class and of its parents, those of torch left out."""
+def _owners(kind: Any) -> list[Any]:
+    """A class and its parents, those of torch and of the language left out, or a function that makes one."""
     inner = kind.func if isinstance(kind, functools.partial) else kind
     owners = inner.__mro__ if isinstance(inner, type) else (inner,)
-    for owner in owners:
-        if not getattr(owner, "__module__", "").startswith("torch"):
-            for value in [owner, *vars(owner).values()]:
-                function = inspect.unwrap(value) if callable(value) else None
-                if isinstance(function, FunctionType):
-                    yield function
+    return [
+        owner for owner in owners if not getattr(owner, "__module__", "").startswith(("torch", "builtins"))
+    ]
+
+
+def _function(value: Any) -> FunctionType | None:
+    inner = inspect.unwrap(value) if callable(value) else None
+    return inner if isinstance(inner, FunctionType) else None
 
 
 def _names(code: CodeType) -> set[str]:
