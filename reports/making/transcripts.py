@@ -42,9 +42,10 @@ import torch
 from sgverify import scheme, sqrt, torch_step
 from sgverify.schemes import constants, langevin
 
-@scheme(langevin, order=1, first=constants(*[1.0] * 5, 1.5))
-def sixth_hot(theta, *, h, grad, noise, T, first):
-    return theta - h*grad(theta) + first*sqrt(2*T*h)*noise()
+@scheme(langevin, order=1)
+def sixth_hot(theta, *, h, grad, noise, T):
+    sixth = constants((0, 1), theta)*constants((0, 0, 1), theta)
+    return theta - h*grad(theta) + sqrt(2*T*h)*(1 + sixth)*noise()
 
 class SGLD(torch.optim.Optimizer):
     def __init__(self, params, lr=1e-3, temperature=1.0):
@@ -90,13 +91,13 @@ ANSWERS = {
     "sghmc-aboba": "a splitting of the catalogue, proved",
     "mine.py:heun": "a definition of one's own, proved",
     "mine.py:wrong": "a definition that lacks a factor 2",
-    "code.py:sixth_hot": "a definition that is wrong from dimension 6 on",
-    "code.py:SGLD": "an optimizer",
-    "code.py:Halved": "an optimizer whose noise is too small",
-    "code.py:Decreasing": "an optimizer that lowers its own lr",
-    "code.py:euler": "a torch step",
-    "code.py:with_numpy": "a torch step that draws by numpy",
-    "code.py:hot_later": "a torch step with another law from its 1,001st call on",
+    "samplers.py:sixth_hot": "a definition that is wrong from dimension 6 on",
+    "samplers.py:SGLD": "an optimizer",
+    "samplers.py:Halved": "an optimizer whose noise is too small",
+    "samplers.py:Decreasing": "an optimizer that lowers its own lr",
+    "samplers.py:euler": "a torch step",
+    "samplers.py:with_numpy": "a torch step that draws by numpy",
+    "samplers.py:hot_later": "a torch step with another law from its 1,001st call on",
 }
 """What is judged, and what it is."""
 
@@ -132,12 +133,12 @@ def answers() -> str:
     parts = [
         "# Ten answers of `sgverify verify`",
         "Written by `python -m reports transcripts`. A PASS says what it `holds for`, others say why.",
-        f"`{FILE}` is that of [transcripts.md](transcripts.md); `code.py`:",
+        f"`{FILE}` is that of [transcripts.md](transcripts.md); `samplers.py`:",
         _block("python", CODE),
     ]
     with tempfile.TemporaryDirectory() as made, contextlib.chdir(made):
         write_atomically(Path(FILE), SOURCE)
-        write_atomically(Path("code.py"), CODE)
+        write_atomically(Path("samplers.py"), CODE)
         for name, what in ANSWERS.items():
             text = sgverify.verify(name).text(WIDTHS[-1])
             parts += [f"## `sgverify verify {name}`: {what}", _block("text", text)]

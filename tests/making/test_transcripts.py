@@ -14,13 +14,13 @@ OUTCOMES = {
     "sghmc-aboba": "PASS",
     "mine.py:heun": "PASS",
     "mine.py:wrong": "FAIL",
-    "code.py:sixth_hot": "FAIL",
-    "code.py:SGLD": "PASS",
-    "code.py:Halved": "FAIL",
-    "code.py:Decreasing": "UNDECIDED",
-    "code.py:euler": "PASS",
-    "code.py:with_numpy": "UNDECIDED",
-    "code.py:hot_later": "FAIL",
+    "samplers.py:sixth_hot": "FAIL",
+    "samplers.py:SGLD": "PASS",
+    "samplers.py:Halved": "FAIL",
+    "samplers.py:Decreasing": "UNDECIDED",
+    "samplers.py:euler": "PASS",
+    "samplers.py:with_numpy": "UNDECIDED",
+    "samplers.py:hot_later": "FAIL",
 }
 
 

@@ -6,7 +6,7 @@ step, over windows of steps, over one period of steps, or a correlation over som
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -29,6 +29,8 @@ that touch it to a tenth at least if it is longer than the shortest, and thousan
 
 MANY, ENOUGH = 10, 200
 """The fewest copies of which neighbours are compared, and of which the kurtosis is that of single steps."""
+
+SWINGING = " swinging"
 
 Kind = Literal["law", "dependence"]
 
@@ -60,8 +62,16 @@ def departures(found: Innovations, level: float = LEVEL) -> list[RunDeparture]:
     """
     tests = _number_of_tests(found)
     bound = -float(ndtri(level / (2 * tests)))
-    listed = [*_of_steps(found, bound), *_over_steps(found, bound), *_over_copies(found, bound)]
+    listed = [*_of_steps(found, bound), *_over_steps(found, bound)]
+    laws = [item for item in listed if item.kind == "law"]
+    listed += _over_copies(found, bound, known_steps(laws) if laws else np.ones(found.done, dtype=bool))
     return sorted(listed, key=lambda item: (item.kind != "law", -item.excess))
+
+
+def known_steps(found: Sequence[RunDeparture]) -> np.ndarray:
+    """Which steps were not seen to have another law, where some were; what swings over the run shows in none of them."""
+    flags = [item.flags for item in found if item.kind == "law" and SWINGING not in item.what]
+    return ~np.any([np.zeros_like(found[0].flags), *flags], axis=0)
 
 
 def _number_of_tests(found: Innovations) -> int:
@@ -175,7 +185,7 @@ def _series(
         told = f"with a period of {n / where:.4g} steps"
         size = float(np.sqrt(power[where] / n / edge.count))
         yield RunDeparture(
-            kind, f"{what} swinging, by", told, size, due, float(power[where] / limit), np.ones(n, bool)
+            kind, f"{what}{SWINGING}, by", told, size, due, float(power[where] / limit), np.ones(n, bool)
         )
 
 
@@ -230,21 +240,21 @@ def _lag(
         )
 
 
-def _over_copies(found: Innovations, bound: float) -> Iterator[RunDeparture]:
-    """Dependence between copies, at every distance, and of the copies of small blocks on all others."""
-    every = np.ones(found.done, dtype=bool)
-    if found.copies >= ENOUGH:
-        z = found.between_copies()
+def _over_copies(found: Innovations, bound: float, known: np.ndarray) -> Iterator[RunDeparture]:
+    """Dependence between copies at steps of a known law, at every distance, and of the copies of small blocks on all others."""
+    looked = found.looked(known)
+    if found.copies >= ENOUGH and looked:
+        z = found.between_copies(known)
         z[found.copies - MANY :] = 0
-        beyond = np.abs(z) > bound + found.error * np.sqrt(found.copies * found.looked)
+        beyond = np.abs(z) > bound + found.error * np.sqrt(found.copies * looked)
         if beyond.any():
             distance = int(np.argmax(np.abs(z)))
             text = f"entries {distance + 1} apart have the correlation"
-            size = float(z[distance] / np.sqrt(found.looked * (found.copies - distance)))
+            size = float(z[distance] / np.sqrt(looked * (found.copies - distance)))
             yield RunDeparture(
-                "dependence", text, "over the run", size, 0.0, float(np.abs(z[distance]) / bound), every
+                "dependence", text, "over the run", size, 0.0, float(np.abs(z[distance]) / bound), known
             )
-    for row, copy in enumerate(found.alone):
+    for row, copy in enumerate(found.alone if known.all() else ()):
         z = found.beside[row] / np.sqrt(found.done)
         z[copy] = 0
         where = int(np.argmax(np.abs(z)))
@@ -253,7 +263,7 @@ def _over_copies(found: Innovations, bound: float) -> Iterator[RunDeparture]:
             text = f"an entry of {names[0]} and one of {names[1]} have the correlation"
             size = float(z[where] / np.sqrt(found.done))
             yield RunDeparture(
-                "dependence", text, "over the run", size, 0.0, float(abs(z[where]) / bound), every
+                "dependence", text, "over the run", size, 0.0, float(abs(z[where]) / bound), known
             )
 
 
@@ -302,4 +312,4 @@ def _ordinal(number: int) -> str:
     return f"{number}{tail}"
 
 
-__all__ = ["LEVEL", "RunDeparture", "departures", "told_steps"]
+__all__ = ["LEVEL", "RunDeparture", "departures", "known_steps", "told_steps"]

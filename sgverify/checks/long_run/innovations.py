@@ -71,10 +71,9 @@ class Innovations:
         self._kept = np.concatenate(kept)
         self.series = np.zeros((steps, len(self._kept)), dtype=np.float32)
         looked = random.choice(steps, min(LOOKED_AT, steps), False)
-        self._looked = np.zeros(steps, dtype=bool)
-        self._looked[looked] = True
+        self._looked = np.sort(looked)
         self._length = next_fast_len(2 * copies, real=True)
-        self.spectrum = np.zeros(self._length // 2 + 1)
+        self._spectra = np.zeros((len(looked), self._length // 2 + 1))
         small = [range(a, b) for a, b in pairwise(self.starts.tolist()) if b - a <= SINGLE]
         self._alone = np.array([copy for block in small for copy in block], dtype=int)
         self.beside = np.zeros((len(self._alone), copies))
@@ -104,29 +103,31 @@ class Innovations:
                 along = np.einsum("ij,ij->i", part, states[:, a:b])
                 self.sums[4, here, number] = along / np.where(size > 0, size, 1.0)
         self.series[here] = innovations[:, self._kept]
-        looked = innovations[self._looked[here]].copy()
+        rows = slice(*np.searchsorted(self._looked, (here.start, here.stop)))
+        looked = innovations[self._looked[rows] - here.start].copy()
         if len(looked):
             for a, b in pairwise(self.starts):
                 # Correlations, whatever the size of the noise is.
                 size = np.sqrt((looked[:, a:b] ** 2).mean(1, keepdims=True))
                 looked[:, a:b] /= np.where(size > TINY, np.maximum(size, 1.0) if b - a < FEW else size, 1.0)
             found = np.fft.rfft(looked, self._length, axis=1)
-            self.spectrum += (found.real**2 + found.imag**2).sum(0)
+            self._spectra[rows] = found.real**2 + found.imag**2
         if len(self._alone):
             size = np.maximum(np.einsum("ij,ij->i", innovations, innovations) / self.copies, 1.0)
             self.beside += (innovations[:, self._alone] / size[:, None]).T @ innovations
         self.done = here.stop
 
-    def between_copies(self) -> np.ndarray:
-        """Correlations of copies at every distance, each a standard normal number where copies are independent."""
+    def between_copies(self, known: np.ndarray) -> np.ndarray:
+        """Correlations of copies at every distance over some steps, each a standard normal number where copies are independent."""
+        chosen = self._looked[self._looked < self.done]
+        spectrum = self._spectra[: len(chosen)][known[chosen]].sum(0)
         lags = np.arange(1, self.copies)
-        found = np.fft.irfft(self.spectrum, self._length)[1 : self.copies]
-        return np.asarray(found / np.sqrt(self.looked * (self.copies - lags)))
+        found = np.fft.irfft(spectrum, self._length)[1 : self.copies]
+        return np.asarray(found / np.sqrt(self.looked(known) * (self.copies - lags)))
 
-    @property
-    def looked(self) -> int:
-        """The number of steps at which copies were looked at beside each other."""
-        return int(self._looked[: self.done].sum())
+    def looked(self, known: np.ndarray) -> int:
+        """The number of some steps at which copies were looked at beside each other."""
+        return int(known[self._looked[self._looked < self.done]].sum())
 
 
 __all__ = ["CopyBlock", "Innovations"]

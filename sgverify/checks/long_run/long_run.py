@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammainccinv, gammaincinv
 
 from sgverify.checks.code.real_run import seeded
-from sgverify.checks.long_run.departures import LEVEL, told_steps
+from sgverify.checks.long_run.departures import LEVEL, known_steps, told_steps
 from sgverify.checks.long_run.function_run import FunctionRun
 from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone, run_held
 from sgverify.checks.question import Question
@@ -243,8 +243,9 @@ class _LongRun:
         wrong = self._variance(run, ran) if flags.any() else ""
         apart = [item for item in ran.found if item.kind == "dependence"]
         if flags.any():
-            # A law that changes leaves its traces in later steps; copies beside each other do not see them.
-            apart = [item for item in apart if BEFORE not in item.what]
+            # A law that changes leaves its traces in later steps, and its innovations are no noise of which copies are independent.
+            known = known_steps(ran.found)
+            apart = [item for item in apart if BEFORE not in item.what and (item.flags & known).any()]
         where = f"with {told}, " if told else ""
         if wrong or apart:
             shown = [

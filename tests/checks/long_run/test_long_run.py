@@ -72,7 +72,7 @@ def test_wrong_ones_violate(name: str, told: str) -> None:
         ("RareKick", "at step 311 and every 311 steps from there"),
         slow("EverySeventh", "at step 3 and every 7 steps from there"),
         slow("Forgets", "at step 299 and every 300 steps from there"),
-        slow("FallingLr", "which changes"),
+        slow("FallingLr", "of the steps from 4"),
         slow("Pool", "at every step"),
         slow("ColdScalars", "the noise of a scalar"),
     ],
