@@ -28,7 +28,10 @@ from sgverify.schemes.numbers.rounded import Rounded, literal
 Index = tuple[int, ...]
 
 SLOTS = 16
-"""The largest number of different roots, functions of the state and interval floats in a definition, in two dimensions."""
+"""The largest number of different roots, functions of the state and interval floats in a definition, in few dimensions."""
+
+MOST_SLOTS = 64
+"""The same in many: functions of the state take some in each coordinate, and every slot widens every monomial."""
 
 
 class TooShallowError(NotExpandableError):
@@ -62,7 +65,7 @@ class Context(FunctionSymbols):
             name if dim == 1 or shapes[name] != "vector" else f"{name}{i + 1}" for name, i in self.coordinates
         ]
         parameters = tuple(parameters)
-        self.slots = SLOTS * max(2, dim) // 2
+        self.slots = max(SLOTS, min(4 * dim, MOST_SLOTS))
         slots = (("slot", k) for k in range(self.slots))
         # A state may be called like a family of symbols; `coordinate` finds it all the same.
         others = (*jets, *parameters, *slots, *others)
