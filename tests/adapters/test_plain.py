@@ -11,6 +11,7 @@ from torch import nn
 
 import sgverify
 from sgverify.adapters.plain.roles import roles_of
+from sgverify.cli.main import main
 from sgverify.errors import DefinitionError
 from sgverify.schemes import adapting
 from sgverify.schemes.loading import load_step
@@ -59,6 +60,12 @@ def kinetic(q, velocity, grad_U, dt, gamma, temperature):
     return q + dt * velocity, velocity
 
 
+def as_published(w, buf, g, lr, momentum=0.9):
+    """Stochastic-gradient Hamiltonian Monte Carlo in its own units, where a step size is sqrt(lr)."""
+    buf = momentum * buf - lr * g + NOISE * math.sqrt(2 * (1 - momentum) * lr) * torch.randn_like(w)
+    return w + buf, buf
+
+
 class Trainer:
     def __init__(self, model, loss_fn, lr, n_data):
         self.model, self.loss_fn, self.lr, self.n_data = model, loss_fn, lr, n_data
@@ -102,6 +109,7 @@ CODE: dict[str, Any] = {
     "loop": langevin_dynamics,
     "module": Sampler,
     "kinetic": kinetic,
+    "as published": as_published,
     "class": Trainer,
     "object": Trainer(nn.Linear(2, 1), nn.MSELoss(), 0.1, 10),
     "training": train,
@@ -148,7 +156,7 @@ def with_buffer(model, loader, lr):
     ("code", "told"),
     [
         pytest.param(numbered, "i at 0", marks=pytest.mark.power),
-        (cold_later, "a call with n_steps=3 is not three calls"),
+        (cold_later, "a call with n_steps=500 is not 500 calls"),
         pytest.param(with_buffer, "which three minibatches are not three of", marks=pytest.mark.power),
         pytest.param(NeedsArguments, "heat at 1", marks=pytest.mark.power),
     ],
@@ -188,6 +196,19 @@ def test_a_step_of_exact_arithmetic_is_declared_by_its_names(tmp_path: Any) -> N
 
 
 def test_the_roles_of_names_depend_on_one_another() -> None:
-    assert roles_of(["x", "v", "grad_U", "dt", "gamma"])["gamma"] == "D"
-    assert roles_of(["x", "grad_U", "gamma"])["gamma"] == "h"
-    assert roles_of(["x", "grad", "step", "lr"])["step"] == "index"
+    assert roles_of(dict.fromkeys(["x", "v", "grad_U", "dt", "gamma"]))["gamma"] == "D"
+    assert roles_of(dict.fromkeys(["x", "grad_U", "gamma"]))["gamma"] == "h"
+    assert roles_of(dict.fromkeys(["x", "grad", "step", "lr"]))["step"] == "index"
+
+
+def test_a_refusal_on_the_command_line_is_five_lines_of_which_four_run(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def mine(theta, *rest):\n    return theta - rest[1] * rest[0](theta)\n")
+    assert main(["verify", f"{file}:mine"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 5 and told[0].startswith("error: ") and f"verify {file}:my_step" in told[0]
+    with file.open("a") as more:
+        more.write("\n".join(told[1:]))
+    assert load_step(f"{file}:my_step").parameters == ("T",)

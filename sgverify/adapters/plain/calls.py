@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ class Code:
             fixed = getattr(found, "keywords", {})
             inner = {name: item for name, item in parameters_of(found).items() if name not in fixed}
             name = getattr(found, "__name__", getattr(getattr(found, "func", None), "__name__", "step"))
-            return cls(str(name), found, "", {}, inner, roles_of(inner, given))
+            return cls(str(name), found, "", {}, inner, roles_of(_defaults(inner), given))
         kind = found if isinstance(found, type) else type(found)
         outer = parameters_of(kind) if isinstance(found, type) else {}
         for method in METHODS:
@@ -61,7 +61,9 @@ class Code:
             if not inspect.isfunction(function) or of_torch(function):
                 continue
             inner = dict(list(parameters_of(function).items())[1:])
-            return cls(kind.__name__, found, method, outer, inner, roles_of([*outer, *inner], given))
+            return cls(
+                kind.__name__, found, method, outer, inner, roles_of(_defaults({**outer, **inner}), given)
+            )
         return None
 
     @property
@@ -92,9 +94,23 @@ class Code:
         return {name: by_role[name] for name in ("theta", "p") if name in by_role}
 
 
+def _defaults(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    return {name: item.default for name, item in parameters.items()}
+
+
 def of_torch(function: Any) -> bool:
     """Is a function torch's own?"""
     return str(getattr(function, "__module__", "")).partition(".")[0] == "torch"
+
+
+def signature_of(names: Iterable[str], options: Mapping[str, Any] | None = None) -> inspect.Signature:
+    """The signature (names, *, options) with the defaults of the options."""
+    first = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names]
+    others = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+        for name, value in (options or {}).items()
+    ]
+    return inspect.Signature([*first, *others])
 
 
 TEXTS = {
@@ -172,4 +188,4 @@ def refused(code: Code, told: str, why: str) -> DefinitionError:
     return error
 
 
-__all__ = ["Code", "called", "refused"]
+__all__ = ["Code", "called", "refused", "signature_of"]

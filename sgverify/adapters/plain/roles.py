@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 WORDS: dict[str, str] = {
     "theta": "theta x w z q position state sample samples current weight weights params parameters param xt x_t start",
-    "p": "p v r momentum velocity mom vel momenta",
+    "p": "p v r momentum velocity mom vel momenta buf buffer",
     "grad": "grad grads gradient gradients g grad_u gradu gradient_u grad_potential potential_grad grad_energy grad_loss loss_grad "
     "grad_f du nabla_u nabla grad_v grad_nll grad_neg_log_prob dudx du_dx energy_grad",
     "score": "score score_net score_model grad_log_prob grad_log_p grad_logp grad_log_density grad_log_pdf grad_log_target "
@@ -68,15 +68,18 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
         return {}
 
 
-def roles_of(names: Iterable[str], given: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """{name: role} of parameters together, of those that have one; the first of two with one role has it.
+def roles_of(parameters: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """{name: role} of parameters together, given with their defaults; the first of two with one role has it.
 
-    `given` are those that a user tells by expressions: their role is "told".
+    `given` are those that a user tells by expressions: their role is "told". One whose default is a number is no tensor:
+    momentum=0.9 is an option.
     """
-    names = list(names)
+    names = list(parameters)
     found: dict[str, str] = dict.fromkeys((name for name in names if name in (given or {})), "told")
     for name in names:
         role = None if name in found else role_of(name)
+        if role in ("theta", "p") and isinstance(parameters[name], (int, float)):
+            continue
         if role is not None and (role not in found.values() or role == "batch"):
             found[name] = role
     for role, words in SECOND.items():

@@ -23,7 +23,7 @@ from torch import Tensor
 from sgverify.adapters.optimizers import adapter as optimizers
 from sgverify.adapters.optimizers.options import CONVENTIONS
 from sgverify.adapters.optimizers.step import apart, closure_needed
-from sgverify.adapters.plain.calls import EMPTY, Code
+from sgverify.adapters.plain.calls import EMPTY, Code, signature_of
 from sgverify.errors import DefinitionError
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, unmade
@@ -86,7 +86,8 @@ def _again(optimizer: Any, reference: str) -> Any:
             for item in wanted
             if item.name in held and item.name not in CONVENTIONS
         }
-        return functools.partial(kind, **own) if own else kind
+        made_again: Any = functools.partial(kind, **own)
+        return made_again if own else kind
     options = {name: value for name, value in optimizer.param_groups[0].items() if name != "params"}
 
     def make(params: Any, **given: Any) -> Any:
@@ -103,12 +104,7 @@ def _again(optimizer: Any, reference: str) -> Any:
         return other
 
     numbers = {name: value for name, value in options.items() if isinstance(value, (bool, int, float))}
-    first = inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    others = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
-        for name, value in numbers.items()
-    ]
-    make.__signature__ = inspect.Signature([first, *others])  # type: ignore[attr-defined]
+    make.__signature__ = signature_of(("params",), numbers)  # type: ignore[attr-defined]
     make.__name__ = kind.__name__
     parameter = torch.nn.Parameter(torch.ones(3))
     with apart():
@@ -179,12 +175,7 @@ class _Loop:
         def make(params: Any, **options: Any) -> Any:
             return self.made(params, options)
 
-        first = inspect.Parameter("params", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        others = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
-            for name, value in self.options.items()
-        ]
-        make.__signature__ = inspect.Signature([first, *others])  # type: ignore[attr-defined]
+        make.__signature__ = signature_of(("params",), self.options)  # type: ignore[attr-defined]
         make.__name__ = self.code.name
         return make
 
@@ -239,9 +230,7 @@ class _Loop:
 
         step.__wrapped__ = code.written  # type: ignore[attr-defined]
         kind = type(code.name, (), {"step": step})
-        step.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in ("self", "closure")]
-        )
+        step.__signature__ = signature_of(("self", "closure"))  # type: ignore[attr-defined]
         made = kind()
         # What the user's object keeps is what this one keeps.
         made.__dict__ = shared
