@@ -122,7 +122,7 @@ def _row(
     found = diagnose(subject, _evidence(subject, asked)) or _undiagnosed(subject)
     edit = found.edit
     same = None
-    if found.mended is not None and edit is not None and right is not None:
+    if isinstance(found.mended, Scheme) and edit is not None and right is not None:
         same = (
             found.mended.order == right.order
             if edit.claim

@@ -163,6 +163,16 @@ def _far_out(subject: TorchSubject, found: CallCoefficients) -> tuple[str, str]:
     return "", f"{len(chosen)} out to {max(map(abs, FARTHEST)):g} spreads"
 
 
+def call_error(subject: TorchSubject) -> float:
+    """The largest error of mean and covariance of a small call from one state, in units of what is due; about h if right."""
+    state = _states(subject)[0]
+    h = min(subject.step, SHARE / curvature_of(subject)) / 64
+    mean, square = moments(CallOfDraws(black_box(subject), state, h), h, SHARE)
+    terms = _terms(subject, [state])
+    pairs = ((mean / h, terms.drift[0]), ((square - np.outer(mean, mean)) / h, terms.covariance[0]))
+    return max(float(np.abs(own - due).max() / max(np.abs(due).max(), 1e-300)) for own, due in pairs)
+
+
 def _shown(values: np.ndarray) -> str:
     return f"({', '.join(f'{value:.4g}' for value in values[:3])}{', ...' if len(values) > 3 else ''})"
 
@@ -311,4 +321,4 @@ def _array(value: Any) -> np.ndarray:
     return value.tensor.numpy() if isinstance(value, Chains) else np.asarray(value, dtype=float)
 
 
-__all__ = ["check_own_loss"]
+__all__ = ["call_error", "check_own_loss"]

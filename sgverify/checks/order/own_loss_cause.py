@@ -13,6 +13,9 @@ from sgverify.samplers.intercepted.replacing import DrawLaw
 EXPLAINED = 0.01
 """The share of the mean displacement that a combination of prior and data may leave over: errors of the fit are smaller."""
 
+NOTHING = 1e-6
+"""The share of the due covariance below which there is none."""
+
 NEAR = 0.02
 """The relative distance up to which a factor counts as a fraction; factors of minibatches are fractions of small numbers."""
 
@@ -35,6 +38,8 @@ def cause_of_noise(found: np.ndarray, terms: Terms) -> str:
     """The sentence about a covariance that is not due."""
     due = terms.covariance
     share = float((found * due).sum() / (due * due).sum())
+    if np.abs(found).max() <= NOTHING * np.abs(due).max():
+        return "per unit of h there is no noise: it is missing, or its scale has a higher power of the step size than the root"
     if np.abs(found - share * due).max() <= EXPLAINED * np.abs(due).max():
         half = Fraction(share).limit_denominator(1000)
         told = str(half) if abs(float(half) - share) <= NEAR * abs(share) and half else f"{share:.4g}"

@@ -38,7 +38,7 @@ class CodeEdits(CodeText):
         """All of them, the simplest first, each text once."""
         unlike: dict[tuple[int, int, str], CodeEdit] = {}
         for function in self.functions:
-            for edit in self._of(function):
+            for edit in (edit for edit in self._of(function) if edit.now != edit.was):
                 unlike.setdefault((edit.change.start, edit.change.end, edit.change.new), edit)
         return sorted(unlike.values(), key=lambda edit: (edit.cost, len(edit.now)))
 
@@ -66,8 +66,8 @@ class CodeEdits(CodeText):
         while is_product(self.parents.get(outer)) or self._is_root(self.parents.get(outer)):
             outer = self.parents[outer]
         first, last = self.span(outer)
-        was = self.text[first:last]
-        now = self.text[first:start] + new + self.text[end:last]
+        was = " ".join(self.text[first:last].split())
+        now = " ".join((self.text[first:start] + new + self.text[end:last]).split())
         yield CodeEdit(Replacement(start, end, new), was, now, node.lineno, kind, rule, cost, part)  # type: ignore[attr-defined]
 
     # What a product may lack, or have too much of.
@@ -96,11 +96,14 @@ class CodeEdits(CodeText):
                     f" {sign} " if f" {sign} " in self._rows[node.lineno - 1] else sign for sign in "*/"
                 )
                 whole = f"2{times}{text}" if number == "2" else f"{text}{times}{number}"
-                yield from self._put(node, whole, kind, "times", 1 if inside else 2)
-                yield from self._put(node, f"{text}{over_}{number}", kind, "over", 2)
-                if not inside and not roots and number != "2":
-                    yield from self._put(node, f"{text}{times}{number}**0.5", kind, "times root", 3)
-                    yield from self._put(node, f"{text}{over_}{number}**0.5", kind, "over root", 3)
+                far = number in self.foreign
+                yield from self._put(node, whole, kind, "times", (1 if inside else 2) + far)
+                yield from self._put(node, f"{text}{over_}{number}", kind, "over", 2 + far)
+                if not inside and not roots and kind == "noise" and number == "2":
+                    yield from self._put(node, f"({self.of(node)})**0.5", kind, "root", 2)
+                elif not inside and not roots:
+                    yield from self._put(node, f"{text}{times}{number}**0.5", kind, "times root", 3 + far)
+                    yield from self._put(node, f"{text}{over_}{number}**0.5", kind, "over root", 3 + far)
             for factor, over in factors:
                 if len(factors) > 1 and not self._draws(factor):
                     yield from self._put(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from sgverify.advice.diagnosis.measured_terms.response import out_of_balance
 from sgverify.advice.diagnosis.model import Cause, Edit
 from sgverify.advice.diagnosis.source import replaced
 from sgverify.checks.applicable_claims import judge_pair
+from sgverify.checks.order.own_loss import call_error
 from sgverify.claims import find_claim
 from sgverify.code_files import place_in
 from sgverify.errors import SgverifyError
@@ -51,14 +53,14 @@ WRONG_PART: dict[str, tuple[str, ...]] = {
 }
 """The kinds of edits that a measured cause speaks for: they come before others that are as simple."""
 
-DIM, RIGHT = 3, 1e-3
-"""The dimension there, and the error of drift and covariance, in units of their sizes, of a step that may be right."""
-
-FIRST_ASKED = ("own-loss", "local-order", "long-run")
-"""The checks that edited code has to pass besides those that failed, the one that decides alone first."""
+DIM, RIGHT, NEARLY = 3, 1e-3, 0.05
+"""The dimension there, and the error of drift and covariance, in units of their sizes, of a step and a loop that may be right."""
 
 FOLLOWING = ("bias", "mse", "consistency", "covariance", "wasserstein-2")
 """The checks whose failures follow from others."""
+
+SLOW = 0.5
+"""The processor seconds in which a file has to be loaded that is loaded again with every edit."""
 
 MOST_RUNS = 40
 """The most edits that are tried by a check: one step shows nothing of what they mend."""
@@ -116,25 +118,41 @@ class _CodeSearch:
         self._plain = not subject.scheme.memory and not own_loss
         self._balance = cause.name == "preconditioner-in-one"
         self._due = [due_law(subject.scheme, DIM, setting) for setting in SETTINGS] if self._plain else []
-        self._by_law = self._plain and self._law_error(subject.scheme) > RIGHT
+        self._known = self._plain or self._balance or own_loss
+        self._right = NEARLY if own_loss else RIGHT
+        self._by_law = self._known and self._error(subject) > self._right
 
     def found(self) -> CodeMend | None:
         """The first edit that is right."""
         runs = 0
+        if not self._is_on_disk():
+            return None
         for edit in self._edits():
             check_time()
             with self._loaded(edit) as made:
                 if made is None:
                     continue
-                if (self._plain or self._balance) and self._law_error(made.scheme) > RIGHT:
+                if self._known and self._error(made) > self._right:
                     continue
-                runs += not (self._by_law or self._balance)
+                runs += not self._by_law
                 passed = self._passed(made)
                 if passed:
                     return CodeMend(edit, None if self._balance else self._shown(edit, passed), made.scheme)
             if runs > MOST_RUNS:
                 break
         return None
+
+    def _is_on_disk(self) -> bool:
+        """Is it the text of the file that is wrong, and not code that was changed since it was loaded? Is it loaded quickly?"""
+        started = time.process_time()
+        try:
+            made = make_subject(self._subject.reference, self._subject.configuration)
+        except SgverifyError:
+            return False
+        if time.process_time() - started > SLOW:
+            # A script that trains, say, is not run again and again.
+            return False
+        return not self._by_law or self._error(cast(TorchSubject, made)) > self._right
 
     def _edits(self) -> list[CodeEdit]:
         step = self._subject.scheme
@@ -147,7 +165,7 @@ class _CodeSearch:
         edits = CodeEdits(
             self._text, self._lines(), [name for name in dict.fromkeys(options) if name != "params"]
         ).found
-        if not self._by_law and self._plain:
+        if not self._by_law and self._known:
             # One step has its law: what departs is in the run, the draws, or what is kept.
             edits = [
                 edit
@@ -159,7 +177,7 @@ class _CodeSearch:
             # A gradient without its preconditioner would be right as well, and is another method.
             edits = [edit for edit in edits if edit.kind == "noise"]
         kinds = WRONG_PART.get(self._cause, ())
-        return sorted(edits, key=lambda edit: edit.cost + (bool(kinds) and edit.kind not in kinds))
+        return sorted(edits, key=lambda edit: edit.cost + 2 * (bool(kinds) and edit.kind not in kinds))
 
     def _lines(self) -> set[int]:
         """The lines of the file through which loading, making and running it passes, with those of all functions around them."""
@@ -176,16 +194,17 @@ class _CodeSearch:
         sys.settrace(call)
         try:
             with suppress(SgverifyError, OutOfTimeError):
-                self._run(make_subject(self._subject.reference, self._subject.configuration))
+                subject = cast(
+                    TorchSubject, make_subject(self._subject.reference, self._subject.configuration)
+                )
+                if self._known:
+                    self._error(subject)
+                else:
+                    asked = next(iter(self._asked.values()))
+                    judge_pair(subject, find_claim(asked.claim), asked.check)
         finally:
             sys.settrace(before)
         return found
-
-    def _run(self, subject: Any) -> None:
-        if self._plain:
-            self._due[0].error(subject.scheme)
-        else:
-            judge_pair(subject, find_claim(next(iter(self._asked.values())).claim), next(iter(self._asked)))
 
     @contextmanager
     def _loaded(self, edit: CodeEdit) -> Iterator[TorchSubject | None]:
@@ -198,22 +217,19 @@ class _CodeSearch:
                 return
             yield cast(TorchSubject, made) if isinstance(made.scheme, TorchStep) else None
 
-    def _law_error(self, step: TorchStep) -> float:
-        """The largest error of the law of one step; infinite where it cannot be read."""
-        errors = [0.0]
-        if self._balance:
-            try:
-                return out_of_balance(step)
-            except (SgverifyError, ArithmeticError, RuntimeError, TypeError, ValueError):
-                return float("inf")
-        for due in self._due:
-            try:
-                errors.append(due.error(step))
-            except (SgverifyError, ArithmeticError, RuntimeError, TypeError, ValueError):
-                return float("inf")
-            if not errors[-1] <= RIGHT:
-                break
-        return float(np.max(errors))
+    def _error(self, subject: TorchSubject) -> float:
+        """The error of one step or call, as far as it is measured in a moment; infinite where it cannot be read."""
+        try:
+            if self._balance:
+                return out_of_balance(subject.scheme)
+            if not self._plain:
+                return call_error(subject)
+            errors = [self._due[0].error(subject.scheme)]
+            if errors[0] <= RIGHT:
+                errors += [due.error(subject.scheme) for due in self._due[1:]]
+            return float(np.max(errors))
+        except (SgverifyError, ArithmeticError, RuntimeError, TypeError, ValueError):
+            return float("inf")
 
     def _passed(self, made: TorchSubject) -> str:
         """What the code achieves: the checks that failed and pass now; "" where one does not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
-from sgverify.advice.diagnosis.edits.expressions import called, is_product
+from sgverify.advice.diagnosis.edits.expressions import called, is_product, is_sum
 
 DRAWS = (
     "randn",
@@ -29,6 +29,7 @@ class CodeText:
 
     def __init__(self, text: str, lines: Collection[int], options: Sequence[str]) -> None:
         self.text, self.lines, self.options = text, lines, options
+        self.foreign: set[str] = set()
         self._starts = [0]
         for line in text.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
@@ -87,6 +88,9 @@ class CodeText:
                 return "noise"
             if words & {"grad", "d_p", "g_t"}:
                 return "gradient"
+            if is_sum(self.parents.get(place)):
+                # What it is added to has factors of its own.
+                return "factor"
             place = self.parents.get(place)
         return "noise" if place in noisy else "factor"
 
@@ -113,6 +117,9 @@ class CodeText:
                 and not self._is_tensor(node.id)
             ):
                 found[node.id] = None
+        self.foreign = {
+            name for name in found if name != "2" and not any(option in name for option in self.options)
+        }
         group = self._group(function)
         if group:
             for option in self.options:
@@ -128,6 +135,7 @@ class CodeText:
                     if self.of(part) in found and isinstance(target, ast.Name):
                         found.pop(self.of(part))
                         found[target.id] = None
+                        self.foreign.discard(target.id)
         return list(found)
 
     def _is_tensor(self, name: str) -> bool:

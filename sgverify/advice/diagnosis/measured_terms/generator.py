@@ -109,12 +109,14 @@ class DueLaw:
     square: np.ndarray
 
     def error(self, step: TorchStep) -> float:
-        """By how much those of one step, as h -> 0, are off, in units of the largest that is due."""
+        """By how much those of one step, as h -> 0, are off, in units of the largest that is due; a step of h/2, say, is right."""
         dim, size = sum(name == "theta" for name, _ in self.state), len(self.state)
         mean, found = _moments(step, dim, self.setting, self.state, size, STEPS[-2:])
         pairs = zip((mean, found), (self.drift, self.square), strict=True)
         limits = [(2 * values[1] / STEPS[-1] - values[0] / STEPS[-2], due) for values, due in pairs]
-        return max(float(np.abs(own - due).max() / np.abs(due).max()) for own, due in limits)
+        own, due = limits[0]
+        time = max(float(own @ due / (due @ due)), SEEN)
+        return max(float(np.abs(own / time - due).max() / np.abs(due).max()) for own, due in limits)
 
 
 def due_law(step: TorchStep, dim: int, setting: Setting) -> DueLaw:
