@@ -83,7 +83,6 @@ ALLOWED = {
     # Temporary folders, which nobody else reads.
     ("sgverify/samplers/fused/compiler.py", "_compiled"): "a temporary folder",
     ("sgverify/campaigns/cluster.py", "_laid_out"): "a temporary folder",
-    ("reports/making/transcripts.py", "document"): "a temporary folder",
     ("reports/comparison.py", "_answer"): "a temporary folder",
     ("reports/making/kept_answers.py", "killed_reports"): "a temporary folder",
     ("reports/making/campaigns.py", "survived"): "a temporary folder",

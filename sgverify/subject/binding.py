@@ -304,10 +304,11 @@ def _subject(
 ) -> Subject:
     if isinstance(scheme, Composite):
         return CompositeSubject(scheme.scheme, configuration, reference, method=method, composite=scheme)
-    scheme = in_own_unit(scheme)
     if isinstance(scheme, TorchStep):
+        scheme = in_own_unit(scheme)
         configuration = _of_own_loss(scheme.own_loss, configuration, reference)
         return TorchSubject(scheme, configuration, reference, method=method)
+    scheme = in_own_unit(scheme)
     return Subject(scheme.without_idle_memory, _at_home(scheme, configuration), reference, method=method)
 
 

@@ -86,8 +86,8 @@ def _again(optimizer: Any, reference: str) -> Any:
             for item in wanted
             if item.name in held and item.name not in CONVENTIONS
         }
-        made_again: Any = functools.partial(kind, **own)
-        return made_again if own else kind
+        made: Any = kind
+        return functools.partial(made, **own) if own else kind
     options = {name: value for name, value in optimizer.param_groups[0].items() if name != "params"}
 
     def make(params: Any, **given: Any) -> Any:

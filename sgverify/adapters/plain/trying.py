@@ -121,7 +121,7 @@ class PlainStep:
 
 def _tensors(holder: Any) -> dict[str, Tensor]:
     """Copies of the tensors among the attributes of an object, and in lists and dictionaries there."""
-    found = {}
+    found: dict[str, Tensor] = {}
     for name, value in getattr(holder, "__dict__", {}).items():
         values = (
             value.values()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sgverify.advice.diagnosis.causes import leading_cause, named_cause, required_order
 from sgverify.advice.diagnosis.code_edits.search import mended_code
-from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis
+from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis, Edit
 from sgverify.advice.diagnosis.own_words import cause_of_loss, cause_of_run, in_own_words, of_edit
 from sgverify.advice.diagnosis.search import SearchResult, search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
@@ -18,6 +18,8 @@ from sgverify.advice.diagnosis.wrong_terms.draws import is_kept_for_ever
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.polynomials import OutOfTimeError, limited
 from sgverify.exact.series import LocalOrder
+from sgverify.schemes import Scheme
+from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.composite import TorchSubject
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
@@ -72,13 +74,9 @@ def diagnose(
     every = [item for item in failures(evidence) if item.scheme in (part.reference, subject.reference)]
     failed = [item for item in every if part.black_box or item.method in SURE]
     kept = not part.black_box and is_kept_for_ever(part.scheme)
-    cause, result, edit, mended, stopped = (
-        leading_cause(part, failed),
-        SearchResult(None, 0, False),
-        None,
-        None,
-        False,
-    )
+    cause, result, stopped = leading_cause(part, failed), SearchResult(None, 0, False), False
+    edit: Edit | None = None
+    mended: Scheme | TorchStep | None = None
     limit = seconds or (CODE_BUDGET if part.black_box else BUDGET)
     with limited(limit):
         try:

@@ -280,7 +280,7 @@ def polynomial_gradient(target: Target) -> FullGradientIngredient:
     gradients = _gradients(target)
 
     def at(place: EntrywiseVector, polynomials: list[Polynomial]) -> EntrywiseVector:
-        return EntrywiseVector([_evaluated(f, place.entries) for f in polynomials])
+        return EntrywiseVector([_at_place(f, place.entries) for f in polynomials])
 
     def hessian(place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
         rows = ([gradient.derivative(j) for j in range(len(gradients))] for gradient in gradients)
@@ -318,7 +318,7 @@ def form_context(variables: int) -> fmpq_mpoly_ctx:
     return polynomials_in([f"x{i}" for i in range(variables)])
 
 
-def _evaluated(gradient: Polynomial, place: list[PolynomialValue]) -> PolynomialValue:
+def _at_place(gradient: Polynomial, place: list[PolynomialValue]) -> PolynomialValue:
     ring = place[0].ring
     value = gradient.compose(*(entry.value for entry in place), ctx=ring.context)
     return PolynomialValue(ring, ring.carried_out(value))

@@ -117,7 +117,7 @@ class CodeEdits(CodeText):
                         if root is not factor and over_root is False:
                             argument = self._radicand(root)
                             sign = "/" if over else "*"
-                            sign = f" {sign} " if f" {sign} " in self._rows[node.lineno - 1] else sign  # type: ignore[attr-defined]
+                            sign = f" {sign} " if f" {sign} " in self._rows[node.lineno - 1] else sign
                             moved = f"{self.of(argument)}{sign}{self.of(factor)}"
                             rest = [(f, o) for f, o in factors if f not in (factor, root)]
                             lead = self.of(root).replace(self.of(argument), moved, 1)

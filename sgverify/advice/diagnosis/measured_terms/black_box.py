@@ -291,19 +291,19 @@ def _of_factor(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cau
     if value.depends_on_t or value.depends_on_d:
         powers = {"T": value.power_of_t or Fraction(0), "D": value.power_of_d or Fraction(0)}
         lost = [
-            (name, other)
-            for name, other, depends in (
+            (symbol, other)
+            for symbol, other, depends in (
                 ("T", value.with_t, value.depends_on_t),
                 ("D", value.with_d, value.depends_on_d),
             )
-            if depends and not powers[name]
+            if depends and not powers[symbol]
         ]
-        for name, other in lost:
-            named, at, there = ("temperature", 0.75, 2) if name == "T" else ("friction", 1.25, 0.5)
+        for symbol, other in lost:
+            named, at, there = ("temperature", 0.75, 2) if symbol == "T" else ("friction", 1.25, 0.5)
             return Cause(
-                "temperature-misplaced" if name == "T" else NAMES[kind],
-                f"{what} does not follow the {named}: it is that of {due} times {_text(value.base)} at {name} = {at:g} and "
-                f"{_text(other or 0.0)} at {name} = {there:g}",
+                "temperature-misplaced" if symbol == "T" else NAMES[kind],
+                f"{what} does not follow the {named}: it is that of {due} times {_text(value.base)} at {symbol} = {at:g} and "
+                f"{_text(other or 0.0)} at {symbol} = {there:g}",
             )
         rest = value.base / float(BASE["T"]) ** float(powers["T"]) / float(BASE["D"]) ** float(powers["D"])
         missing = powers["T"] == -1 and kind in ("noise", "setpoint")
