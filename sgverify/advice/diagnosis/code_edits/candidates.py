@@ -92,15 +92,14 @@ class CodeEdits(CodeText):
             for number in numbers:
                 if number in own and len(own) > 1:
                     continue
-                times, over_ = (
-                    f" {sign} " if f" {sign} " in self._rows[node.lineno - 1] else sign for sign in "*/"
-                )
+                times, over_ = self._signs(node)
                 whole = f"2{times}{text}" if number == "2" else f"{text}{times}{number}"
                 far = number in self.foreign
                 yield from self._put(node, whole, kind, "times", (1 if inside else 2) + far)
                 yield from self._put(node, f"{text}{over_}{number}", kind, "over", 2 + far)
                 if not inside and not roots and kind == "noise" and number == "2":
-                    yield from self._put(node, f"({self.of(node)})**0.5", kind, "root", 2)
+                    whole = text if text.isidentifier() else f"({self.of(node)})"
+                    yield from self._put(node, f"{whole}**0.5", kind, "root", 2)
                 elif not inside and not roots:
                     yield from self._put(node, f"{text}{times}{number}**0.5", kind, "times root", 3 + far)
                     yield from self._put(node, f"{text}{over_}{number}**0.5", kind, "over root", 3 + far)
@@ -116,8 +115,7 @@ class CodeEdits(CodeText):
                     for root, over_root in roots:
                         if root is not factor and over_root is False:
                             argument = self._radicand(root)
-                            sign = "/" if over else "*"
-                            sign = f" {sign} " if f" {sign} " in self._rows[node.lineno - 1] else sign
+                            sign = self._signs(node)[over]
                             moved = f"{self.of(argument)}{sign}{self.of(factor)}"
                             rest = [(f, o) for f, o in factors if f not in (factor, root)]
                             lead = self.of(root).replace(self.of(argument), moved, 1)
@@ -133,9 +131,7 @@ class CodeEdits(CodeText):
     def _product(self, factors: Sequence[tuple[ast.expr, bool]], lead: str = "") -> str:
         text = lead
         for factor, over in sorted(factors, key=lambda item: item[1]):
-            times, over_sign = (
-                f" {sign} " if f" {sign} " in self._rows[factor.lineno - 1] else sign for sign in "*/"
-            )
+            times, over_sign = self._signs(factor)
             word = (
                 f"({self.of(factor)})"
                 if is_sum(factor) or isinstance(factor, ast.UnaryOp)
@@ -143,6 +139,12 @@ class CodeEdits(CodeText):
             )
             text = f"{text}{over_sign if over else times}{word}" if text else f"1/{word}" if over else word
         return text or "1"
+
+    def _signs(self, node: ast.expr) -> tuple[str, str]:
+        """The signs of products and quotients, with blanks around them where the line of an expression has them."""
+        row = self._rows[node.lineno - 1]
+        times, over = (f" {sign} " if f" {sign} " in row else sign for sign in "*/")
+        return times, over
 
     def _factors(self, node: ast.expr, over: bool = False) -> Iterator[tuple[ast.expr, bool]]:
         if isinstance(node, ast.BinOp) and is_product(node):
