@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from sgverify.checks.long_run.departures import departures, told_steps
+from sgverify.checks.long_run.departures import departures, known_steps, told_steps
 from sgverify.checks.long_run.innovations import CopyBlock, Innovations
 
 BLOCKS = (
@@ -108,3 +108,16 @@ def test_an_error_of_the_law_is_no_departure() -> None:
 def test_all_steps_are_told_as_such() -> None:
     assert told_steps(np.ones(7, dtype=bool)) == "at every step"
     assert told_steps(np.zeros(7, dtype=bool)) == "at no step"
+
+
+def standstill(drawn: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """From step 100 on next to no noise: what is left of an innovation is of the state, which hardly moves."""
+    drawn[100:] = 0.3 * drawn[100] + 0.05 * drawn[100:]
+    return drawn
+
+
+def test_what_another_law_repeats_is_not_told_of_copies() -> None:
+    found = departures(run(standstill))
+    assert any("the variance of the noise" in item.what for item in found)
+    assert not any("apart" in item.what for item in found)
+    assert not known_steps(found)[150:].any()
