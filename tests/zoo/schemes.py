@@ -119,7 +119,7 @@ def multiplicative(theta, *, h, grad, noise, T):
 
 @scheme(langevin)
 def unreadable(theta, *, h, grad, noise, T):
-    return theta - h * grad(theta) / (1 + theta * theta) + sqrt(2 * T * h) * noise()
+    return theta - h * grad(theta) / (1 + theta + theta * theta) + sqrt(2 * T * h) * noise()
 
 
 @scheme(langevin)

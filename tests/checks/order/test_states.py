@@ -121,7 +121,7 @@ def flat_bump(theta, *, h, grad, noise, T):
 
 @scheme(langevin, order=2)
 def quotient(theta, *, h, grad, noise, T):
-    return heun(theta, h, grad, noise, T) + h * h * h / (1 + theta * theta)
+    return heun(theta, h, grad, noise, T) + h * h * h / (1 + theta + theta * theta)
 
 
 @pytest.mark.parametrize(
