@@ -41,14 +41,6 @@ CONVENTIONS = {
 }
 """The settings of a function in h, T and D, by their names."""
 
-GRADIENTS = {
-    **dict.fromkeys(("grad", "grad_U", "grad_potential"), 1),
-    **dict.fromkeys(("grad_log_density", "logdensity_grad", "grad_log_prob", "grad_logprob", "score"), -1),
-}
-"""The names of the gradient, with its sign: that of U, or of the log density."""
-
-DENSITIES = ("log_density", "logdensity", "logdensity_fn", "log_prob", "logprob", "log_posterior")
-
 RUN = 5000
 """The number of steps whose numbers are tried."""
 
@@ -153,7 +145,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         role = role_of(name)
         if role in ("h", "T", "D"):
             conventions.setdefault(name, role)
-        known = name in conventions or name in given or _sign(name) is not None or name in DENSITIES
+        known = name in conventions or name in given or role in ("grad", "score", "log_density")
         if name == key_name:
             continue
         if role in ("index", "steps") and item.default is item.empty and name not in {*settings.map, *given}:
@@ -172,11 +164,11 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
             reference,
             PASTE,
         )
-    handed = [name for name in others if _sign(name) is not None or name in DENSITIES]
+    handed = [name for name in others if role_of(name) in ("grad", "score", "log_density")]
     if not handed:
         raise unmade(
             f"scheme={told!r}: takes no gradient and no log density, so that no target can be handed over; expected a parameter "
-            f"such as grad or {DENSITIES[0]}",
+            "such as grad or log_density",
             reference,
             PASTE,
         )
@@ -190,7 +182,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         )
         parts = tuple(result) if isinstance(result, (tuple, list)) else (result,)
         keys = [part for part in parts if _is_key(part)]
-        returned.extend(keys)
+        returned[:] = keys
         return tuple(part for part in parts if not any(part is key for key in keys))
 
     state_names = tuple(state)
@@ -267,7 +259,6 @@ def _with_keys(
         with jax.debug_key_reuse(True):
             try:
                 for _ in range(2):
-                    returned.clear()
                     moved(key)
                     key = returned[-1]
             except jax.errors.KeyReuseError as error:
@@ -277,23 +268,25 @@ def _with_keys(
                 )
         return LifeCycle((told,))
 
-    returned.clear()
     held = []
     for name, value in counts.items():
-        if name in step.conventions and not isinstance(value, str):
-            plain_one = moved(jax.random.key(0))
-            try:
-                many = jax.vmap(lambda number, name=name: moved(jax.random.key(0), number, name))(
-                    jax.numpy.arange(RUN)
-                )
-                same = all(bool(jax.numpy.allclose(a, b)) for a, b in zip(many, plain_one, strict=True))
-            except Exception:
-                same = False
-            held += [] if same else [f"{name} at {value}"]
+        try:
+            one = moved(jax.random.key(0))
+            many = jax.vmap(lambda number, name=name: moved(jax.random.key(0), number, name))(
+                jax.numpy.arange(RUN)
+            )
+            same = all(bool(jax.numpy.allclose(a, b)) for a, b in zip(many, one, strict=True))
+        except Exception:
+            same = False
+        held += [] if same else [f"{name} at {value}"]
     if held:
         step = replace(step, held={**step.held, "options": " and ".join(held)})
     returned.clear()
-    moved(jax.random.key(0))
+    try:
+        moved(jax.random.key(0))
+    except Exception:
+        # The checks say why it does not run.
+        return step
     if not returned:
         return step
     first = step.life_cycle
@@ -317,11 +310,6 @@ def _is_key(part: Any) -> bool:
     )
 
 
-def _sign(name: str) -> int | None:
-    """The sign of a gradient by its name, that of U or of the log density; None for anything else."""
-    return GRADIENTS.get(name, {"grad": 1, "score": -1}.get(role_of(name) or ""))
-
-
 def plain(found: Any) -> Any:
     """The Python function of a function that is jitted, or has settings; None if there is none."""
     while isinstance(found, functools.partial):
@@ -339,9 +327,9 @@ def _unjitted(found: Any) -> Callable[..., Any]:
 
 
 def _handed(name: str, given: Handover) -> Any:
-    if name in DENSITIES:
+    if role_of(name) == "log_density":
         return given.log_density
-    if _sign(name) == 1:
+    if role_of(name) == "grad":
         return given.grad
     from jax.tree_util import tree_map
 

@@ -52,6 +52,8 @@ class PlainStep:
 
     def parts(self, *state: Tensor, **given: Any) -> list[Any]:
         """What may be a variable of the state in what the code returns, or the state itself where it returns nothing."""
+        # Code that works in place, by its contract, gets tensors of its own.
+        state = tuple(value.clone() for value in state)
         code, variables = self.code, dict(zip(self.code.state, state, strict=True))
         values = {
             name: self._value(role, variables, given) for name, role in code.roles.items() if role in ROLES
