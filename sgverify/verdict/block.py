@@ -15,6 +15,7 @@ from sgverify.report.wording import exponent_text
 from sgverify.schemes.dynamics import langevin
 from sgverify.schemes.tempering import TOLD
 from sgverify.schemes.torch_step import TorchStep
+from sgverify.subject.momentum_unit import told_unit
 from sgverify.subject.subject import Subject
 from sgverify.verdict.findings import (
     WIDEST,
@@ -247,7 +248,7 @@ class ClosingBlock:
                 text = _not_found(size) if isinstance(size, Crash) else size.sentence
                 yield "how large", f"{kind}: {text}" if several else text
         if self.subject is not None:
-            conventions = getattr(self.subject.scheme, "conventions", "")
+            conventions = getattr(self.subject.scheme, "conventions", "") or told_unit(self.subject.scheme)
             if conventions:
                 yield "called with", conventions
             yield "settings", self._settings(self.subject)
