@@ -90,7 +90,7 @@ def edited(file: str | Path, text: str) -> Iterator[None]:
 
 def edited_content(file: str | Path) -> bytes | None:
     """The text that a file is loaded with inside of `edited`."""
-    return _EDITED.get(os.path.realpath(file))
+    return _EDITED.get(os.path.realpath(file)) if _EDITED else None
 
 
 _EDITED: dict[str, bytes] = {}

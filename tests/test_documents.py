@@ -91,7 +91,7 @@ def test_placeholders_claims_and_files_of_readers_are_free(text: str) -> None:
 
 def test_the_floors_are_those_of_the_test() -> None:
     drawn = {}
-    for floor, line in re.findall(r"^F(\d(?:[.]5)?) +(.+)$", CONTRIBUTING, re.MULTILINE):
+    for floor, line in re.findall(r"^F(\d(?:[.]\d)?) +(.+)$", CONTRIBUTING, re.MULTILINE):
         names = re.split(r" {6,}", line)[0] if floor == "0" else line
         drawn.update({name: float(floor) for name in re.findall(r"\w+", names) if name in FLOORS})
     assert drawn == {name: floor for name, floor in FLOORS.items() if name not in ("", "__main__")}

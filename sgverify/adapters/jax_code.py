@@ -237,7 +237,7 @@ def _with_keys(
     """The step, which tries a chain by the keys that it returns, and holds its number where it depends on that."""
     import jax
 
-    from sgverify.adapters.jax_draws.leaves import DIM, H, Quadratic
+    from sgverify.adapters.jax_draws.leaves import DIM, H, LeafQuadratic
 
     numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
     read = step.function.read  # type: ignore[attr-defined]
@@ -252,7 +252,7 @@ def _with_keys(
 
     def moved(key: Any, number: Any = None, name: str = "") -> Any:
         own = {**settings, name: number} if name else settings
-        return call(key, state, Quadratic(own, numbers))
+        return call(key, state, LeafQuadratic(own, numbers))
 
     def chain() -> LifeCycle:
         told, key = "a chain by the keys that it returns", jax.random.key(0)

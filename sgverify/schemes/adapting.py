@@ -261,8 +261,9 @@ def adapted(
                 return step if adapter.name == "optimizers" else given_gradient(step, settings)
     kind = f"the class {found.__name__}" if isinstance(found, type) else f"of type {type(found).__name__}"
     raise unmade(
-        f"scheme={reference or found!r}: is {kind}, of which no adapter makes a step; expected a scheme, a torch or JAX function "
-        "of theta, the gradient and the step size, an optimizer, or code that trains a model which it is given",
+        f"scheme={reference or found!r}: is {kind}, of which no adapter makes a step; expected a scheme, a word of an "
+        "alphabet, a torch or JAX function of theta, the gradient and the step size, an optimizer, or code that trains a model "
+        "which it is given",
         reference,
     )
 

@@ -44,7 +44,7 @@ State = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Power:
+class MomentumPower:
     """factor T^(half/2)."""
 
     factor: Fraction
@@ -55,7 +55,7 @@ class Power:
         return f"{float(self.factor):.6g}{power}"
 
     @staticmethod
-    def through(values: list[float]) -> Power | None:
+    def through(values: list[float]) -> MomentumPower | None:
         """The power of T that has these values at the settings; None if there is none."""
         (one, other), (first, second) = values, (setting[0] for setting in SETTINGS)
         if not one * other > 0 or not math.isfinite(one * other):
@@ -63,7 +63,7 @@ class Power:
         half = round(2 * math.log(one / other) / math.log(first / second))
         factor = one / first ** (half / 2)
         near = Fraction(factor).limit_denominator(LARGEST)
-        found = Power(near if abs(near - factor) <= WITHIN * abs(factor) else Fraction(factor), half)
+        found = MomentumPower(near if abs(near - factor) <= WITHIN * abs(factor) else Fraction(factor), half)
         return found if found.near(other, second) else None
 
     def near(self, value: float, T: float) -> bool:
@@ -87,14 +87,14 @@ class Power:
 class MomentumUnit:
     """a/b, a b and (c D/k)^2 of a step, each a power of T."""
 
-    mass: Power
-    pace: Power
-    friction: Power
+    mass: MomentumPower
+    pace: MomentumPower
+    friction: MomentumPower
 
     @property
     def told(self) -> str:
         """The unit in words: by the variance of the momentum."""
-        variance, step = Power(1 / self.mass.factor, 2 - self.mass.half), self.pace
+        variance, step = MomentumPower(1 / self.mass.factor, 2 - self.mass.half), self.pace
         own = math.sqrt(step.factor) ** -1
         power = f" T^({-step.half}/4)" if step.half else ""
         return f"{TOLD}: its p has the variance {variance}, and its h is {own:.6g}{power} times the h that is told"
@@ -135,7 +135,7 @@ def _scaled(
 ) -> Callable[..., Any]:
     @functools.wraps(function)
     def scaled(theta: Any, p: Any, *, h: Any, T: Any, D: Any, **given: Any) -> Any:
-        by = functools.partial(Power.times_root, T=T, root_of=root_of, exact=exact)
+        by = functools.partial(MomentumPower.times_root, T=T, root_of=root_of, exact=exact)
         q, own = by(unit.mass, p, below=True), by(unit.pace, h, below=True)
         theta, q = function(theta, q, h=own, T=T, D=by(unit.friction, D), **given)
         return theta, by(unit.mass, q)
@@ -151,14 +151,14 @@ def _unit(after: Callable[..., tuple[State, list[State]]]) -> MomentumUnit | Non
         for (T, *_), (a, b, k, variance, apart) in zip(SETTINGS, found, strict=True):
             if abs(apart) > WITHIN or not math.isclose(variance, 2 * k * T * b / a, rel_tol=WITHIN):
                 return None
-        mass = Power.through([a / b for a, b, *_ in found])
-        pace = Power.through([a * b for a, b, *_ in found])
+        mass = MomentumPower.through([a / b for a, b, *_ in found])
+        pace = MomentumPower.through([a * b for a, b, *_ in found])
         settings = zip(SETTINGS, found, strict=True)
-        friction = Power.through([a * b * (D / k) ** 2 for (_, D, *_), (a, b, k, *_) in settings])
+        friction = MomentumPower.through([a * b * (D / k) ** 2 for (_, D, *_), (a, b, k, *_) in settings])
     except (SgverifyError, ArithmeticError, AttributeError, NotImplementedError, TypeError, ValueError):
         # It takes other values than numbers, or draws of another law; or nothing moves.
         return None
-    if mass is None or pace is None or friction is None or mass == Power(Fraction(1), 0):
+    if mass is None or pace is None or friction is None or mass == MomentumPower(Fraction(1), 0):
         return None
     return MomentumUnit(mass, pace, friction)
 

@@ -42,7 +42,7 @@ ROUNDING = 1e-4
 
 
 @dataclass(frozen=True)
-class Quadratic:
+class LeafQuadratic:
     """What a step is handed besides its key and state: a quadratic potential of every leaf."""
 
     settings: Mapping[str, Any]
@@ -110,7 +110,7 @@ class LeafTrial:
         return np.stack(found, axis=1)
 
     def _moved(self, state: Sequence[Any], key: Any) -> tuple[Any, ...]:
-        return tuple(self.call(key, tuple(state), Quadratic(self.settings, self.numbers)))
+        return tuple(self.call(key, tuple(state), LeafQuadratic(self.settings, self.numbers)))
 
     def _states(self, tree: bool) -> list[Any]:
         random, found = np.random.default_rng(KEY), []

@@ -49,7 +49,7 @@ MOST = 64
 
 
 @dataclass(frozen=True)
-class Convention:
+class OptimizerConvention:
     """Settings with what the law of one step says of the options, and the option that is a prior, with what changes nothing."""
 
     settings: AdapterSettings
@@ -69,7 +69,7 @@ class _Law:
     prior: float
 
 
-def conventions_of(found: Any, name: str, settings: AdapterSettings, told: str) -> Convention:
+def conventions_of(found: Any, name: str, settings: AdapterSettings, told: str) -> OptimizerConvention:
     """The conventions of an optimizer, as far as `settings` leave them open; the settings as they are where its law is not read."""
     known = known_options(found, name, settings.map, told)[0]
     sizes = [
@@ -84,7 +84,7 @@ def conventions_of(found: Any, name: str, settings: AdapterSettings, told: str) 
     try:
         return _Reading(found, name, settings, known, sizes, told).convention()
     except (SgverifyError, ArithmeticError):
-        return Convention(_mean_of(settings, sizes))
+        return OptimizerConvention(_mean_of(settings, sizes))
 
 
 def _mean_of(settings: AdapterSettings, sizes: list[str]) -> AdapterSettings:
@@ -132,11 +132,11 @@ class _Reading:
         self.steps = self.steps or [option for option, quantity in usual.items() if quantity == "h"]
         self.steps = self.steps or [option for option in self._free() if self._scales(option)]
 
-    def convention(self) -> Convention:
+    def convention(self) -> OptimizerConvention:
         """What the law says."""
         settings, law = self.settings, self.law()
         if law is None or len(self.steps) != 1:
-            return Convention(_mean_of(settings, self.sizes))
+            return OptimizerConvention(_mean_of(settings, self.sizes))
         gradient, idle = self._gradient(law)
         mean, (lr,) = gradient == "mean", self.steps
         maps, dynamics = dict(settings.map), settings.dynamics
@@ -149,7 +149,7 @@ class _Reading:
             name, more = self._kinetic(law, lr, mean) if self.momentum else (None, {})
             dynamics, maps = name, {**maps, **(more or {lr: self._langevin(law, lr, mean)})}
         settings = replace(settings, map=maps, gradient=gradient, dynamics=dynamics)
-        return Convention(settings, *self._prior(law, lr), idle)
+        return OptimizerConvention(settings, *self._prior(law, lr), idle)
 
     def law(self, thermostat: float | None = None, **values: float) -> _Law | None:
         """The law of a step with other values of some options; None if it kicks entries by other factors."""
@@ -385,4 +385,4 @@ def _text(factor: float, quantity: str, power: float) -> str:
     return f"{front}{quantity}{sizes.get(round(power, 6), f'*N**{power:g}')}"
 
 
-__all__ = ["Convention", "conventions_of"]
+__all__ = ["OptimizerConvention", "conventions_of"]

@@ -35,7 +35,7 @@ EMPTY = inspect.Parameter.empty
 
 
 @dataclass(frozen=True)
-class Code:
+class PlainCode:
     """A function, or a class with a method: its parameters, by part, and the roles of those that have one."""
 
     name: str
@@ -46,7 +46,7 @@ class Code:
     roles: Mapping[str, str]
 
     @classmethod
-    def of(cls, found: Any, given: Mapping[str, Any]) -> Code | None:
+    def of(cls, found: Any, given: Mapping[str, Any]) -> PlainCode | None:
         """The code of an object; None where it is no function, class or object with a method that takes a step."""
         if isinstance(found, functools.partial) or inspect.isroutine(found):
             # What a user has fixed is no parameter any more.
@@ -134,7 +134,7 @@ WORDS = {
 """The same in words."""
 
 
-def _texts(code: Code, names: Mapping[str, inspect.Parameter]) -> str:
+def _texts(code: PlainCode, names: Mapping[str, inspect.Parameter]) -> str:
     """The arguments of a call, as code."""
     found = []
     for name, item in names.items():
@@ -153,7 +153,7 @@ def _texts(code: Code, names: Mapping[str, inspect.Parameter]) -> str:
     return ", ".join(found)
 
 
-def called(code: Code, fixed: Mapping[str, Any], own: Mapping[str, Any]) -> str:
+def called(code: PlainCode, fixed: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """How the code is called, in one line; `fixed` are its arguments that are held, `own` those that a user tells."""
 
     def listed(names: Mapping[str, inspect.Parameter]) -> str:
@@ -168,7 +168,7 @@ def called(code: Code, fixed: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     return f"{code.name}({listed(code.outer)}).{code.method}({listed(code.inner)})"
 
 
-def refused(code: Code, told: str, why: str) -> DefinitionError:
+def refused(code: PlainCode, told: str, why: str) -> DefinitionError:
     """The refusal of code of which is not told how it is called, with the wrapper that tells it."""
     place, _, name = told.rpartition(":")
     dynamics = "kinetic" if "p" in code.state else "langevin"
@@ -188,4 +188,4 @@ def refused(code: Code, told: str, why: str) -> DefinitionError:
     return error
 
 
-__all__ = ["Code", "called", "refused", "signature_of"]
+__all__ = ["PlainCode", "called", "refused", "signature_of"]

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sgverify.adapters.optimizers import adapter as optimizers
 from sgverify.adapters.optimizers.options import CONVENTIONS
-from sgverify.adapters.plain.calls import EMPTY, Code, called, refused, signature_of
+from sgverify.adapters.plain.calls import EMPTY, PlainCode, called, refused, signature_of
 from sgverify.adapters.plain.trying import PlainStep, held_of, tried
 from sgverify.errors import SgverifyError
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
@@ -32,7 +32,7 @@ def takes(found: Any) -> bool:
     """Is it a function, module or class of which a step takes a position, and which is handed a gradient or a density?"""
     if is_of(found, "torch.optim"):
         return False
-    code = Code.of(found, {})
+    code = PlainCode.of(found, {})
     if code is None or "theta" not in code.state or _of_jax(code.written):
         return False
     nameless = not code.method and any(item.kind is item.VAR_POSITIONAL for item in code.inner.values())
@@ -47,7 +47,7 @@ def _of_jax(function: Any) -> bool:
 
 def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
     """The step that the code takes; raises `DefinitionError`, with a wrapper to paste, where it cannot be told how it is called."""
-    code = Code.of(found, settings.map)
+    code = PlainCode.of(found, settings.map)
     assert code is not None
     told = reference or code.name
     if "noise" in code.roles.values() and code.parameters["noise"].kind is inspect.Parameter.KEYWORD_ONLY:
@@ -103,7 +103,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
     return tempered(made) if is_tempered(dynamics, made.declaration) else made
 
 
-def _by_law(code: Code, step: PlainStep, settings: AdapterSettings, reference: str) -> TorchStep | None:
+def _by_law(code: PlainCode, step: PlainStep, settings: AdapterSettings, reference: str) -> TorchStep | None:
     """The step as that of an optimizer which keeps p: the law of a step tells what p and the numbers are, and no name has to."""
     options = {
         name: item.default
@@ -172,7 +172,7 @@ def _by_law(code: Code, step: PlainStep, settings: AdapterSettings, reference: s
     return found if found.dynamics is kinetic and not found.memory else None
 
 
-def _ingredients(code: Code, dynamics: Dynamics, settings: AdapterSettings) -> tuple[str, ...]:
+def _ingredients(code: PlainCode, dynamics: Dynamics, settings: AdapterSettings) -> tuple[str, ...]:
     from sgverify.adapters.optimizers.options import uses
 
     roles = {*code.roles.values()}

@@ -23,7 +23,7 @@ from torch import Tensor
 from sgverify.adapters.optimizers import adapter as optimizers
 from sgverify.adapters.optimizers.options import CONVENTIONS
 from sgverify.adapters.optimizers.step import apart, closure_needed
-from sgverify.adapters.plain.calls import EMPTY, Code, signature_of
+from sgverify.adapters.plain.calls import EMPTY, PlainCode, signature_of
 from sgverify.errors import DefinitionError
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, unmade
@@ -47,7 +47,7 @@ def takes(found: Any) -> bool:
     """Is it an optimizer that is made, a scheduler, or code that trains a model or parameters that it is given?"""
     if is_of(found, "torch.optim"):
         return not isinstance(found, type)
-    code = Code.of(_kind(found), {})
+    code = PlainCode.of(_kind(found), {})
     if code is None or code.handed:
         return False
     return "model" in code.roles.values() or (bool(code.method) and "params" in code.roles.values())
@@ -66,7 +66,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         return replace(step, untried=(*step.untried, (apart_from, "")))
     if is_of(found, "torch.optim"):
         return optimizers.adapt(_again(found, reference), settings, reference)
-    code = Code.of(_kind(found), settings.map)
+    code = PlainCode.of(_kind(found), settings.map)
     assert code is not None
     loop = _Loop(code, {} if _kind(found) is found else vars(found), reference)
     own = {name: role for name, role in code.roles.items() if role in ("h", "T") and name not in CONVENTIONS}
@@ -118,7 +118,7 @@ def _again(optimizer: Any, reference: str) -> Any:
     return make
 
 
-class Model(torch.nn.Module):
+class TrainedModel(torch.nn.Module):
     """A model of these parameters, whose output is the same wherever they are."""
 
     def __init__(self, parameters: Sequence[Tensor], output: Tensor) -> None:
@@ -141,7 +141,7 @@ class Loader(list[Any]):
 class _Loop:
     """Code that trains, as optimizers of given parameters: in the first form in which it runs."""
 
-    def __init__(self, code: Code, held: Mapping[str, Any], reference: str) -> None:
+    def __init__(self, code: PlainCode, held: Mapping[str, Any], reference: str) -> None:
         """`held` are values of its options where the user names an object that has them."""
         self.code, self._told = code, f"scheme={reference or code.name!r}"
         self._reference = reference
@@ -203,7 +203,7 @@ class _Loop:
             role = code.roles.get(name)
             if role in GIVEN:
                 values[name] = {
-                    "model": lambda: Model(tensors, output),
+                    "model": lambda: TrainedModel(tensors, output),
                     "params": lambda: tensors,
                     "loss": lambda: lambda found, *_: found.sum(),
                     "loader": lambda: Loader(batches, data, target),

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.step import apart
-from sgverify.adapters.plain.calls import EMPTY, HANDED, ROLES, Code, called, refused
+from sgverify.adapters.plain.calls import EMPTY, HANDED, ROLES, PlainCode, called, refused
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import Interception
 from sgverify.samplers.intercepted.dtypes import default_dtype
@@ -32,7 +32,9 @@ H, SMALL = 2.0**-5, 2.0**-20
 class PlainStep:
     """One step of plain code, with its arguments in one form."""
 
-    def __init__(self, code: Code, told: Mapping[str, Parameter], *, values: bool, tensors: bool) -> None:
+    def __init__(
+        self, code: PlainCode, told: Mapping[str, Parameter], *, values: bool, tensors: bool
+    ) -> None:
         """`values`: gradients as tensors; `tensors`: numbers as tensors."""
         self.code, self._told, self._values, self._tensors = code, told, values, tensors
         self.fixed: dict[str, Any] = {}
@@ -152,7 +154,7 @@ def _last(part: Any, shape: torch.Size) -> Tensor | None:
 
 
 def tried(
-    code: Code, read: Mapping[str, Parameter], dynamics: Dynamics, told: str
+    code: PlainCode, read: Mapping[str, Parameter], dynamics: Dynamics, told: str
 ) -> tuple[PlainStep, dict[str, Any]]:
     """The step in the first form in which it runs and returns a state, and what it was called with."""
     open_ones = [
@@ -191,9 +193,9 @@ def tried(
             why = why or f"raised {type(error).__name__}: {error}"
     else:
         raise refused(code, told, f"{why}, called as {called(code, step.fixed, {})}")
-    felt = [name for name in open_ones if step.fixed[name] == 1 and _feels(step, at, name, (2,))]
-    if felt:
-        raise refused(code, told, f"needs {', '.join(felt)}, of which nothing is told")
+    needed = [name for name in open_ones if step.fixed[name] == 1 and _feels(step, at, name, (2,))]
+    if needed:
+        raise refused(code, told, f"needs {', '.join(needed)}, of which nothing is told")
     if step.kept:
         raise unmade(
             f"scheme={told!r}: keeps {step.kept[0]} from step to step, which decides its next one; expected it among the "
@@ -275,7 +277,7 @@ def _stream() -> Any:
     return put
 
 
-def held_of(step: PlainStep, at: Mapping[str, Any], code: Code) -> Iterator[tuple[str, str]]:
+def held_of(step: PlainStep, at: Mapping[str, Any], code: PlainCode) -> Iterator[tuple[str, str]]:
     """What a step depends on beside its state: its number, or how many steps a call takes."""
     by_role = {role: name for name, role in code.roles.items()}
     texts = []

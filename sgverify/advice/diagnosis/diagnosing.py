@@ -77,7 +77,8 @@ def diagnose(
     cause, result, stopped = leading_cause(part, failed), SearchResult(None, 0, False), False
     edit: Edit | None = None
     mended: Scheme | TorchStep | None = None
-    limit = seconds or (CODE_BUDGET if part.black_box else BUDGET)
+    usual = CODE_BUDGET if part.black_box else BUDGET
+    limit = usual if seconds is None else seconds
     with limited(limit):
         try:
             right = part.black_box or _has_its_order(part)

@@ -25,7 +25,7 @@ from sgverify.schemes import Alphabet, Dynamics, Scheme
 from sgverify.schemes.definition import mathematics
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.declaration import read_signature
-from sgverify.schemes.definition.foreign import Library, Names
+from sgverify.schemes.definition.foreign import ForeignNames, Library
 from sgverify.schemes.scheme import make_scheme
 from sgverify.schemes.splittings import Letter, Word, compose
 
@@ -253,7 +253,7 @@ def _spelling(function: FunctionType) -> Callable[[str], str | None]:
     def known(name: str) -> str | None:
         meant = getattr(mathematics, name)
         seen = function.__globals__
-        names = seen.meanings() if isinstance(seen, Names) else seen
+        names = seen.meanings() if isinstance(seen, ForeignNames) else seen
         for own, value in names.items():
             if value is meant:
                 return own

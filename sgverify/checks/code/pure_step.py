@@ -55,7 +55,7 @@ def check_pure_step(question: Question) -> Evidence:
         batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
         clock, hidden = _clock(subject)
     except (Unreached, ReplayError) as error:
-        return question.unanswered(f"the step cannot be asked twice: {error}")
+        return question.unanswered(f"the step cannot be asked twice: {_way_on(subject)}; {error}")
     # What depends on the clock is seen as such, and not as something kept.
     unrepeated = clock or repeated.unrepeated
     step = cast(TorchStep, subject.scheme)
@@ -69,6 +69,11 @@ def check_pure_step(question: Question) -> Evidence:
     if (batches.unread or hidden) and not (faults or beside.faults):
         return question.unanswered(batches.unread or hidden)
     return _evidence(question, [*faults, *filter(None, [unrepeated])], repeated, batches, beside)
+
+
+def _way_on(subject: Subject) -> str:
+    """Where other numbers than torch's come from, and what may take their place."""
+    return ", and ".join(other_sources(partial(_real, subject))[:MOST_NAMED]) or KEPT
 
 
 def repetition(subject: Subject) -> Repetition:

@@ -24,6 +24,10 @@ HOT = 2
 """The number of hotter settings that are tried."""
 
 
+MOST_ALONE = 3
+"""The most settings that are tried in vain where states go through the code one by one, some seconds each."""
+
+
 @dataclass(frozen=True)
 class _Outcome:
     design: Design
@@ -61,7 +65,8 @@ def check_settings(question: Question) -> Evidence:
                 passed_over.append(f"dimension {len(design.mean)}: {_first_line(error)}")
                 there = replace(design, precision=own.precision, mean=own.mean)
                 found.append(_Outcome(there, _try(subject, there)))
-            if found[-1].tried.verdict == "violates":
+            if found[-1].tried.verdict == "violates" or sum(item.tried.alone for item in found) == MOST_ALONE:
+                # Where states go one by one and few decide nothing, no further setting has more of them.
                 break
         else:
             found += _in_the_bulk(subject, found)

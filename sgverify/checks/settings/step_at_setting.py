@@ -69,6 +69,8 @@ class Tried:
     affine: bool = True
     blurred: bool = False
     """Is the verdict inconclusive because an integral over many coordinates is too imprecise?"""
+    alone: bool = False
+    """Is it inconclusive where states go through the code one by one, so that few were tried?"""
 
 
 def try_setting(
@@ -365,7 +367,17 @@ def _not_affine(
         text = f"{at}; from the stationary law one step changes no moment that was tried by more than {left:.1e} h rate"
         return Tried(setting, "conforms", text, tuple(steps), bend, affine=False)
     text = f"the change of the law is known to {left:.2g} h rate only; in one step, from the stationary law; {at}"
-    return Tried(setting, "inconclusive", text, tuple(steps), bend, affine=False, blurred=setting.dim >= MANY)
+    blurred = setting.dim >= MANY
+    return Tried(
+        setting,
+        "inconclusive",
+        text,
+        tuple(steps),
+        bend,
+        affine=False,
+        blurred=blurred,
+        alone=not rows.together,
+    )
 
 
 def _half(slope: float) -> str:

@@ -61,7 +61,7 @@ class Library:
         return COUNTERPARTS.get(name, value)
 
 
-class Names(dict[str, Any]):
+class ForeignNames(dict[str, Any]):
     """The names that a function sees, those of libraries exchanged; looked up in its own module each time."""
 
     def __init__(self, seen: dict[str, Any], known: dict[int, Any]) -> None:
@@ -136,7 +136,7 @@ def _translated(value: Any, known: dict[int, Any]) -> Any:
     if id(value) not in known:
         made = FunctionType(
             value.__code__,
-            Names(value.__globals__, known),
+            ForeignNames(value.__globals__, known),
             value.__name__,
             value.__defaults__,
             tuple(CellType() for _ in value.__closure__ or ()),

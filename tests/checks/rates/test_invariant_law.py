@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from sgverify import scheme
@@ -30,7 +32,7 @@ def seen_through(name: str, there, back) -> Scheme:
     return step.named(name)
 
 
-DOUBLED = seen_through("doubled momentum", lambda q, p, h: (q, 2 * p), lambda q, p, h: (q, p / 2))
+SHEARED = seen_through("sheared momentum", lambda q, p, h: (q, p + q), lambda q, p, h: (q, p - q))
 STAGGERED = seen_through(
     "position half a step ahead", lambda q, p, h: (q + h / 2 * p, p), lambda q, p, h: (q - h / 2 * p, p)
 )
@@ -60,14 +62,14 @@ def test_the_whole_law_has_the_order_of_the_theorem(name: str, order: int, quant
         assert parts["theta"]["order"] is None
 
 
-def test_a_momentum_of_the_wrong_size_is_seen_where_the_position_is_right() -> None:
-    by_check = {e.check: e for e in verify(DOUBLED, checks=["chen2015/theorem-4"], **SMALL)}
+def test_a_momentum_of_the_wrong_law_is_seen_where_the_position_is_right() -> None:
+    by_check = {e.check: e for e in verify(SHEARED, checks=["chen2015/theorem-4"], **SMALL)}
     assert by_check["stationary-bias"].verdict == "conforms"
     assert {by_check[check].verdict for check in BOTH} == {"violates"}
     assert not any(by_check[check].refuted for check in BOTH)
-    # |4 T - T|/T for the variance, |2 - 1| sqrt(T) for the distance.
+    # p + theta, theta of mean 9/25 and variance 1/5: its variance is off by 1/5 of T, and it is that far from N(0, T).
     leading = [by_check[check].certificate["leading"]["p"]["coefficient"] for check in BOTH]
-    assert leading == [pytest.approx(3, rel=1e-14), pytest.approx(1, rel=1e-14)]
+    assert leading == [pytest.approx(1 / 5), pytest.approx(math.hypot(9 / 25, math.sqrt(6 / 5) - 1))]
 
 
 def test_a_correlation_of_first_order_is_seen_where_both_variances_are_of_second() -> None:

@@ -200,7 +200,7 @@ def test_several_coordinates_and_degrees_that_the_affine_engine_leaves_out() -> 
             r"E\[theta\*\*2\] needs theta\*\*6 after 1 step, then theta\*\*18 after 2 steps",
         ),
         ("sgnht-euler", "gaussian", r"needs p\*\*2\*xi\*\*2 after 1 step"),
-        ("sgnht-chen-aboba", "gaussian", "takes the exponential of p, xi"),
+        ("sgnht-chen-aboba", "gaussian", "takes the exp of p, xi"),
         ("sgld-euler", "mixture", "'mixture' is no polynomial"),
         ("sgld-euler", "logistic-regression", "is no polynomial"),
         (cubic, "gaussian", r"needs theta\*\*4 after 1 step, then theta\*\*8 after 2 steps"),

@@ -226,13 +226,13 @@ class CodeEdits(CodeText):
             if isinstance(part, ast.Name) and part.id not in ("torch", "np", "self", "math")
         ]
         if not any(isinstance(part, ast.keyword) and part.arg == "generator" for part in node.keywords):
-            around: ast.AST = outer
+            enclosing: ast.AST = outer
             for _ in range(3):
                 for name in dict.fromkeys(names):
-                    yield from self._put(around, f"torch.randn_like({name})", "noise", "draw", 1)
-                if not (is_sum(self.parents.get(around)) or is_product(self.parents.get(around))):
+                    yield from self._put(enclosing, f"torch.randn_like({name})", "noise", "draw", 1)
+                if not (is_sum(self.parents.get(enclosing)) or is_product(self.parents.get(enclosing))):
                     break
-                around = self.parents[around]
+                enclosing = self.parents[enclosing]
             return
         for keyword in node.keywords:
             if keyword.arg == "generator":

@@ -30,7 +30,7 @@ DIM, NEAR, MOST_DRAWS = 2, 1e-3, 4
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """G, s and a at one state."""
 
     gain: float
@@ -126,11 +126,11 @@ def out_of_balance(step: TorchStep) -> float:
     return max(abs(item.noise - TEMPERATURE * item.gain) / TEMPERATURE for item in found)
 
 
-def answer(step: TorchStep, x: float, kept: float) -> Answer:
+def answer(step: TorchStep, x: float, kept: float) -> Response:
     """G, s and a at a state whose coordinates are all x, from the two steps for h -> 0."""
     values = np.array([[_moments(step, x, kept, push, h) for push in (PUSH, -PUSH)] for h in STEPS])
     (up, wide), (down, other) = 2 * values[1] - values[0]
-    return Answer((down - up) / (2 * PUSH), (up + down) / 2, (wide + other) / 4)
+    return Response((down - up) / (2 * PUSH), (up + down) / 2, (wide + other) / 4)
 
 
 def _moments(step: TorchStep, x: float, kept: float, push: float, h: float) -> tuple[float, float]:
@@ -154,4 +154,4 @@ def _moments(step: TorchStep, x: float, kept: float, push: float, h: float) -> t
     return mean / h, float(share @ (moved - mean) ** 2) / h
 
 
-__all__ = ["Answer", "answer", "out_of_balance", "response_cause"]
+__all__ = ["Response", "answer", "out_of_balance", "response_cause"]
