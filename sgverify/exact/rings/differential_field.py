@@ -52,6 +52,9 @@ class Field(Context):
         jets: list[Key] = [("U", 0, a) for a in indices]
         jets += [("B", member, a) for member in entries for a in indices]
         names = [("parameter", name) for name in self.parameters]
+        # Derivatives of symbols by coordinates, each of which many polynomials contain.
+        self._derivatives: dict[tuple[int, int], Element] = {}
+        self._inside: dict[int, set[int]] = {}
         super().__init__(dim, shapes, jets, names, depth=DEPTH, positive=positive)
 
     def symbol(self, *key: Any) -> Element:
@@ -100,15 +103,22 @@ class Field(Context):
         for place, what in list(self.opaque.items()):
             if not used[place] or what.argument is None:
                 continue
-            argument, symbol = (
-                Element(self, what.argument, what.below),
-                Element(self, self.generator_at(place)),
-            )
-            inner = self.derivative(argument, coordinate)
+            if (place, coordinate) not in self._derivatives:
+                self._derivatives[place, coordinate] = self._of_symbol(place, what, coordinate)
+            inner = self._derivatives[place, coordinate]
             if inner.top:
-                outer = self._slope(what.kind, argument, symbol)
-                total = total + Element(self, polynomial.derivative(place)) * outer * inner
+                total = total + Element(self, polynomial.derivative(place)) * inner
         return total
+
+    def _of_symbol(self, place: int, what: Opaque, coordinate: int) -> Element:
+        """The derivative of the symbol at a place, by the chain rule."""
+        argument, symbol = Element(self, what.argument, what.below), Element(self, self.generator_at(place))
+        if place not in self._inside:
+            self._inside[place] = self.occurring(*what.parts)
+        if coordinate not in self._inside[place] and self._inside[place].isdisjoint(self.jets):
+            return self.element(0)
+        inner = self.derivative(argument, coordinate)
+        return self._slope(what.kind, argument, symbol) * inner if inner.top else inner
 
     def _slope(self, kind: str, argument: Element, symbol: Element) -> Element:
         if kind == "exp":
