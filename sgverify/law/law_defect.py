@@ -5,6 +5,8 @@ The defect E f(X_1) - E f(X_0), with X_0 from that law, is computed for steps th
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
@@ -16,6 +18,11 @@ from sgverify.law.one_step_map import (
     read_one_step,
 )
 from sgverify.law.step_rows import StepRows
+from sgverify.rates.powers import ErrorTrend, judge_errors
+
+TURN = 0.1
+"""A power of h counts if it is still seen at the smallest step, or if its slope has changed by at most this much since the
+larger steps."""
 
 LENGTH = 1 / 64
 """The length of the differences that give the linear part. The linear part serves as a control variate, best at small states,
@@ -168,4 +175,23 @@ def _names(names: tuple[str, ...]) -> list[str]:
     return [*names, *products, *waves, *flat]
 
 
-__all__ = ["law_defect"]
+def slowest_change(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
+    """The moment with the largest change among those that fall slower than h^q; each moment has its own bound.
+
+    Where that one turns, one that falls steadily down to smaller steps takes its place.
+    """
+    found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
+    slow = [replace(trend, entry=k) for k, trend in enumerate(found) if trend.verdict == "slow"]
+    if not slow:
+        return None
+
+    def size(trend: ErrorTrend) -> float:
+        return float(abs(errors[trend.index, trend.entry]))
+
+    worst = max(slow, key=size)
+    # A term that only a fit shows has no turn: of integrals, each with a noise of its own, it is no evidence.
+    steady = [trend for trend in slow if 0 < trend.turn <= TURN and trend.index > worst.index]
+    return max(steady, key=size) if worst.turn > TURN and steady else worst
+
+
+__all__ = ["TURN", "law_defect", "slowest_change"]

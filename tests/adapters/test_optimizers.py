@@ -280,7 +280,7 @@ def test_what_is_sampled_is_said_in_the_options():
     assert step_of(zoo.OfTheMean).samples == "exp(-U): SGLD with step lr/(2*N); U is N times the mean loss"
     assert (
         step_of(zoo.SGHMCOfParameters).samples
-        == "exp(-U): kinetic Langevin with step sqrt(lr) and friction alpha/h"
+        == "exp(-U): kinetic Langevin with step sqrt(lr) and friction alpha/sqrt(lr)"
     )
     prior = step_of(functools.partial(zoo.SGLD, weight_decay=0.1))
     assert prior.samples.endswith("SGLD with step lr; the prior weight_decay |theta|^2/2 is in U")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -61,10 +62,9 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     from sgverify.adapters.optimizers.finding import (
         depends_on_loss,
         find_kept,
-        find_momentum,
-        find_thermostat,
         with_closure_differs,
     )
+    from sgverify.adapters.optimizers.momentum import find_momentum, find_thermostat
     from sgverify.adapters.optimizers.step import OptimizerStep
 
     name = _name(found)
@@ -166,6 +166,9 @@ def _samples(options: Options, momentum: MomentumBuffer | None) -> str:
     for name, text in options.told.items():
         step = step or inverted(name, text, "h")
         friction = friction or inverted(name, text, "D")
+    # No option is h: it is said by the one that gives it.
+    own_step = step if re.fullmatch(r"\w+(\([^()]*\))?", step) else f"({step})"
+    friction = re.sub(r"\bh\b", own_step, friction)
     scheme = (
         f"SGLD with step {step}" if momentum is None else f"{options.dynamics.name} Langevin with step {step}"
     )

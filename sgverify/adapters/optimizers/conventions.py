@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.counters import held_counters
-from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, share_of
+from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept
+from sgverify.adapters.optimizers.momentum import share_of
 from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, At, Options, known_options, uses
 from sgverify.adapters.optimizers.step import OptimizerStep, apart
 from sgverify.errors import SgverifyError

@@ -12,12 +12,11 @@ import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.kept_values import KeptValue, is_number, leaves, moving
-from sgverify.adapters.optimizers.options import At, Options
+from sgverify.adapters.optimizers.options import Options
 from sgverify.adapters.optimizers.step import (
     Buffer,
     Gradient,
     Kept,
-    MomentumBuffer,
     OptimizerStep,
     apart,
     closure_needed,
@@ -27,9 +26,8 @@ from sgverify.adapters.optimizers.step import (
 )
 from sgverify.errors import DefinitionError, UserError
 from sgverify.samplers.intercepted.interception import Steady
-from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
+from sgverify.schemes.adapting import QUANTITIES
 from sgverify.schemes.memory import DIM, Axes
-from sgverify.schemes.numbers.text import Grammar
 
 STEPS = 4
 """The number of steps in which what changes is looked for."""
@@ -42,9 +40,6 @@ DIMS = (7, 8)
 
 CLOSE = 1e-9
 """The relative error up to which a displacement is a sum of multiples of a buffer, and two results agree."""
-
-TRIED = 8
-"""The number of steps from which the multiples are found."""
 
 
 def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[str, float]]:
@@ -113,7 +108,7 @@ def _looked_at(
                 optimizer,
                 parameters,
                 lambda x: parts_of(x, split),
-                _constant(torch.linspace(0.3, 1.1 + step**2, dim, dtype=torch.float64)),
+                constant_force(torch.linspace(0.3, 1.1 + step**2, dim, dtype=torch.float64)),
                 told,
             )
             history.append(leaves(optimizer, parameters))
@@ -219,145 +214,8 @@ def _moved_by(step: OptimizerStep, loss: Gradient | None) -> Tensor:
     return torch.cat([moved, *(value.reshape(-1) for value in after.values())]).nan_to_num()
 
 
-def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
-    """Which buffer is the momentum, and by which factor?
-
-    `given` is the formula of `adapter.state.p`. Without one, theta's displacement is compared with each buffer before and after
-    the step: if it is a multiple of one, s times, p is s/h times this buffer. Raises `DefinitionError` if it is of none.
-    """
-    buffers = [buffer.name for buffer in step.kept.buffers if buffer.by_parameter]
-    if not buffers:
-        raise DefinitionError(
-            f"{step.told}: {step.options.name} keeps no tensor of theta's shape from step to step, which could be a momentum; "
-            "leave adapter.dynamics out"
-        )
-    if given is not None:
-        return _told_momentum(step, buffers, given)
-    for name in buffers:
-        at = step.options.at({**AT, "dim": float(DIMS[0])})
-        share = share_of(step, at, name)
-        if share:
-            cache: dict[Any, float] = {}
-
-            def factor(at: At, name: str = name, cache: dict[Any, float] = cache) -> float:
-                key = tuple(at.values.items())
-                if key not in cache:
-                    cache[key] = share_of(step, at, name)
-                if not cache[key]:
-                    raise _no_momentum(step, buffers, f", with {at.values}")
-                return cache[key] / at.h
-
-            return MomentumBuffer(name, factor, f"{_spelled(share, at)}{name}/h")
-    raise _no_momentum(step, buffers)
-
-
-def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBuffer:
-    """The number besides the momentum that is its friction, with the factor that makes it that of h."""
-    others = [b.name for b in step.kept.buffers if b.name != momentum.buffer and not b.by_parameter]
-    if len(others) != 1 or len(step.kept.buffers) != 2:
-        raise DefinitionError(
-            f"{step.told}: {step.options.name} keeps no single number beside the momentum {momentum.buffer}; expected the friction "
-            "xi of a thermostat; leave adapter.dynamics out"
-        )
-    cache: dict[Any, float] = {}
-
-    def factor(at: At) -> float:
-        key = tuple(at.values.items())
-        if key not in cache:
-            left = []
-            for xi in (0.5, 1.5):
-                theta = torch.zeros(DIMS[0], dtype=torch.float64)
-                values = {
-                    momentum.buffer: torch.ones_like(theta),
-                    others[0]: torch.tensor(xi, dtype=theta.dtype),
-                }
-                with apart():
-                    torch.manual_seed(0)
-                    left.append(step.take(at, theta, values, _constant(theta))[1][momentum.buffer].double())
-            cache[key] = float((left[0] - left[1]).mean()) / at.h
-        return cache[key]
-
-    return MomentumBuffer(others[0], factor, others[0])
-
-
-def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -> DefinitionError:
-    return DefinitionError(
-        f"{step.told}: theta does not move by a multiple of what {step.options.name} keeps ({', '.join(buffers)}){where}; expected "
-        f"the momentum as a formula; add adapter.state.p, such as adapter.state.p={buffers[0]}/h"
-    )
-
-
-def _spelled(share: float, at: At) -> str:
-    """A factor as text: by the option whose value it is, else as a number."""
-    for sign, size in (("", share), ("-", -share)):
-        if size == 1.0:
-            return sign
-        for name, value in at.values.items():
-            if isinstance(value, float) and abs(size - value) <= CLOSE * abs(value):
-                return f"{sign}{name}*"
-    return f"{share:.6g}*"
-
-
-def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> MomentumBuffer:
-    options = tuple(name for name in step.options.told if name not in QUANTITIES)
-    grammar = Grammar(
-        (*QUANTITIES, *options, *buffers), FUNCTIONS, f"{buffers[0]}/h", signs="+ - * / **", number=float
-    )
-    try:
-        node = grammar.read(given)
-    except DefinitionError as error:
-        raise DefinitionError(f"{step.told}: adapter.state.p: {error}") from None
-    used = [name for name in buffers if name in grammar.names_in(node)]
-
-    def value(at: At, size: float) -> float:
-        quantities = {"h": at.h, "T": at.temperature, **at.values, **dict.fromkeys(used, size)}
-        return float(grammar.value(node, quantities))
-
-    at = step.options.at({**AT, "dim": float(DIMS[0])})
-    try:
-        zero, once, twice = (value(at, size) for size in (0.0, 1.0, 2.0))
-    except (KeyError, ArithmeticError, ValueError):
-        zero, once, twice = 1.0, 0.0, 0.0
-    if len(used) != 1 or zero != 0.0 or once == 0.0 or abs(twice - 2 * once) > CLOSE * abs(once):
-        raise DefinitionError(
-            f"{step.told}: adapter.state.p={given!r}: expected a multiple of one of {', '.join(buffers)}, with h, T and "
-            f"the options {', '.join(options)}, such as {buffers[0]}/h"
-        )
-    return MomentumBuffer(used[0], lambda at: value(at, 1.0), given)
-
-
-def share_of(step: OptimizerStep, at: At, name: str) -> float:
-    """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; 0 if it does not.
-
-    It may move by a multiple of the gradient besides, as where a drift follows half of a kick: (h/2) (B - h g) + (h/2) B'.
-    """
-    random = np.random.default_rng(1)
-    moves, before, after, forces = [], [], [], []
-    for number in range(TRIED):
-        theta, values = probe(step, random)
-        # From 0, so that a displacement is no difference of large numbers, however small h is.
-        theta = torch.zeros_like(theta)
-        force = torch.tensor(random.standard_normal(DIMS[0]))
-        with apart():
-            torch.manual_seed(number)
-            moved, held = step.take(at, theta, values, _constant(force))
-        moves.append((moved - theta).numpy())
-        before.append(values[name].numpy())
-        after.append(held[name].double().numpy())
-        forces.append(force.numpy())
-    displacement = np.concatenate(moves)
-    columns = np.stack([np.concatenate(parts) for parts in (before, after, forces)], axis=1)
-    for chosen in ([1], [0], [0, 1], [0, 1, 2]):
-        shares, _, rank, _ = np.linalg.lstsq(columns[:, chosen], displacement, rcond=CLOSE)
-        left = np.abs(columns[:, chosen] @ shares - displacement).max()
-        # Of dependent columns the shares are not known.
-        if rank == len(chosen) and left <= CLOSE * np.abs(displacement).max():
-            share = float(shares[:2].sum())
-            return 1.0 if abs(share - 1) < CLOSE else share
-    return 0.0
-
-
-def _constant(force: Tensor) -> Gradient:
+def constant_force(force: Tensor) -> Gradient:
+    """The same gradient at every place."""
     return lambda theta: force
 
 
@@ -375,11 +233,9 @@ def probe(step: OptimizerStep, random: np.random.Generator) -> tuple[Tensor, dic
 
 __all__ = [
     "class_of",
+    "constant_force",
     "depends_on_loss",
     "find_kept",
-    "find_momentum",
-    "find_thermostat",
     "probe",
-    "share_of",
     "with_closure_differs",
 ]

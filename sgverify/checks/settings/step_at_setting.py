@@ -9,7 +9,7 @@ from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.errors import SgverifyError, Unreached
 from sgverify.law.gaussian_setting import FIRST_SHARE, GaussianSetting
-from sgverify.law.law_defect import law_defect
+from sgverify.law.law_defect import TURN, law_defect, slowest_change
 from sgverify.law.memory_of_steps import is_idle, with_memory_units
 from sgverify.law.one_step_map import OneStepMap, read_one_step
 from sgverify.law.step_rows import StepRows
@@ -40,10 +40,6 @@ STALE = 0.9
 DEFECT_RUNGS, DEFECT_MORE, DEFECT_ROUNDS, DEFECT_FALL = 4, 3, 4, 4.0
 """For a step that is not affine and is integrated over the law: the number of step sizes; the number of smaller ones that are
 added if these decide nothing or violate; the most such additions; and the ratio of neighbouring step sizes."""
-
-TURN = 0.1
-"""A power of h counts if it is still seen at the smallest step, or if its slope has changed by at most this much since the
-larger steps."""
 
 FAR = 3.0
 """A step that bends only beyond this many spreads does so too rarely for an integral over the law to show it."""
@@ -326,7 +322,7 @@ def _not_affine(
     for _ in range(DEFECT_ROUNDS):
         errors, widest = (np.array([part[k] for part in read]) for k in (0, 1))
         times = setting.rate * np.array(steps)
-        judged = _slowest(times, errors, widest, order + 1)
+        judged = slowest_change(times, errors, widest, order + 1)
         best = int(np.argmin(((np.abs(errors) + widest) / times[:, None]).max(axis=1)))
         left, blur = (float((part[best] / times[best]).max()) for part in (np.abs(errors) + widest, widest))
         if judged is None and left <= RESOLVED:
@@ -383,25 +379,6 @@ def _not_affine(
 def _half(slope: float) -> str:
     """The text of the multiple of 1/2 nearest to a slope."""
     return f"{round(2 * slope) / 2 + 0.0:g}"
-
-
-def _slowest(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -> ErrorTrend | None:
-    """The moment with the largest change among those that fall slower than h^q; each moment has its own bound.
-
-    Where that one turns, one that falls steadily down to smaller steps takes its place.
-    """
-    found = [judge_errors(times, errors[:, k : k + 1], bounds[:, k], q) for k in range(errors.shape[1])]
-    slow = [replace(trend, entry=k) for k, trend in enumerate(found) if trend.verdict == "slow"]
-    if not slow:
-        return None
-
-    def size(trend: ErrorTrend) -> float:
-        return float(abs(errors[trend.index, trend.entry]))
-
-    worst = max(slow, key=size)
-    # A term that only a fit shows has no turn: of integrals, each with a noise of its own, it is no evidence.
-    steady = [trend for trend in slow if 0 < trend.turn <= TURN and trend.index > worst.index]
-    return max(steady, key=size) if worst.turn > TURN and steady else worst
 
 
 __all__ = ["FAR", "MANY", "Tried", "try_setting"]

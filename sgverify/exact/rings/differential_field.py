@@ -112,6 +112,7 @@ class Field(Context):
 
     def _of_symbol(self, place: int, what: Opaque, coordinate: int) -> Element:
         """The derivative of the symbol at a place, by the chain rule."""
+        assert what.argument is not None
         argument, symbol = Element(self, what.argument, what.below), Element(self, self.generator_at(place))
         if place not in self._inside:
             self._inside[place] = self.occurring(*what.parts)

@@ -1,0 +1,202 @@
+"""Which buffer of an optimizer is the momentum, and which number its friction, and by which factors?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+
+from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, constant_force, probe
+from sgverify.adapters.optimizers.options import At
+from sgverify.adapters.optimizers.step import MomentumBuffer, OptimizerStep, apart
+from sgverify.errors import DefinitionError
+from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
+from sgverify.schemes.numbers.text import Grammar
+
+TRIED = 8
+"""The number of steps from which the multiples are found."""
+
+ELSEWHERE = (
+    {"h": 0.0123918475629, "T": 0.7318461928, "D": 1.9173645281},
+    {"h": 0.0471938265193, "T": 2.3184651927, "D": 0.6128394651},
+    {"h": 0.0009138465273, "T": 1.0, "D": 1.25},
+)
+"""Other numbers at which a formula that holds at `AT` is tried."""
+
+
+def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
+    """Which buffer is the momentum, and by which factor?
+
+    `given` is the formula of `adapter.state.p`. Without one, theta's displacement is compared with each buffer before and after
+    the step: if it is a multiple of one, s times, p is s/h times this buffer. Raises `DefinitionError` if it is of none.
+    """
+    buffers = [buffer.name for buffer in step.kept.buffers if buffer.by_parameter]
+    if not buffers:
+        raise DefinitionError(
+            f"{step.told}: {step.options.name} keeps no tensor of theta's shape from step to step, which could be a momentum; "
+            "leave adapter.dynamics out"
+        )
+    if given is not None:
+        return _told_momentum(step, buffers, given)
+    for name in buffers:
+        at = step.options.at({**AT, "dim": float(DIMS[0])})
+        share = share_of(step, at, name)
+        if share:
+            multiple = _multiple(step, name)
+            cache: dict[Any, float] = {}
+
+            def factor(
+                at: At,
+                name: str = name,
+                cache: dict[Any, float] = cache,
+                multiple: Callable[[At], float] | None = multiple,
+            ) -> float:
+                if multiple is not None:
+                    return multiple(at) / at.h
+                key = tuple(at.values.items())
+                if key not in cache:
+                    cache[key] = share_of(step, at, name)
+                if not cache[key]:
+                    raise _no_momentum(step, buffers, f", with {at.values}")
+                return cache[key] / at.h
+
+            return MomentumBuffer(name, factor, f"{_spelled(share, at)}{name}/h")
+    raise _no_momentum(step, buffers)
+
+
+def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBuffer:
+    """The number besides the momentum that is its friction, with the factor that makes it that of h."""
+    others = [b.name for b in step.kept.buffers if b.name != momentum.buffer and not b.by_parameter]
+    if len(others) != 1 or len(step.kept.buffers) != 2:
+        raise DefinitionError(
+            f"{step.told}: {step.options.name} keeps no single number beside the momentum {momentum.buffer}; expected the friction "
+            "xi of a thermostat; leave adapter.dynamics out"
+        )
+    cache: dict[Any, float] = {}
+
+    def factor(at: At) -> float:
+        key = tuple(at.values.items())
+        if key not in cache:
+            left = []
+            for xi in (0.5, 1.5):
+                theta = torch.zeros(DIMS[0], dtype=torch.float64)
+                values = {
+                    momentum.buffer: torch.ones_like(theta),
+                    others[0]: torch.tensor(xi, dtype=theta.dtype),
+                }
+                with apart():
+                    torch.manual_seed(0)
+                    left.append(
+                        step.take(at, theta, values, constant_force(theta))[1][momentum.buffer].double()
+                    )
+            cache[key] = float((left[0] - left[1]).mean()) / at.h
+        return cache[key]
+
+    return MomentumBuffer(others[0], factor, others[0])
+
+
+def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -> DefinitionError:
+    return DefinitionError(
+        f"{step.told}: theta does not move by a multiple of what {step.options.name} keeps ({', '.join(buffers)}){where}; expected "
+        f"the momentum as a formula; add adapter.state.p, such as adapter.state.p={buffers[0]}/h"
+    )
+
+
+def _multiple(step: OptimizerStep, name: str) -> Callable[[At], float] | None:
+    """The multiple s of `share_of` as 1, an option or its square root, with a sign, where it is that at every setting tried.
+
+    A formula costs nothing, where a measurement takes some steps at each setting.
+    """
+    places = [step.options.at({**numbers, "dim": float(DIMS[0])}) for numbers in (AT, *ELSEWHERE)]
+    shares = [share_of(step, at, name) for at in places]
+
+    def read(at: At, option: str | None, power: float, sign: float) -> float:
+        return sign if option is None else sign * at.values[option] ** power
+
+    numbers = [option for option, value in places[0].values.items() if isinstance(value, float) and value > 0]
+    for option, power in [(None, 1.0), *product(numbers, (1.0, 0.5))]:
+        for sign in (1.0, -1.0):
+            read_here = partial(read, option=option, power=power, sign=sign)
+            if all(
+                abs(read_here(at) - share) <= CLOSE * abs(share)
+                for at, share in zip(places, shares, strict=True)
+            ):
+                return read_here
+    return None
+
+
+def _spelled(share: float, at: At) -> str:
+    """A factor as text: by the option whose value it is, else as a number."""
+    for sign, size in (("", share), ("-", -share)):
+        if size == 1.0:
+            return sign
+        for name, value in at.values.items():
+            if isinstance(value, float) and abs(size - value) <= CLOSE * abs(value):
+                return f"{sign}{name}*"
+    return f"{share:.6g}*"
+
+
+def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> MomentumBuffer:
+    options = tuple(name for name in step.options.told if name not in QUANTITIES)
+    grammar = Grammar(
+        (*QUANTITIES, *options, *buffers), FUNCTIONS, f"{buffers[0]}/h", signs="+ - * / **", number=float
+    )
+    try:
+        node = grammar.read(given)
+    except DefinitionError as error:
+        raise DefinitionError(f"{step.told}: adapter.state.p: {error}") from None
+    used = [name for name in buffers if name in grammar.names_in(node)]
+
+    def value(at: At, size: float) -> float:
+        quantities = {"h": at.h, "T": at.temperature, **at.values, **dict.fromkeys(used, size)}
+        return float(grammar.value(node, quantities))
+
+    at = step.options.at({**AT, "dim": float(DIMS[0])})
+    try:
+        zero, once, twice = (value(at, size) for size in (0.0, 1.0, 2.0))
+    except (KeyError, ArithmeticError, ValueError):
+        zero, once, twice = 1.0, 0.0, 0.0
+    if len(used) != 1 or zero != 0.0 or once == 0.0 or abs(twice - 2 * once) > CLOSE * abs(once):
+        raise DefinitionError(
+            f"{step.told}: adapter.state.p={given!r}: expected a multiple of one of {', '.join(buffers)}, with h, T and "
+            f"the options {', '.join(options)}, such as {buffers[0]}/h"
+        )
+    return MomentumBuffer(used[0], lambda at: value(at, 1.0), given)
+
+
+def share_of(step: OptimizerStep, at: At, name: str) -> float:
+    """s, if theta moves by a B + b B' with B the buffer before, B' after the step and s = a + b; 0 if it does not.
+
+    It may move by a multiple of the gradient besides, as where a drift follows half of a kick: (h/2) (B - h g) + (h/2) B'.
+    """
+    random = np.random.default_rng(1)
+    moves, before, after, forces = [], [], [], []
+    for number in range(TRIED):
+        theta, values = probe(step, random)
+        # From 0, so that a displacement is no difference of large numbers, however small h is.
+        theta = torch.zeros_like(theta)
+        force = torch.tensor(random.standard_normal(DIMS[0]))
+        with apart():
+            torch.manual_seed(number)
+            moved, held = step.take(at, theta, values, constant_force(force))
+        moves.append((moved - theta).numpy())
+        before.append(values[name].numpy())
+        after.append(held[name].double().numpy())
+        forces.append(force.numpy())
+    displacement = np.concatenate(moves)
+    columns = np.stack([np.concatenate(parts) for parts in (before, after, forces)], axis=1)
+    for chosen in ([1], [0], [0, 1], [0, 1, 2]):
+        shares, _, rank, _ = np.linalg.lstsq(columns[:, chosen], displacement, rcond=CLOSE)
+        left = np.abs(columns[:, chosen] @ shares - displacement).max()
+        # Of dependent columns the shares are not known.
+        if rank == len(chosen) and left <= CLOSE * np.abs(displacement).max():
+            share = float(shares[:2].sum())
+            return 1.0 if abs(share - 1) < CLOSE else share
+    return 0.0
+
+
+__all__ = ["find_momentum", "find_thermostat", "share_of"]
