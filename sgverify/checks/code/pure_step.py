@@ -54,7 +54,9 @@ def check_pure_step(question: Question) -> Evidence:
         repeated = repetition(subject)
         batches = judge_batches(subject) if subject.scheme.chains else Batches()  # type: ignore[attr-defined]
         clock, hidden = _clock(subject)
-    except (Unreached, ReplayError) as error:
+    except Unreached as error:
+        return question.unanswered(f"the step cannot be asked twice: {error}")
+    except ReplayError as error:
         return question.unanswered(f"the step cannot be asked twice: {_way_on(subject)}; {error}")
     # What depends on the clock is seen as such, and not as something kept.
     unrepeated = clock or repeated.unrepeated
