@@ -20,7 +20,7 @@ class ByStep(Optimizer):
         super().__init__(params, {})
 
     @torch.no_grad()
-    def step(self, lr, temperature=1.0):
+    def step(self, lr, closure=None, temperature=1.0):
         for group in self.param_groups:
             for p in group["params"]:
                 p.add_(p.grad, alpha=-lr)

@@ -42,10 +42,23 @@ def giving(make: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[.
             )
         given = {name: value for name, value in options.items() if name in arguments}
         if given:
-            optimizer.step = functools.partial(optimizer.step, **given)
+            optimizer.step = _given(optimizer.step, given)
         return optimizer
 
     return made
+
+
+def _given(step: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[..., Any]:
+    """A step with these arguments, to which the others are given in their order: a closure need not be the first one."""
+    signature = inspect.signature(step)
+    left = [item for name, item in signature.parameters.items() if name not in arguments]
+
+    def stepped(*others: Any) -> Any:
+        names = (item.name for item in left if item.kind is not item.VAR_POSITIONAL)
+        return step(**arguments, **dict(zip(names, others, strict=False)))
+
+    stepped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+    return stepped
 
 
 @contextmanager
