@@ -267,6 +267,8 @@ def test_options_may_depend_on_the_number_of_data() -> None:
         (zoo.MomentumOfAGlobal, "lr=h, friction=D"),
         (zoo.Thermostat, "lr=h, A=D"),
         (zoo.OfTheMean, "lr=2*h*N, train_size=N"),
+        # Where N = 1 is the default, a power of N that is wrong would not be seen.
+        (zoo.OfTheMeanOfOne, "lr=2*h*N, train_size=N"),
         (zoo.TimesN, "eta=h, num_data=N"),
         slow(zoo.Preconditioned, "lr=h, temperature=T"),
         slow(zoo.AdamWithNoise, "lr=h, temperature=T"),

@@ -441,6 +441,11 @@ class OfTheMean(Sampler):
         p.add_(p.grad, alpha=-lr / 2).add_(torch.randn_like(p), alpha=(self.noise * lr / size) ** 0.5)
 
 
+class OfTheMeanOfOne(OfTheMean):
+    def __init__(self, params: Any, lr: float = 0.01, train_size: float = 1.0) -> None:
+        super().__init__(params, lr, train_size)
+
+
 class OfTheMeanHot(OfTheMean):
     noise = 2.0
 

@@ -73,11 +73,7 @@ class _Law:
 def conventions_of(found: Any, name: str, settings: AdapterSettings, told: str) -> OptimizerConvention:
     """The conventions of an optimizer, as far as `settings` leave them open; the settings as they are where its law is not read."""
     known = known_options(found, name, settings.map, told)[0]
-    sizes = [
-        option
-        for option, default in known.items()
-        if option not in settings.map and _COUNTED.match(option) and default != 1
-    ]
+    sizes = [option for option in known if option not in settings.map and _COUNTED.match(option)]
     mean = settings.gradient == "mean"
     if sizes or mean:
         settings = replace(settings, data={"N": SIZE, **settings.data})
