@@ -326,3 +326,7 @@ def test_a_momentum_of_preconditioned_gradients_comes_to_rest():
         (moved,) = step.step((theta,), h=0.01, grad=lambda x: x, dim=1, T=0.0)
         # At rest the buffer is 10 G g, with G = 1/(|g| + 1).
         assert moved.item() == pytest.approx(place - 0.1 * place / (abs(place) + 1), rel=1e-9)
+
+
+def test_what_is_made_within_a_vmap_is_not_kept_outside_of_it():
+    assert verify(zoo.Flattened, checks=["settings"]).outcome == "pass"

@@ -475,3 +475,22 @@ class DecayOutside(SGLD):
     def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         p.mul_(1 - group["weight_decay"] / 100)
         super().move(p, state, {**group, "weight_decay": 0.0, "temperature": 1.0})
+
+
+class Flattened(Optimizer):
+    """All parameters in one vector, which torch's vmap cannot put back in place."""
+
+    def __init__(self, params: Any, lr: float = 0.01) -> None:
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            parameters = group["params"]
+            flat, force = (
+                torch.cat([value.reshape(-1) for value in values])
+                for values in (parameters, [p.grad for p in parameters])
+            )
+            flat = flat - group["lr"] * force + (2 * group["lr"]) ** 0.5 * torch.randn_like(flat)
+            for p, part in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
+                p.copy_(part.view_as(p))

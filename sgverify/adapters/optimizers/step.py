@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
 from sgverify.adapters.optimizers.kept_values import KeptValue
@@ -188,6 +189,9 @@ class OptimizerStep:
 
     def optimizer(self, at: At, theta: Tensor) -> tuple[Any, list[Tensor]]:
         """The optimizer with these options for parameters like theta, and its parameters."""
+        if is_functorch_wrapped_tensor(theta):
+            # Parameters that were made within torch's vmap are none outside of it.
+            return made(self.options, at, [part.detach() for part in self._parts(theta)], self.told)
         key = (tuple(theta.shape), theta.dtype, tuple(at.values.items()))
         if key not in self._made:
             self._made[key] = made(
