@@ -22,7 +22,7 @@ from sgverify.report.matrix import Group, groups, settings_in_common
 from sgverify.report.page.environment import anchor, environment
 from sgverify.report.page.story import pictures_of, story_of
 from sgverify.report.studies import description_of, draw_panel, places_of, remarks, sections, study_anchor
-from sgverify.report.svg import embedded, file_svg, inline_svg, with_shared_parts
+from sgverify.report.svg import embedded, file_svg, inline_svg
 from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import claim_order, found_text, predicted_text
 
@@ -193,7 +193,7 @@ def render_page(
     titles = {item.id: part.title for part in groups(evidence) for item in part.evidence}
     story = story_of(evidence, formulas, publication)
     unspoken = [item for item in evidence if item.outcome == "not-applicable"]
-    return with_shared_parts(
+    return (
         environment()
         .get_template("index.html")
         .render(
