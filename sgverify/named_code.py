@@ -22,7 +22,7 @@ from sgverify.errors import UserError
 
 OPTION = "--run-code"
 
-CODE_KEYS = ("target.name", "adapter.density")
+CODE_KEYS = ("target.name", "target.loader", "adapter.density")
 """The keys of a configuration whose values may name code."""
 
 DIGITS = 12

@@ -82,6 +82,7 @@ def row(place: Path, scheme: str, configuration: dict[str, Any]) -> None:
 
 NAMES = {
     "target.name": {"target": {"name": "theirs.py:density"}},
+    "target.loader": {"target": {"loader": "theirs.py:density"}},
     "adapter.density": {"adapter": {"density": "theirs.py:density"}},
 }
 

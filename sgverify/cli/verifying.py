@@ -51,6 +51,14 @@ SHORT, ALL, QUIET, EXPLAIN = "short", "all", "quiet", "explain"
     type=click.Choice(["sum", "mean"]),
     help="The loss whose gradient an optimizer takes, as adapter.gradient: that of all data, or the mean.",
 )
+@click.option(
+    "--loss",
+    metavar="FILE.py:NAME",
+    help="The loss of a training script, whose own network and data (--loader) are the target.",
+)
+@click.option(
+    "--loader", metavar="FILE.py:NAME", help="The data of that script: a DataLoader, or batches (x, y)."
+)
 @click.option("--quiet", "style", flag_value=QUIET, help="Print the closing block alone.")
 @click.option(
     "--all", "style", flag_value=ALL, help="Print every finding, with the consequences of failures."
@@ -98,6 +106,8 @@ def verify(
     settings: tuple[str, ...],
     checks: str | None,
     gradient: str | None,
+    loss: str | None,
+    loader: str | None,
     style: str | None,
     minimise: bool,
     workers: int,
@@ -132,7 +142,12 @@ def verify(
     from sgverify.schemes.loading import load_step
 
     watch = output.Stopwatch()
-    settings = (*settings, *([f"adapter.gradient={gradient}"] if gradient else []))
+    if loss and not loader:
+        raise ConfigurationError(
+            f"--loss {loss}: without its data; expected a DataLoader beside it; add --loader FILE.py:NAME"
+        )
+    for key, value in (("adapter.gradient", gradient), ("target.name", loss), ("target.loader", loader)):
+        settings = (*settings, f"{key}={value}") if value else settings
     output.check_writable(json_path)
     check_plot(plot_path)
     check_written(page_path, "--html", ".html", ".htm")

@@ -40,6 +40,7 @@ MEANINGS: Mapping[str, str] = {
     "target.columns": "columns of the file, by name or counted from 0, the response last",
     "target.key": "array of an npz file",
     "target.sha256": "hash of the file's content, which refuses a changed file",
+    "target.loader": "FILE.py:NAME of a training script's data loader; target.name is then its loss",
     "target.prior_precision": "precision of the normal prior of theta",
     "target.prior_mean": "mean of the normal prior of theta",
     "target.noise_precision": "precision of the noise of a datum",

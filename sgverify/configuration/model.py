@@ -65,6 +65,7 @@ class _Target(_Table):
     Data are numbers in `data`, or come from `file`: CSV (with or without a header), npy or npz. A relative path counts from
     the configuration file that holds it, else from the working directory. `columns` picks columns by name or number, the
     response last; `key` an array of an npz. `sha256`, of the content, is filled in, so that a replay notices a changed file.
+    With `loader`, data of a training script, `name` is the script's loss.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -78,6 +79,7 @@ class _Target(_Table):
     columns: list[str | int] | None = None
     key: str | None = None
     sha256: str | None = None
+    loader: str | None = None
 
     @field_validator("name")
     @classmethod

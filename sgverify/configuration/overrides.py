@@ -48,6 +48,7 @@ class SamplingOverrides(TypedDict, total=False):
     target__columns: Sequence[str | int] | None
     target__key: str | None
     target__sha256: str | None
+    target__loader: str | None
     target__prior_precision: Matrix | None
     target__prior_mean: Vector | None
     target__noise_precision: Matrix | None

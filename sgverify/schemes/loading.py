@@ -57,14 +57,8 @@ def load_object(reference: str, wanted: Wanted) -> Any:
     `DefinitionError` where it is of another type.
     """
     given = f"{wanted.key}={reference!r}"
+    module = load_module(reference, wanted)
     place, _, attribute = reference.rpartition(":")
-    if not place or not attribute:
-        raise UserError(f"{given}: expected module:attribute or path/to/file.py:attribute")
-    module = (
-        module_of(Path(place), attribute, given)
-        if place.endswith(".py")
-        else _from_module(place, given, wanted)
-    )
     if not hasattr(module, attribute):
         known = wanted.names_in(module)
         if not known:
@@ -78,6 +72,17 @@ def load_object(reference: str, wanted: Wanted) -> Any:
             return wanted.adapt(found, reference)
         raise DefinitionError(f"{given}: is of type {type(found).__name__}; expected {wanted.written}")
     return found
+
+
+def load_module(reference: str, wanted: Wanted) -> ModuleType:
+    """The module, or the file as a module, before the colon of a reference; raises `UserError` where it cannot be loaded."""
+    given = f"{wanted.key}={reference!r}"
+    place, _, attribute = reference.rpartition(":")
+    if not place or not attribute:
+        raise UserError(f"{given}: expected module:attribute or path/to/file.py:attribute")
+    if place.endswith(".py"):
+        return module_of(Path(place), attribute, given)
+    return _from_module(place, given, wanted)
 
 
 def _from_module(name: str, given: str, wanted: Wanted) -> ModuleType:

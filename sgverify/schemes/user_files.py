@@ -30,7 +30,8 @@ _ONCE: ContextVar[dict[Path, ModuleType] | None] = ContextVar("sgverify_loaded_o
 @contextlib.contextmanager
 def loaded_once() -> Iterator[None]:
     """A context, that of one command, in which a file runs once however often it is named: it may train for a minute."""
-    token = _ONCE.set({})
+    outer = _ONCE.get()
+    token = _ONCE.set({} if outer is None else outer)
     try:
         yield
     finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -98,6 +100,8 @@ def build_target(configuration: Any) -> Target:
     """
     given = _given(configuration)
     name = full_name(str(given.get("name", DEFAULT_TARGET)))
+    if "loader" in given:
+        return _of_a_script(given)
     found = load_own(name, given.get("dim")) if is_own(name) else _find_kind(name)
     if not isinstance(found, TargetKind):
         return _own_target(found, given)
@@ -157,6 +161,26 @@ def _own_target(density: LogDensity | Target, given: dict[str, Any]) -> Target:
     return density.target(name, averages)
 
 
+NETWORK = "sgverify.samplers.own.network_target:network_target"
+"""The place of the function that makes the target of a loss and a loader; it needs torch, and is loaded where it is asked for."""
+
+
+def _of_a_script(given: Mapping[str, Any]) -> Target:
+    """The target of a training script, by the references of its loss, `target.name`, and of its data, `target.loader`."""
+    if surplus := sorted({*given} - {"name", "loader"}):
+        raise ConfigurationError(
+            f"target.{surplus[0]}={shown(given[surplus[0]])} does not belong beside target.loader; expected the loss as "
+            "target.name and the loader alone; leave it out"
+        )
+    if not is_own(given.get("name", "")):
+        raise ConfigurationError(
+            f"target.loader={given['loader']!r} without a loss; expected target.name=FILE.py:LOSS; add --loss FILE.py:LOSS"
+        )
+    module, _, function = NETWORK.partition(":")
+    made: Target = getattr(import_module(module), function)(given["name"], given["loader"])
+    return made
+
+
 def _made(target: Target, given: dict[str, Any]) -> Target:
     """A complete target made by user code, such as by `sgverify.module_target`; no configuration key applies to it."""
     for key, value in given.items():
@@ -169,7 +193,7 @@ def _made(target: Target, given: dict[str, Any]) -> Target:
 
 
 def _given(configuration: Any) -> dict[str, Any]:
-    found = {key: getattr(configuration, key, None) for key in _known_keys()}
+    found = {key: getattr(configuration, key, None) for key in ("loader", *_known_keys())}
     found.update(getattr(configuration, "model_extra", None) or {})
     return {key: value for key, value in found.items() if value is not None}
 

@@ -56,7 +56,10 @@ def test_every_published_key_is_known_and_no_other() -> None:
             for key in ("prior_precision", "prior_mean", "noise_precision", "degrees_of_freedom")
         ),
         *(f"target.{key}" for key in ("height", "width", "tilt", "strength", "weights", "means", "scales")),
-        *(f"target.{key}" for key in ("phi", "sigma", "confinement", "file", "columns", "key", "sha256")),
+        *(
+            f"target.{key}"
+            for key in ("phi", "sigma", "confinement", "file", "columns", "key", "sha256", "loader")
+        ),
         "target.averages",
         *(f"adapter.{key}" for key in ("dynamics", "map", "state", "gradient", "density", "order")),
         *(f"gradient.{key}" for key in ("kind", "batch", "covariance", "scale", "clip", "refresh")),
