@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 MOST_LINES = 8
 ONE_LINE = ("", "paper")
 """The rows that take no second line: the others say what a user acts on."""
+WHOLE = ("holds for", "cause")
+"""The rows that are shown whole: a verdict with its scope, and why it is none, whatever else is said."""
 WITHOUT_MINIBATCHES = ("full", "additive")
 """The gradient estimators that draw no data."""
 UNBOUNDED = 10_000
@@ -73,7 +75,7 @@ class ClosingBlock:
         return list(self._rows(UNBOUNDED))
 
     def text(self, width: int = WIDEST) -> str:
-        """The block, at most `MOST_LINES` lines of at most `width` columns."""
+        """The block: `MOST_LINES` lines of at most `width` columns, more only for a scope or the cause of a failure."""
         return "\n".join(self.lines(width))
 
     def lines(self, width: int = WIDEST) -> list[str]:
@@ -87,19 +89,19 @@ class ClosingBlock:
             wrap(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
             for _, hanging, text in rows
         ]
-        # A verdict is shown with the whole of its scope, whatever else is said of it.
-        kept = sum(
-            len(parts) - 1 for (label, *_), parts in zip(rows, wrapped, strict=True) if label == "holds for"
-        )
-        if len(rows) + kept + len(wrapped[0]) - 1 > MOST_LINES and kept:
+        kept = sum(len(parts) - 1 for (label, *_), parts in zip(rows, wrapped, strict=True) if label in WHOLE)
+        passed = any(label == "holds for" for label, *_ in rows)
+        if passed and kept and len(rows) + kept + len(wrapped[0]) - 1 > MOST_LINES:
             # What is sampled comes before a note on a paper.
             shown = [pair for pair in zip(rows, wrapped, strict=True) if pair[0][0] != "paper"]
             rows, wrapped = [row for row, _ in shown], [parts for _, parts in shown]
         left = MOST_LINES - len(rows)
         lines: list[str] = []
         for (label, hanging, text), parts in zip(rows, wrapped, strict=True):
-            kept = 0 if label == "holds for" else kept
             more = min(max(left - kept, 0), len(parts) - 1) if label not in ONE_LINE else 0
+            if label in WHOLE:
+                more = len(parts) - 1
+                kept -= more
             left -= more
             lines += parts[:more]
             rest = text if not more else hanging + " ".join(" ".join(parts[more:]).split())
