@@ -36,12 +36,14 @@ class Question:
 
     `kind` is the kind of schedule to use if the configuration leaves `schedule.kind` open. With None, a quantity that is
     followed along a schedule uses the claim's own kind, and every other quantity the configuration's default.
+    `samples`: chains are drawn where nothing exact reaches, as `rate` does that asks for one number; a verdict draws none.
     """
 
     subject: Subject
     claim: Claim
     quantity: str
     kind: str | None = None
+    samples: bool = False
 
     @property
     def check(self) -> Check:
@@ -164,7 +166,7 @@ class Question:
             method=method,  # type: ignore[arg-type]
             predicted=Predicted(prediction.exponent, prediction.kind) if prediction else Predicted(None),
             found=_found(found),
-            points=tuple(points),
+            points=points,  # type: ignore[arg-type]  # evidence keeps a tuple, or what is computed at sight
             verdict=judgement.verdict,  # type: ignore[arg-type]
             sharp=judgement.sharp,
             scope=scope,
@@ -203,9 +205,15 @@ class Question:
         return self.evidence(Judgement(verdict, False, reason), method=method, scope=Scope())
 
     def sampled(self, why: str = "") -> Evidence:
-        """Evidence from samples; if the user asked for exact methods only, an unanswered one with the reason `why`."""
-        if self.subject.method == "exact":
-            return self.unanswered(why)
+        """Evidence from samples where they are asked for; else an unanswered one with the reason `why` and the command for them."""
+        method = self.subject.method
+        if method == "exact" or not self.check.sampled:
+            return self.unanswered(why or "a claim about L to infinity, and samples end at a finite length")
+        if method is None and not self.samples:
+            command = self.subject.command(
+                "rate", "--quantity", self.quantity, "--method", "monte-carlo", under=self.configuration
+            )
+            return self.unanswered(f"{why}; chains are drawn where asked: {command}")
         # Imported here: the module imports torch, which most questions to exact methods never need.
         from sgverify.checks.rates.sampled.reference import reference_certificate
 

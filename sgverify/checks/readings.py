@@ -6,7 +6,6 @@ Orders and laws are proved of a definition, and measured by quadrature of somebo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,11 +21,9 @@ from sgverify.subject.subject import Subject
 from sgverify.targets.derived import with_scaled_likelihood
 
 if TYPE_CHECKING:
-    from sgverify.claims import Prediction
     from sgverify.exact.affine.expanded_step import DriftChange
     from sgverify.exact.readings.escape import Move, Orbits, Origin
     from sgverify.law.measured_order import MeasuredOrder
-    from sgverify.rates import Judgement
 
 MOST_COORDINATES = 4
 """The most coordinates of a state for which the order is also measured in the target's dimension: there are 7^n moments."""
@@ -237,24 +234,6 @@ def term_of_theorem_2(subject: Subject) -> str:
         )
         + f"), and Theorem 2's term sum_l |E dV_l|/L does not fall: E g - grad U is {at} at the posterior mean"
     )
-
-
-def as_theorem_2_allows(
-    subject: Subject, prediction: Prediction, judgement: Judgement, what: str
-) -> Judgement:
-    """A sampled judgement, made conforming if a biased gradient explains an error that does not fall with L.
-
-    `what` names the quantity in the reason. The judgement is returned unchanged if gradients are unbiased or the predicted
-    rate falls.
-    """
-    from sgverify.rates import Judgement
-
-    if unbiased(subject) or prediction.exponent < 0 or judgement.verdict == "inconclusive":
-        return judgement
-    term = term_of_theorem_2(subject)
-    if judgement.verdict == "conforms":
-        return replace(judgement, reason=f"{judgement.reason}; {term}")
-    return Judgement("conforms", False, f"{what} has a part that does not fall with L, as predicted: {term}")
 
 
 def _formula(subject: Subject) -> str:

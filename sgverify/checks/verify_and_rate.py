@@ -98,7 +98,11 @@ def rate(
     # Bias and MSE tend to 0 with L only on a schedule that decreases with L. A step size that the user gave is kept.
     horizon = CHECKS[quantity].along_schedule and subject.configuration.schedule.step is None
     question = Question(
-        subject, claim_of_rate(subject, quantity), quantity, kind="horizon" if horizon else "fixed"
+        subject,
+        claim_of_rate(subject, quantity),
+        quantity,
+        kind="horizon" if horizon else "fixed",
+        samples=True,
     )
     never = question.why_never_asked
     if never:
@@ -163,7 +167,8 @@ def replay(evidence: Evidence, reference: str | None = None) -> Evidence:
     if unmet is not None:
         again = unmet
     elif asked.verb == "rate":
-        again = with_regression(answer(Question(subject, claim_of_rate(subject, quantity), quantity)))
+        asked_again = Question(subject, claim_of_rate(subject, quantity), quantity, samples=True)
+        again = with_regression(answer(asked_again))
     else:
         again = judge_pair(subject, claim, quantity, corrected=False)[0]
     return replace(again, replay=evidence.replay, id=evidence.id)

@@ -1,10 +1,10 @@
 """The data that a check returns, and how they are stored: a verdict, its points, its certificate, and a replay command.
 
-`model` has the evidence, `scope` for what an answer holds, `storage` its document, with what an answer says beyond it, and its
-files, `published` the schemas, with the command line that replays an answer, versions and platform. Other documents are
-`erratum`, `study`, those of violations that are written down (`recorded`) and the small ones of `documents`; `crash` records an
-unforeseen exception. `answers` says what was asked and reads the answers of a place, `differences` compares two sets of them, and
-`numbers` says when two numbers differ.
+`model` has the evidence, `points` those points that are computed at sight, `scope` for what an answer holds, `storage` its
+document, with what an answer says beyond it, and its files, `published` the schemas, with the command line that replays an
+answer, versions and platform. Other documents are `erratum`, `study`, those of violations that are written down (`recorded`) and
+the small ones of `documents`; `crash` records an unforeseen exception. `answers` says what was asked and reads the answers of a
+place, `differences` compares two sets of them, and `numbers` says when two numbers differ.
 
 The central type is `Evidence`, one answer: a scheme, a claim, a check, the configuration under which it was asked, the method
 that settled it, the prediction and the finding, the points behind it, a certificate, and a reason in one sentence. It answers
@@ -47,18 +47,19 @@ if TYPE_CHECKING:
         Point,
         Predicted,
         Verdict,
-        canonical,
         evidence_id,
         exit_code,
         outcome_of,
         whole_outcome,
     )
+    from sgverify.evidence.points import PointsAtSight
     from sgverify.evidence.published import Provenance
     from sgverify.evidence.recorded import DEFAULT_FILE, RecordedFailure, add_regression, read_regressions
     from sgverify.evidence.scope import AXES, EVERY, Extent, Scope, held, tried
     from sgverify.evidence.storage import (
         SCHEMA_NAME,
         Document,
+        canonical,
         decode,
         decode_evidence,
         documented,
@@ -104,6 +105,7 @@ __all__ = [
     "Outcome",
     "Panel",
     "Point",
+    "PointsAtSight",
     "Predicted",
     "Provenance",
     "RecordedFailure",

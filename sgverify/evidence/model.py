@@ -1,8 +1,7 @@
 """The evidence that a check returns: frozen data with a verdict, never a bool.
 
 Also here: the words of verdicts, outcomes and methods, the outcome and the exit code of a list of evidence, the conversion
-of certificates and configurations to plain JSON values, the stable id of a piece of evidence, and the part of a document
-that a replay must reproduce.
+of certificates and configurations to plain JSON values, and the stable id of a piece of evidence.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from fractions import Fraction
 from textwrap import shorten
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
+from sgverify.evidence.points import PointsAtSight
 from sgverify.evidence.published import Name, Number, Says, Size
 from sgverify.evidence.scope import NOWHERE, Scope
 
@@ -131,19 +131,6 @@ def evidence_id(scheme: str, claim: str, check: str, configuration: Mapping[str,
     paper, _, name = claim.rpartition("/")
     parts = [paper, name, scheme] if paper == "corrected" else [name, scheme]
     return "-".join([*map(_slug, parts), digest])
-
-
-def canonical(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The part that configuration and seed determine completely: no `provenance`, no `seconds`, and no `answer`, whose mend is
-    searched for a limited time.
-    """
-    return {
-        **{key: value for key, value in document.items() if key not in ("provenance", "answer", "evidence")},
-        "evidence": [
-            {key: value for key, value in item.items() if key != "seconds"}
-            for item in document.get("evidence", [])
-        ],
-    }
 
 
 def _slug(text: str) -> str:
@@ -343,7 +330,8 @@ class Evidence:
             raise ValueError(f"a configuration is finite; not so: {missing}")
         object.__setattr__(self, "configuration", configuration)
         object.__setattr__(self, "certificate", _certificate(self.certificate))
-        object.__setattr__(self, "points", tuple(self.points))
+        if not isinstance(self.points, PointsAtSight):
+            object.__setattr__(self, "points", tuple(self.points))
         object.__setattr__(self, "seconds", float(self.seconds))
         object.__setattr__(self, "outcome", outcome_of(self.verdict, self.refuted))
         if not self.id:

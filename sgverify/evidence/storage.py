@@ -104,6 +104,19 @@ def documented(
     return Document(evidence, replace(provenance, code={**provenance.code, **code}), answer)
 
 
+def canonical(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The part that configuration and seed determine completely: no `provenance`, no `seconds`, and no `answer`, whose mend is
+    searched for a limited time.
+    """
+    return {
+        **{key: value for key, value in document.items() if key not in ("provenance", "answer", "evidence")},
+        "evidence": [
+            {key: value for key, value in item.items() if key != "seconds"}
+            for item in document.get("evidence", [])
+        ],
+    }
+
+
 def encode_evidence(item: Evidence) -> dict[str, Any]:
     """One piece of evidence in the form of the published schema; notes that are None are left out."""
     told = asdict(item)

@@ -38,14 +38,11 @@ def decide_length_bias(
     what: str = "the bias",
     kind: str = "horizon",
     looks: int = 1,
-    control: float | None = None,
 ) -> Decision:
     """Does the bias fall like L^-min(alpha K, 1 - alpha) or faster, chen2015 Theorems 2 (`horizon`) and 5 (`power`)?
 
     `lengths` (J,) with J >= 4, signed `values` (J,) with errors, and `looks`, as for `decide_order`. At K alpha =
     1 - alpha decreasing steps carry a factor log L, which is part of their term here.
-
-    `control` is what the first-order error of an Euler control at the shortest length is at least, as for `decide_order`.
 
     Raises `UserError` for an alpha outside (0, 1), an unknown `kind`, and as `decide_order` does.
     """
@@ -53,7 +50,7 @@ def decide_length_bias(
         values, standard_errors=standard_errors, covariance=covariance, chains=chains, coupled=coupled
     )
     slowest = min(order * alpha, 1 - alpha)
-    return _decide(lengths, sample, order, alpha, slowest, level, margin, what, kind, looks, control)
+    return _decide(lengths, sample, order, alpha, slowest, level, margin, what, kind, looks)
 
 
 def decide_length_mse(
@@ -141,7 +138,6 @@ def _decide(
     what: str,
     kind: str,
     looks: int,
-    control: float | None = None,
 ) -> Decision:
     """Terms slower than L^-slowest are forbidden; the slowest of the others lead."""
     if not 0 < alpha < 1:
@@ -164,7 +160,6 @@ def _decide(
         level=level,
         margin=margin,
         what=what,
-        control=control,
         name="L",
         looks=looks,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,6 @@ from sgverify.rates.sample import Floats, Sample
 
 LACK_OF_FIT = 1e-3
 """The chance at which a right model is taken for a wrong one and the point of largest error is dropped."""
-
-_NORMAL = NormalDist()
 
 POWER = 1.28
 """Standard deviations beyond the bare verdict that the advised number of chains allows for: nine times in ten."""
@@ -34,47 +31,13 @@ class ErrorTerm:
 class TermShare:
     """The result of one fit at the first point: the part of the error that the term carries, the error, and the share.
 
-    `carried` and `error` are (estimate, standard deviation), `share` the set at `width` standard deviations, `both` the covariance
-    of the two estimates, `least_width` the one of a sample of many chains.
+    `carried` and `error` are (estimate, standard deviation), `share` the set at `width` standard deviations.
     """
 
     carried: tuple[float, float]
     error: tuple[float, float]
     share: Ratio
     width: float
-    both: float
-    least_width: float
-
-    def chances(self, margin: float, growth: float) -> tuple[float, float]:
-        """Bounds of the chances that the set lies within, and beyond, `margin` after `growth` times as many chains.
-
-        Let c be the part carried, e the error. The set excludes a ratio r where c - r e is so many widths from 0.
-        Given today's estimate S of c - r e, with standard deviation s and nothing known before, the estimate after F times the
-        chains is N(S, s^2 (1 - 1/F)), its standard deviation s/sqrt(F). A set within the margin excludes r = -margin and r =
-        margin with opposite signs, so that 2 margin |e| exceeds the sum of both widths; one beyond it with the same sign.
-        """
-        (c, sd_c), (e, sd_e) = self.carried, self.error
-
-        def deviation(ratio: float) -> float:
-            return math.sqrt(max(0.0, sd_c**2 - 2 * ratio * self.both + ratio**2 * sd_e**2))
-
-        def exceeds(estimate: float, spread: float, bound: float) -> float:
-            """P(N(estimate, spread^2 (1 - 1/F)) > bound)."""
-            wide = spread * math.sqrt(1 - 1 / growth)
-            return _NORMAL.cdf((estimate - bound) / wide) if wide else float(estimate > bound)
-
-        ends = [(c - r * e, deviation(r)) for r in (-margin, margin)]
-        bounds = [self.least_width * spread / math.sqrt(growth) for _, spread in ends]
-        above, below = (
-            [
-                exceeds(sign * value, spread, bound)
-                for (value, spread), bound in zip(ends, bounds, strict=True)
-            ]
-            for sign in (1.0, -1.0)
-        )
-        large = sum(exceeds(sign * e, sd_e, sum(bounds) / (2 * margin)) for sign in (1.0, -1.0))
-        within = min(large, min(above[0], below[1]) + min(below[0], above[1]))
-        return within, min(above) + min(below)
 
 
 @dataclass(frozen=True)
@@ -106,11 +69,6 @@ class ForbiddenTermFit:
         if self.rises and self.share.beyond(margin) and self.guard.share.beyond(margin):
             return "violates"
         return "conforms" if self.share.within(margin) and not self.objects(margin) else "inconclusive"
-
-    def chances(self, margin: float, growth: float) -> tuple[float, float]:
-        """Bounds of the chances to conform, and to violate, after `growth` times as many chains, if the fit holds then too."""
-        conforms, violates = self.main.chances(margin, growth)
-        return conforms, min(violates, self.guard.chances(margin, growth)[1])
 
     @property
     def rises(self) -> bool:
@@ -204,41 +162,29 @@ def read(fit: Fit, tail: float) -> TermShare:
     width = fit.quantile(tail)
     carried = float(fit.estimates[0])
     share = fieller(carried, error, *variances, width)
-    least = -_NORMAL.inv_cdf(tail)
     spreads = [math.sqrt(variances[k]) for k in (0, 2)]
-    return TermShare((carried, spreads[0]), (error, spreads[1]), share, width, variances[1], least)
+    return TermShare((carried, spreads[0]), (error, spreads[1]), share, width)
 
 
 def explain(
-    trials: Sequence[ForbiddenTermFit], margin: float, what: str, at: str, control: float | None
-) -> tuple[str, str, float | None]:
-    """Why the trials decide nothing, or that a control settles it: verdict, reason and the factor of chains wanted."""
+    trials: Sequence[ForbiddenTermFit], margin: float, what: str, at: str
+) -> tuple[str, float | None]:
+    """Why the trials decide nothing: the reason, and the factor of chains wanted."""
     for trial in trials:
         if not trial.fits:
             return (
-                "inconclusive",
                 f"the expansion does not hold yet; at {at} {trial.term.label} and the predicted terms do not describe {what} "
                 f"(p = {trial.p_value:.1g}), even without the {trial.dropped} points of largest error",
                 None,
             )
-    seen = [trial.rises for trial in trials]
-    if control is not None and not any(seen):
-        bounds = [abs(t.main.carried[0]) + t.main.width * t.main.carried[1] for t in trials]
-        if max(bounds) < margin * control and not any(trial.dropped for trial in trials):
-            return (
-                "conforms",
-                f"the error is within the sampling noise; {what} at {at}: slower terms carry less than {max(bounds) / control:.1%} "
-                f"of the first-order error of an Euler control, which is at least {control:.3g}",
-                None,
-            )
+    seen = all(trial.rises for trial in trials)
     more = max(_wanted(trial, margin) for trial in trials)
     if more > 1:
-        many = ("about" if all(seen) else "at least") + (
+        many = ("about" if seen else "at least") + (
             f" {more:.1f} times" if more < 10 else f" {more:.0f} times"
         )
-        rises = "is too uncertain" if all(seen) else "is within the sampling noise"
+        rises = "is too uncertain" if seen else "is within the sampling noise"
         return (
-            "inconclusive",
             f"the error {rises}; {what} at {at}: {many} as many chains would show whether it has slower terms",
             more,
         )
@@ -248,11 +194,7 @@ def explain(
         if near.share.within(margin)
         else "neither side is excluded"
     )
-    return (
-        "inconclusive",
-        f"{near.term.label} carries {near.share}, allowed {margin:.0%}; of {what} at {at}: {doubt}",
-        None,
-    )
+    return f"{near.term.label} carries {near.share}, allowed {margin:.0%}; of {what} at {at}: {doubt}", None
 
 
 def fieller(top: float, bottom: float, tops: float, both: float, bottoms: float, width: float) -> Ratio:

@@ -31,7 +31,7 @@ def counts(evidence: Iterable[Evidence]) -> dict[str, int]:
 
 
 def sampled_together(evidence: Sequence[Evidence]) -> str:
-    """A text with the number of sampled verdicts, a bound of the probability of a false violation, and the power of the rest.
+    """A text with the number of sampled verdicts, a bound of the probability of a false violation, and of what the rest may miss.
 
     "" if no verdict was sampled.
     """
@@ -44,13 +44,6 @@ def sampled_together(evidence: Sequence[Evidence]) -> str:
         f"{chance:.2g}, the sum of their levels"
     ]
     conforming = [item.certificate for item in sampled if item.verdict == "conforms"]
-    nulls = [found for found in conforming if "power_at_resolution" in found]
-    if nulls:
-        often = min(found["power_at_resolution"] for found in nulls)
-        said.append(
-            f"{_many(len(nulls), 'conforms')} by having found no deviation, which promises no more than that one of the size that "
-            f"the reason names would have been found {often:.0%} of the time: a smaller one may be there"
-        )
     rates = [found for found in conforming if "margin" in found]
     if rates:
         allowed = max(found["margin"] for found in rates)

@@ -10,7 +10,7 @@ import pytest
 import sgverify
 from sgverify.checks import facts
 from sgverify.checks.question import STATED, Question
-from sgverify.checks.rates.sampled import lengths
+from sgverify.checks.rates.sampled import rates
 from sgverify.checks.registry import find_check
 from sgverify.claims import claims, find_claim
 from sgverify.configuration import Configuration, load_configuration
@@ -81,11 +81,11 @@ def test_chains_along_a_schedule_are_seeded_by_it_so_that_their_evidence_is_repl
     """Evidence holds the schedule of its question, and a replay knows no other configuration."""
     seeds = []
 
-    def settle(subject: Subject, *_: object) -> None:
+    def plan(subject: Subject, *_: object) -> None:
         seeds.append(run_seed(subject, "lengths"))
         raise Unreached("seen")
 
-    monkeypatch.setattr(lengths, "_settle", settle)
+    monkeypatch.setattr(rates, "plan_lengths", plan)
     subject = make_subject("sgld-euler", load_configuration(), method="monte-carlo")
     asked = Question(subject, find_claim("chen2015/theorem-5"), "bias")
     stored = load_configuration(asked.check.sampler(asked).configuration)

@@ -153,7 +153,6 @@ def _promises(tables: Sequence[Counted]) -> list[Promise]:
         wrong("where a term that no fit holds hides nothing or a half", "masked-nothing"),
         wrong("where a term that no fit holds hides a fifth", "masked-a-fifth"),
         wrong("on chains that are not Gaussian or errors that grow", "robustness"),
-        wrong("against an Euler control", "control"),
         wrong("on rates in the length", "lengths"),
         wrong("at other step ratios", "step-ratios"),
         Promise(

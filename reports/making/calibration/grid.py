@@ -49,9 +49,6 @@ SPREADS = ((5, 4.0), (7, 1.5))
 PRODUCTION = (5, 2)
 """Looks of a call without settings, and how many times larger each is than the one before."""
 
-SPENT = 0.5
-"""The part of the level for these looks; the rest belongs to sweeps shifted to smaller steps, and to an Euler control."""
-
 OFTEN = 7.5
 """How many times as often the cells of right methods are simulated at so small a level as at 1 %: what never happens in 9,300
 samples is known to have a chance below 4e-4."""
@@ -93,7 +90,7 @@ def plans(orders: Sequence[int] = ORDERS, *, quick: bool = False) -> list[TableP
     made += [_looks(orders[0], coupled) for coupled in (False, True)]
     made += [_other(order) for order in orders[1:]]
     made += [*masked, _other_rates(), _ratios(orders[0]), _robustness(orders[0]), _production(orders[0])]
-    return [*made, _control(orders[0]), _lengths(), _nulls()]
+    return [*made, _lengths(), _nulls()]
 
 
 def _steps(order: int, coupled: bool) -> TablePlan:
@@ -204,11 +201,11 @@ def _production(order: int) -> TablePlan:
     return TablePlan(
         "production",
         "The level of a call without settings",
-        f"Order {order} claimed at the level {level:.1e}, of which the looks at {sizes} chains get {SPENT:.0%}; the noise is that "
+        f"Order {order} claimed at the level {level:.1e}, by looks at {sizes} chains; the noise is that "
         f"of the last look. {_coupling(True)}",
         tuple(
             (
-                StepSetting(truth, order, BARRED[0], True, looks=looks, growth=growth, level=SPENT * level),
+                StepSetting(truth, order, BARRED[0], True, looks=looks, growth=growth, level=level),
                 OFTEN if truth.kind(order) == "keeps" else BRIEFLY,
             )
             for truth in _around_the_margin(order, (0.2,))
@@ -252,27 +249,6 @@ def _robustness(order: int) -> TablePlan:
                 for truth in truths
                 for noise in _noises(truth, BARRED)
             ),
-            BRIEFLY,
-        ),
-    )
-
-
-def _control(order: int) -> TablePlan:
-    K = float(order)
-    truths = [
-        Truth("zero", ()),
-        Truth(f"order {order}, a tenth of the control", ((K, 0.1),)),
-        Truth(f"order {order + 2}, a tenth of the control", ((K + 2, 0.1),)),
-        Truth(f"order {order - 1}, a fifth of the control", ((K - 1, 0.2),)),
-        Truth(f"order {order - 1}, half of the control", ((K - 1, 0.5),)),
-        Truth(f"order {order - 1}, as large as the control", ((K - 1, 1.0),)),
-    ]
-    return TablePlan(
-        "control",
-        "Small and vanishing errors against an Euler control",
-        "Coupled points, one look. The noise is a part of the control's error at the largest step.",
-        _weighted(
-            (StepSetting(truth, order, noise, True, control=1.0) for truth in truths for noise in NOISES[1:]),
             BRIEFLY,
         ),
     )

@@ -39,8 +39,8 @@ class StepSetting:
     """b(h) under chains whose mean has standard error `noise` (at the largest step, and at the last look), claimed O(h^K).
 
     `growing`: the standard error grows like 1/sqrt(h), as it does for a fixed number of steps; else it is the same at every
-    step. With several looks the chains grow `growth` times from look to look and old chains stay. `control` is the error of an
-    Euler control at the largest step, in the units of the noise. The `steps` are 1, 1/ratio, 1/ratio^2, ...
+    step. With several looks the chains grow `growth` times from look to look and old chains stay. The `steps` are 1, 1/ratio,
+    1/ratio^2, ...
     """
 
     truth: Truth
@@ -51,7 +51,6 @@ class StepSetting:
     growing: bool = False
     looks: int = 1
     level: float = LEVEL
-    control: float | None = None
     growth: int = GROWTH
     steps: int = STEPS
     ratio: float = HALVING
@@ -76,7 +75,6 @@ class StepSetting:
                 order=self.order,
                 level=level,
                 chains=sample.chains,
-                control=self.control,
                 looks=self.looks,
             )
 

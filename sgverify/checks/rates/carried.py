@@ -32,10 +32,6 @@ def carried_over(question: Question) -> Evidence:
     if not subject.whole or subject.affine or not subject.effective_target.quadratic:
         # Elsewhere grids and samples look at the target itself, which need not be smooth.
         raise Unreached("a proof is carried over on Gaussians alone, for a step that is not affine")
-    if wrong := _refuted(subject):
-        return question.unanswered(
-            f"{wrong}; nothing is drawn to show what follows (--method monte-carlo does)", method="proof"
-        )
     if prediction.exponent is None:
         raise Unreached("the claim predicts no exponent")
     power, dimensions = _power(subject)
@@ -118,23 +114,6 @@ def _power(subject: Subject) -> tuple[Fraction, Extent]:
             f"the average over {subject.configuration.gradient.kind} gradients is not that of one step"
         )
     return order.averaged_order, dimensions
-
-
-def _refuted(subject: Subject) -> str:
-    """Why a check of the scheme's own claims, or of its dynamics, fails by proof; "" where none is known to."""
-    scheme, order, invariant = subject.scheme, subject.order, _invariant(subject)
-    if isinstance(order, NotExpandableError):
-        return ""
-    if order.order < (scheme.order or 0):
-        return f"the step is proved to have order {order.order}, where {scheme.order} is stated"
-    if isinstance(invariant, NotExpandableError):
-        return ""
-    found, _ = invariant
-    if found.order < (scheme.invariant_order or 0):
-        return f"the invariant law is proved to have order {found.order}, where {scheme.invariant_order} is stated"
-    return (
-        "the dynamics is proved not to leave the density invariant" if found.order < 1 <= order.order else ""
-    )
 
 
 def _by_noise_alone(subject: Subject) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -14,18 +14,16 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import (
     answers_with_closure,
     closure_certificate,
-    exact_answers,
     expansion_certificate,
     why_no_expansion,
 )
 from sgverify.checks.readings import mean_error, term_of_theorem_2, unbiased
 from sgverify.claims import Prediction
 from sgverify.errors import ConfigurationError, MomentsDivergeError, NotExpandableError, Unreached
-from sgverify.evidence import Evidence, Point
-from sgverify.exact.affine.model import StepSize, as_run, fixed_step, horizon_step
+from sgverify.evidence import Evidence, Point, PointsAtSight
+from sgverify.exact.affine.model import as_run, fixed_step, horizon_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.chain.varying_steps import power_steps
-from sgverify.exact.numbers.ball import Certified
 from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
@@ -67,27 +65,6 @@ def check_consistency(question: Question) -> Evidence:
     return _check(question)
 
 
-def power_points(
-    subject: Subject, answers: ExactAnswers, quantity: str, alpha: Fraction, lengths: Sequence[int] | None
-) -> Sequence[Point]:
-    """Bias or mean square error of sum h_l phi(X_l) / S_L at h_l = C l^-alpha; empty if no engine computes it.
-
-    The points illustrate. The verdict comes from the series, since a slope over finitely many lengths cannot resolve a
-    logarithm. Claims about the same quantity and schedule share the cached values.
-    """
-    if answers.why_not("weighted average"):
-        return []
-    longest = min(LONGEST, answers.longest_schedule())
-    if lengths and max(lengths) > longest:
-        raise ConfigurationError(
-            f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {longest} here, step by step; give shorter "
-            "lengths, or schedule.kind=horizon, which reaches 1e12"
-        )
-    usual = BRIEF_LENGTHS if subject.brief else DECREASING_LENGTHS
-    lengths = lengths or [length for length in usual if length <= longest]
-    return [_point(subject, quantity == "mse", alpha, length) for length in lengths]
-
-
 def _check(question: Question) -> Evidence:
     subject = question.subject
     if question.why_no_rate:
@@ -101,7 +78,11 @@ def _check(question: Question) -> Evidence:
         why = None if quantity == "bias" else answers.why_not("mean square error")
         if why:
             raise Unreached(f"no exact mean square error: {why}")
-        points = _points(subject, answers, quantity, schedule, alpha)
+        lengths = _lengths(subject, answers, schedule, alpha)
+        point = partial(_point, subject, "mse" if quantity == "mse" else "bias", schedule, alpha)
+        if not subject.affine:
+            # Moments that close may diverge.
+            _ = [point(length) for length in lengths]
         found = _rate(subject, answers, quantity, schedule, alpha)
     except Unreached as reason:
         return _beyond_moments(question, str(reason))
@@ -109,32 +90,33 @@ def _check(question: Question) -> Evidence:
         return question.unanswered(why_no_expansion(error))
     except MomentsDivergeError as error:
         return question.unanswered(str(error))
-    if found.at_most and points and not any(point.value for point in points):
+    if found.at_most and lengths and not any(point(length).value for length in lengths):
         found = Rate(None)
-    if found.exponent is None and any(point.value for point in points):
+    if found.exponent is None and any(point(length).value for length in lengths):
         # A series that vanishes to the computed orders proves no zero, and the points show a nonzero value.
-        why = f"0 is not proved; the {quantity} is 0 to the orders expanded, and not 0 at L = {points[-1].length}"
+        why = f"0 is not proved; the {quantity} is 0 to the orders expanded, and not 0 at L = {lengths[-1]}"
         return question.unanswered(why)
-    what = _what(subject, quantity, schedule, alpha)
+    what = what_of(subject, quantity, schedule, alpha)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
     scope = question.scope()
     if schedule != "fixed":
         # The rate comes from the expansion at h = 0, and the schedule's largest step is the farthest from h = 0.
-        used = [point.step for point in points if point.step] or [subject.scale]
+        used = [_step(subject, schedule, alpha, length) for length in lengths] or [subject.scale]
         scope = question.scope(steps=expansion_reach(subject, [max(used)]))
     if not unbiased(subject):
         judgement = replace(judgement, reason=f"{judgement.reason}; {term_of_theorem_2(subject)}")
     return question.answered(
         judgement,
         found=found,
-        points=points,
+        points=PointsAtSight(lambda: map(point, lengths)),
         certificate=_certificate(subject, answers, schedule, alpha, found, prediction),
         scope=scope,
     )
 
 
-def _what(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> str:
+def what_of(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> str:
+    """The quantity on its schedule, as a reason names it."""
     names = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}
     return f"{names[quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
 
@@ -145,7 +127,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
     from sgverify.checks.rates.transfer import transferred_rate
 
     try:
-        what = _what(question.subject, question.quantity, question.schedule.kind, question.alpha)
+        what = what_of(question.subject, question.quantity, question.schedule.kind, question.alpha)
         return transferred_rate(question, what)
     except Unreached as reason:
         return carried_or_sampled(question, f"{why}; {reason}")
@@ -181,35 +163,49 @@ def _rate(subject: Subject, answers: ExactAnswers, quantity: str, schedule: str,
     )
 
 
-def _points(
-    subject: Subject, answers: ExactAnswers, quantity: str, schedule: str, alpha: Fraction
-) -> Sequence[Point]:
-    """The exact values behind the rate; for consistency those of the bias."""
+def _lengths(subject: Subject, answers: ExactAnswers, schedule: str, alpha: Fraction) -> Sequence[int]:
+    """The lengths of the values beside the rate; none along a power schedule of which no engine computes averages.
+
+    Raises `ConfigurationError` for a power schedule that is too long, and where a step is not stable.
+    """
     lengths = subject.configuration.sweep.lengths
     if schedule == "power":
-        return power_points(subject, answers, quantity, alpha, lengths)
+        if answers.why_not("weighted average"):
+            return []
+        longest = min(LONGEST, answers.longest_schedule())
+        if lengths and max(lengths) > longest:
+            raise ConfigurationError(
+                f"sweep.lengths={max(lengths)}: a power schedule is computed up to L = {longest} here, step by step; give shorter "
+                "lengths, or schedule.kind=horizon, which reaches 1e12"
+            )
+        return lengths or [length for length in DECREASING_LENGTHS if length <= longest]
     lengths = lengths or LENGTHS
-    if schedule == "fixed":
-        steps = [subject.step] * len(lengths)
-        sizes: list[StepSize | None] = [None] * len(lengths)
-    else:
-        steps = [subject.scale * float(length) ** -float(alpha) for length in lengths]
-        sizes = [horizon_step(subject.scale, alpha, length) for length in lengths]
     if subject.affine:
         subject.check_stable(
-            sorted(set(steps), reverse=True),
+            sorted({_step(subject, schedule, alpha, length) for length in lengths}, reverse=True),
             "schedule.step" if schedule == "fixed" else "schedule.scale*L^-alpha",
         )
-    values = answers.mean_square_error if quantity == "mse" else answers.bias
-    points = []
-    for step, size, length in zip(steps, sizes, lengths, strict=True):
-        found = as_run(partial(_of_length, values, length), step, size)
-        points.append(Point(step=step, length=length, value=found.value, error_bound=found.error_bound))
-    return points
+    return lengths
 
 
-def _of_length(values: Callable[[StepSize, int], Certified], length: int, size: StepSize) -> Certified:
-    return values(size, length)
+def _step(subject: Subject, schedule: str, alpha: Fraction, length: int) -> float:
+    """The step size at which an average of this length ends."""
+    return subject.step if schedule == "fixed" else subject.scale * float(length) ** -float(alpha)
+
+
+@cached_per_subject
+def _point(subject: Subject, quantity: str, schedule: str, alpha: Fraction, length: int) -> Point:
+    """The value at one length."""
+    answers, step = answers_with_closure(subject, quantity), _step(subject, schedule, alpha, length)
+    squared = quantity == "mse"
+    if schedule == "power":
+        weighted = answers.weighted_mean_square_error if squared else answers.weighted_bias
+        found = weighted(power_steps(subject.scale, float(alpha), length))
+    else:
+        values = answers.mean_square_error if squared else answers.bias
+        size = None if schedule == "fixed" else horizon_step(subject.scale, alpha, length)
+        found = as_run(lambda size: values(size, length), step, size)
+    return Point(step=step, length=length, value=found.value, error_bound=found.error_bound)
 
 
 def _certificate(
@@ -244,12 +240,3 @@ def schedule_text(schedule: str, alpha: Fraction) -> str:
     return {"fixed": "a fixed step", "horizon": f"h = C L^(-{alpha})", "power": f"h_l = C l^(-{alpha})"}[
         schedule
     ]
-
-
-@cached_per_subject
-def _point(subject: Subject, squared: bool, alpha: Fraction, length: int) -> Point:
-    answers = exact_answers(subject)
-    values = answers.weighted_mean_square_error if squared else answers.weighted_bias
-    found = values(power_steps(subject.scale, float(alpha), length))
-    step = subject.scale * float(length) ** -float(alpha)
-    return Point(step=step, length=length, value=found.value, error_bound=found.error_bound)

@@ -12,7 +12,6 @@ from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import judge_far_below, why_no_expansion
-from sgverify.checks.rates.stationary_bias import shown_positions
 from sgverify.checks.readings import why_no_law
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence, Point
@@ -69,8 +68,6 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
         certificate["leading"] = {
             part: {"order": item.order, "coefficient": item.coefficient} for part, item in leading.items()
         }
-        if law.steps is not None:
-            certificate["leading_by_position"] = _by_position(law, comparison, law.steps)
         certificate["zeros_are"] = "proved in rational arithmetic" if whole.exact else "balls that contain 0"
         certificate.update(noise_certificate(subject))
         if whole.order is not None:
@@ -114,15 +111,6 @@ def _point(law: InvariantLaw, comparison: MomentComparison, step: float) -> Poin
     except PrecisionLostError:
         return Point(step=step, note="the invariant covariance is singular to the precision that was tried")
     return Point(step=step, value=found.value, error_bound=found.error_bound)
-
-
-def _by_position(law: InvariantLaw, comparison: MomentComparison, steps: int) -> dict[str, Any]:
-    """The leading error of the whole law, over all variables, at some positions of the period."""
-    found = {}
-    for position in shown_positions(steps):
-        item = law.at_position(position).leading(comparison.distance, law.whole)
-        found[str(position)] = {"order": item.order, "coefficient": item.coefficient}
-    return found
 
 
 def _distance(law: InvariantLaw, comparison: MomentComparison, step: float) -> Certified:

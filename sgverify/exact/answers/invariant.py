@@ -48,18 +48,6 @@ class InvariantLaw:
     position: int | None = None
 
     @property
-    def steps(self) -> int | None:
-        """The steps of a period, where the law depends on the position in it; None where it does not."""
-        return self.answers.steps
-
-    def at_position(self, position: int) -> InvariantLaw:
-        """The law so many steps into the period."""
-        other = replace(self, position=position)
-        # The engine and its cached series serve every position.
-        vars(other)["answers"] = self.answers
-        return other
-
-    @property
     def gaussian(self) -> bool:
         """Whether the law is Gaussian; with minibatches or bounded draws it is not, and the moments describe it in part."""
         noise = self.model.noise

@@ -12,7 +12,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
-from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, checked_position, to_float
+from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, checked_position
 from sgverify.exact.chain.ergodic import Moments
 from sgverify.exact.chain.expansion import EXPANSION_BITS, Expansion, steady_means
 from sgverify.exact.numbers import ball
@@ -27,7 +27,6 @@ from sgverify.exact.recursion.period import (
     stationary_moments,
     stationary_series,
 )
-from sgverify.exact.recursion.snapshots import Snapshots
 from sgverify.exact.rings.polynomials import to_fmpq
 
 
@@ -144,14 +143,6 @@ class MomentAnswers(ExactAnswers):
         if self.degree <= 2:
             return QuadraticAnswers(self.model).variance
         return 0.0 if telescopes(self.model, self.degree, self._phi.entries()[1:]) else None
-
-    @cached_property
-    def first_order_of_old_snapshots(self) -> float:
-        """b_1 of the bias in the limit of ever rarer snapshots."""
-        assert isinstance(self.randomness, Snapshots)
-        with flint.ctx.workprec(EXPANSION_BITS):
-            first = self.randomness.stationary_under(self._laws[0], self.degree)
-            return to_float((_alike(self._phi, first) * first)[0, 0])
 
     @property
     def degree(self) -> int:

@@ -1,15 +1,13 @@
 """Averages under exp(-U/T) by importance sampling, where neither an exact law nor quadrature reaches.
 
 `fitting` places the Student law that is drawn from on the target, and says where it does not fit; `averages` weighs the draws and
-states the error of an average, and how slowly chains on the target relax.
+states the error of an average.
 """
 
 from sgverify.samplers.importance.averages import (
     EstimatedAverage,
     WeightedDraws,
     draw_weighted,
-    precise_average,
-    slowness,
 )
 
-__all__ = ["EstimatedAverage", "WeightedDraws", "draw_weighted", "precise_average", "slowness"]
+__all__ = ["EstimatedAverage", "WeightedDraws", "draw_weighted"]

@@ -18,7 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import stats
 
 from sgverify.errors import Unreached
 from sgverify.samplers.importance.fitting import (
@@ -34,11 +34,8 @@ from sgverify.targets.target import Target
 SCRAMBLES = 32
 """R, the independent scrambles: their spread tells a standard error within 13 %, 1/sqrt(2 (R - 1))."""
 
-FIRST, MOST = 256, 2048
-"""Draws of each scramble at first, and at most; they are doubled while an average is not as precise as `ENOUGH`."""
-
-ENOUGH = 2e-4
-"""The standard error, in standard deviations of the test function, that suffices: 25 million independent draws have it."""
+EACH = 1024
+"""Draws of each scramble: on a target near a Gaussian the standard error of an average is about 1e-4 standard deviations."""
 
 EFFECTIVE = 1024
 """The fewest effective draws: 32 for each scramble, from where the mean of a scramble is close to normal."""
@@ -74,10 +71,9 @@ class EstimatedAverage:
 
 @dataclass(frozen=True, eq=False)
 class WeightedDraws:
-    """Draws of a fitted law, one scramble after another, with U/T and its gradient. Shapes (n, d), (n,), (n, d), n = R `each`."""
+    """Draws of a fitted law, one scramble after another, with U/T and its gradient. Shapes (n, d), (n,), (n, d), n = R `EACH`."""
 
     fit: FittedLaw
-    each: int
     points: np.ndarray
     energies: np.ndarray
     gradients: np.ndarray
@@ -98,20 +94,6 @@ class WeightedDraws:
     def share(self) -> float:
         """The effective share of the draws, (sum w)^2 / (n sum w^2)."""
         return effective_share(self.fit.log_weights(self.points, self.energies))
-
-    @cached_property
-    def doubled(self) -> WeightedDraws | None:
-        """The draws with as many more of each scramble; None where there may be no more."""
-        fit, each = self.fit, 2 * self.each
-        if each > MOST or SCRAMBLES * each * fit.potential.data > EVALUATIONS:
-            return None
-        more = _points(fit, self.each, each)
-        pairs = zip(
-            (self.points, self.energies, self.gradients),
-            (more, *fit.potential.with_gradients(more)),
-            strict=True,
-        )
-        return WeightedDraws(fit, each, *(_interleaved(old, new) for old, new in pairs))
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -162,7 +144,7 @@ class WeightedDraws:
     def _of_scrambles(self, values: np.ndarray) -> tuple[float, float]:
         """E f and its standard error, by the law of a ratio of means: the spread of the scrambles' means of w (f - E f)."""
         mean = float(self.weights @ values) / self.count
-        means = (self.weights * (values - mean)).reshape(SCRAMBLES, self.each).mean(1)
+        means = (self.weights * (values - mean)).reshape(SCRAMBLES, EACH).mean(1)
         return mean, float(means.std(ddof=1)) / math.sqrt(SCRAMBLES)
 
     def _explained(self, away: np.ndarray) -> np.ndarray:
@@ -172,7 +154,7 @@ class WeightedDraws:
         """
         assert self.variates is not None
         roots = np.sqrt(self.weights)
-        found, middle = np.empty_like(away), SCRAMBLES // 2 * self.each
+        found, middle = np.empty_like(away), SCRAMBLES // 2 * EACH
         for fitted, used in (
             (slice(None, middle), slice(middle, None)),
             (slice(middle, None), slice(None, middle)),
@@ -202,7 +184,7 @@ class WeightedDraws:
         found = np.concatenate(columns, axis=1)
         if 4 * found.shape[1] > self.count or not np.isfinite(found).all():
             return None
-        means = (self.weights[:, None] * found).reshape(SCRAMBLES, self.each, -1).mean(1)
+        means = (self.weights[:, None] * found).reshape(SCRAMBLES, EACH, -1).mean(1)
         bound = stats.t.isf(_UNLIKELY / (2 * found.shape[1]), SCRAMBLES - 1)
         apart = np.abs(means.mean(0)) > bound * means.std(0, ddof=1) / math.sqrt(SCRAMBLES)
         return None if apart.any() else found
@@ -219,47 +201,18 @@ class WeightedDraws:
 
 
 def draw_weighted(target: Target, temperature: float) -> WeightedDraws:
-    """`FIRST` draws of each scramble, weighted, of the law that is fitted to exp(-U/T).
+    """`EACH` draws of each scramble, weighted, of the law that is fitted to exp(-U/T).
 
     Raises `Unreached`, with the reason, where no law fits, or where there are too many data.
     """
     data = TorchPotential(target, temperature).data
-    if SCRAMBLES * FIRST * data > EVALUATIONS:
+    if SCRAMBLES * EACH * data > EVALUATIONS:
         raise Unreached(
-            f"{SCRAMBLES * FIRST} draws would evaluate {data} data each, more than {EVALUATIONS:.0e} in all"
+            f"{SCRAMBLES * EACH} draws would evaluate {data} data each, more than {EVALUATIONS:.0e} in all"
         )
     fit = fit_student(target, temperature)
-    points = _points(fit, 0, FIRST)
-    return WeightedDraws(fit, FIRST, points, *fit.potential.with_gradients(points))
-
-
-def precise_average(
-    draws: WeightedDraws, terms: Mapping[Exponents, Fraction]
-) -> tuple[EstimatedAverage, WeightedDraws]:
-    """E f, and the draws that it is from: so many that its standard error is `ENOUGH`, or as many as there may be.
-
-    Raises `Unreached` where even those give no standard error.
-    """
-    while True:
-        try:
-            found = draws.average(terms)
-            if found.standard_error <= ENOUGH * found.spread or draws.doubled is None:
-                return found, draws
-        except Unreached:
-            if draws.doubled is None:
-                raise
-        draws = draws.doubled
-
-
-def _points(fit: FittedLaw, first: int, last: int) -> np.ndarray:
-    """The points first, ..., last - 1 of every scramble, one scramble after another. Shape (n, d)."""
-    return np.concatenate([fit.law.draws(first, last, _SEED + number) for number in range(SCRAMBLES)])
-
-
-def _interleaved(old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """The first and the second halves of every scramble, one scramble after another."""
-    halves = [half.reshape(SCRAMBLES, -1, *half.shape[1:]) for half in (old, new)]
-    return np.concatenate(halves, axis=1).reshape(-1, *old.shape[1:])
+    points = np.concatenate([fit.law.draws(EACH, _SEED + number) for number in range(SCRAMBLES)])
+    return WeightedDraws(fit, points, *fit.potential.with_gradients(points))
 
 
 def _is_gradient(fit: FittedLaw, points: np.ndarray) -> bool:
@@ -278,48 +231,9 @@ def _is_gradient(fit: FittedLaw, points: np.ndarray) -> bool:
     return bool((np.abs(rises - due) <= _AGREE * (1 + np.abs(due))).all())
 
 
-_DEGREE = 3
-"""The highest power of a coordinate among the trial functions: from the third on, one of them is flat within two wells."""
-
-
-def slowness(draws: WeightedDraws) -> float:
-    """A lower bound of the relaxation time of dX = -grad U dt + sqrt(2 T) dW over that with the Gaussian of the same covariance.
-
-    The time is the maximum of Var f / E |grad f|^2 over all f, up to a factor that both laws share; that of a Gaussian is the
-    largest eigenvalue of the covariance, by f linear. Here f are combinations of the powers up to `_DEGREE` of the principal
-    coordinates and of their products in pairs. So the bound is 1 for a Gaussian, and larger where wells or long tails slow the
-    chain down. Source: Bakry, Gentil and Ledoux 2014, chapter 4.
-    """
-    weights = draws.weights / draws.weights.sum()
-    away = draws.points - weights @ draws.points
-    sizes, axes = np.linalg.eigh((away.T * weights) @ away)
-    widths = np.sqrt(sizes)
-    z = away @ axes / widths
-    dim = len(sizes)
-    values, slopes = [], []
-    for i in range(dim):
-        for power in range(1, _DEGREE + 1):
-            values.append(z[:, i] ** power)
-            slopes.append({i: power * z[:, i] ** (power - 1) / widths[i]})
-        for j in range(i):
-            values.append(z[:, i] * z[:, j])
-            slopes.append({i: z[:, j] / widths[i], j: z[:, i] / widths[j]})
-    functions = np.array(values)
-    functions -= (functions @ weights)[:, None]
-    variances = (functions * weights) @ functions.T
-    energies = np.zeros_like(variances)
-    for i in range(dim):
-        along = np.array([slope.get(i, np.zeros(len(weights))) for slope in slopes])
-        energies += (along * weights) @ along.T
-    times = linalg.eigh(variances, energies, eigvals_only=True)
-    return float(times[-1] / sizes[-1])
-
-
 __all__ = [
     "SCRAMBLES",
     "EstimatedAverage",
     "WeightedDraws",
     "draw_weighted",
-    "precise_average",
-    "slowness",
 ]

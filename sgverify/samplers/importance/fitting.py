@@ -46,14 +46,14 @@ class Student:
         """The length of theta."""
         return len(self.mean)
 
-    def draws(self, first: int, last: int, seed: int) -> np.ndarray:
-        """The points first, ..., last - 1 of one scrambled Sobol sequence (Owen 1997), carried to this law. Shape (n, d).
+    def draws(self, count: int, seed: int) -> np.ndarray:
+        """The first points of one scrambled Sobol sequence (Owen 1997), carried to this law. Shape (n, d).
 
-        Points of several `seed` are independent, and each point has this law; `first` = 0 and powers of 2 for `last` keep the
-        balance of the sequence.
+        Points of several `seed` are independent, and each point has this law; a power of 2 of them keeps the balance of the
+        sequence.
         """
         sequence = stats.qmc.Sobol(self.dim + 1, scramble=True, seed=seed, bits=_BITS)
-        uniform = np.clip(sequence.random(last)[first:], 2.0**-_BITS, 1 - 2.0**-_BITS)
+        uniform = np.clip(sequence.random(count), 2.0**-_BITS, 1 - 2.0**-_BITS)
         normal = special.ndtri(uniform[:, :-1])
         share = stats.chi2.ppf(uniform[:, -1], FREEDOM) / FREEDOM
         return np.asarray(self.mean + (normal @ self.root.T) / np.sqrt(share)[:, None])
@@ -247,7 +247,7 @@ def _adapted(law: Student, potential: TorchPotential, lowest: float) -> tuple[St
     """The law of the best round, with its effective share and the largest log weight of its draws."""
     best: tuple[Student, float, float] | None = None
     for seed in range(_ROUNDS):
-        points = law.draws(0, _DRAWS, seed)
+        points = law.draws(_DRAWS, seed)
         logs = lowest - potential.values(points) - law.log_density(points)
         share = effective_share(logs)
         known = 0.0 if best is None else best[1]
@@ -288,7 +288,7 @@ def _refuse_other_modes(fit: FittedLaw, largest: float) -> None:
     """Raise `Unreached` where a descent ends at a point with a weight far above the `largest` log weight of the draws."""
     law, bound, starts = fit.law, largest + math.log(_BEYOND), []
     for times in _WIDE:
-        wide = Student(law.mean, times * law.root).draws(0, _DRAWS, _ROUNDS)
+        wide = Student(law.mean, times * law.root).draws(_DRAWS, _ROUNDS)
         heaviest = np.argsort(fit.log_weights(wide, fit.potential.values(wide)))[::-1]
         starts += [*wide[heaviest[:_STARTS]], *wide[:_STARTS]]
     for start in starts:

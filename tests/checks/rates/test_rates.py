@@ -222,9 +222,7 @@ def test_schemes_without_an_exact_law_are_inconclusive() -> None:
     found += verify(scheme, checks=["consistency"])
     assert {e.verdict for e in found} == {"inconclusive"}
     assert all(e.found.exponent is None for e in found)
-    assert all("no exact law" in e.reason for e in found if e.check != "consistency")
-    (consistency,) = (e for e in found if e.check == "consistency")
-    assert "L to infinity" in consistency.reason and "no exact law" in consistency.certificate["why_sampled"]
+    assert all("no exact law" in e.reason for e in found)
 
 
 @pytest.mark.power  # 0.9 s

@@ -10,7 +10,6 @@ import sgverify
 from sgverify.errors import UserError, unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from sgverify.exact.answers.moments import MomentAnswers
 from sgverify.exact.recursion import snapshots
 from tests.zoo.regressions import draw, subject
 
@@ -35,38 +34,15 @@ def spoilt(matrix: Any) -> Any:
     return type(matrix)([*rows[:-1], [entry * 11 / 10 for entry in rows[-1]]])
 
 
-@pytest.mark.parametrize("name", ["sgld-euler", "sghmc-aboba"])
-def test_old_snapshots_leave_the_bias_of_first_order(name: str) -> None:
-    """Far above the crossover the chain has forgotten the snapshot long before the next one."""
-    data = draw(4, 1, seed=7)
-    answers = answers_for(asked(name, data, 1, 10**8).model)
-    quiet = answers_for(subject(name, data, "full", 1, "theta**2").model)
-    assert isinstance(answers, MomentAnswers)
-    first = answers.first_order_of_old_snapshots
-    for h in (2.0**-16, 2.0**-18):
-        share = answers.stationary_bias(fixed_step(h)).value - quiet.stationary_bias(fixed_step(h)).value
-        share += h * quiet.expansion.values[1]
-        assert share / h == pytest.approx(first, rel=40 * h * 2**5)
-
-
 def evidence(scheme: str, **gradient: Any) -> Any:
     config = asked(scheme, draw(6, 1, seed=7), 2, gradient.get("refresh")).configuration
     return sgverify.rate(scheme, quantity="stationary-bias", config=config)
 
 
-@pytest.mark.by_default("sgld-euler-1-2")
-@pytest.mark.parametrize(("scheme", "order", "power"), [("sgld-euler", 1, 2), ("sghmc-aboba", 2, 3)])
-def test_the_noises_share_passes_from_first_order_as_h_falls(scheme: str, order: int, power: int) -> None:
+@pytest.mark.parametrize(("scheme", "order"), [("sgld-euler", 1), ("sghmc-aboba", 2)])
+def test_order_two_returns_however_rare_the_snapshots(scheme: str, order: int) -> None:
     found = evidence(scheme, refresh=10_000)
     assert found.found.exponent == order and found.verdict == "conforms"
-    crossover = found.certificate["crossover"]
-    slopes = list(crossover["local_exponents"].values())
-    assert crossover["share_of_the_noise_below"].endswith(f"h^{power}")
-    assert slopes[0] == pytest.approx(power, abs=0.1) and slopes[-1] == pytest.approx(1, abs=0.1)
-    assert slopes == sorted(slopes, reverse=True)
-    # Twice the steps between snapshots, half the step size of the crossover.
-    further = evidence(scheme, refresh=20_000).certificate["crossover"]
-    assert further["step"] == pytest.approx(crossover["step"] / 2, rel=1e-2)
 
 
 def test_where_all_data_have_one_hessian_there_is_no_noise_and_evidence_says_so() -> None:

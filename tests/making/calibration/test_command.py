@@ -60,10 +60,9 @@ def test_the_numbers_do_not_depend_on_the_processes(call: Call, small: None) -> 
 def test_every_procedure_has_a_table_and_a_bar(call: Call, small: None) -> None:
     found = call("calibration", "--replications", "1", "--json", "-", "--workers", "1").document
     names = {table["name"] for table in found["tables"]}
-    assert names >= {"order-1", "order-4", "control", "lengths", "point-nulls", "robustness", "screening"}
+    assert names >= {"order-1", "order-4", "lengths", "point-nulls", "robustness", "screening"}
     statements = " ".join(bar["statement"] for bar in found["bars"])
     for what in (
-        "Euler control",
         "length",
         "point nulls",
         "screen and confirm",

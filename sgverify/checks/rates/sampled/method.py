@@ -33,8 +33,8 @@ OWN_STEP, OWN_DATUM = 8.0, 0.6
 DATUM = 0.3
 """The same of each datum of a target of the catalogue whose potential is not quadratic."""
 
-OWN_WORK = 10.0
-"""How much longer than other default runs one on a user's own torch code may take: minutes."""
+COSTLY = 10.0
+"""How much longer than other default runs one whose steps cost more may take: minutes."""
 
 WIDEST = 4096
 """The most chains in one tensor: enough to amortise the cost of a step, at little memory."""
@@ -42,23 +42,17 @@ WIDEST = 4096
 
 @dataclass(frozen=True)
 class SampledAverages:
-    """Sampled averages of one observable, shape (rows, K, chains), K averages per row, and how rows diverged (or None).
-
-    `taken`, of the same shape, is the noise of a control that was taken away from them, of expectation 0; None without a control.
-    """
+    """Sampled averages of one observable, shape (rows, K, chains), K averages per row, and how rows diverged (or None)."""
 
     values: np.ndarray
     diverged: tuple[Divergence | None, ...]
     chains: int
-    taken: np.ndarray | None = None
 
     def joined(self, other: SampledAverages) -> SampledAverages:
         """These chains followed by other chains of the same rows; a row that diverged in either sample has diverged."""
         diverged = tuple(a or b for a, b in zip(self.diverged, other.diverged, strict=True))
         values = np.concatenate([self.values, other.values], axis=-1)
-        both = [part.taken for part in (self, other) if part.taken is not None]
-        taken = np.concatenate(both, axis=-1) if len(both) == 2 else None
-        return SampledAverages(values, diverged, self.chains + other.chains, taken)
+        return SampledAverages(values, diverged, self.chains + other.chains)
 
 
 def run_chains(
@@ -108,28 +102,20 @@ def run_chains(
     return found
 
 
-def step_cost(subject: Subject) -> float:
-    """The cost of one step, in steps at `SPEED`: above 1 for a user's own torch code."""
+def work_of_step(subject: Subject) -> float:
+    """The work of one step, in steps at `SPEED`: each datum counts that a step visits, unless the potential is quadratic."""
     target, table = subject.target, subject.configuration.gradient
-    if not isinstance(target.prior, OwnPotential):
+    own = isinstance(target.prior, OwnPotential)
+    if target.quadratic and not own:
         return 1.0
     data = table.batch if table.estimator.draws_data else target.size or 0
-    return OWN_STEP + OWN_DATUM * data * evaluations(subject.scheme, minibatches=table.estimator.draws_data)
-
-
-def work_of_step(subject: Subject) -> float:
-    """The work of one step, in steps at `SPEED`, where each datum of a potential that is not quadratic counts."""
-    target, table = subject.target, subject.configuration.gradient
-    if isinstance(target.prior, OwnPotential) or target.quadratic:
-        return step_cost(subject)
-    data = table.batch if table.estimator.draws_data else target.size or 0
-    return 1.0 + DATUM * data * evaluations(subject.scheme, minibatches=table.estimator.draws_data)
+    visited = data * evaluations(subject.scheme, minibatches=table.estimator.draws_data)
+    return OWN_STEP + OWN_DATUM * visited if own else 1.0 + DATUM * visited
 
 
 def most_steps(subject: Subject) -> float:
     """The largest total number of steps before a further look of a default run."""
-    cost = step_cost(subject)
-    return min(WORK, WORK * OWN_WORK / cost)
+    return min(WORK, WORK * COSTLY / work_of_step(subject))
 
 
 def cost_text(subject: Subject, steps: float) -> str:
@@ -151,33 +137,15 @@ def decided(decide: Callable[[], Decision]) -> Decision:
         return Decision("inconclusive", str(error))
 
 
-def expansion_fails(decision: Decision) -> bool:
-    """Is a fit of the expansion's terms to the points rejected, so that more chains would not help?"""
-    return not all(term["fits"] for term in decision.certificate.get("terms", {}).values())
-
-
-HOPELESS = 0.01
-"""The chance of a verdict by the last look below which no further look is taken: its chains would be spent to stay undecided. A
-sample that ends earlier has no more chances of a false verdict than one that goes on."""
-
-
-def beyond_reach(decision: Decision, chains: int, most: int) -> bool:
-    """Will a sample that grows from `chains` to `most` chains hardly decide what it leaves open so far?"""
-    return most > chains and decision.chance_of_verdict(most / chains) < HOPELESS
-
-
-def with_cost(subject: Subject, decision: Decision, chains: int, steps: float, most: int) -> Decision:
-    """An inconclusive decision on `chains` chains of `steps` steps each says how many would decide, and what they take.
-
-    `most` is the number of chains of a default run, which may have ended before (`beyond_reach`).
-    """
+def with_cost(subject: Subject, decision: Decision, chains: int, steps: float) -> Decision:
+    """An inconclusive decision on `chains` chains of `steps` steps each says how many would decide, and what they take."""
     if decision.verdict != "inconclusive" or decision.more is None or not math.isfinite(decision.more):
         return decision
     wanted = decision.more * chains
-    reason = f"{decision.reason}; {wanted:.1e} chains take {cost_text(subject, wanted * steps)}"
-    if chains < most:
-        reason += f"; the first {chains} tell that the {most} of a default run would hardly decide"
-    return replace(decision, reason=reason)
+    return replace(
+        decision,
+        reason=f"{decision.reason}; {wanted:.1e} chains take {cost_text(subject, wanted * steps)}",
+    )
 
 
 def check_complete(averages: Averages) -> None:

@@ -11,9 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.checks.rates.sampled.method import DISAGREEMENT, run_chains
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, cost_text, most_steps, run_chains
+from sgverify.checks.rates.sampled.reference import truth_of
+from sgverify.configuration import Configuration
+from sgverify.errors import Unreached
 from sgverify.exact.affine.stability import spectral_radii
 from sgverify.samplers import Divergence, Fixed, Row
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
@@ -31,6 +35,20 @@ WATCHED = 3
 
 ASIDE = 2.0
 """The distance of the starts from the mean, in standard deviations, if the configured start is at the mean."""
+
+HALVINGS, DOUBLINGS = 10, 3
+"""The most halvings of the default step in the search for the first step, and the most doublings while its bias is far below
+`MODERATE`."""
+
+MODERATE = 0.15
+"""The largest bias at the first step, in standard deviations of the test function: an expansion in h holds below it."""
+
+CONVERGING = 0.75
+"""The ratio of the biases at h and 2h beyond which the bias does not vanish, so that smaller steps would not help."""
+
+UNCROSSED = 40.0
+"""The height of a barrier, in units of T, beyond which it counts as never crossed: about once in e^40 = 2e17 relaxation
+times within a mode."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +82,94 @@ class _Watched:
     def __call__(self, *state: Any) -> Any:
         value = self.function(*state)
         return value * value if self.squared else value
+
+
+@cached_per_subject
+def moderate_pilot(subject: Subject, given: tuple[float, ...]) -> Pilot:
+    """The pilot run at the first step of a sweep. Raises `Unreached`.
+
+    That is the largest of the steps `given` at which no pilot chain diverges, or the configured step; else the default step, halved
+    until the bias is at most `MODERATE`, or doubled where it was chosen without a stability limit and the bias is far below that.
+    """
+    _refuse_undecidable(subject, given)
+    truth = truth_of(subject)[0]
+    chosen = not given and subject.configuration.schedule.step is None
+    steps = given or tuple(first_step(subject) / 2**k for k in range(HALVINGS if chosen else 1))
+    tried: list[Pilot] = []
+    diverged = None
+    for step in steps:
+        found = run_pilot(
+            subject, step, truth, lengths=[n for n in LENGTHS if not tried or n >= tried[-1].length]
+        )
+        if isinstance(found, Divergence):
+            diverged = found
+            continue
+        tried.append(found)
+        if not chosen or _small_enough(tried):
+            break
+    if not tried:
+        named = ", ".join(f"{h:.3g}" for h in steps)
+        raise Unreached(f"chains diverged at every step tried; h = {named}; at the last, {diverged}")
+    pilot = tried[-1]
+    if chosen and not subject.affine and len(tried) == 1 and diverged is None:
+        pilot = _larger(subject, pilot, truth)
+    if pilot.why:
+        raise Unreached(f"the start is not forgotten; chains at h={pilot.step:.3g}: {pilot.why}")
+    return pilot
+
+
+def first_step(subject: Subject) -> float:
+    """The configured or default step; a default step is halved until the time scale of friction is resolved too."""
+    if subject.configuration.schedule.step is not None:
+        return subject.configuration.schedule.step
+    step = subject.step
+    if "D" in subject.scheme.dynamics.parameters:
+        while step * subject.configuration.friction > 2:
+            step /= 2
+    return step
+
+
+def _refuse_undecidable(subject: Subject, given: tuple[float, ...]) -> None:
+    """Raise `Unreached` where chains of any length show one of several modes, or where the pilot alone costs too much."""
+    c = subject.configuration
+    barrier = subject.target.barrier_float64(c.temperature)
+    if barrier > UNCROSSED:
+        raise Unreached(
+            f"the modes of target.name={c.target.name!r} are apart by a barrier of {barrier:.3g} T, "
+            "which chains of any length do not cross, so that averages show one mode; raise temperature, or lower target.size"
+        )
+    if subject.target.rugged and not given:
+        raise Unreached(
+            f"target.name={c.target.name!r} has modes between which chains of moderate length hardly move, so no rate is looked "
+            "for in their averages; give sweep.steps to sample at these all the same"
+        )
+    steps = 2 * CHAINS * sum(LENGTHS)
+    if steps > most_steps(subject) and c.chains == Configuration().chains:
+        raise Unreached(
+            f"the pilot run costs too much; alone it would take {cost_text(subject, steps)}, as a step visits many data; take "
+            "gradient.kind='iid' or a smaller gradient.batch, or give chains to run them all the same"
+        )
+
+
+def _larger(subject: Subject, pilot: Pilot, truth: float) -> Pilot:
+    """The pilot at a larger first step, where the bias at that step is still moderate."""
+    for _ in range(DOUBLINGS):
+        if abs(pilot.bias) > MODERATE / 2 * pilot.spread:
+            break
+        # Half the length covers the same physical time, in which the chains forgot their start at the smaller step.
+        found = run_pilot(subject, 2 * pilot.step, truth, lengths=(max(LENGTHS[0], pilot.length // 2),))
+        if isinstance(found, Divergence) or found.why or abs(found.bias) > MODERATE * found.spread:
+            break
+        pilot = found
+    return pilot
+
+
+def _small_enough(tried: list[Pilot]) -> bool:
+    """Can the last step tried be the first of a sweep, with a moderate bias, or a bias that does not vanish with h?"""
+    last = tried[-1]
+    if abs(last.bias) <= MODERATE * last.spread or len(tried) < 2:
+        return abs(last.bias) <= MODERATE * last.spread
+    return abs(last.bias) > CONVERGING * abs(tried[-2].bias) + 4 * last.error
 
 
 def run_pilot(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from scipy import stats
 
@@ -17,7 +16,6 @@ from sgverify.rates import Decision
 from sgverify.schemes import exact
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
-from sgverify.targets import Target
 from sgverify.targets.observable import Exponents
 
 if TYPE_CHECKING:
@@ -85,30 +83,18 @@ def _reference(subject: Subject) -> tuple[Reference, WeightedDraws | None]:
         if subject.target.dim == 1:
             raise
     # It brings torch, which the chains need anyway.
-    from sgverify.samplers.importance import precise_average
+    from sgverify.samplers.importance import draw_weighted
 
-    temperature, used = subject.configuration.temperature, []
+    temperature = subject.configuration.temperature
+    used: list[WeightedDraws] = []
 
     def estimate(terms: Mapping[Exponents, Fraction]) -> tuple[float, float]:
-        found, draws = precise_average(draws_of(subject.target, float(temperature)), terms)
-        used.append(draws)
+        used[:] = used or [draw_weighted(subject.target, float(temperature))]
+        found = used[0].average(terms)
         return found.value, found.standard_error
 
     average = reference_average(subject.target, subject.observable, exact(temperature), estimate)
-    return average, max(used, key=lambda draws: draws.count)
+    return average, used[0]
 
 
-_DRAWS: WeakKeyDictionary[Target, dict[float, WeightedDraws]] = WeakKeyDictionary()
-
-
-def draws_of(target: Target, temperature: float) -> WeightedDraws:
-    """The first weighted draws of a target, which schemes and test functions share."""
-    from sgverify.samplers.importance import draw_weighted
-
-    known = _DRAWS.setdefault(target, {})
-    if temperature not in known:
-        known[temperature] = draw_weighted(target, temperature)
-    return known[temperature]
-
-
-__all__ = ["draws_of", "reference_certificate", "reference_of", "truth_of", "with_resolution"]
+__all__ = ["reference_certificate", "reference_of", "truth_of", "with_resolution"]

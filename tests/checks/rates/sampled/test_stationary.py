@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -12,17 +12,17 @@ import pytest
 from sgverify.checks import rate
 from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
-from sgverify.checks.rates.sampled import plan as plans
-from sgverify.checks.rates.sampled import sweep as sweeps
+from sgverify.checks.rates.sampled import pilot, plan, rates
 from sgverify.checks.rates.sampled.pilot import affine_time
-from sgverify.checks.rates.sampled.stationary import STAGE, _decide, sampled_stationary_bias
+from sgverify.checks.rates.sampled.rates import sampled_stationary_bias
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.readings.formula import plant
-from sgverify.rates import Sample
+from sgverify.rates import Decision, LevelShare, decide_order
+from sgverify.rates.sample import CALL
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.binding import make_subject
 from sgverify.subject.seeds import run_seed
@@ -85,8 +85,15 @@ def test_a_scheme_of_the_first_order_is_not_of_the_second() -> None:
     """Held to K = 2, explicit Euler is refuted by its h^1; ABOBA is not."""
     for name, step, verdict in (("sghmc-euler-explicit", 0.25, "violates"), ("sghmc-aboba", 1.0, "conforms")):
         subject = broadly(name, step)
-        (sweep,) = sweeps.looks_at(subject, plans.plan_by_pilot(subject), STAGE)
-        decision = _decide(subject, sweep, 2)
+        question = Question(subject, find_claim("chen2015/theorem-4"), "stationary-bias")
+        run = plan.plan_sweep(subject)
+        (found,) = rates._looks_at(subject, run)
+        second = partial(decide_order, order=2)
+
+        def decide(places, sample, second=second, **given):
+            return second(places, sample.values, chains=sample.chains, **given)
+
+        decision = rates._decided(question, subject, run, found, decide)
         assert decision.verdict == verdict, decision.reason
         assert verdict == "conforms" or decision.reason.startswith("h^1 carries")
 
@@ -143,41 +150,35 @@ def test_the_same_configuration_gives_the_same_bits_and_another_seed_others() ->
     assert run_seed(subject, "a") == run_seed(make_subject("sghmc-aboba", load_configuration(SHORT)), "a")
 
 
-def test_looks_join_what_one_run_of_all_chains_gives(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many chains the largest step gets alone is settled at the first look, and kept."""
-    wanted = iter([3, 3])
-    monkeypatch.setattr(sweeps, "extra_chains", lambda *given: next(wanted))
+def test_looks_join_what_one_run_of_all_chains_gives() -> None:
     subject = make_subject(
         "sghmc-aboba", load_configuration({**GAUSSIAN, "steps": 30, "schedule": {"step": 0.5}})
     )
-    plan = plans.plan_by_pilot(subject)
-    grown = plans.replace(plan, looks=(64, 128))
-    *_, last = sweeps.looks_at(subject, grown, "x")
-    subject.memory.clear()
-    (once,) = sweeps.looks_at(subject, plans.replace(plan, looks=(128,)), "x")
-    assert np.array_equal(last.halves, once.halves) and np.array_equal(
-        np.sort(last.level), np.sort(once.level)
-    )
-    assert len(once.level) == 3 * 128
+    run = plan.plan_sweep(subject)
+    *_, last = rates._looks_at(subject, replace(run, looks=(64, 128)))
+    (once,) = rates._looks_at(subject, replace(run, looks=(128,)))
+    assert np.array_equal(last.values, once.values)
 
 
-def test_chains_at_the_largest_step_join_by_least_squares() -> None:
-    """Against generalised least squares on the stacked observations, written out."""
-    random = np.random.default_rng(3)
-    halves = random.normal(size=(4, 2, 60)) + 3 * random.normal(size=(1, 1, 60))
-    level = random.normal(size=500) + 0.3
-    subject = make_subject("sgld-euler", load_configuration({**SHORT, "schedule": {"step": 0.25}}))
-    plan = plans.plan_by_pilot(subject)
-    sample = sweeps.Sweep(plan, plan.steps[:4], halves, level, {}, 0).sample
-    own = Sample.of_chains(halves.mean(1), coupled=True)
-    design = np.vstack([np.eye(4), np.eye(4)[:1]])
-    covariance = np.zeros((5, 5))
-    covariance[:4, :4], covariance[4, 4] = own.covariance, level.var(ddof=1) / 500
-    weight = np.linalg.inv(covariance)
-    expected = np.linalg.inv(design.T @ weight @ design)
-    assert sample.covariance == pytest.approx(expected, rel=1e-9)
-    values = expected @ design.T @ weight @ np.append(own.values, level.mean())
-    assert sample.values == pytest.approx(values, rel=1e-9)
+def test_a_default_sweep_halves_its_steps_where_the_expansion_does_not_hold(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Every decision that may be made has its share of the level."""
+    made: list[tuple[float, float]] = []
+
+    def undecided(steps, values, *, level, **given):
+        made.append((steps[0], level))
+        return Decision(
+            "inconclusive", "rough", certificate={"terms": {"h^0": {"fits": False, "interval": []}}}
+        )
+
+    monkeypatch.setattr(rates, "decide_order", undecided)
+    monkeypatch.setattr(plan, "FIRST_WORK", 1e4)
+    monkeypatch.setattr(plan, "CHAINS", (16, 16))
+    asked("sgld-euler", **GAUSSIAN)
+    steps = [step for step, _ in made]
+    assert len(steps) == plan.HALVED + 1 and steps == [steps[0] / 2**k for k in range(plan.HALVED + 1)]
+    assert sum(level for _, level in made) <= LevelShare(CALL).rate
 
 
 @pytest.mark.power  # 0.9 s
@@ -185,7 +186,7 @@ def test_a_start_that_is_not_forgotten_is_named(monkeypatch: pytest.MonkeyPatch)
     """Two modes far apart: chains from either side average their own, and no bias is read from that."""
     apart = {"target": {"name": "mixture", "weights": [0.3, 0.7], "means": [-9.0, 9.0], "scales": [1.0, 1.0]}}
     subject = make_subject("sgld-euler", load_configuration({**apart, "test_function": "theta"}))
-    monkeypatch.setattr(plans, "LENGTHS", (512,))
+    monkeypatch.setattr(pilot, "LENGTHS", (512,))
     evidence = sampled_stationary_bias(Question(subject, find_claim("chen2015/theorem-4"), "stationary-bias"))
     assert (evidence.verdict, evidence.points) == ("inconclusive", ())
     assert "the start is not forgotten" in evidence.reason
@@ -193,7 +194,7 @@ def test_a_start_that_is_not_forgotten_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_transient_in_the_average_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "FORGOTTEN", 0.1)
+    monkeypatch.setattr(plan, "FORGOTTEN", 0.1)
     evidence = asked("sgld-euler", schedule={"step": 0.1}, **{**SHORT, "start": 20.0})
     assert evidence.verdict == "inconclusive" and "the start is not forgotten" in evidence.reason
 
@@ -215,7 +216,6 @@ def test_a_step_at_which_chains_diverge_is_named_and_left_out() -> None:
 def test_a_sweep_without_halvings_is_sampled_with_independent_rows() -> None:
     evidence = asked("sgld-euler", sweep={"steps": [0.3, 0.2, 0.1, 0.05]}, **SHORT)
     assert evidence.certificate["coupling"] == "none"
-    assert evidence.certificate["chains_of_the_largest_step_alone"] == 0
 
 
 def test_what_chains_and_steps_mean() -> None:
@@ -228,7 +228,7 @@ def test_what_chains_and_steps_mean() -> None:
 def test_claims_that_ask_the_same_share_the_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     subject = make_subject("sgld-euler", load_configuration(SHORT), "monte-carlo")
     first = sampled_stationary_bias(Question(subject, find_claim("chen2015/theorem-4"), "stationary-bias"))
-    monkeypatch.setattr(sweeps, "run_chains", None)
+    monkeypatch.setattr(rates, "run_chains", None)
     corrected = Question(subject, find_claim("corrected/theorem-4"), "stationary-bias")
     assert sampled_stationary_bias(corrected).points == first.points
 

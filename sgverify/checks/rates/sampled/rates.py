@@ -1,0 +1,302 @@
+"""How do sampled errors fall with the step size, or with the length? Decided without fitting a slope, in growing samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from sgverify.checks.question import Question
+from sgverify.checks.rates.finite_time import what_of
+from sgverify.checks.rates.sampled.method import (
+    DISAGREEMENT,
+    SampledAverages,
+    decided,
+    run_chains,
+    share_of,
+    with_cost,
+)
+from sgverify.checks.rates.sampled.plan import FEWEST, SampledRun, plan_lengths, plan_sweep
+from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
+from sgverify.checks.readings import term_of_theorem_2, unbiased
+from sgverify.errors import Unreached
+from sgverify.evidence import Evidence, Point
+from sgverify.rates import (
+    Decision,
+    Judgement,
+    Sample,
+    decide_length_bias,
+    decide_length_mse,
+    decide_order,
+)
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.seeds import run_seed
+from sgverify.subject.subject import Subject
+
+OUT_OF_REACH = 4.0
+"""No further look is taken where a decision would take so many times the chains of the last one."""
+
+
+def sampled_stationary_bias(question: Question) -> Evidence:
+    """d(rho_h, rho) = O(h^K) for the test function, from chains at steps h, h/2, h/4, ... (chen2015 Theorem 4).
+
+    If the steps are halvings, the chains of all steps share a Brownian path; the covariance of their averages enters the fit.
+    """
+    order, what = int(question.prediction.exponent), f"the stationary bias of {question.subject.observable}"
+    return _answered(
+        question,
+        question.subject,
+        plan_sweep,
+        lambda places, sample, **given: decide_order(
+            places, sample.values, order=order, what=what, chains=sample.chains, **given
+        ),
+    )
+
+
+def sampled_error(question: Question) -> Evidence:
+    """|E phi_hat - phi_bar| or E (phi_hat - phi_bar)^2 in L along the claimed schedule, from chains of moderate lengths.
+
+    Of the mean square error, the lengths at which the squared bias leads show the rate (chen2015 Theorems 2, 3, 5).
+    """
+    subject, kind, alpha = (
+        question.subject.under(question.configuration),
+        question.schedule.kind,
+        question.alpha,
+    )
+    what = what_of(subject, question.quantity, kind, alpha)
+    never = "" if unbiased(subject) or question.prediction.exponent < 0 else term_of_theorem_2(subject)
+    if kind == "fixed" or never:
+        reason = f"no sample can contradict it; {what} need not fall with L"
+        return question.unanswered(
+            f"{reason}: {never or 'choose schedule.kind=horizon or power'}", method="monte-carlo"
+        )
+    ask = decide_length_bias if question.quantity == "bias" else decide_length_mse
+    order = int(question.facts["K"])
+
+    def decide(places: list[float], sample: Sample, **given: Any) -> Decision:
+        decision = ask(
+            places,
+            sample.values,
+            order=order,
+            alpha=alpha,
+            kind=kind,
+            what=what,
+            chains=sample.chains,  # type: ignore[arg-type]
+            **given,
+        )
+        return _unless_it_vanishes(decision, what)
+
+    return _answered(
+        question, subject, lambda subject: plan_lengths(subject, question.quantity, kind, alpha), decide
+    )
+
+
+def _answered(
+    question: Question,
+    subject: Subject,
+    plan: Callable[[Subject], SampledRun],
+    decide: Callable[..., Decision],
+) -> Evidence:
+    """The evidence of chains that `plan` chooses, decided by `decide(places, sample, covariance=, coupled=, level=, looks=)`."""
+    try:
+        run = plan(subject)
+        found, decision = _settled(question, subject, run, decide)
+        for halved in range(1, run.halvings + 1):
+            if all(term["fits"] for term in decision.certificate.get("terms", {}).values()):
+                break
+            run = plan_sweep(subject, halved)
+            found, decision = _settled(question, subject, run, decide)
+    except Unreached as why:
+        return question.unanswered(str(why), method="monte-carlo")
+    decision = with_cost(subject, decision, found.chains, run.length)
+    return question.answered(
+        method="monte-carlo",
+        judgement=Judgement(decision.verdict, False, decision.reason),
+        found=decision,
+        points=points_of(subject, run, found, squared=question.quantity == "mse"),
+        certificate=_certificate(subject, run, found, decision),
+    )
+
+
+def _settled(
+    question: Question, subject: Subject, run: SampledRun, decide: Callable[..., Decision]
+) -> tuple[SampledAverages, Decision]:
+    """The averages and the decision after the first look that decides, or that tells that none will."""
+    for found in _looks_at(subject, run):
+        decision = _decided(question, subject, run, found, decide)
+        hopeful = decision.more is not None and decision.more * found.chains < OUT_OF_REACH * run.looks[-1]
+        if decision.verdict != "inconclusive" or not hopeful:
+            break
+    return found, decision
+
+
+def _decided(
+    question: Question,
+    subject: Subject,
+    run: SampledRun,
+    found: SampledAverages,
+    decide: Callable[..., Decision],
+) -> Decision:
+    errors = _errors(subject, run, found)
+    if len(errors) < FEWEST:
+        name, key = ("steps", "sweep.steps") if run.kind == "fixed" else ("lengths", "sweep.lengths")
+        why = "; ".join(str(row) for row in found.diverged if row) or f"give more in {key}"
+        reason = (
+            f"too few {name} without divergence; a rate needs {FEWEST}, and there are {len(errors)}: {why}"
+        )
+        return Decision("inconclusive", reason)
+    sample = Sample.of_chains(list(errors.values()), coupled=run.coupled or run.kind == "power")
+    # An error of the reference average shifts all points by the same amount.
+    shifted = sample.shifted(truth_of(subject)[1])
+    decision = decided(
+        lambda: decide(
+            list(errors),
+            shifted,
+            covariance=shifted.covariance,
+            coupled=shifted.coupled,
+            level=share_of(subject).rate / run.decisions,
+            looks=len(run.looks),
+        )
+    )
+    if question.quantity != "mse":
+        decision = with_resolution(subject, decision, float(shifted.covariance[0, 0]))
+    apart = _transient(run, found) if decision.verdict != "inconclusive" else ""
+    return replace(decision, verdict="inconclusive", reason=apart, more=None) if apart else decision
+
+
+def _looks_at(subject: Subject, run: SampledRun) -> Iterator[SampledAverages]:
+    """The averages after each look; the caller stops iterating once a look decides. Claims about the same quantity share them."""
+    known = _known(subject, *run.stage, run.looks)
+    done = 0
+    for chains in run.looks:
+        if chains not in known:
+            made = run_chains(
+                subject,
+                run.rows,
+                seed=run_seed(subject, *run.stage),
+                first=done,
+                count=chains - done,
+                coupled=run.coupled,
+                progress=(done / run.looks[-1], chains / run.looks[-1]),
+            )[0]
+            known[chains] = known[done].joined(made) if done else made
+        done = chains
+        yield known[chains]
+
+
+@cached_per_subject
+def _known(subject: Subject, *stage: Any) -> dict[int, SampledAverages]:
+    """The averages of the looks that were taken, by their chains; the next look adds its own chains to them."""
+    return {}
+
+
+def _errors(subject: Subject, run: SampledRun, found: SampledAverages) -> dict[float, np.ndarray]:
+    """The errors of single chains at every place where they did not diverge."""
+    averages = run.averages(found) - truth_of(subject)[0]
+    return {
+        place: errors
+        for place, errors, diverged in zip(run.places, averages, _diverged(run, found), strict=True)
+        if diverged is None
+    }
+
+
+def _diverged(run: SampledRun, found: SampledAverages) -> tuple[Any, ...]:
+    """How chains diverged, by place; None where they did not."""
+    return found.diverged * len(run.places) if run.kind == "power" else found.diverged
+
+
+def _transient(run: SampledRun, found: SampledAverages) -> str:
+    """A sentence about a row of a sweep whose averages are not those of a stationary chain; "" if there is none.
+
+    Each row's mean difference between the two halves, of which a burn-in may have left a transient, is tested as normal over
+    chains, at the level `DISAGREEMENT` over all rows.
+    """
+    if run.kind != "fixed":
+        return ""
+    bound = NormalDist().inv_cdf(1 - DISAGREEMENT / (2 * len(run.places)))
+    for step, (first, second), diverged in zip(run.places, run.halves(found), found.diverged, strict=True):
+        gaps = first - second
+        mean, error = float(gaps.mean()), float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
+        if diverged is None and abs(mean) > bound * error:
+            return (
+                f"the start is not forgotten; at h={step:.3g} the halves of the run differ by {mean:.3g} +- "
+                f"{error:.2g}"
+            )
+    return ""
+
+
+def _unless_it_vanishes(decision: Decision, what: str) -> Decision:
+    """Replace a violation by "inconclusive" if the whole error may be 0 at the first length.
+
+    Close to a change of sign, every term is a large share of the whole error, and the confidence set of such a share is
+    unbounded. Longer lengths, beyond the change of sign, decide.
+    """
+    terms = decision.certificate.get("terms", {}).values()
+    unbounded = any(None in piece for term in terms for piece in term["interval"])
+    if decision.verdict != "violates" or not unbounded:
+        return decision
+    reason = f"the error may vanish at the first length; of {what} no part can be told then: give longer sweep.lengths"
+    return replace(decision, verdict="inconclusive", reason=reason)
+
+
+def points_of(subject: Subject, run: SampledRun, found: SampledAverages, *, squared: bool) -> list[Point]:
+    """The sampled biases, or mean squares, at every place of a run."""
+    points, reference = [], reference_of(subject)
+    known = _errors(subject, run, found)
+    for place, diverged in zip(run.places, _diverged(run, found), strict=True):
+        at: dict[str, Any] = {"step": place}
+        if run.kind != "fixed":
+            at = {"step": run.scale * place ** -float(run.alpha), "length": int(place)}
+        if diverged is not None:
+            points.append(Point(**at, kind="sampled", diverged=True, note=str(diverged)))
+            continue
+        errors = known[place]
+        values = errors**2 if squared else errors
+        # An error e of the reference average changes a bias by e and a mean square error by 2 e times the bias.
+        moved = reference.standard_error * (2 * abs(float(errors.mean())) if squared else 1.0)
+        points.append(
+            Point(
+                **at,
+                value=float(values.mean()),
+                standard_error=math.hypot(float(values.std(ddof=1)) / found.chains**0.5, moved),
+                error_bound=reference.error_bound,
+                kind="sampled",
+            )
+        )
+    return points
+
+
+def _certificate(
+    subject: Subject, run: SampledRun, found: SampledAverages, decision: Decision
+) -> dict[str, Any]:
+    level = share_of(subject)
+    coupling = "one Brownian path for all steps" if run.coupled else "none"
+    certificate = {
+        **decision.certificate,
+        "level": level.rate,
+        "level_of_call": level.call,
+        "looks": {
+            "taken": run.looks.index(found.chains) + 1,
+            "planned": list(run.looks),
+            "level_of_each": level.rate / run.decisions,
+        },
+        "chains": found.chains,
+        "coupling": "one chain for all lengths" if run.kind == "power" else coupling,
+        "kept_points": decision.kept,
+        "relaxation": run.relaxation,
+    }
+    if run.kind != "fixed":
+        return {**certificate, "schedule": {"kind": run.kind, "alpha": run.alpha, "scale": run.scale}}
+    first, _, last = run.rows[0].lengths
+    return {
+        **certificate,
+        "burn_in": first * run.places[0],
+        "averaged_time": (last - first) * run.places[0],
+        "steps_per_chain": {
+            f"h={step:.6g}": row.lengths[-1] for step, row in zip(run.places, run.rows, strict=True)
+        },
+    }
