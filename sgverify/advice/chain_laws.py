@@ -30,7 +30,7 @@ from sgverify.targets import parse_observable
 
 if TYPE_CHECKING:
     from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLaw
-    from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw, LeadingBias
+    from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw
 
 BITS = 128
 
@@ -218,7 +218,7 @@ class GridLaws(ChainLaws):
     method: ClassVar[str] = "grid"
 
     def __post_init__(self) -> None:
-        _ = self._average, self._answers
+        _ = self._average, self.answers
 
     @property
     def quick(self) -> bool:
@@ -241,7 +241,7 @@ class GridLaws(ChainLaws):
             mean = float(weights @ points)
             variance = float(weights @ (points - mean) ** 2)
             return StationaryMoments(np.array([mean]), np.array([math.sqrt(variance)]))
-        bias = {text: _value(answers.stationary_bias(step)) for text, answers in self._answers.items()}
+        bias = {text: _value(answers.stationary_bias(step)) for text, answers in self.answers.items()}
         target = self.target
         # E theta^2 - (E theta)^2, from the differences to the target's: no large numbers cancel.
         shift = bias["theta"]
@@ -268,11 +268,6 @@ class GridLaws(ChainLaws):
         return {}
 
     @property
-    def expansions(self) -> dict[str, LeadingBias]:
-        """The leading biases of theta and theta^2 in powers of h."""
-        return {text: self._answers[text].expansion for text in ("theta", "theta**2")}
-
-    @property
     def _average(self) -> GridAnswers:
         # Grids take a while to load, and the step of a sample needs none.
         from sgverify.checks.rates.engines import transfer_answers
@@ -280,7 +275,8 @@ class GridLaws(ChainLaws):
         return transfer_answers(self.subject)
 
     @cached_property
-    def _answers(self) -> dict[str, GridAnswers]:
+    def answers(self) -> dict[str, GridAnswers]:
+        """The grids of theta, theta^2 and, on the plane, p^2."""
         from sgverify.checks.rates.engines import ENGINES
 
         c, state = self.subject.configuration, self.subject.scheme.dynamics.state

@@ -8,6 +8,7 @@ from typing import Any
 from reports.making.gallery.settings import PHI, TOLERANCE, well
 from sgverify.advice.size.finding import smallest_crossings
 from sgverify.checks.rates.engines import transfer_answers
+from sgverify.checks.rates.leading_bias import leading_bias
 from sgverify.errors import Unreached, UserError
 
 FARTHEST = 8.0
@@ -21,7 +22,7 @@ def measured(scheme: str) -> dict[str, Any]:
     row: dict[str, Any] = {"scheme": scheme, "phi": PHI, "gradients_per_step": calls}
     try:
         answers = transfer_answers(subject)
-        expansion = answers.expansion
+        expansion = leading_bias(subject, answers, [subject.step])
     except (Unreached, UserError) as error:
         return {**row, "why": str(error)}
     truth = float(subject.reference_average.value)

@@ -21,6 +21,7 @@ import numpy as np
 from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
 from sgverify.checks.rates.engines import exact_answers, transfer_answers
+from sgverify.checks.rates.leading_bias import leading_bias
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.exact.affine.model import fixed_step
@@ -253,7 +254,8 @@ class _Finding:
         return None
 
     def _on_grid(self, laws: GridLaws, quantity: str) -> PowerOfStep | None:
-        first, second = (laws.expansions[text].leading for text in ("theta", "theta**2"))
+        subject, grids = self.subject, (laws.answers[text] for text in ("theta", "theta**2"))
+        first, second = (leading_bias(subject, grid, [subject.step]).leading for grid in grids)
         mean, sd = float(laws.target.mean[0]), float(laws.target.sd[0])
         terms: dict[float, float] = {}
         if first is not None:
@@ -292,7 +294,7 @@ class _Finding:
         variance = float(weights @ (values - weights @ values) ** 2)
         # The grid's relaxation time is h times the sum of correlations over k >= 0.
         time = 2 * float(found.grid["relaxation_time"]) / step - 1
-        leading = transfer_answers(self.subject).expansion.leading
+        leading = leading_bias(self.subject, transfer_answers(self.subject), [step]).leading
         power = None if leading is None else PowerOfStep(float(leading.order), leading.value, False)
         return _monte_carlo(str(observable), found.value, power, time * variance, variance)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,30 @@ from sgverify.exact.chain.ergodic import WASSERSTEIN
 from sgverify.exact.readings.formula import formula
 from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, prove_invariant_order
 from sgverify.rates import Judgement
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
+
+
+@dataclass(frozen=True)
+class InvariantProof:
+    """The least order over all dimensions, those in which it holds, and the one that has it."""
+
+    found: InvariantOrder
+    dimensions: Extent
+    dim: int
+
+
+@cached_per_subject
+def invariant_proof(subject: Subject) -> InvariantProof | NotExpandableError:
+    """The order of the invariant law for every smooth potential; the error where the step has no expansion."""
+    claimed = max(subject.scheme.invariant_order or 0, subject.scheme.order or 0)
+    highest = max(2, min(HIGHEST, claimed))
+    try:
+        return InvariantProof(
+            *prove_invariant_order(subject.scheme, subject.proof_dimension, subject.target.dim, highest)
+        )
+    except NotExpandableError as error:
+        return error
 
 
 def check_invariant_order(question: Question) -> Evidence:
@@ -28,13 +52,10 @@ def check_invariant_order(question: Question) -> Evidence:
     use; and how slowly a chain forgets its start.
     """
     subject = question.subject
-    claimed = subject.scheme.invariant_order or 0
-    try:
-        found, dimensions, dim = prove_invariant_order(
-            subject.scheme, subject.proof_dimension, subject.target.dim, max(2, min(HIGHEST, claimed))
-        )
-    except NotExpandableError as error:
-        return _on_the_target(question, error.told(between=": "))
+    proof = invariant_proof(subject)
+    if isinstance(proof, NotExpandableError):
+        return _on_the_target(question, proof.told(between=": "))
+    found, dimensions, dim = proof.found, proof.dimensions, proof.dim
     prediction = question.predict({"K": subject.scheme.invariant_order})
     return question.evidence(
         method="proof",

@@ -12,15 +12,14 @@ from fractions import Fraction
 
 from sgverify.checks.concluding import proof_scope
 from sgverify.checks.order.configured_steps import expansion_reach
+from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.checks.question import Question
 from sgverify.checks.rates.transfer import ASSUMED, rate_of_powers
 from sgverify.checks.readings import unbiased
 from sgverify.errors import NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Extent, tried
 from sgverify.exact.series import LocalOrder
-from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, prove_invariant_order
 from sgverify.rates import Judgement, Rate, judge_length_rate
-from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 
 BY = "the averages of every smooth function, whose Poisson equation is assumed to have a solution that is bounded as the claim says"
@@ -78,20 +77,6 @@ def carried_or_sampled(question: Question, why: str) -> Evidence:
         return question.sampled(f"{why}; {reason}")
 
 
-@cached_per_subject
-def _invariant(subject: Subject) -> tuple[InvariantOrder, Extent] | NotExpandableError:
-    try:
-        found, dimensions, _ = prove_invariant_order(
-            subject.scheme,
-            subject.proof_dimension,
-            subject.target.dim,
-            min(HIGHEST, max(2, subject.scheme.order or 1)),
-        )
-    except NotExpandableError as error:
-        return error
-    return found, dimensions
-
-
 def _power(subject: Subject) -> tuple[Fraction, Extent]:
     """The power of h in the bias of the invariant law that is proved, and the dimensions of the proof."""
     order, estimator = subject.order, subject.configuration.gradient.estimator
@@ -99,10 +84,10 @@ def _power(subject: Subject) -> tuple[Fraction, Extent]:
         raise Unreached(order.told())
     if order.unseen:
         raise Unreached("the step has terms that no power of h shows")
-    invariant = _invariant(subject)
+    invariant = invariant_proof(subject)
     if isinstance(invariant, NotExpandableError):
         raise Unreached(invariant.told())
-    found, dimensions = invariant
+    found, dimensions = invariant.found, invariant.dimensions
     if not found.mixes or found.order < 1:
         raise Unreached(
             "the step is not proved to forget its start, or to leave the density invariant at order 1"

@@ -50,8 +50,6 @@ def expansion_certificate(answers: ExactAnswers) -> dict[str, Any]:
         "zeros_are": "proved in rational arithmetic" if bias.exact else "balls that contain 0",
         "posterior_average": answers.truth,
     }
-    if answers.arithmetic is not None:
-        certificate["arithmetic"] = answers.arithmetic
     if answers.steps is not None:
         ends = answers.expansion_at(answers.steps)
         certificate["steps_per_epoch"] = answers.steps

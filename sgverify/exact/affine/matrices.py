@@ -1,4 +1,4 @@
-"""Matrices of fractions that become matrices of balls only where a number has no fraction, and of functions of the precision.
+"""Matrices of fractions that become matrices of balls only where a number has no fraction.
 
 Polynomials in the precision matrix, turned into matrices of any of flint's kinds or of numpy.
 """
@@ -10,46 +10,27 @@ from typing import Any
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineStep, Base, Polynomial
 from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.matrix_series import unit_matrix
-from sgverify.exact.rings.polynomials import FunctionMatrix, RationalFunction
 from sgverify.schemes import exact
-
-IRRATIONAL = "a coefficient of a step is no fraction, and no rational function of the precision"
 
 
 def rational_or_balls(rows: list[list[Any]]) -> Any:
-    """A rational matrix if every entry is rational, else a matrix of balls, or of functions where there are any."""
-    entries = [x for row in rows for x in row]
-    balls = any(isinstance(x, arb) for x in entries)
-    if any(isinstance(x, RationalFunction) for x in entries):
-        if balls:
-            raise Unreached(IRRATIONAL)
-        return FunctionMatrix(rows)
-    if balls:
+    """A rational matrix if every entry is rational, else a matrix of balls."""
+    if any(isinstance(x, arb) for row in rows for x in row):
         return arb_mat([[arb(x) for x in row] for row in rows])
     return fmpq_mat([[fmpq(x) for x in row] for row in rows])
 
 
-def in_balls(matrix: Any) -> arb_mat:
-    """The matrix in balls; raises `Unreached` for functions."""
-    if isinstance(matrix, FunctionMatrix):
-        raise Unreached(IRRATIONAL)
-    return arb_mat(matrix)
-
-
 def product(left: Any, right: Any) -> Any:
-    """left right, in balls where left is, in functions where right is."""
-    if isinstance(right, FunctionMatrix):
-        return alike([left, right])[0] * right
+    """left right, in balls where left is."""
     return left * (right if isinstance(left, fmpq_mat) else arb_mat(right))
 
 
 def scaled(matrix: Any, factor: Any) -> Any:
     """factor matrix, in balls where the factor is one."""
-    return matrix * factor if isinstance(factor, fmpq) else in_balls(matrix) * factor
+    return matrix * factor if isinstance(factor, fmpq) else arb_mat(matrix) * factor
 
 
 def added(left: Any | None, right: Any) -> Any:
@@ -72,13 +53,9 @@ def minus_identity(matrix: Any) -> Any:
 
 
 def alike(matrices: list[Any]) -> list[Any]:
-    """All rational, or all balls, or all functions."""
+    """All rational, or all balls."""
     if all(isinstance(m, fmpq_mat) for m in matrices):
         return matrices
-    if any(isinstance(m, FunctionMatrix) for m in matrices):
-        if any(isinstance(m, arb_mat) for m in matrices):
-            raise Unreached(IRRATIONAL)
-        return [m if isinstance(m, FunctionMatrix) else FunctionMatrix(m.tolist()) for m in matrices]
     return [arb_mat(m) if isinstance(m, fmpq_mat) else m for m in matrices]
 
 
@@ -113,7 +90,7 @@ def block(polynomial: Polynomial | None, powers: Sequence[Any], entry: Entry) ->
         if not (isinstance(factor, int) and factor == 0):
             # An irrational coefficient is a ball, and the powers may be rational.
             ball = isinstance(factor, arb) and not isinstance(power, arb_mat)
-            total = added(total, in_balls(power) * factor if ball else power * factor)
+            total = added(total, arb_mat(power) * factor if ball else power * factor)
     return total
 
 

@@ -1,21 +1,17 @@
-"""One step of a model as a power series in h: the input of the expansions at h = 0.
-
-One step of a scheme with memory as a power series in h, each memory in units in which no half powers are left.
-"""
+"""One step of a model as a power series in h: the input of the expansions at h = 0."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flint import arb_mat, fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.affine.carrier import AffineStep, Base, read_affine, read_start
+from sgverify.exact.affine.carrier import AffineStep, Base, read_affine
 from sgverify.exact.affine.field import coefficient, constant, number_ring, step_size
 from sgverify.exact.affine.matrices import (
     added,
@@ -29,12 +25,9 @@ from sgverify.exact.affine.matrices import (
     scaled,
     stacked,
 )
-from sgverify.exact.affine.matrices import product as moved
 from sgverify.exact.affine.model import Model
 from sgverify.exact.chain.expansion import AffineSeries
-from sgverify.exact.chain.two_scales import TwoScaleSeries
 from sgverify.exact.numbers.matrix_series import (
-    MatrixSeries,
     MultiIndex,
     multi_indices,
     ones_column,
@@ -63,22 +56,15 @@ class StepSeries:
     @cached_property
     def affine(self) -> AffineSeries:
         """M, c and Q; Q is the covariance of drawn noise and of gradient noise independent from step to step."""
-        target, noise = self.model.target, self.model.noise
-        own = noise.covariance if noise.noisy else None
-        return self.read_with(self._powers, rational_column(target.mean), ones_column(target.dim), own)
-
-    def read_with(self, powers: Sequence[Any], mean: Any, ones: Any, own: Any | None) -> AffineSeries:
-        """M, c and Q where `powers` stand for I, P, P^2, ..., and `own` for the covariance of the gradient's noise.
-
-        c holds what the step does with the columns `mean` and `ones`.
-        """
+        target = self.model.target
+        mean, ones = rational_column(target.mean), ones_column(target.dim)
         states: list[Base] = [("state", name) for name in self._names]
         maps, shifts, covariances = [], [], []
         for power in range(2 * self.orders + 1):
-            m = self.blocks(states, power, powers)
-            c = product(self.blocks([("mean", 0)], power, powers), mean)
-            c = added(c, product(self.blocks([("ones", 0)], power, powers), ones))
-            q = self._covariance(power, powers, own)
+            m = self.blocks(states, power)
+            c = product(self.blocks([("mean", 0)], power), mean)
+            c = added(c, product(self.blocks([("ones", 0)], power), ones))
+            q = self.covariance(power)
             if power % 2:
                 self._refuse(power, m, c, q)
             elif power:
@@ -147,9 +133,7 @@ class StepSeries:
     def covariance(self, power: int, powers: Sequence[Any] | None = None) -> Any:
         """The coefficient of s^power of the noise's covariance; `powers` as in `blocks`."""
         own = self.model.noise.covariance if self.model.noise.noisy else None
-        return self._covariance(power, self._powers if powers is None else powers, own)
-
-    def _covariance(self, power: int, powers: Sequence[Any], own: Any | None) -> Any:
+        powers = self._powers if powers is None else powers
         dim, names, rows = powers[0].nrows(), self._names, self._step.rows
         size = dim * len(names)
         sources: list[tuple[Base, Any]] = [(("noise", k), None) for k in range(self._step.draws)]
@@ -235,107 +219,3 @@ class StepSeries:
     def _refuse(self, power: int, *matrices: Any) -> None:
         if any(nonzero(matrix) for matrix in matrices):
             raise NotExpandableError(f"`{self.model.scheme.name}` has the power s^{power} of s = sqrt(h)")
-
-
-Rows = list[list[Any]]
-
-
-def two_scale_series(step: StepSeries) -> TwoScaleSeries:
-    """M, c, Q and the start law in powers of h, memory k in units of s^(-w_k), s = sqrt(h), w_k 0 or 1.
-
-    A memory that holds a draw, which a step multiplies with s, has w = 1. Raises `NotExpandableError` where no such
-    units leave only whole powers of h.
-    """
-    parts = [_of_step(step, power) for power in range(2 * step.orders + 2)]
-    begun = _start(step, 2 * step.orders + 2)
-    count, dim = len(step.model.scheme.memory), step.model.target.dim
-    slow = step.model.size - count * dim
-    for weights in itertools.product((0, 1), repeat=count):
-        units = [0] * slow + [weight for weight in weights for _ in range(dim)]
-        found = _in_units(parts, begun, units, step.orders)
-        if found is not None:
-            m, c, q, mean, spread = (alike(part) for part in found)
-            return TwoScaleSeries(MatrixSeries(m), MatrixSeries(c), MatrixSeries(q), slow, mean, spread)
-    raise NotExpandableError(f"`{step.model.scheme.name}` has odd powers of sqrt(h)")
-
-
-def _of_step(step: StepSeries, power: int) -> tuple[Any, Any, Any]:
-    """M, c and Q at s^power."""
-    target = step.model.target
-    mean, ones = rational_column(target.mean), ones_column(target.dim)
-    states: list[Base] = [("state", name) for name in step.model.scheme.state]
-    c = added(moved(step.blocks([("mean", 0)], power), mean), moved(step.blocks([("ones", 0)], power), ones))
-    return step.blocks(states, power), c, step.covariance(power)
-
-
-def _start(step: StepSeries, orders: int) -> list[tuple[Any, Any]]:
-    """Mean and covariance of X_0 by powers of s."""
-    model = step.model
-    ring = number_ring(orders + 4)
-    given = {name: constant(ring, value) for name, value in model.parameters.items()}
-    read = read_start(model.scheme, {**given, "h": step_size(ring)})
-    dim, names = model.target.dim, list(model.scheme.state)
-    powers = powers_of(rational_matrix(model.target.precision), unit_matrix(dim), longest(read))
-    centre, ones = rational_column(model.target.mean), ones_column(dim)
-    first, spread = model.state_law()
-
-    def part(power: int, *columns: Base) -> Any:
-        return rational_or_balls(
-            stacked(read, names, columns, powers, lambda c: coefficient(ring, c, power), list)
-        )
-
-    images = [part(k, *(("state", name) for name in names)) for k in range(orders)]
-    drawn = [[part(k, ("noise", j)) for k in range(orders)] for j in range(read.draws)]
-    found = []
-    for k in range(orders):
-        mean = arb_mat(images[k]) * first + arb_mat(moved(part(k, ("mean", 0)), centre))
-        mean = mean + arb_mat(moved(part(k, ("ones", 0)), ones))
-        covariance: Any = arb_mat(model.size, model.size)
-        for i in range(k + 1):
-            covariance = covariance + arb_mat(images[i]) * spread * arb_mat(images[k - i]).transpose()
-            for blocks in drawn:
-                covariance = covariance + arb_mat(blocks[i]) * arb_mat(blocks[k - i]).transpose()
-        found.append((mean, covariance))
-    return found
-
-
-def _in_units(
-    parts: list[tuple[Any, Any, Any]], begun: list[tuple[Any, Any]], units: list[int], orders: int
-) -> tuple[list[Any], ...] | None:
-    """M, c, Q, mean and covariance of the start in these units; None where half or negative powers of h remain."""
-    n = len(units)
-
-    def scaled(matrices: list[Any], left: list[int], right: list[int]) -> list[Any] | None:
-        """Entry (i, j) times s^(left_i + right_j), by whole powers of h."""
-        columns = matrices[0].ncols()
-        kept = []
-        for power in range(-2, 2 * orders + 1):
-            rows: Rows = []
-            for i in range(n):
-                row = []
-                for j in range(columns):
-                    at = power - left[i] - right[j]
-                    row.append(matrices[at][i, j] if 0 <= at < len(matrices) else 0)
-                rows.append(row)
-            matrix = rational_or_balls(rows)
-            if power < 0 or power % 2:
-                if nonzero(matrix):
-                    return None
-            else:
-                kept.append(matrix)
-        return kept
-
-    none, minus = [0] * n, [-unit for unit in units]
-    steps = [list(column) for column in zip(*parts, strict=True)]
-    starts = [list(column) for column in zip(*begun, strict=True)]
-    found = (
-        scaled(steps[0], units, minus),
-        scaled(steps[1], units, none),
-        scaled(steps[2], units, units),
-        scaled(starts[0], units, none),
-        scaled(starts[1], units, units),
-    )
-    return None if any(part is None for part in found) else found  # type: ignore[return-value]
-
-
-__all__ = ["two_scale_series"]

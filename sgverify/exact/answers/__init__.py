@@ -1,8 +1,7 @@
 """The exact answers about a model: one protocol for all engines, and the choice of the engine for a model.
 
-`questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `modes` the same for many coordinates, in
-the eigenvectors of the precision, which decouple them all but for the gradient's noise (`normal_modes`), `moments` by the
-recursion of moments, `epochs` under reshuffled minibatches; `invariant` has the first two moments of the invariant law.
+`questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `moments` by the recursion of moments,
+`epochs` under reshuffled minibatches; `invariant` has the first two moments of the invariant law.
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from typing import TYPE_CHECKING
 
 from sgverify.errors import Unreached
 from sgverify.exact.affine.model import Model
-from sgverify.exact.chain.chain import components
-from sgverify.exact.numbers import ball
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
@@ -23,10 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["Coefficients", "ExactAnswers", "QuadraticAnswers", "answers_for"]
 
 __getattr__, __dir__ = lazily(__name__)
-
-MANY = 8
-"""Coupled coordinates of theta from which the eigenvectors pay, by measurement: with momentum the values of a sweep and the
-expansion take 0.04 s at 8 coordinates, and 0.9 s by the chain as a whole; at 4 both take 0.03 to 0.05 s."""
 
 # An engine is imported where a model needs it: most need one.
 
@@ -47,21 +40,9 @@ def answers_for(model: Model) -> ExactAnswers:
         from sgverify.exact.answers.epochs import EpochAnswers
 
         return EpochAnswers(model)
-    if _couples_many(model):
-        from sgverify.exact.answers.modes import ModeAnswers
-
-        return ModeAnswers(model)
     from sgverify.exact.answers.quadratic import QuadraticAnswers
 
     return QuadraticAnswers(model)
-
-
-def _couples_many(model: Model) -> bool:
-    """Does the precision couple so many coordinates that its eigenvectors pay?"""
-    dim = model.target.dim
-    if dim < MANY:
-        return False
-    return max(map(len, components(dim, [ball.matrix(model.target.precision)]))) >= MANY
 
 
 def _randomness(model: Model) -> Expandable | None:

@@ -30,29 +30,29 @@ class EpochAnswers(QuadraticAnswers):
 
     @cached_property
     def steps(self) -> int:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return self._blocks.steps
 
     def why_not(self, question: Question) -> str | None:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         if question == "weighted average":
             return "for the blocks of a permutation, sums over a decreasing schedule are not computed"
         return self._blocks.why_no_square(2) if question == "mean square error" else None
 
     def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return epoch_stationary_bias(self.problem_at(step), position=checked_position(position, self.steps))
 
     def bias(self, step: StepSize, length: int) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return epoch_ergodic_bias(self.problem_at(step), length)
 
     def mean_square_error(self, step: StepSize, length: int) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return self._average.error(step, length, 2)
 
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         problem, epoch = self.problem_at(step)(flint.ctx.prec)
         covariance = epoch.average() if position is None else epoch.covariance_at(position)
         return Moments(EpochLaw(problem, epoch).law.mean, covariance)
@@ -71,6 +71,10 @@ class EpochAnswers(QuadraticAnswers):
         """M(h), c(h) and the covariance of the draws expanded at h = 0; a memory has to tend to the identity."""
         with flint.ctx.workprec(EXPANSION_BITS):
             return self._step_series.affine
+
+    @property
+    def _remembers(self) -> bool:
+        return False
 
     def _steady(self, position: int | None, phi: QuadraticForm) -> SteadyExpansion:
         checked, epoch = checked_position(position, self.steps), self._epoch_series

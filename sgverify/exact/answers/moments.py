@@ -46,16 +46,16 @@ class MomentAnswers(ExactAnswers):
 
     @property
     def steps(self) -> int | None:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return self.randomness.steps
 
     @property
     def truth(self) -> Fraction:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return self.model.truth
 
     def why_not(self, question: Question) -> str | None:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         if question == "mean square error":
             return self.randomness.why_no_square(self.degree)
         if question == "weighted average":
@@ -67,7 +67,7 @@ class MomentAnswers(ExactAnswers):
         return None
 
     def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         checked = checked_position(position, self.steps)
 
         def evaluate(bits: int) -> arb:
@@ -77,22 +77,22 @@ class MomentAnswers(ExactAnswers):
         return refine(evaluate)
 
     def bias(self, step: StepSize, length: int) -> Certified:
-        """See `Answers`; the steps need not be whole periods."""
+        """See `ExactAnswers`; the steps need not be whole periods."""
         return self._average.error(step, length, 1)
 
     def mean_square_error(self, step: StepSize, length: int) -> Certified:
-        """See `Answers`; `MomentsDivergeError` where the moments of twice the degree of phi do not contract."""
+        """See `ExactAnswers`; `MomentsDivergeError` where the moments of twice the degree of phi do not contract."""
         if self.why_not("mean square error"):
             self._refuse("mean square error")
         return self._average.error(step, length, 2)
 
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         mean, second = self._first_two(self._law(step, 2, position))
         return Moments(mean, second - mean * mean.transpose())
 
     def moment_series(self, position: int | None = None) -> list[Moments]:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             period = self.randomness.period_series(2)
             laws = self._seen(period, stationary_series(period.after(period.steps)), position)
@@ -107,11 +107,11 @@ class MomentAnswers(ExactAnswers):
 
     @cached_property
     def expansion(self) -> Coefficients:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return self.expansion_at(None)
 
     def expansion_at(self, position: int | None) -> Coefficients:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             laws = self._seen(self._series, self._laws, checked_position(position, self.steps))
             values = [(_alike(self._phi, law) * law)[0, 0] for law in laws]
@@ -119,7 +119,7 @@ class MomentAnswers(ExactAnswers):
 
     @cached_property
     def transient(self) -> Coefficients:
-        """See `Answers`: e . (start - law) with e (I - A) = phi sum_i A_i, A_i the operator after i steps, A that of a period."""
+        """e . (start - law) with e (I - A) = phi sum_i A_i, A_i the operator after i steps, A that of a period."""
         with flint.ctx.workprec(EXPANSION_BITS):
             period, phi = self._series, arb_mat(self._phi)
             rows = [phi * arb_mat(term) for term in period.total(period.steps).terms]
@@ -139,7 +139,7 @@ class MomentAnswers(ExactAnswers):
 
     @cached_property
     def variance(self) -> float | None:
-        """See `Answers`; at leading order minibatches do not enter. A positive value beyond degree 2 is not computed."""
+        """See `ExactAnswers`; at leading order minibatches do not enter. A positive value beyond degree 2 is not computed."""
         if self.degree <= 2:
             return QuadraticAnswers(self.model).variance
         return 0.0 if telescopes(self.model, self.degree, self._phi.entries()[1:]) else None

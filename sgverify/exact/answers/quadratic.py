@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import flint
-from flint import fmpq, fmpq_mat
+from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.affine.carrier import start_ingredients
-from sgverify.exact.affine.model import UNCOUPLED, Model, StepSize, varying_problem
+from sgverify.exact.affine.model import UNCOUPLED, Model, StepSize, fixed_step, varying_problem
 from sgverify.exact.affine.noise import LARGEST_TENSOR, normal_through
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, to_float
 from sgverify.exact.chain.block_recursion import Array
-from sgverify.exact.chain.chain import QuadraticForm
-from sgverify.exact.chain.ergodic import Moments, ergodic_bias, stationary_bias, stationary_law
+from sgverify.exact.chain.chain import ChainProblem, QuadraticForm, split
+from sgverify.exact.chain.ergodic import Centred, Moments, ergodic_bias, stationary_bias, stationary_law
 from sgverify.exact.chain.expansion import (
     EXPANSION_BITS,
     ORDERS,
     AffineSeries,
+    Expansion,
     SteadyExpansion,
     asymptotic_variance,
     expand_bias,
     expand_decay,
 )
+from sgverify.exact.chain.small_steps import BITS, TINY, powers_at_zero
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.numbers.matrix_series import rational_column, rational_matrix
 from sgverify.exact.rings.polynomials import to_fmpq
 
 if TYPE_CHECKING:
     from sgverify.exact.affine.step_series import StepSeries
-    from sgverify.exact.chain.two_scales import TwoScaleSeries
     from sgverify.exact.chain.varying_steps import VaryingProblem
 
 LARGEST_MEAN_SQUARE = 10
@@ -56,11 +58,11 @@ class QuadraticAnswers(ExactAnswers):
 
     @property
     def truth(self) -> Fraction:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return self.model.truth
 
     def why_not(self, question: Question) -> str | None:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         size, scheme = self.model.size, self.model.scheme
         if question in ("mean square error", "weighted average"):
             most = LARGEST_GAUSSIAN if self._gaussian else LARGEST_MEAN_SQUARE
@@ -82,7 +84,7 @@ class QuadraticAnswers(ExactAnswers):
         return None
 
     def longest_schedule(self) -> int:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         n = self.model.size
         arrays = 1 if n <= UNCOUPLED else 2
         return int(min(MOST_ENTRIES / (arrays * n**2), MOST_PRODUCTS / n**3))
@@ -99,27 +101,27 @@ class QuadraticAnswers(ExactAnswers):
         return not self._minibatches and normal_through(self.model.scheme.laws, 4)
 
     def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return stationary_bias(self.model.problem_at(step))
 
     def bias(self, step: StepSize, length: int) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return ergodic_bias(self.model.problem_at(step), length)
 
     def mean_square_error(self, step: StepSize, length: int) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         from sgverify.exact.chain.mse import mean_square_error
 
         return mean_square_error(self.model.problem_at(step), length)
 
     def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         from sgverify.exact.chain.varying_steps import varying_bias
 
         return varying_bias(self._varying, steps, weights=weights)
 
     def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Certified:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         from sgverify.exact.chain.varying_steps import varying_mean_square_error
 
         return varying_mean_square_error(self._varying, steps, weights=weights)
@@ -131,15 +133,28 @@ class QuadraticAnswers(ExactAnswers):
         return varying_error(self._varying, steps, square=quantity == "mse")
 
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         law = stationary_law(self.model.chain(step()))
         return Moments(law.mean, law.covariance)
 
     def moment_series(self, position: int | None = None) -> list[Moments]:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
+            if self._remembers:
+                return self._moments_at_zero()
             steady = self._steady(position, nothing(self.model.size))
             return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
+
+    def _moments_at_zero(self) -> list[Moments]:
+        """Mean and covariance of the dynamics' state, without the memory, whose own units may hold sqrt(h)."""
+        n = len(self.model.scheme.dynamics.state) * self.model.target.dim
+
+        def entries(h: arb) -> list[arb]:
+            law = self.moments(lambda: h).of(range(n))
+            return [*law.mean.entries(), *law.covariance.entries()]
+
+        by_power = zip(*powers_at_zero(entries, ORDERS), strict=True)
+        return [Moments(arb_mat(n, 1, c[:n]), arb_mat(n, n, c[n:])) for c in by_power]
 
     @cached_property
     def _step_series(self) -> StepSeries:
@@ -152,22 +167,34 @@ class QuadraticAnswers(ExactAnswers):
         return varying_problem(self.model)
 
     @cached_property
-    def series(self) -> AffineSeries | TwoScaleSeries:
-        """M(h), c(h), Q(h) expanded at h = 0; on two scales with a memory, which moves by O(1) in a step."""
-        from sgverify.exact.affine.step_series import two_scale_series
-
+    def series(self) -> AffineSeries:
+        """M(h), c(h) and Q(h) expanded at h = 0, for a step that tends to the identity."""
         with flint.ctx.workprec(EXPANSION_BITS):
-            return (
-                two_scale_series(self._step_series) if self.model.scheme.memory else self._step_series.affine
-            )
+            return self._step_series.affine
+
+    @property
+    def _remembers(self) -> bool:
+        """Whether the step has a memory, which moves by O(1) in a step: its expansions are read off tiny step sizes."""
+        return bool(self.model.scheme.memory)
+
+    def _at_zero(self, value: Callable[[ChainProblem], arb], power: int = 0) -> Coefficients:
+        """The coefficients of h^power times a number that a chain has, the sum over its independent parts."""
+
+        def summed(h: arb) -> list[arb]:
+            problem = self.model.problem_at(lambda: h)(flint.ctx.prec)
+            return [h**power * sum((value(part) for part in split(problem)), arb(0))]
+
+        return Coefficients.of(Expansion(tuple(powers_at_zero(summed, ORDERS)[0])))
 
     @cached_property
     def expansion(self) -> Coefficients:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         return self.expansion_at(None)
 
     def expansion_at(self, position: int | None) -> Coefficients:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
+        if self._remembers:
+            return self._at_zero(lambda part: Centred(part).stationary_bias())
         with flint.ctx.workprec(EXPANSION_BITS):
             return Coefficients.of(
                 expand_bias(self._steady(position, self.exact_observable), to_fmpq(self.truth))
@@ -175,13 +202,12 @@ class QuadraticAnswers(ExactAnswers):
 
     @cached_property
     def transient(self) -> Coefficients:
-        """See `Answers`."""
-        from sgverify.exact.chain.two_scales import TwoScaleSeries
-
+        """See `ExactAnswers`."""
+        if self._remembers:
+            # The sum is of order 1/h, and after infinitely many steps nothing is left of the start.
+            return self._at_zero(_summed_transient, 1)
         with flint.ctx.workprec(EXPANSION_BITS):
-            # The start of a memory may depend on h: the series on two scales contains its start.
-            alone = isinstance(self.series, TwoScaleSeries)
-            mean, spread = (None, None) if alone else self.model.start_law()
+            mean, spread = self.model.start_law()
             return Coefficients.of(
                 expand_decay(self._steady(self.steps, self.exact_observable), mean, spread)
             )
@@ -192,7 +218,14 @@ class QuadraticAnswers(ExactAnswers):
 
     @cached_property
     def variance(self) -> float | None:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
+        if self._remembers:
+            tiny = Fraction(1, 2**TINY)
+            from sgverify.exact.chain.mse import long_run_variance
+
+            return float(
+                long_run_variance(self.model.problem_at(fixed_step(tiny)), bits=BITS).ball * float(tiny)
+            )
         with flint.ctx.workprec(EXPANSION_BITS):
             return to_float(asymptotic_variance(self.series.cut(1).steady(self.exact_observable)))
 
@@ -204,6 +237,13 @@ class QuadraticAnswers(ExactAnswers):
         nothing = [Fraction(0)] * pad
         rows = [[*row, *nothing] for row in a] + [[Fraction(0)] * self.model.size for _ in range(pad)]
         return QuadraticForm(to_fmpq(c), rational_column([*b, *nothing]), rational_matrix(rows))
+
+
+def _summed_transient(part: ChainProblem) -> arb:
+    """sum_l (E phi(X_l) - phi_h) of one part, over all steps."""
+    if part.constant:
+        return arb(0)
+    return Centred(part).transient(arb_mat(part.chain.size, part.chain.size))
 
 
 def nothing(size: int) -> QuadraticForm:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from flint import arb, fmpq
 
@@ -64,27 +64,17 @@ def _text(value: Any) -> str:
 Question = Literal["truth", "bias", "mean square error", "weighted average", "moments", "transient"]
 """The questions that some engines do not answer; all answer stationary bias and expansion."""
 
-Step = TypeVar("Step", contravariant=True)
-Number = TypeVar("Number", covariant=True)
-Series = TypeVar("Series", covariant=True)
 
+class ExactAnswers(ABC):
+    """The answers of one engine, every number enclosed in a ball. phi_h is the average of phi in the invariant law at the step h.
 
-class Answers(ABC, Generic[Step, Number, Series]):
-    """The answers of one engine. phi_h is the average of phi in the invariant law at the step size h.
-
-    Subclasses differ in certainty: `ExactAnswers` enclose every number in a ball, at a step size of any precision; `GridAnswers`
-    estimate numbers and their errors, at a double. Where the law depends on the place in a period of `steps` steps, a
+    Where the law depends on the place in a period of `steps` steps, a
     `position` is a number of steps into it, 1 to `steps`; None is the average over the period, the limit of ergodic averages.
     """
 
     @property
     def steps(self) -> int | None:
         """Steps in a period; None where all steps have one law."""
-        return None
-
-    @property
-    def arithmetic(self) -> str | None:
-        """How numbers are computed, for the certificate, where a model has several ways; None where there is one."""
         return None
 
     @property
@@ -101,26 +91,26 @@ class Answers(ABC, Generic[Step, Number, Series]):
         return 10**6
 
     @abstractmethod
-    def stationary_bias(self, step: Step, position: int | None = None) -> Number:
+    def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
         """phi_h - phi_bar. Raises `InstabilityError` where the chain has no invariant law."""
 
-    def bias(self, step: Step, length: int) -> Number:
+    def bias(self, step: StepSize, length: int) -> Certified:
         """E phi_hat - phi_bar for the average over `length` steps."""
         self._refuse("bias")
 
-    def mean_square_error(self, step: Step, length: int) -> Number:
+    def mean_square_error(self, step: StepSize, length: int) -> Certified:
         """E (phi_hat - phi_bar)^2 for the average over `length` steps."""
         self._refuse("mean square error")
 
-    def weighted_bias(self, steps: Array, weights: Array | None = None) -> Number:
+    def weighted_bias(self, steps: Array, weights: Array | None = None) -> Certified:
         """E phi_tilde - phi_bar for sum w_l phi(X_l) / sum w_l at the step sizes h_l, w_l = h_l where it is left open."""
         self._refuse("weighted average")
 
-    def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Number:
+    def weighted_mean_square_error(self, steps: Array, weights: Array | None = None) -> Certified:
         """E (phi_tilde - phi_bar)^2 for the same average."""
         self._refuse("weighted average")
 
-    def moments(self, step: Step, position: int | None = None) -> Moments:
+    def moments(self, step: StepSize, position: int | None = None) -> Moments:
         """Mean and covariance of the invariant law, as balls at the working precision."""
         self._refuse("moments")
 
@@ -130,15 +120,15 @@ class Answers(ABC, Generic[Step, Number, Series]):
 
     @property
     @abstractmethod
-    def expansion(self) -> Series:
+    def expansion(self) -> Coefficients:
         """b_0, b_1, ...: the stationary bias in powers of h, the steps of a period held fixed."""
 
-    def expansion_at(self, position: int | None) -> Series:
+    def expansion_at(self, position: int | None) -> Coefficients:
         """The expansion at a position of the period."""
         return self.expansion
 
     @property
-    def transient(self) -> Series:
+    def transient(self) -> Coefficients:
         """tau_0, tau_1, ...: h times the sum of all transient biases, over whole periods, in powers of h."""
         self._refuse("transient")
 
@@ -149,9 +139,6 @@ class Answers(ABC, Generic[Step, Number, Series]):
 
     def _refuse(self, question: Question) -> NoReturn:
         raise Unreached(f"{question}: {self.why_not(question) or 'not computed'}")
-
-
-ExactAnswers = Answers[StepSize, Certified, Coefficients]
 
 
 def checked_position(position: int | None, steps: int | None) -> int | None:
@@ -165,4 +152,4 @@ def checked_position(position: int | None, steps: int | None) -> int | None:
     return position
 
 
-__all__ = ["Answers", "ExactAnswers", "Question", "checked_position"]
+__all__ = ["ExactAnswers", "Question", "checked_position"]

@@ -1,7 +1,7 @@
 """Affine chains with independent noise, and quadratic test functions.
 
 `chain` is the chain, `lyapunov` solves its equations, `ergodic` has stationary law and bias and compares Gaussian laws, `mse`
-the mean square error at any length and the autocorrelation time, `expansion` the bias at h = 0 and `two_scales` the same with
+the mean square error at any length and the autocorrelation time, `expansion` the bias at h = 0 and `small_steps` the same with
 memory. Changing steps: `varying_steps`, by `block_recursion` in float64 with bounds.
 
 The central type is `AffineChain`, X' = M X + b + xi with independent xi: the chain that a scheme is on a quadratic potential,
@@ -17,7 +17,7 @@ is below the accuracy that was asked for. Verdicts about h -> 0 do not rest on p
 series in h over the rationals, and the leading power and its coefficient are exact. Points illustrate.
 
 Minibatches that only move the mean of a gradient are noise of a chain; those that move its Hessian are not, and are taken by
-the recursion of moments; permutations of an epoch by epoch maps. All of them, and the grids of `exact/transfer` beyond
-Gaussians, answer the same protocol, `exact/answers`: a question enters as a model with a step size and a length, and leaves as
-a number with its bound, or as a reason why no engine reaches it.
+the recursion of moments; permutations of an epoch by epoch maps. All of them answer the same protocol, `exact/answers`: a
+question enters as a model with a step size and a length, and leaves as a number with its bound, or as a reason why no engine
+reaches it.
 """

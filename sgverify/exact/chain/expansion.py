@@ -111,20 +111,6 @@ class SteadyExpansion:
         )
         return cls(series.in_balls(), phi, None if law is None else [arb_mat(m) for m in law])
 
-    def begun(
-        self, mean: Matrix | None, covariance: Matrix | None
-    ) -> tuple[SteadyExpansion, Sequence[Any], Sequence[Any]]:
-        """This expansion, and mean and covariance of the start in powers of h, all in fractions or all in balls."""
-        steady = self
-        if isinstance(mean, arb_mat) or isinstance(covariance, arb_mat):
-            phi = self.observable
-            steady = type(self).of(
-                self.series,
-                QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic)),
-                self.law,
-            )
-        return steady, [mean], [] if covariance is None else [covariance]
-
     @cached_property
     def mean(self) -> list[Matrix]:
         """m_0, m_1, ...: n x 1."""
@@ -185,27 +171,29 @@ def expand_bias(steady: SteadyExpansion, target: Any) -> Expansion:
 
 
 def expand_decay(
-    steady: SteadyExpansion, start_mean: Matrix | None, start_covariance: Matrix | None = None
+    steady: SteadyExpansion, start_mean: Matrix, start_covariance: Matrix | None = None
 ) -> Expansion:
     """tau_0, tau_1, ...: sum_{l>=1} (E phi(X_l) - phi_h) = (1/h) sum_k tau_k h^k.
 
-    The chain starts from N(start_mean, start_covariance), a point where the covariance is None; with a memory, from the
-    start that the series holds.
+    The chain starts from N(start_mean, start_covariance), a point where the covariance is None.
     """
-    steady, means, spreads = steady.begun(start_mean, start_covariance)
+    if isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
+        phi = steady.observable
+        phi = QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
+        steady = SteadyExpansion.of(steady.series, phi, steady.law)
     phi, orders = steady.observable, range(steady.series.orders)
     # chi = psi - phi, one power of h below psi.
     zero = phi.quadratic * 0
     linear = [steady.poisson_linear[0]]
     linear += [steady.poisson_linear[k] - steady.gradient[k - 1] for k in orders[1:]]
     forms = [steady.poisson_quadratic[k] - (phi.quadratic if k == 1 else zero) for k in orders]
-    offset = [means[k] - steady.mean[k] if k < len(means) else steady.mean[k] * -1 for k in orders]
+    offset = [start_mean - steady.mean[0], *(mean * -1 for mean in steady.mean[1:])]
     excess = []
     for k in orders:
         second = steady.covariance[k] * -1
         for i in range(k + 1):
             second = second + offset[i] * offset[k - i].transpose()
-        excess.append(second + spreads[k] if k < len(spreads) else second)
+        excess.append(second if k or start_covariance is None else second + start_covariance)
     return Expansion(
         tuple(
             sum(_inner(linear[i], offset[k - i]) + _inner(forms[i], excess[k - i]) for i in range(k + 1))

@@ -40,7 +40,7 @@ class ClosureAnswers(ExactAnswers):
         return self.reference.value
 
     def why_not(self, question: Question) -> str | None:
-        """See `Answers`."""
+        """See `ExactAnswers`."""
         if question == "weighted average":
             return "sums over a decreasing schedule are not computed from closed moments"
         return "it is not computed from closed moments"

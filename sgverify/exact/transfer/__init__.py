@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.exact.transfer.result import BiasTerm, Escape, GridBias, LeadingBias
+    from sgverify.exact.transfer.result import Escape, GridBias
 
-__all__ = ["BiasTerm", "Escape", "GridBias", "LeadingBias"]
+__all__ = ["Escape", "GridBias"]
 
 __getattr__, __dir__ = lazily(__name__)

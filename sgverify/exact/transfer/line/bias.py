@@ -1,7 +1,4 @@
-"""The bias of the invariant law at one step size: transition operators on grids that are refined and widened.
-
-Overdamped schemes on the line: their bias at a step size, on grids, and in powers of h.
-"""
+"""The bias of the invariant law at one step size: transition operators on grids that are refined and widened."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from numpy.linalg import LinAlgError
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import derivatives_of, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED, MOST_GAUSSIAN
-from sgverify.exact.transfer.line.leading import OperatorPrediction
 from sgverify.exact.transfer.line.operator import (
     STENCIL,
     Mass,
@@ -26,7 +22,7 @@ from sgverify.exact.transfer.line.operator import (
     escape_edges,
     stationary,
 )
-from sgverify.exact.transfer.result import Escape, GridAnswers, GridBias, GridLaw, LeadingBias
+from sgverify.exact.transfer.result import Escape, GridAnswers, GridBias, GridLaw
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
@@ -267,13 +263,7 @@ class LineAnswers(GridAnswers):
         self._grids = LineGrids.of(scheme, target, observable, parameters)
         if observable.degree == 0:
             raise Unreached("the test function is constant")
-        self._prediction = OperatorPrediction(scheme, target, observable, parameters)
 
-    def stationary_bias(self, step: float, position: int | None = None) -> GridBias:
+    def stationary_bias(self, step: float) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h."""
         return self._grids.bias(step)
-
-    @cached_property
-    def expansion(self) -> LeadingBias:
-        """The expansion of pi_h(phi) - pi(phi) at h = 0, up to its first coefficient that is told from 0."""
-        return self._prediction.leading()

@@ -1,7 +1,4 @@
-"""The bias of a kinetic scheme at one step size, on grids of the plane that are refined and enlarged until it converges.
-
-Kinetic schemes on one-dimensional targets beyond Gaussians: the bias at a step size, and its expansion at h = 0.
-"""
+"""The bias of a kinetic scheme at one step size, on grids of the plane that are refined and enlarged until it converges."""
 
 from __future__ import annotations
 
@@ -14,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from sgverify.errors import DefinitionError, Unreached
-from sgverify.exact.transfer.plane.expansion import expand_in_plane
 from sgverify.exact.transfer.plane.interpreter import PlaneGrid, PlaneInterpreter, plane_grid
 from sgverify.exact.transfer.plane.law import LawDifference, difference_of_law, leak_of, plane_escapes
-from sgverify.exact.transfer.plane.leading import HIGHEST, PlanePrediction
 from sgverify.exact.transfer.plane.operator import PlaneOperator
-from sgverify.exact.transfer.result import Escape, GridAnswers, GridBias, LeadingBias
+from sgverify.exact.transfer.plane.poisson import memory_of
+from sgverify.exact.transfer.result import Escape, GridAnswers, GridBias
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
@@ -189,17 +185,16 @@ class PlaneAnswers(GridAnswers):
         friction: Fraction,
     ) -> None:
         self._reading = PlaneInterpreter(scheme, target, float(temperature), float(friction))
+        self._observable = observable
         if observable.degree == 0:
             raise Unreached("the test function is constant")
-        self._parts = (target, observable, float(temperature), float(friction))
         try:
             for move in self._reading.moves(2.0**-10):
                 move(np.zeros((1, 1)), np.zeros((1, 1)))
         except DefinitionError as error:
             raise Unreached(f"the derivatives of the potential are not known: {error}") from None
-        self._expanded = expand_in_plane(scheme, HIGHEST)
 
-    def stationary_bias(self, step: float, position: int | None = None) -> GridBias:
+    def stationary_bias(self, step: float) -> GridBias:
         """The bias at one step size."""
         return self._biases.at(step)
 
@@ -209,14 +204,5 @@ class PlaneAnswers(GridAnswers):
         return super().stationary_biases(steps)
 
     @cached_property
-    def expansion(self) -> LeadingBias:
-        """The expansion of the bias at h = 0, as far as its first coefficient that is not 0."""
-        return self._prediction.leading(self._expanded)
-
-    @cached_property
-    def _prediction(self) -> PlanePrediction:
-        return PlanePrediction(*self._parts)
-
-    @cached_property
     def _biases(self) -> GridBiases:
-        return GridBiases(self._reading, self._parts[1], self._prediction.memory)
+        return GridBiases(self._reading, self._observable, memory_of(self._reading, self._observable))

@@ -14,8 +14,9 @@ from mpmath import mpf
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
 from sgverify.exact.transfer.line.bias import LineAnswers
-from sgverify.exact.transfer.line.operator import GridOperator, collocate, stationary
-from sgverify.schemes import Scheme, find_scheme
+from sgverify.exact.transfer.line.operator import GridOperator, StepMap, collocate, stationary
+from sgverify.schemes import Scheme, dot, find_scheme, langevin, sqrt
+from sgverify.schemes.scheme import make_scheme
 from sgverify.targets import TARGETS, Target, build_target, parse_observable
 from tests.zoo.schemes import half_kicks, heun, planted_drift
 
@@ -235,14 +236,6 @@ def test_what_is_out_of_reach_is_named(scheme: Scheme, target: Target, why: str)
         )
 
 
-def test_grids_refuse_what_only_balls_answer() -> None:
-    found = answers(EULER, build("quartic"), "theta**2")
-    for ask in (lambda: found.bias(0.1, 10), lambda: found.transient, lambda: found.truth):
-        with pytest.raises(Unreached, match="the invariant law alone"):
-            ask()
-    assert found.steps is found.variance is None
-
-
 def test_the_quadrature_of_normal_noise_has_its_moments_in_long_double() -> None:
     z, weights = normal_quadrature(24)
     for power in range(0, 47, 2):
@@ -297,3 +290,20 @@ def test_every_target_of_the_catalogue_on_the_line_is_reached_or_refused_by_name
             continue
         assert found.value is not None
         assert math.isfinite(found.error_bound)
+
+
+def test_a_scalar_product_moves_the_points_of_the_line_one_by_one() -> None:
+    """A state of one coordinate is a vector all the same: dot(g, g) is a number for each point and each node."""
+
+    def step(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        g = grad(theta)
+        return theta - h * g / (1 + h * sqrt(dot(g, g))) + sqrt(2 * T * h) * noise()
+
+    motion = StepMap(make_scheme(step, langevin, order=1), build("gaussian", precision=4, mean=3), {"T": 1.0})
+    x = np.array([0.0, 3.0, 5.0], dtype=EXTENDED)
+    slope = 4 * (x - 3)
+    mean = x - slope / 10 / (1 + np.abs(slope) / 10)
+    moved, weights = motion.after(x, 0.1, 5)
+    assert moved.shape == (3, 5) and weights.shape == (5,)
+    assert np.abs(moved @ weights - mean).max() < 1e-15
+    assert np.abs(motion.without_noise(x, 0.1) - mean).max() < 1e-15
