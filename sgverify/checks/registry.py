@@ -76,7 +76,7 @@ SHIPPED: dict[str, Check] = {
             "stationary-bias",
             "rates.stationary_bias:check_stationary_bias",
             "chen2015 Theorem 4",
-            black_box="rates.torch_bias:torch_bias",
+            black_box="rates.torch_law:torch_bias",
             sampled="rates.sampled.rates:sampled_stationary_bias",
             reads="definition",
             positive_states=True,

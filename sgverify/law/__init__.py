@@ -6,10 +6,11 @@ are given. `observed` runs a definition the same way, in long double, or code on
 
 On a `gaussian_setting`, a dynamics with its numbers on a Gaussian target (`designs` lists those that are tried), `step_rows` runs
 a step at many states and draws, and `one_step_map` reads its affine map, the gain of each draw and the covariance of its noise,
-each with a bound of its error; `gradient_gain` reads that of the noise of gradient estimates, `memory_of_steps` counts the
-memory in its own units. `torch_chain` puts them together to the chain of a subject at every step size, `step_law` to the
-innovations of a run. A step that is not affine has a `law_defect`, how far it moves the law it should leave, and beyond
-Gaussians `galerkin` finds its invariant law.
+each with a bound of its error. The map has the `Law` that its repetitions tend to, mean and covariance with one bound, from which
+every bias, covariance and distance follows, and the units of a memory. `gradient_gain` reads the gain of the noise of gradient
+estimates. `torch_chain` puts them together to the chain of a subject at every step size, `step_law` to the innovations of a run. A
+step that is not affine has a `law_defect`, how far it moves the law it should leave, and beyond Gaussians `galerkin` finds its
+invariant law.
 
 For h -> 0, on any potential, `measured_order` holds E f(X_1) against the series of exp(hL), and `own_dynamics` recognises which
 dynamics with the declared density a step follows.

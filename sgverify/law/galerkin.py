@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import OrthonormalPolynomials
@@ -26,7 +27,6 @@ from sgverify.law.designs import Design
 from sgverify.law.gaussian_setting import GaussianSetting
 from sgverify.law.step_rows import OverDraws, StepRows
 from sgverify.samplers.intercepted.equilibrated import equilibrated
-from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.subject import Subject
 
@@ -180,20 +180,12 @@ class GalerkinChain:
 
     def _log(self, states: np.ndarray) -> np.ndarray:
         """The log density of the stationary law, at states in natural units."""
-        subject, stated = self.subject, self.setting.dynamics.density
-        if stated is None:
-            raise Unreached(f"the dynamics `{self.setting.dynamics.name}` states no density")
-        energy = subject.target.energy_of_coordinate(0)
-        rows = torch.tensor(self._in_units(states))
-        given = {
-            **self.setting.parameters,
-            "U": lambda theta: Chains(
-                torch.tensor(np.asarray(energy(theta.tensor[:, 0].numpy()), dtype=float)[:, None])
-            ),
-            "dim": 1,
-        }
-        parts = tuple(Chains(part) for part in self.setting.split(rows))
-        return np.asarray(stated.log(parts, **given).tensor.reshape(-1).numpy(), dtype=float)
+        energy = self.subject.target.energy_of_coordinate(0)
+
+        def potential(theta: Tensor) -> Tensor:
+            return torch.tensor(np.asarray(energy(theta[:, 0].numpy()), dtype=float)[:, None])
+
+        return self.setting.log_density(self._in_units(states), potential)
 
     def _axis(self, place: int) -> OrthonormalPolynomials:
         n, reach = len(self.setting.spreads), 4.0

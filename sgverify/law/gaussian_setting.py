@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -98,9 +98,17 @@ class GaussianSetting:
         """The state variables of rows of coordinates, each of shape (rows, size)."""
         return tuple(part.contiguous() for part in rows.split(list(self.sizes), dim=-1))
 
-    def _chains(self, rows: np.ndarray) -> tuple[Chains, ...]:
-        """Rows of coordinates as the state variables that a dynamics or a density takes."""
-        return tuple(Chains(part) for part in self.split(torch.tensor(rows, dtype=torch.float64)))
+    def log_density(self, rows: np.ndarray, potential: Callable[[Tensor], Tensor]) -> np.ndarray:
+        """The logarithm of the dynamics' density at rows of coordinates, for a potential of shapes (rows, dim) -> (rows, 1).
+
+        Raises `Unreached` if the dynamics states no density.
+        """
+        stated = self.dynamics.density
+        if stated is None:
+            raise Unreached(f"the dynamics `{self.dynamics.name}` states no density")
+        given = {**self.parameters, "U": lambda theta: Chains(potential(theta.tensor)), "dim": self.dim}
+        parts = tuple(Chains(part) for part in self.split(torch.tensor(rows, dtype=torch.float64)))
+        return np.asarray(stated.log(parts, **given).tensor.reshape(-1).numpy(), dtype=float)
 
     @cached_property
     def law(self) -> tuple[np.ndarray, np.ndarray]:
@@ -117,18 +125,10 @@ class GaussianSetting:
             ]
             units = np.array(self.memory_units or [1.0] * len(starts))
             return np.append(mean, starts), block_diag(covariance, np.diag(units**2))
-        stated = self.dynamics.density
-        if stated is None:
-            raise Unreached(f"the dynamics `{self.dynamics.name}` states no density")
         n = sum(self.sizes)
 
         def log(rows: np.ndarray) -> np.ndarray:
-            given = {
-                **self.parameters,
-                "U": lambda theta: Chains(self.potential(theta.tensor)),
-                "dim": self.dim,
-            }
-            return np.asarray(stated.log(self._chains(rows), **given).tensor.reshape(-1).numpy())
+            return self.log_density(rows, self.potential)
 
         unit = np.eye(n)
         pairs = np.array([unit[i] + unit[j] for i in range(n) for j in range(n)])
@@ -151,6 +151,12 @@ class GaussianSetting:
         return np.sqrt(np.diag(self.law[1]))
 
     @cached_property
+    def correlation(self) -> np.ndarray:
+        """The covariance of the stationary law in natural units."""
+        found: np.ndarray = self.law[1] / np.outer(self.spreads, self.spreads)
+        return found
+
+    @cached_property
     def flow(self) -> tuple[np.ndarray, np.ndarray] | None:
         """A and a of dX = A (X - mean) dt + sigma dW, a = sigma sigma'/2, in natural units of space.
 
@@ -162,22 +168,8 @@ class GaussianSetting:
         spreads, n = self.spreads, sum(self.sizes)
 
         def at(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            given = {
-                **self.parameters,
-                "grad": lambda theta: Chains(self.gradient(theta.tensor)),
-                "dim": self.dim,
-            }
-            found = self.dynamics.coefficients(self._chains(mean + spreads * rows), **given)
-            drift, half = (
-                np.concatenate(
-                    [
-                        np.broadcast_to(_array(value), (len(rows), size))
-                        for value, size in zip(part, self.sizes, strict=True)
-                    ],
-                    axis=1,
-                )
-                for part in found
-            )
+            states = self.split(torch.tensor(mean + spreads * rows, dtype=torch.float64))
+            drift, half = coefficients_at(self.dynamics, self.parameters, states, self.gradient)
             return drift / spreads, half / spreads**2
 
         unit = np.vstack([np.zeros((1, n)), np.eye(n), 3 * np.random.default_rng(0).standard_normal((4, n))])
@@ -195,20 +187,16 @@ class GaussianSetting:
     def gradient_gain(self) -> np.ndarray:
         """The change of the drift per unit of a change of the gradient at the mean, shape (n, dim), in natural units of space."""
         mean, spreads = self.law[0][: self.known], self.spreads[: self.known]
-        place = self.without_memory._chains(mean[None])
+        place = self.without_memory.split(torch.tensor(mean[None]))
 
         def drift(shift: np.ndarray) -> np.ndarray:
-            given = {
-                **self.parameters,
-                "grad": lambda theta: Chains(self.gradient(theta.tensor) + torch.tensor(shift)),
-                "dim": self.dim,
-            }
-            parts = self.dynamics.coefficients(place, **given)[0]
-            sizes = self.sizes[: len(parts)]
-            found = [
-                np.broadcast_to(_array(part), (1, size)) for part, size in zip(parts, sizes, strict=True)
-            ]
-            return np.concatenate(found, axis=1)[0] / spreads
+            moved = coefficients_at(
+                self.dynamics,
+                self.parameters,
+                place,
+                lambda theta: self.gradient(theta) + torch.tensor(shift),
+            )
+            return np.asarray(moved[0][0] / spreads)
 
         still = drift(np.zeros(self.dim))
         gain = np.stack([drift(row) - still for row in np.eye(self.dim)], axis=1)
@@ -236,8 +224,30 @@ class GaussianSetting:
         return moved, moved @ block[:n, n:]
 
 
+def coefficients_at(
+    dynamics: Dynamics,
+    parameters: Mapping[str, float],
+    states: Sequence[Tensor],
+    gradient: Callable[[Tensor], Tensor],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Drift and half squared diffusion at states whose variables have shapes (rows, size). Shapes (rows, coordinates)."""
+    given = {
+        **parameters,
+        "grad": lambda theta: Chains(gradient(theta.tensor)),
+        "dim": states[0].shape[-1],
+    }
+    drift, half = (
+        np.concatenate(
+            [np.broadcast_to(_array(part), value.shape) for part, value in zip(side, states, strict=True)],
+            axis=1,
+        )
+        for side in dynamics.coefficients(tuple(Chains(value) for value in states), **given)
+    )
+    return drift, half
+
+
 def _array(value: object) -> np.ndarray:
     return value.tensor.numpy() if isinstance(value, Chains) else np.asarray(value, dtype=float)
 
 
-__all__ = ["GaussianSetting"]
+__all__ = ["GaussianSetting", "coefficients_at"]

@@ -67,7 +67,7 @@ def law_defect(rows: StepRows, h: float, *, fine: bool = False) -> tuple[np.ndar
     """
     n, m = len(rows.setting.spreads), rows.draws(h)
     linear = read_one_step(rows, h, length=LENGTH, probed=False)
-    covariance = rows.setting.law[1] / np.outer(rows.setting.spreads, rows.setting.spreads)
+    covariance = rows.setting.correlation
     root = np.linalg.cholesky(covariance)
     count = (MORE_POINTS if fine else POINTS) if rows.together else POINTS_ONE_BY_ONE
     scrambles = [normal_points(n + m, seed, count) for seed in range(SCRAMBLES)]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +29,6 @@ STEPS = tuple(2.0**-k for k in range(5, 12))
 
 ROOTS = tuple(2.0 ** -(k / 2) for k in range(5, 15))
 """sqrt(h) at the steps from which half powers of h are fitted, if whole powers do not explain the values."""
-
-LOOK = 2.0**-17
-"""The step size at which the step's dependence on its draws is examined: sqrt(2 T h) is 0.003, rounding 1e-11 of it."""
 
 EXAMINED, HIGHEST = 2, 4
 """The order up to which a step is examined, or up to its stated order if that is larger; and the highest order at all."""
@@ -89,7 +87,7 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     examined = min(HIGHEST, max(EXAMINED, step.order or 0))
     potential = generic_potential(dim)
     state = generic_state(step.dynamics.shapes, dim)
-    runner = NodeRunner(step, potential, state, dim, parameters=PARAMETERS, first=STEPS[0], look=LOOK)
+    runner = NodeRunner(step, potential, state, dim, parameters=PARAMETERS, first=STEPS[0])
     degree = 2 * examined + 3
     rules = runner.rules(degree)
     indices = [
@@ -114,20 +112,15 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     sizes = np.abs(expected).max(axis=1)
     sizes[0] = 1.0
     fitted, apart = powers(STEPS, STEPS)
-    found = _Left.at(fitted, apart, sizes, examined, 1)
-    if found.power is not None and found.power <= examined:
+    found, place = _lowest(fitted, apart, sizes, examined, 1)
+    if place is not None and found["order"] < examined:
         # A half power of h may appear as this whole power.
         halves, apart = powers(ROOTS, [root**2 for root in ROOTS])
-        found = _Left.at(halves, apart, sizes, examined, 2)
+        found, place = _lowest(halves, apart, sizes, examined, 2)
     return MeasuredOrder(
-        order=Fraction(examined) if found.power is None else found.power - 1,
-        at_least=found.power is None,
-        where="" if found.place is None else _text(indices[found.place], list(state), dim),
-        index=None if found.place is None else indices[found.place],
-        value=found.value,
-        bound=found.bound,
-        resolution=found.resolution,
-        quadrature=found.quadrature,
+        **found,
+        where="" if place is None else _text(indices[place], list(state), dim),
+        index=None if place is None else indices[place],
         nodes=len(runner.pair(rules, degree, STEPS[0])[0].weights),
         irregular=len(rules.irregular),
         draws=runner.draws,
@@ -138,33 +131,32 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     )
 
 
-@dataclass(frozen=True)
-class _Left:
-    """The lowest power of h with a difference that counts, and the moment in which its coefficient is largest."""
+def _lowest(
+    fitted: PowersOfH, apart: np.ndarray, sizes: np.ndarray, examined: int, per_step: int
+) -> tuple[dict[str, Any], int | None]:
+    """What a fit says of the order, and the moment whose coefficient of the lowest power of h that counts is the largest.
 
-    power: Fraction | None
-    place: int | None
-    value: float
-    bound: float
-    resolution: float
-    quadrature: float
-
-    @staticmethod
-    def at(fitted: PowersOfH, apart: np.ndarray, sizes: np.ndarray, examined: int, per_step: int) -> _Left:
-        """The lowest power in a fit; `per_step` powers of the fitted variable, h or sqrt(h), make one power of h."""
-        power, place, value, bound = None, None, 0.0, 0.0
-        for j in range((examined + 1) * per_step + 1):
-            size = sizes[min(-(-j // per_step), len(sizes) - 1)]
-            seen = fitted.seen(j) & (np.abs(fitted.coefficients[j]) > SEEN * size)
-            if seen.any():
-                power = Fraction(j, per_step)
-                place = int(np.argmax(np.where(seen, np.abs(fitted.coefficients[j]), 0)))
-                value, bound = float(fitted.coefficients[j][place]), float(fitted.bounds[j][place])
-                break
-        last = examined if power is None else min(examined, int(power))
-        resolution = max(float(fitted.bounds[k * per_step].max() / sizes[k]) for k in range(last + 1))
-        differs = max(float(apart[k * per_step].max() / sizes[k]) for k in range(last + 1))
-        return _Left(power, place, value, bound, resolution, differs)
+    `per_step` powers of the fitted variable, h or sqrt(h), make one power of h.
+    """
+    power, place, value, bound = None, None, 0.0, 0.0
+    for j in range((examined + 1) * per_step + 1):
+        size = sizes[min(-(-j // per_step), len(sizes) - 1)]
+        seen = fitted.seen(j) & (np.abs(fitted.coefficients[j]) > SEEN * size)
+        if seen.any():
+            power = Fraction(j, per_step)
+            place = int(np.argmax(np.where(seen, np.abs(fitted.coefficients[j]), 0)))
+            value, bound = float(fitted.coefficients[j][place]), float(fitted.bounds[j][place])
+            break
+    last = examined if power is None else min(examined, int(power))
+    found = {
+        "order": Fraction(examined) if power is None else power - 1,
+        "at_least": power is None,
+        "value": value,
+        "bound": bound,
+        "resolution": max(float(fitted.bounds[k * per_step].max() / sizes[k]) for k in range(last + 1)),
+        "quadrature": max(float(apart[k * per_step].max() / sizes[k]) for k in range(last + 1)),
+    }
+    return found, place
 
 
 def _expected(

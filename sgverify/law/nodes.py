@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations_with_replacement
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from sgverify.errors import SgverifyError, Unreached
-from sgverify.exact.series.probe import PolynomialPotential
+from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.law.draw_rules import DrawRules, QuadratureRule
+from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.interception import DEPENDENT
@@ -126,6 +128,12 @@ class StepAtNodes:
         return self.box.step.tensors(x.repeat(chains, 1) if many else x, self.box.dim, chains=many)
 
 
+LOOK = 2.0**-17
+"""The step size at which the step's dependence on its draws is examined: sqrt(2 T h) is 0.003, rounding 1e-11 of it."""
+
+DEGREE = 5
+"""The degree of the rules for the increments' moments: second moments to order h^2 contain products of four draws."""
+
 BLOCK = 2_000
 """The number of nodes whose contributions to the moments are formed at a time."""
 
@@ -133,7 +141,7 @@ BLOCK = 2_000
 class NodeRunner:
     """Runs the step at the nodes of a quadrature, from one state of a polynomial potential.
 
-    `first` is the largest step size; at the step size `look` the step's dependence on its draws is examined.
+    `first` is the largest step size; at the step size `LOOK` the step's dependence on its draws is examined.
     """
 
     def __init__(
@@ -145,7 +153,6 @@ class NodeRunner:
         *,
         parameters: Mapping[str, Fraction],
         first: float,
-        look: float,
     ) -> None:
         powers, numbers = potential.gradient_terms()
         exponents = torch.tensor(powers, dtype=torch.float64)
@@ -156,7 +163,6 @@ class NodeRunner:
 
         given = {name: float(parameters[name]) for name in step.parameters}
         self.x = np.array([float(value) for value in state.values()])
-        self._look = look
         self._known: dict[tuple[int, float], DrawRules] = {}
         self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
         # A gradient has a power, a product and a sum for each of its terms.
@@ -166,7 +172,7 @@ class NodeRunner:
 
     def rules(self, degree: int) -> DrawRules:
         """The rules for the step's draws, from a step size so small that every draw entering with sqrt(h) is nearly linear."""
-        return self._rules(degree, self._look)
+        return self._rules(degree, LOOK)
 
     def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[QuadratureRule, QuadratureRule]:
         """The two rules at step size h, on which the probabilities of outcomes and the places of jumps may depend.
@@ -186,7 +192,7 @@ class NodeRunner:
                 degrees=(degree,),
                 most=self._step.most,
                 thorough=self._step.together,
-                cut=None if h == self._look else self._rules(degree, self._look).cut,
+                cut=None if h == LOOK else self._rules(degree, LOOK).cut,
             )
         return self._known[degree, h]
 
@@ -220,6 +226,36 @@ class NodeRunner:
         return self._roundings * self._step.unit * size
 
 
+def increments(
+    step: TorchStep,
+    state: dict[tuple[str, int], Fraction],
+    dim: int,
+    parameters: Mapping[str, Fraction],
+    steps: Sequence[float],
+    rule: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """E D, shape (steps, n), and Cov D, shape (steps, n, n), of D = X_1 - x at a state of the generic potential.
+
+    By the first quadrature rule for the draws, or by the second with `rule` 1.
+    """
+    n = len(state)
+    pairs = list(combinations_with_replacement(range(n), 2))
+    units = np.eye(n, dtype=int)
+    indices = [tuple(row) for row in [*units, *(units[i] + units[j] for i, j in pairs)]]
+    runner = NodeRunner(step, generic_potential(dim), state, dim, parameters=parameters, first=steps[0])
+    rules = runner.rules(DEGREE)
+    values = np.array([runner.moments(runner.pair(rules, DEGREE, h)[rule], h, indices)[0] for h in steps])
+    mean, square = values[:, :n], np.zeros((len(steps), n, n))
+    for (i, j), column in zip(pairs, values[:, n:].T, strict=True):
+        square[:, i, j] = square[:, j, i] = column - mean[:, i] * mean[:, j]
+    return mean, square
+
+
+def first_power(steps: Sequence[float], values: np.ndarray) -> np.ndarray:
+    """The coefficient of h in values at falling step sizes, shape (steps, ...)."""
+    return powers_of_h(np.array(steps), values, np.zeros_like(values)).coefficients[1]
+
+
 def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Products of powers of the columns: values (n, q) and exponents (k, q) give shape (n, k)."""
     found = np.ones((len(values), len(exponents)))
@@ -229,4 +265,4 @@ def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     return found
 
 
-__all__ = ["UNIT", "NodeRunner", "StepAtNodes"]
+__all__ = ["LOOK", "UNIT", "NodeRunner", "StepAtNodes", "first_power", "increments"]

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 from scipy.special import ndtr, ndtri
 from scipy.stats import qmc
 
 from sgverify.errors import Unreached
 from sgverify.evidence import tried
+from sgverify.law.gaussian_setting import GaussianSetting
 from sgverify.law.step_rows import FEW, MemoryRangeError, StepRows
+from sgverify.samplers.intercepted.black_box import GradientFunction
+from sgverify.schemes.torch_step import TorchStep
 
 REACH = (0.5, 1.0, 3.0, 6.0)
 """The distances from the mean, in spreads of the law, at which states are tried; differences alone use 1."""
@@ -42,6 +48,9 @@ CUT = 1e-4
 """The relative error of the effect of a rare draw beyond which draws count as cut. Rounding is smaller: the normal quantile of
 1 - 1e-9 is accurate to 1e-7."""
 
+WIDER = 1.5
+"""States of the chain's own law are tried if it is wider than the stationary law by this factor."""
+
 AFFINE = 1e-9
 """A step counts as affine if it agrees with its affine map at other points, up to this share of their movement."""
 
@@ -51,6 +60,20 @@ for m draws), and the points of each if rows go through the code one by one."""
 
 CERTAIN = 10
 """The error bound of a mean over scrambles, in standard errors; Student's t with 7 degrees of freedom exceeds it with 2e-5."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """Mean and covariance of a chain's invariant law in natural units, and a bound of the error of every entry."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    bound: float
+
+    @property
+    def spreads(self) -> np.ndarray:
+        """The standard deviation of each coordinate."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
 @dataclass(frozen=True)
@@ -85,6 +108,20 @@ class OneStepMap:
         """The spectral radius of the matrix."""
         return float(np.abs(np.linalg.eigvals(self.matrix)).max())
 
+    @cached_property
+    def law(self) -> Law:
+        """The invariant law of a map that contracts: C = M C M^T + Q, with Q the covariance of the noise.
+
+        With G the solution of G = M G M^T + I, errors of at most e in Q, and of at most d in the entries of M, change C by
+        |G| (e + 4 d |C|) at most, to first order.
+        """
+        size = len(self.matrix)
+        mean = np.linalg.solve(np.eye(size) - self.matrix, self.still)
+        covariance = solve_discrete_lyapunov(self.matrix, self.covariance)
+        gain = float(np.linalg.norm(solve_discrete_lyapunov(self.matrix, np.eye(size)), 2))
+        largest = max(1.0, float(np.abs(covariance).sum(axis=1).max()), float(np.abs(mean).sum()))
+        return Law(mean, covariance, gain * (self.blur + 4 * self.rounding * largest))
+
 
 def read_one_step(
     rows: StepRows,
@@ -107,6 +144,45 @@ def read_one_step(
         rows.read[key] = _read_or_bent(rows, h, length, wide, probed, also)
     found: OneStepMap = rows.read[key]
     return found
+
+
+def read_in_its_law(
+    rows: StepRows,
+    h: float,
+    *,
+    also: np.ndarray | None = None,
+    noisy: Callable[[OneStepMap], OneStepMap] = lambda seen: seen,
+) -> OneStepMap:
+    """The map, tested also at states of the chain's own law where it is wider; `noisy` adds further noise to what is read."""
+    seen = noisy(read_one_step(rows, h, also=also))
+    if seen.bend is not None or not seen.radius < 1:
+        return seen
+    wide = seen.law.spreads
+    if not (wide > WIDER).any() or not np.isfinite(wide).all():
+        return seen
+    return noisy(read_one_step(rows, h, wide=np.maximum(wide, 1.0), also=also))
+
+
+def rows_of_chain(
+    step: TorchStep, setting: GaussianSetting, h: float, gradient: GradientFunction | None = None
+) -> StepRows:
+    """The step on a setting, each memory counted in its standard deviation under the chain's law at step size h, if it has one.
+
+    A momentum buffer may be a millionth of theta; in units of its own no rounding is amplified.
+    """
+    rows = StepRows(step, setting, h, gradient)
+    if not setting.memory:
+        return rows
+    seen = read_one_step(rows, h, probed=False)
+    if seen.bend is not None or not seen.radius < 1:
+        return rows
+    with warnings.catch_warnings():
+        # Of a matrix in unequal units; the magnitude is all that is needed.
+        warnings.simplefilter("ignore", LinAlgWarning)
+        units = (seen.law.spreads * setting.spreads)[setting.known :]
+    if not (np.isfinite(units).all() and (units > 0).all()):
+        return rows
+    return StepRows(step, replace(setting, memory_units=tuple(units.tolist())), h, gradient)
 
 
 def _read_or_bent(
@@ -270,7 +346,10 @@ __all__ = [
     "REACH",
     "SCRAMBLES",
     "STATES",
+    "Law",
     "OneStepMap",
     "normal_points",
+    "read_in_its_law",
     "read_one_step",
+    "rows_of_chain",
 ]

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
 from random import Random
 from typing import Any
 
 import numpy as np
+import torch
 
 from sgverify.errors import SgverifyError, Unreached
-from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys, coordinates_of
+from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
-from sgverify.law.measured_order import LOOK, PARAMETERS, STEPS, MeasuredOrder, measure_order
-from sgverify.law.nodes import NodeRunner
-from sgverify.rates.powers import powers_of_h
+from sgverify.law.gaussian_setting import coefficients_at
+from sgverify.law.measured_order import PARAMETERS, STEPS, MeasuredOrder, measure_order
+from sgverify.law.nodes import first_power, increments
 from sgverify.schemes import Dynamics
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import default_density
@@ -33,9 +33,6 @@ SETTINGS = (PARAMETERS, {"T": Fraction(2), "D": Fraction(1, 2)})
 
 SMALL = STEPS[3:]
 """The step sizes at which drift and diffusion are measured: from four of them the error of a series in h is O(h^3), 1e-8."""
-
-DEGREE = 5
-"""The degree of the quadrature rules: second moments to order h^2 contain products of four draws."""
 
 MORE = 2
 """The number of states beyond those that determine M; the drift -M grad H must be confirmed at them."""
@@ -92,7 +89,7 @@ def find_own_dynamics(step: TorchStep, dim: int) -> OwnDynamics | None:
         declared = _declared(step, dim)
     except (SgverifyError, ArithmeticError):
         return None
-    if declared is None or any(part is None for part in found):
+    if any(part is None for part in found):
         return None
     matrix, diffusion = found[0]  # type: ignore[misc]
     own = replace(step, dynamics=_dynamics(step.dynamics, matrix, diffusion, dim))
@@ -110,7 +107,7 @@ def _measured(
     potential = generic_potential(dim)
     gradients, drifts, squares = [], [], []
     for state in _states(step, dim):
-        drift, square = _leading(step, dim, setting, potential, state)
+        drift, square = _leading(step, dim, setting, state)
         gradients.append(_gradients(potential, state, dim))
         drifts.append(drift)
         squares.append(square)
@@ -128,32 +125,16 @@ def _measured(
 
 
 def _leading(
-    step: TorchStep,
-    dim: int,
-    setting: Mapping[str, Fraction],
-    potential: PolynomialPotential,
-    state: dict[tuple[str, int], Fraction],
+    step: TorchStep, dim: int, setting: Mapping[str, Fraction], state: dict[tuple[str, int], Fraction]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The limits of E dX/h and E dX dX^T/(2h) for h -> 0 at one state."""
-    n = len(state)
-    pairs = [(i, j) for i in range(n) for j in range(i, n)]
-    indices = [tuple(int(k == i) for k in range(n)) for i in range(n)]
-    indices += [tuple((k == i) + (k == j) for k in range(n)) for i, j in pairs]
-    runner = NodeRunner(step, potential, state, dim, parameters=setting, first=SMALL[0], look=LOOK)
-    rules = runner.rules(DEGREE)
-    first, other = (
-        powers_of_h(np.array(SMALL), *map(np.array, zip(*found, strict=True))).coefficients[1]
-        for found in (
-            [runner.moments(runner.pair(rules, DEGREE, h)[place], h, indices) for h in SMALL]
-            for place in (0, 1)
-        )
+    (drift, square), other = (
+        [first_power(SMALL, part) for part in increments(step, state, dim, setting, SMALL, rule)]
+        for rule in (0, 1)
     )
-    if not _near(first, other):
+    if not (_near(drift, other[0]) and _near(square, other[1])):
         raise Unreached("two quadratures for its draws differ")
-    square = np.zeros((n, n))
-    for (i, j), value in zip(pairs, first[n:], strict=True):
-        square[i, j] = square[j, i] = value / 2
-    return first[:n], square
+    return drift, square / 2
 
 
 def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
@@ -178,21 +159,19 @@ def _gradients(
     ]
 
 
-def _declared(step: TorchStep, dim: int) -> np.ndarray | None:
+def _declared(step: TorchStep, dim: int) -> np.ndarray:
     """M of the declared dynamics at `PARAMETERS`, column by column, from its drift for unit vectors in place of grad H."""
-    state = step.dynamics.state
+    parameters = {name: float(PARAMETERS[name]) for name in step.dynamics.parameters}
+    size = dim * len(step.dynamics.state)
     columns = []
-    for name, i in product(state, range(dim)):
-        unit = EntrywiseVector([Fraction(int(k == i)) for k in range(dim)])
-        zero = EntrywiseVector([Fraction(0)] * dim)
-        gradient = unit if name == "theta" else zero
-        drift, _ = step.dynamics.coefficients(
-            tuple(unit if other == name != "theta" else zero for other in state),
-            grad=lambda theta, gradient=gradient: gradient,
-            dim=dim,
-            **PARAMETERS,
+    for unit in torch.eye(size, dtype=torch.float64):
+        state = list(unit[None].split(dim, dim=-1))
+        place = step.dynamics.state.index("theta")
+        gradient, state[place] = state[place], torch.zeros((1, dim), dtype=torch.float64)
+        drift, _ = coefficients_at(
+            step.dynamics, parameters, state, lambda theta, gradient=gradient: gradient
         )
-        columns.append([-float(entry) for entry in coordinates_of(drift, step.dynamics.shapes, dim)])
+        columns.append(-drift[0])
     return np.array(columns).T
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.law.gaussian_setting import GaussianSetting
 from sgverify.law.one_step_map import read_one_step
@@ -72,9 +71,7 @@ def law_of(
     error = (
         0.0 if not noisy.any() else 4 * float(found.rounding / scale.min() + found.blur / values[noisy].min())
     )
-    variance = np.nan
-    if found.radius < 1:
-        variance = spreads[0] ** 2 * float(solve_discrete_lyapunov(found.matrix, found.covariance)[0, 0])
+    variance = spreads[0] ** 2 * float(found.law.covariance[0, 0]) if found.radius < 1 else np.nan
     return (
         StepLaw(
             matrix,

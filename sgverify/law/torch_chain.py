@@ -10,19 +10,17 @@ import flint
 import numpy as np
 import torch
 from flint import arb, arb_mat
-from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.errors import ConfigurationError, InstabilityError, Unreached
 from sgverify.exact.affine.noise import LARGEST_TENSOR
 from sgverify.exact.chain.chain import AffineChain, ChainProblem, QuadraticForm
-from sgverify.exact.numbers.ball import number
+from sgverify.exact.numbers.ball import column, matrix, number
 from sgverify.exact.numbers.entrywise import push
 from sgverify.law.chosen_step import chosen_gradient, started
 from sgverify.law.designs import configured_design
 from sgverify.law.gaussian_setting import GaussianSetting
 from sgverify.law.gradient_gain import GradientGain, ShiftedGradient, read_gains
-from sgverify.law.memory_of_steps import with_memory_units
-from sgverify.law.one_step_map import REACH, OneStepMap, read_one_step
+from sgverify.law.one_step_map import REACH, OneStepMap, read_in_its_law, read_one_step, rows_of_chain
 from sgverify.law.step_rows import Expected, StepRows
 from sgverify.rates.powers import powers_of_h
 from sgverify.schemes.torch_step import TorchStep
@@ -40,9 +38,6 @@ SMALLER = 30
 
 NEAR = 1e-6
 """The share of the dynamics' own gain that counts as equal: remainders of the fits are smaller."""
-
-WIDER = 1.5
-"""States of the chain's own law are tried if it is wider than the stationary law by this factor."""
 
 
 class BendsError(Unreached):
@@ -68,10 +63,7 @@ def _rows(subject: Subject) -> tuple[ShiftedGradient, StepRows]:
     step = cast(TorchStep, subject.scheme)
     setting = design.setting(step.dynamics, step.memory)
     gradient = ShiftedGradient(chosen_gradient(subject), each_evaluation=subject.noise.each_evaluation)
-    rows = StepRows(step, setting, subject.step, gradient)
-    if setting.memory:
-        rows = StepRows(step, with_memory_units(rows, subject.step), subject.step, gradient)
-    return gradient, rows
+    return gradient, rows_of_chain(step, setting, subject.step, gradient)
 
 
 class TorchChain:
@@ -100,20 +92,12 @@ class TorchChain:
         Raises `BendsError` if the step is not affine at some tested state, `Unreached` if it cannot be evaluated.
         """
         if h not in self._maps:
-            self._maps[h] = self._tested(h)
+            self._maps[h] = read_in_its_law(
+                self.rows, h, also=self._start, noisy=lambda seen: self._with_gradients(seen, h)
+            )
         seen = self._maps[h]
         if seen.bend is not None:
             raise BendsError(f"one step is not affine at {seen.where}, {seen.bend:g} spreads from the mean")
-        return seen
-
-    def _tested(self, h: float) -> OneStepMap:
-        seen = self._with_gradients(read_one_step(self.rows, h, also=self._start), h)
-        if seen.bend is None and seen.radius < 1:
-            law = solve_discrete_lyapunov(seen.matrix, seen.covariance)
-            wide = np.sqrt(np.maximum(np.diag(law), 0.0))
-            if (wide > WIDER).any():
-                wide = np.maximum(wide, 1.0)
-                return self._with_gradients(read_one_step(self.rows, h, wide=wide, also=self._start), h)
         return seen
 
     def linear_part(self, h: float, length: float) -> OneStepMap:
@@ -225,11 +209,11 @@ class TorchChain:
             spread = np.diag([float(name.partition("[")[0] == "p") for name in self.setting.names])
         third, fourth = self._cumulants(h)
         chain = AffineChain(
-            map=_balls(seen.matrix, seen.rounding),
-            shift=_balls(seen.still[:, None], seen.rounding if seen.noise_bend is None else seen.blur),
-            covariance=_balls(seen.covariance, seen.blur),
-            start_mean=_balls(start[:, None], 0.0),
-            start_covariance=None if spread is None else _balls(spread, 0.0),
+            map=balls(seen.matrix, seen.rounding),
+            shift=balls(seen.still[:, None], seen.rounding if seen.noise_bend is None else seen.blur),
+            covariance=balls(seen.covariance, seen.blur),
+            start_mean=balls(start[:, None], 0.0),
+            start_covariance=None if spread is None else balls(spread, 0.0),
             third=third,
             fourth=fourth,
         )
@@ -273,7 +257,7 @@ class TorchChain:
                 read = self.gains(h)
                 units = np.where(read.units > 0, read.units, 1.0)
                 for gain in read.gains:
-                    part = push(arb_mat(own), _balls(gain / units, read.rounding / float(units.min())), order)
+                    part = push(arb_mat(own), balls(gain / units, read.rounding / float(units.min())), order)
                     total = part if total is None else total + part
             found.append(total)
         return found[0], found[1]
@@ -281,23 +265,17 @@ class TorchChain:
     def _form(self) -> QuadraticForm:
         """The test function of the user's coordinates as one of the natural coordinates."""
         c, b, a = self.subject.observable.quadratic_form()
-        n, known = len(self.setting.spreads), len(b)
-        mean, spreads = self.setting.law[0][:known], self.setting.spreads[:known]
-        linear, form = arb_mat(n, 1), arb_mat(n, n)
-        constant = number(c)
-        for i in range(known):
-            m, s = arb(float(mean[i])), arb(float(spreads[i]))
-            along = number(b[i])
-            for j in range(known):
-                along += 2 * number(a[i][j]) * arb(float(mean[j]))
-                form[i, j] = number(a[i][j]) * s * arb(float(spreads[j]))
-                constant += number(a[i][j]) * m * arb(float(mean[j]))
-            constant += number(b[i]) * m
-            linear[i, 0] = along * s
-        return QuadraticForm(constant, linear, form)
+        pad = [0] * (len(self.setting.spreads) - len(b))
+        quadratic = matrix([*([*row, *pad] for row in a), *([0] * (len(b) + len(pad)) for _ in pad)])
+        linear = column([*b, *pad])
+        mean, units = balls(self.setting.law[0][:, None], 0.0), balls(np.diag(self.setting.spreads), 0.0)
+        constant = (mean.transpose() * (linear + quadratic * mean))[0, 0]
+        return QuadraticForm(
+            number(c) + constant, units * (linear + 2 * quadratic * mean), units * quadratic * units
+        )
 
 
-def _balls(values: np.ndarray, radius: float) -> arb_mat:
+def balls(values: np.ndarray, radius: float) -> arb_mat:
     """A matrix of balls about floats."""
     return arb_mat([[arb(float(x), radius) for x in row] for row in values])
 
@@ -340,4 +318,4 @@ def _refuse(subject: Subject) -> None:
         raise Unreached(f"{kind}: it keeps a snapshot from step to step")
 
 
-__all__ = ["FEWEST", "HALVINGS", "BendsError", "TorchChain", "chain_of"]
+__all__ = ["FEWEST", "HALVINGS", "BendsError", "TorchChain", "balls", "chain_of"]

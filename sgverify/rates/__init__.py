@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         judge_length_rate,
         judge_step_rate,
         leading_power,
+        length_rate,
     )
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "judge_length_rate",
     "judge_step_rate",
     "leading_power",
+    "length_rate",
     "regress",
     "regress_exact",
 ]

@@ -186,5 +186,42 @@ def decreasing_mse(bias: Sequence[float], variance: float | None, alpha: Fractio
     return Rate(exponent, at_most=variance == 0 and 2 * squared.exponent < exponent)
 
 
+def length_rate(
+    quantity: str,
+    schedule: str,
+    alpha: Fraction,
+    scale: float,
+    bias: Sequence[float],
+    variance: float | None = None,
+    transient: Sequence[float] | None = None,
+) -> Rate:
+    """The rate in L of bias, mean square error, or the slower of both, at a horizon's steps or at falling ones.
+
+    From the powers of h in the stationary bias, in h times the sum of the transients, and the long-run variance. Without
+    `variance` it is positive, and without `transient` the transients sum to O(1/h), of a size that is not known.
+    """
+    if schedule == "power":
+        square, mean = decreasing_mse(bias, variance, alpha), decreasing_bias(bias, alpha)
+    else:
+        square = horizon_mse(bias, variance, scale, alpha)
+        mean = (
+            _bounded_bias(bias, alpha) if transient is None else horizon_bias(bias, transient, scale, alpha)
+        )
+    if quantity != "consistency":
+        return mean if quantity == "bias" else square
+    both = [rate for rate in (square, mean) if rate.exponent is not None]
+    return max(both, key=lambda rate: rate.exponent or 0, default=Rate(None))
+
+
+def _bounded_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
+    """The slower of h^q and 1/(L h) at h = C L^-alpha.
+
+    The rate is only a bound if 1/(L h) is at least as slow, since the constant of that term is unknown.
+    """
+    slow = -alpha * (len(bias) - 1)
+    transient = -(1 - alpha)
+    return Rate(slow) if bias and slow > transient else Rate(transient, at_most=True)
+
+
 def _law(rate: Rate) -> str:
     return f"L^({rate.exponent})" + (" log L" if rate.logarithm else "")

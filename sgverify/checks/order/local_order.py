@@ -8,24 +8,21 @@ from typing import Any
 
 from sgverify.checks.concluding import proof_scope
 from sgverify.checks.order.configured_steps import order_reach
-from sgverify.checks.order.splittings import conjugacy_certificate, in_words
+from sgverify.checks.order.splittings import in_words
 from sgverify.checks.question import STATED, Question, whole
 from sgverify.errors import NotExpandableError, SgverifyError
 from sgverify.evidence import Evidence, Verdict
-from sgverify.exact.minibatch.law import Moments, estimator_moments, polynomial_text
 from sgverify.exact.readings.formula import formula
-from sgverify.exact.series import LocalOrder, local_order
+from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import Proved
-from sgverify.exact.series.letters import compare_with_commutators
-from sgverify.exact.series.noise_terms import NoiseTerm, noise_terms
+from sgverify.exact.series.noise_terms import noise_terms
 from sgverify.exact.series.pace import pace_of, step_text
-from sgverify.exact.splittings.bch import BCHResult, bch
+from sgverify.exact.splittings.bch import bch
 from sgverify.rates import Judgement
-from sgverify.schemes import Scheme
 from sgverify.schemes.splittings import Word
 from sgverify.subject.subject import Subject
 
-# The terms that gradient noise adds to the averaged step, and their size on the configured data.
+# The terms that gradient noise adds to the averaged step.
 #
 # The terms appear in the certificate of a local order, each by its name and its value.
 
@@ -52,103 +49,28 @@ NAMES = {
     "g": "the minibatch's gradient less the full one, its derivatives g', g'', ...",
     "V": "E g^2",
 }
-LONGEST = 60
-"""The most characters of an exact number; a longer number is shown as a float."""
 
 
-def averaged_noise(subject: Subject, order: LocalOrder) -> dict[str, Any]:
-    """The certificate's part about the average over minibatches, in one dimension.
+def averaged_noise(subject: Subject) -> dict[str, Any]:
+    """The certificate's part about the average over minibatches, in one dimension, or why the step cannot be read there.
 
     `leading`: the terms of the lowest power of h that contain moments of the noise. `first`: the powers of h at which E g^3
-    and E g^4 first enter. `here`: V, E g^3 and E g^4 of the configured gradients, the leading terms with these values, and the
-    resulting averaged order.
+    and E g^4 first enter.
     """
-    table = subject.configuration.gradient
-    shared = noise_terms(subject.scheme)
-    own = shared
-    if subject.noise.each_evaluation:
-        own = noise_terms(subject.scheme, each_evaluation=True)
-    found: dict[str, Any] = {"names": NAMES, "leading": [term.text for term in _leading(shared)]}
-    first = {}
-    for k in (3, 4):
-        entering = [term for term in shared if term.orders == (k,)]
-        if entering:
-            first[f"E g^{k}"] = entering[0].text
-    found["first"] = first
-    moments = estimator_moments(table, subject.effective_target)
-    if isinstance(moments, str):
-        found["here"] = {"kind": table.kind, "reason": f"no numbers: {moments}"}
-        covariance = subject.noise.covariance
-        if covariance is not None and not subject.noise.multiplicative:
-            found["here"]["V"] = [[float(v) for v in row] for row in covariance.tolist()]
-        return found
-    here: dict[str, Any] = {"kind": table.kind, **{_name(k): _shown(value) for k, value in moments.items()}}
-    if table.estimator.exchangeable:
-        here["note"] = "of one minibatch; those of an epoch depend on one another, which no local order sees"
-    here["leading"] = [
-        term.with_moment(f"({_brief(value)})")
-        for term in _leading(own)
-        if (value := _value(term, moments)) is not None
-    ]
-    if all(value == [0] for value in moments.values()):
-        here["averaged"] = whole(order.order)
-        here["leading"] = []
-    elif own and _value(_leading(own)[0], moments) not in (None, [0]):
-        here["averaged"] = whole(min(order.order, _leading(own)[0].power - 1))
-    found["here"] = here
-    return found
-
-
-def averaged_noise_or_why(subject: Subject, order: LocalOrder) -> dict[str, Any]:
-    """`averaged_noise`, or the reason why the step cannot be read in one dimension."""
     try:
-        return averaged_noise(subject, order)
+        terms = noise_terms(subject.scheme)
     except NotExpandableError as error:
         return {"reason": f"the step has no power series in one dimension: it uses {error}"}
-
-
-def _leading(terms: list[NoiseTerm]) -> list[NoiseTerm]:
     lowest = min((term.power for term in terms), default=None)
-    return [term for term in terms if term.power == lowest]
-
-
-def _value(term: NoiseTerm, moments: Moments) -> list[Fraction] | None:
-    """The moments in a term as a polynomial in theta; None if derivatives of g enter."""
-    if term.orders is None or any(k not in moments for k in term.orders):
-        return None
-    total = [Fraction(1)]
-    for k in term.orders:
-        total = _times(total, moments[k])
-    return total
-
-
-def _times(left: list[Fraction], right: list[Fraction]) -> list[Fraction]:
-    total = [Fraction(0)] * (len(left) + len(right) - 1)
-    for i, a in enumerate(left):
-        for j, b in enumerate(right):
-            total[i + j] += a * b
-    return total
-
-
-def _name(k: int) -> str:
-    return "V" if k == 2 else f"E g^{k}"
-
-
-def _shown(value: list[Fraction]) -> dict[str, Any]:
-    return {"exact": polynomial_text(value), "coefficients": [float(c) for c in value]}
-
-
-def _brief(value: list[Fraction]) -> str:
-    text = polynomial_text(value)
-    if len(text) <= LONGEST:
-        return text
-    return " + ".join(f"{float(c):.12g}{'' if k == 0 else f' theta^{k}'}" for k, c in enumerate(value))
+    entering = {k: [term.text for term in terms if term.orders == (k,)] for k in (3, 4)}
+    return {
+        "names": NAMES,
+        "leading": [term.text for term in terms if term.power == lowest],
+        "first": {f"E g^{k}": texts[0] for k, texts in entering.items() if texts},
+    }
 
 
 # The check of the local order of one step, proved for every smooth potential.
-
-
-HIGHEST_COMMUTATORS = 5
 
 
 def check_local_order(question: Question) -> Evidence:
@@ -308,8 +230,7 @@ def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
         certificate["left_by_the_start_of_the_memory"] = order.start.text if order.start else "nothing"
     if (pace := pace_of(subject.scheme)) != 1:
         certificate["step"] = step_text(pace)
-    certificate["in_one_dimension"] = _in_one_dimension(subject)
-    certificate["averaged_over_minibatches"] = averaged_noise_or_why(subject, order)
+    certificate["averaged_over_minibatches"] = averaged_noise(subject)
     certificate["formula"] = formula(subject.scheme)
     word = subject.scheme.word
     if word is not None and subject.alphabet is not None:
@@ -319,21 +240,11 @@ def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
             "generators": subject.alphabet.generators,
             "faults": list(subject.alphabet.faults),
         }
-        certificate["bch"] = _bch(subject.scheme, word, subject.alphabet.proved, order.dim)
-        certificate["conjugacy"] = conjugacy_certificate(subject)
+        certificate["bch"] = _bch(word, subject.alphabet.proved)
     return certificate
 
 
-def _in_one_dimension(subject: Subject) -> dict[str, str]:
-    """The leading defects in one dimension, as short texts for the certificate."""
-    order = local_order(subject.scheme, 1, at=subject.model_parameters)
-    return {
-        "defect_given_minibatch": order.given_minibatch.text if order.given_minibatch else "none found",
-        "defect_averaged": order.averaged.text if order.averaged else "none found",
-    }
-
-
-def _bch(scheme: Scheme, word: Word, proved: bool, dim: int) -> dict[str, Any]:
+def _bch(word: Word, proved: bool) -> dict[str, Any]:
     try:
         result = bch(word.text, word.shares)
     except SgverifyError as error:
@@ -342,22 +253,5 @@ def _bch(scheme: Scheme, word: Word, proved: bool, dim: int) -> dict[str, Any]:
         "order": result.order,
         "leading": [str(term) for term in result.leading],
         "is_a_proof": proved,
-        "commutators": _commutators(scheme, result, dim),
         "reason": result.reason,
     }
-
-
-def _commutators(scheme: Scheme, result: BCHResult, dim: int) -> str:
-    """The text whether the leading commutators, as differential operators, equal the defect of the step."""
-    if not result.leading or result.degree > HIGHEST_COMMUTATORS:
-        return "not compared"
-    # In two dimensions, operators of degree 3 take tens of milliseconds, operators of degree 5 take minutes.
-    dim = min(dim, 2) if result.degree <= 3 else 1
-    try:
-        found = compare_with_commutators(scheme, dim, result)
-    except NotExpandableError as error:
-        return f"not compared: {error.told('a letter', ', ')}"
-    says = "agree with" if found.agree else "differ from"
-    return (
-        f"as differential operators they {says} the defect of the step at h^{found.power}, in dimension {dim}"
-    )

@@ -17,11 +17,11 @@ from sgverify.checks.question import Question
 from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence, Scope, tried
 from sgverify.law.chosen_step import black_box, states_of
+from sgverify.law.gaussian_setting import coefficients_at
 from sgverify.rates import Judgement
 from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.samplers.own.functions import gradients_by_datum
-from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.subject.composite import TorchSubject
 
@@ -264,20 +264,10 @@ def _terms(subject: TorchSubject, states: Sequence[tuple[Tensor, ...]]) -> Terms
         prior, each = gradients_by_datum(target, state[0].reshape(-1).numpy())
 
         def drift(gradient: np.ndarray, flat: list[Tensor] = flat) -> tuple[np.ndarray, np.ndarray]:
-            given = {
-                **parameters,
-                "grad": lambda theta: Chains(torch.tensor(gradient)[None]),
-                "dim": target.dim,
-            }
-            pair = dynamics.coefficients(tuple(Chains(value) for value in flat), **given)
-            shapes = [value.shape[-1] for value in flat]
-            first, second = (
-                np.concatenate(
-                    [np.broadcast_to(_array(part), (1, n))[0] for part, n in zip(side, shapes, strict=True)]
-                )
-                for side in pair
+            first, second = coefficients_at(
+                dynamics, parameters, flat, lambda theta: torch.tensor(gradient)[None]
             )
-            return first, second
+            return first[0], second[0]
 
         none, half = drift(np.zeros(target.dim))
         priors.append(drift(prior)[0] - none)
@@ -291,34 +281,25 @@ def _coefficients(subject: TorchSubject) -> CallCoefficients:
     curvature = curvature_of(subject)
     first = min(subject.step, SHARE / curvature)
     steps = np.array([first * 2.0**-k for k in range(STEPS)])
-    means, mean_offs, squares, square_offs, calls = [], [], [], [], 0
+    means, squares, calls = [], [], 0
     box = black_box(subject)
     for state in _states(subject):
         call = CallOfDraws(box, state, first)
         pairs = [moments(call, float(h), float(h) * curvature) for h in steps]
         mean, square = (np.array([pair[k] for pair in pairs]) for k in range(2))
-        powers = powers_of_h(steps, mean, np.full(mean.shape, call.off))
-        means.append(powers.coefficients[1])
-        mean_offs.append(2 * powers.bounds[1])
         sizes = np.sqrt(np.abs(square).max(axis=(1, 2)))
         wide = np.broadcast_to((2 * call.off * sizes)[:, None, None], square.shape)
-        powers = powers_of_h(steps, square, wide)
-        squares.append(powers.coefficients[1])
-        square_offs.append(2 * powers.bounds[1])
+        for found, values, off in (
+            (means, mean, np.full(mean.shape, call.off)),
+            (squares, square, wide),
+        ):
+            powers = powers_of_h(steps, values, off)
+            found.append((powers.coefficients[1], 2 * powers.bounds[1]))
         calls += call.calls
-    return CallCoefficients(
-        np.array(means),
-        np.array(mean_offs),
-        np.array(squares),
-        np.array(square_offs),
-        calls,
-        call.minibatches,
-        call.laws,
+    (mean, mean_off), (covariance, off) = (
+        (np.array(part) for part in zip(*found, strict=True)) for found in (means, squares)
     )
-
-
-def _array(value: Any) -> np.ndarray:
-    return value.tensor.numpy() if isinstance(value, Chains) else np.asarray(value, dtype=float)
+    return CallCoefficients(mean, mean_off, covariance, off, calls, call.minibatches, call.laws)
 
 
 __all__ = ["call_error", "check_own_loss"]

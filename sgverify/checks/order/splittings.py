@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
-from typing import Any
 
 from sgverify.checks.question import Question
 from sgverify.errors import NotExpandableError
@@ -20,7 +19,6 @@ from sgverify.exact.splittings.conjugacy import (
     conjugacy_with_minibatches,
     effective_order,
     product_text,
-    split,
 )
 from sgverify.exact.splittings.mean_flow import (
     FormulaComparison,
@@ -125,35 +123,6 @@ def in_words(subject: Subject) -> str:
     return f"{says}; {_averages(subject, found)}"
 
 
-def conjugacy_certificate(subject: Subject) -> dict[str, Any] | str:
-    """The order up to conjugacy with the identity of words that proves it, or the reason why there is none."""
-    found = order_up_to_conjugacy(subject)
-    word = subject.scheme.word
-    if word is None or found is None:
-        return "the letters are not proved to be flows, and no identity of words is one of steps"
-    certificate: dict[str, Any] = {
-        "order_up_to_conjugacy": found.order,
-        "raised": found.raised,
-        "sought": "every cut of the word bent to a circle; at h^2 every flow of a combination of the letters",
-    }
-    if not found.raised:
-        if found.shifts is None and found.own.order == 1:
-            certificate["not_raised"] = "no combination Y of the letters has [S, Y] = the error at h^2"
-        return certificate
-    certificate["averages"] = _averages(subject, found)
-    asking = asking_for_gradients(word)
-    if found.cuts:
-        certificate["cuts"] = [
-            {
-                "identity": str(cut),
-                "proved": cut.proved,
-                "with_fresh_minibatches": _survives(cut, asking),
-            }
-            for cut in found.cuts
-        ]
-    return certificate
-
-
 def classes_of(words: Sequence[Word], gradient: str = "full") -> list[list[str]]:
     """The texts of the words, grouped into classes of conjugate words under gradients of the kind `gradient`."""
     found: list[list[Word]] = []
@@ -187,13 +156,6 @@ def asking_for_gradients(word: Word) -> str:
 def splitting_of(word: Word) -> Splitting:
     """The word with its shares, in the form of the free product's engine."""
     return Splitting(word.text, word.shares)
-
-
-def _survives(cut: Conjugacy, asking: str) -> str:
-    found = conjugacy_with_minibatches(split(cut.word), split(cut.other), asking)
-    if found is not None:
-        return f"one chain too, cut where no gradient is asked for: u = {product_text(found.u)}, v = {product_text(found.v)}"
-    return "no longer: the cut puts gradients of two minibatches into one step of the other word"
 
 
 def _averages(subject: Subject, found: EffectiveOrder) -> str:

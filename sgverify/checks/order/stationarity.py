@@ -12,7 +12,7 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import EVERY, Evidence
 from sgverify.exact.readings.formula import MATHEMATICS, define
 from sgverify.exact.series.dimensions import Dimensions, Seen, over_dimensions
-from sgverify.exact.stationarity import Curl, Residual, find_curl, stationarity_residual
+from sgverify.exact.stationarity import Residual, stationarity_residual
 from sgverify.rates import Judgement
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
@@ -21,9 +21,6 @@ from sgverify.schemes.numbers.periods import Periods
 
 LARGEST = 30
 """The largest dimension of the proof, which takes about a second."""
-
-CURL_DIMENSION = 2
-"""The dimension in which the skew matrix of the complete recipe is searched for and printed."""
 
 
 def check_stationarity(question: Question) -> Evidence:
@@ -61,7 +58,6 @@ def check_stationarity(question: Question) -> Evidence:
         )
         if 1 not in residuals:
             return question.unanswered(f"Fokker-Planck cannot be read; {examined.why_not}", method="proof")
-        curl = find_curl(dynamics, density, CURL_DIMENSION, values) if residuals[1].zero else None
     except NotExpandableError as error:
         reason = f"Fokker-Planck cannot be read; `{dynamics.name}` uses {error}"
         return question.unanswered(reason, method="proof")
@@ -70,7 +66,7 @@ def check_stationarity(question: Question) -> Evidence:
     return question.evidence(
         method="proof",
         judgement=_judge(found[0], examined, what),
-        certificate=_certificate(found, curl),
+        certificate=_certificate(found),
         scope=proof_scope(examined.extent, steps=EVERY),
     )
 
@@ -129,8 +125,8 @@ def _rho(residual: Residual) -> str:
     return residual.density if residual.density.startswith("exp(") else f"exp({residual.log_density})"
 
 
-def _certificate(found: list[Residual], curl: Curl | None) -> dict[str, Any]:
-    certificate: dict[str, Any] = {
+def _certificate(found: list[Residual]) -> dict[str, Any]:
+    return {
         "log_density": found[0].log_density,
         "residuals": {f"dimension {residual.dim}": residual.text for residual in found},
         "witnesses": {
@@ -140,6 +136,3 @@ def _certificate(found: list[Residual], curl: Curl | None) -> dict[str, Any]:
         "values": found[0].fixed,
         "proved_for": "every smooth potential, and every value of the parameters that are not set",
     }
-    if curl is not None:
-        certificate["recipe"] = {"dimension": curl.dim, "curl": str(curl)}
-    return certificate

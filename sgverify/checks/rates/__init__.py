@@ -4,7 +4,7 @@
 schedule) and `gradient_bias` each answer a claim. `engines` names the exact engine that reaches a subject; beyond
 Gaussians `transfer` answers from transfer operators, by the powers of h that `leading_bias` reads off them, and `carried` by
 what is proved of a step. `exponent` adds the regression on exact points. Where nothing exact reaches, the room `sampled`
-draws chains. For torch code, from the affine map of a step: `torch_bias`, `torch_law` (covariance and Wasserstein-2) and
+draws chains. For torch code, from the affine map of a step: `torch_law` (bias, covariance and Wasserstein-2) and
 `torch_lengths` (bias and mean square error at L), by the powers of h at `halvings` of the step; on other targets
 `beyond_gaussians`.
 """

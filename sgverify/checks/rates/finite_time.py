@@ -24,7 +24,8 @@ from sgverify.evidence import Evidence, Point, PointsAtSight
 from sgverify.exact.affine.model import as_run, fixed_step, horizon_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.chain.varying_steps import power_steps
-from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, judge_length_rate
+from sgverify.exact.numbers.ball import Certified
+from sgverify.rates import Rate, judge_length_rate, length_rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 
@@ -96,7 +97,7 @@ def _check(question: Question) -> Evidence:
         # A series that vanishes to the computed orders proves no zero, and the points show a nonzero value.
         why = f"0 is not proved; the {quantity} is 0 to the orders expanded, and not 0 at L = {lengths[-1]}"
         return question.unanswered(why)
-    what = what_of(subject, quantity, schedule, alpha)
+    what = told_of(question)
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
     scope = question.scope()
@@ -115,10 +116,11 @@ def _check(question: Question) -> Evidence:
     )
 
 
-def what_of(subject: Subject, quantity: str, schedule: str, alpha: Fraction) -> str:
-    """The quantity on its schedule, as a reason names it."""
+def told_of(question: Question) -> str:
+    """The quantity and the schedule of a question, as a reason names them."""
     names = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}
-    return f"{names[quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
+    schedule = schedule_text(question.schedule.kind, question.alpha)
+    return f"{names[question.quantity]} of {question.subject.observable} at {schedule}"
 
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
@@ -127,8 +129,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
     from sgverify.checks.rates.transfer import transferred_rate
 
     try:
-        what = what_of(question.subject, question.quantity, question.schedule.kind, question.alpha)
-        return transferred_rate(question, what)
+        return transferred_rate(question, told_of(question))
     except Unreached as reason:
         return carried_or_sampled(question, f"{why}; {reason}")
 
@@ -141,26 +142,9 @@ def _rate(subject: Subject, answers: ExactAnswers, quantity: str, schedule: str,
         constant = answers.stationary_bias(fixed_step(subject.step))
         biased = not constant.vanishes and abs(constant.value) > constant.error_bound
         return Rate(Fraction(0)) if biased else Rate(Fraction(-1), at_most=True)
-    if schedule == "power":
-        if quantity == "bias":
-            return decreasing_bias(bias, alpha)
-        mse = decreasing_mse(bias, answers.variance, alpha)
-        return (
-            mse
-            if quantity == "mse"
-            else max(mse, decreasing_bias(bias, alpha), key=lambda rate: rate.exponent or 0)
-        )
-    if quantity == "bias":
-        return horizon_bias(bias, answers.transient.values, subject.scale, alpha)
-    mse = horizon_mse(bias, answers.variance, subject.scale, alpha)
-    if quantity == "mse":
-        return mse
-    slower = horizon_bias(bias, answers.transient.values, subject.scale, alpha)
-    return max(
-        (r for r in (mse, slower) if r.exponent is not None),
-        key=lambda r: r.exponent or 0,
-        default=Rate(None),
-    )
+    transient = None if schedule == "power" else answers.transient.values
+    variance = None if quantity == "bias" else answers.variance
+    return length_rate(quantity, schedule, alpha, subject.scale, bias, variance, transient)
 
 
 def _lengths(subject: Subject, answers: ExactAnswers, schedule: str, alpha: Fraction) -> Sequence[int]:

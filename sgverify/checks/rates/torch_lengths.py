@@ -17,8 +17,8 @@ import numpy as np
 
 from sgverify.checks.question import Question
 from sgverify.checks.rates.beyond_gaussians import bias_beyond_gaussians
-from sgverify.checks.rates.finite_time import BRIEF_LENGTHS, LENGTHS, schedule_text
-from sgverify.checks.rates.torch_bias import certificate_of, followed_bias, torch_bias
+from sgverify.checks.rates.finite_time import BRIEF_LENGTHS, LENGTHS, told_of
+from sgverify.checks.rates.torch_law import certificate_of, followed_bias, torch_bias
 from sgverify.checks.rates.transfer import ASSUMED, rate_of_powers
 from sgverify.claims import claim_for
 from sgverify.errors import Unreached
@@ -29,14 +29,7 @@ from sgverify.exact.chain.mse import long_run_variance, mean_square_error
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError, identity
 from sgverify.law.one_step_map import STATES
 from sgverify.law.torch_chain import BendsError, TorchChain, chain_of
-from sgverify.rates import (
-    Rate,
-    decreasing_bias,
-    decreasing_mse,
-    horizon_bias,
-    horizon_mse,
-    judge_length_rate,
-)
+from sgverify.rates import Rate, judge_length_rate, length_rate
 from sgverify.rates.powers import PowersOfH, powers_of_h
 from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.subject.caching import cached_per_subject
@@ -48,8 +41,6 @@ BITS = 160
 
 ZERO = 1e-6
 """A coefficient whose bound is below this share of the quantity's own size, and that is not told from 0, counts as 0."""
-
-NAMES = {"bias": "the bias", "mse": "the mean square error", "consistency": "the slower of bias and MSE"}
 
 MOST_COORDINATES = 16
 """The most coordinates of a chain at L steps: its balls take seconds in more."""
@@ -87,7 +78,6 @@ def torch_length_rate(question: Question) -> Evidence:
     except (Unreached, PrecisionLostError) as error:
         return question.unanswered(f"the chain at L steps is not read: {error}", method="quadrature")
     prediction = question.prediction
-    what = f"{NAMES[quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
     certificate: dict[str, Any] = {
         **certificate_of(followed, subject),
@@ -106,7 +96,7 @@ def torch_length_rate(question: Question) -> Evidence:
     return question.answered(
         method="quadrature",
         scope=question.scope(states=STATES),
-        judgement=judge_length_rate(found, predicted, what, strict=prediction.strict),
+        judgement=judge_length_rate(found, predicted, told_of(question), strict=prediction.strict),
         found=found,
         points=points,
         certificate=certificate,
@@ -135,9 +125,8 @@ def _from_stationary_law(question: Question, why: str) -> Evidence:
     found = rate_of_powers([*([0.0] * int(order)), 1.0], question.quantity, schedule, alpha, scale)
     prediction = question.prediction
     predicted = Rate(prediction.exponent, logarithm=prediction.logarithm)
-    what = f"{NAMES[question.quantity]} of {subject.observable} at {schedule_text(schedule, alpha)}"
     found = replace(found, at_most=found.at_most or stationary.found.exponent is None)
-    judgement = judge_length_rate(found, predicted, what, strict=prediction.strict)
+    judgement = judge_length_rate(found, predicted, told_of(question), strict=prediction.strict)
     if judgement.verdict == "inconclusive":
         # A bound is all that is known, and the claim is about what it leaves open.
         judgement = replace(judgement, verdict="not-applicable")
@@ -232,27 +221,14 @@ def _transient(problem: ChainProblem) -> Any:
 
 
 def _rate(chain: TorchChain, series: _Series, quantity: str, schedule: str, alpha: Fraction) -> Rate:
-    subject, bias = chain.subject, series.bias
-    if subject.observable.degree == 0:
+    if chain.subject.observable.degree == 0:
         return Rate(None)
     if schedule == "fixed":
         with flint.ctx.workprec(BITS):
             constant = Centred(chain.problem(chain.first)).stationary_bias()
         return Rate(Fraction(-1), at_most=True) if constant.contains(0) else Rate(Fraction(0))
-    if schedule == "power":
-        square, mean = decreasing_mse(bias, series.variance, alpha), decreasing_bias(bias, alpha)
-    else:
-        scale = _scale(chain)
-        square = horizon_mse(bias, series.variance, scale, alpha)
-        mean = horizon_bias(bias, series.transient, scale, alpha)
-    if quantity == "bias":
-        return mean
-    if quantity == "mse":
-        return square
-    return max(
-        (rate for rate in (square, mean) if rate.exponent is not None),
-        key=lambda rate: rate.exponent or 0,
-        default=Rate(None),
+    return length_rate(
+        quantity, schedule, alpha, _scale(chain), series.bias, series.variance, series.transient
     )
 
 

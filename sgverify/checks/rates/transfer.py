@@ -20,11 +20,9 @@ from sgverify.exact.transfer import GridBias
 from sgverify.rates import (
     Judgement,
     Rate,
-    decreasing_bias,
-    decreasing_mse,
-    horizon_mse,
     judge_length_rate,
     judge_step_rate,
+    length_rate,
 )
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
@@ -257,29 +255,11 @@ def rate_of_powers(
     bias: Sequence[float], quantity: str, schedule: str, alpha: Fraction, scale: float
 ) -> Rate:
     """The rate in L from the powers of h in the stationary bias, `bias`, with transients that sum to O(1/h)."""
-    if schedule == "fixed":
-        if not bias:
-            raise Unreached("a fixed step needs the bias itself, and only its expansion is known")
-        return Rate(Fraction(0))
-    if schedule == "power":
-        square, mean = decreasing_mse(bias, None, alpha), decreasing_bias(bias, alpha)
-    else:
-        square, mean = horizon_mse(bias, None, scale, alpha), _horizon_bias(bias, alpha)
-    if quantity == "bias":
-        return mean
-    return square if quantity == "mse" else max(square, mean, key=lambda rate: rate.exponent or 0)
-
-
-def _horizon_bias(bias: Sequence[float], alpha: Fraction) -> Rate:
-    """The slower of h^q and 1/(L h) at h = C L^-alpha.
-
-    The rate is only a bound if 1/(L h) is at least as slow, since the constant of that term is unknown.
-    """
-    power = len(bias) - 1
-    transient = -(1 - alpha)
-    if bias and -alpha * power > transient:
-        return Rate(-alpha * power)
-    return Rate(transient, at_most=True)
+    if schedule != "fixed":
+        return length_rate(quantity, schedule, alpha, scale, bias)
+    if not bias:
+        raise Unreached("a fixed step needs the bias itself, and only its expansion is known")
+    return Rate(Fraction(0))
 
 
 __all__ = ["ASSUMED", "rate_of_powers", "transferred_rate"]

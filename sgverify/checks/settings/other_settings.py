@@ -14,7 +14,7 @@ from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Scope, tried
 from sgverify.law.designs import Design, configured_design, designs, near_design, unit_design
 from sgverify.law.measured_order import HIGHEST
-from sgverify.law.one_step_map import RARE, REACH, STATES
+from sgverify.law.one_step_map import RARE, STATES
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.subject.caching import cached_per_subject
@@ -240,38 +240,20 @@ def _command(subject: TorchSubject, design: Design) -> str:
 
 def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str]) -> str:
     tried = [outcome.tried for outcome in found]
-    numbers = [
-        f"{name} in {{{', '.join(f'{v:g}' for v in sorted({t.setting.parameters[name] for t in tried}))}}}"
-        for name in subject.scheme.dynamics.parameters
-    ]
-    dims = ", ".join(str(d) for d in sorted({t.setting.dim for t in tried}))
-    high, low = max(max(t.steps) for t in tried), min(min(t.steps) for t in tried)
-    share = max(max(t.steps) * t.setting.rate for t in tried)
-    reach = [f"|{name}| to {size:.3g}" for name, size in _reach(tried).items()]
+    scope = _scope(tried)
+    axes = (scope.temperatures, scope.dimensions, scope.steps, scope.states)
     bent = [t for t in tried if not t.affine]
     flow = f"one step to h^{_order(subject) + 1}, " if not bent and held_to_flow(subject) else ""
     text = (
         f"{len(found)} settings: the law is right to h^{_order(subject)}; {flow}the stationary law in every coordinate "
-        f"and pair; tried on Gaussian targets at "
-        f"{', '.join(numbers)}, dimension in {{{dims}}}, h from {low:.1e} to {high:.3g} (at most {share:.3g} of the fastest "
-        f"time), states out to {max(REACH):g} spreads "
-        f"({', '.join(reach)}), draws out to {max(RARE):g}; nothing is said beyond"
+        f"and pair; tried on Gaussian targets at {', '.join(filter(None, (axis.told for axis in axes)))}, draws out to "
+        f"{max(RARE):g}; nothing is said beyond"
     )
     if bent:
         text += f"; {bent[0].finding}"
     if passed_over:
         text += f"; not judged at {'; '.join(passed_over)}"
     return text
-
-
-def _reach(tried: list[Tried]) -> dict[str, float]:
-    """For each variable, the largest distance from the mean at which states were tried."""
-    reach: dict[str, float] = {}
-    for t in tried:
-        for name, spread in zip(t.setting.names, t.setting.spreads, strict=True):
-            variable = name.partition("[")[0]
-            reach[variable] = max(reach.get(variable, 0.0), max(REACH) * float(spread))
-    return reach
 
 
 def _first_line(error: Exception) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.errors import SgverifyError, Unreached
 from sgverify.law.gaussian_setting import FIRST_SHARE, GaussianSetting
 from sgverify.law.law_defect import TURN, law_defect, slowest_change
-from sgverify.law.memory_of_steps import is_idle, with_memory_units
-from sgverify.law.one_step_map import OneStepMap, read_one_step
+from sgverify.law.one_step_map import OneStepMap, read_in_its_law, read_one_step, rows_of_chain
 from sgverify.law.step_rows import StepRows
 from sgverify.rates.powers import FEWEST, SHORT, ErrorTrend, judge_errors, undecided_end
 from sgverify.samplers.intercepted.black_box import GradientFunction
@@ -31,15 +29,15 @@ ABOVE = 6
 BEFORE = 2
 """An error at step size h is judged only if the chain also contracts at 2^BEFORE h."""
 
-WIDER = 1.5
-"""States of the chain's own law are tried if it is wider than the stationary law by this factor."""
-
 STALE = 0.9
 """The share of the error of the largest step, in units of it, above which smaller steps are known no better."""
 
 DEFECT_RUNGS, DEFECT_MORE, DEFECT_ROUNDS, DEFECT_FALL = 4, 3, 4, 4.0
 """For a step that is not affine and is integrated over the law: the number of step sizes; the number of smaller ones that are
 added if these decide nothing or violate; the most such additions; and the ratio of neighbouring step sizes."""
+
+PROBED = 16
+"""The number of states and draws at which a memory is tried for its effect on the state."""
 
 FAR = 3.0
 """A step that bends only beyond this many spreads does so too rarely for an integral over the law to show it."""
@@ -60,8 +58,6 @@ class Tried:
     finding: str
     steps: tuple[float, ...]
     bend: float | None = None
-    value: float = 0.0
-    due: float = 0.0
     affine: bool = True
     blurred: bool = False
     """Is the verdict inconclusive because an integral over many coordinates is too imprecise?"""
@@ -87,18 +83,13 @@ def try_setting(
     integral over the law takes many points at once.
     """
     first = top or FIRST_SHARE / setting.rate
-    rows = StepRows(step, setting, first, gradient)
-    if setting.memory:
-        setting = with_memory_units(rows, first)
-        rows = StepRows(step, setting, first, gradient)
+    rows = rows_of_chain(step, setting, first, gradient)
+    setting = rows.setting
     above = _above(rows, first)
     steps = [first * 2.0**-k for k in range(RUNGS if setting.dim < MANY else FEW_RUNGS)]
-    maps = [read_one_step(rows, h) for h in steps]
+    maps = [read_in_its_law(rows, h) for h in steps]
     for _ in range(ROUNDS):
         if any(found.bend is not None for found in maps):
-            return _not_affine(rows, first, order, maps, gradient, fine)
-        maps, wide = _in_its_own_law(rows, steps, maps)
-        if wide:
             return _not_affine(rows, first, order, maps, gradient, fine)
         parts = _parts(setting, steps, maps, above, order, flow)
         judged = [
@@ -112,14 +103,13 @@ def try_setting(
         if not (slow or ends or wanders):
             break
         more = [steps[-1] * 4.0**-k for k in range(1, MORE_RUNGS + 1)]
-        steps, maps = [*steps, *more], [*maps, *(read_one_step(rows, h) for h in more)]
+        steps, maps = [*steps, *more], [*maps, *(read_in_its_law(rows, h) for h in more)]
     shown = tuple(sorted({*steps, *(h for part in parts for h in part.steps)}, reverse=True))
     # The law is reported before the flow: it is what a user observes.
     for part, found in reversed(judged):
         for verdict in ("slow", "jump"):
             if found.verdict == verdict:
-                text, value, due = part.sentence(found)
-                return Tried(setting, "violates", text, shown, None, value, due)
+                return Tried(setting, "violates", part.sentence(found), shown)
     if len(parts) < 1 + flow or all(part.kind != "law" for part in parts):
         radius = maps[-1].radius
         text = f"the chain contracts at no step size tried; down to {steps[-1]:.3g}, spectral radius {radius:.6g}"
@@ -150,8 +140,8 @@ class _Part:
     due: np.ndarray
     large: int
 
-    def sentence(self, found: ErrorTrend) -> tuple[str, float, float]:
-        """The largest error in the user's units: a sentence, the value, and the expected value."""
+    def sentence(self, found: ErrorTrend) -> str:
+        """The largest error in the user's units."""
         n, h = self.setting.known, self.steps[found.index]
         names, spreads = self.setting.names, self.setting.spreads
         error, due = self.errors[found.index, found.entry], self.due[found.index, found.entry]
@@ -167,22 +157,14 @@ class _Part:
         else:
             offset, unit = 0.0, spreads[i] * spreads[j]
             what = f"variance of {names[i]}" if i == j else f"covariance of {names[i]} and {names[j]}"
-        if self.kind == "law":
-            return self._said(what, f"the stationary {what}", offset, unit, error, due, h, slow)
-        if k >= n**2 and kind == "second":
-            unit = spreads[i] / spreads[j]
-            what = f"change of the mean of {names[i]} after one step with {names[j]} at its start"
-            return self._said(f"d {names[i]}/d {names[j]}", f"the {what}", 0.0, unit, error, due, h, slow)
         given = f"the {what} that one step from the target's mean gives"
-        return self._said(what, given, offset, unit, error, due, h, slow)
-
-    @staticmethod
-    def _said(
-        short: str, what: str, offset: float, unit: float, error: float, due: float, h: float, slow: str
-    ) -> tuple[str, float, float]:
+        if self.kind == "law":
+            given = f"the stationary {what}"
+        elif k >= n**2 and kind == "second":
+            offset, unit, what = 0.0, spreads[i] / spreads[j], f"d {names[i]}/d {names[j]}"
+            given = f"the change of the mean of {names[i]} after one step with {names[j]} at its start"
         value, right = offset + unit * (due + error), offset + unit * due
-        text = f"{short} {value:.4g}, required {right:.4g}; {what} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}"
-        return text, value, right
+        return f"{what} {value:.4g}, required {right:.4g}; {given} is {value:.6g} at h={h:.3g}, where {right:.6g} is due; {slow}"
 
 
 def _above(rows: StepRows, first: float) -> list[OneStepMap]:
@@ -205,23 +187,6 @@ def _above(rows: StepRows, first: float) -> list[OneStepMap]:
     return found
 
 
-def _in_its_own_law(
-    rows: StepRows, steps: list[float], maps: list[OneStepMap]
-) -> tuple[list[OneStepMap], bool]:
-    """The maps, tested also at states of the chain's own law if it is wider, and whether any of them bends there."""
-    found = list(maps)
-    for k in range(len(steps)):
-        if maps[k].radius >= 1:
-            continue
-        law = solve_discrete_lyapunov(maps[k].matrix, maps[k].covariance)
-        spreads = np.sqrt(np.maximum(np.diag(law), 0.0))
-        if (spreads > WIDER).any() and np.isfinite(spreads).all():
-            found[k] = read_one_step(rows, steps[k], wide=np.maximum(spreads, 1.0))
-            if found[k].bend is not None:
-                return found, True
-    return found, False
-
-
 def _parts(
     setting: GaussianSetting,
     steps: list[float],
@@ -237,7 +202,6 @@ def _parts(
     stable = [k >= BEFORE and all(contracts[k - BEFORE : k + 1]) for k in range(len(maps))]
     # Far above the first step, a correct step need not be affine.
     first = next((k for k in range(higher) if all(seen.bend is None for seen in maps[k:])), higher)
-    stationary = (setting.law[1] / np.outer(setting.spreads, setting.spreads))[:n, :n]
     found = []
 
     def add(
@@ -260,17 +224,10 @@ def _parts(
         add("flow", kept, due, got, [max(maps[k].rounding, maps[k].blur) for k in kept], order + 1)
     kept = [k for k in kept if stable[k]]
     if sum(k >= higher for k in kept) >= FEWEST:
-        laws, off = [], []
-        for seen in (maps[k] for k in kept):
-            mean = np.linalg.solve(np.eye(len(seen.matrix)) - seen.matrix, seen.still)[:n]
-            law = solve_discrete_lyapunov(seen.matrix, seen.covariance)
-            laws.append(np.concatenate([mean, law[:n, :n].ravel()]))
-            gain = float(np.linalg.norm(solve_discrete_lyapunov(seen.matrix, np.eye(len(law))), 2))
-            off.append(
-                gain * (seen.blur + 4 * seen.rounding * max(1.0, float(np.abs(law).sum(axis=1).max())))
-            )
-        law_due = np.concatenate([np.zeros(n), stationary.ravel()])
-        add("law", kept, [law_due] * len(kept), laws, off, order)
+        laws = [maps[k].law for k in kept]
+        got = [np.concatenate([law.mean[:n], law.covariance[:n, :n].ravel()]) for law in laws]
+        law_due = np.concatenate([np.zeros(n), setting.correlation[:n, :n].ravel()])
+        add("law", kept, [law_due] * len(kept), got, [law.bound for law in laws], order)
     return found
 
 
@@ -295,10 +252,25 @@ def _with_memory_at_rest(
         text = f"the law of the memory ({kept}) is not known; {error}; {bends}"
         return Tried(setting, "inconclusive", text, (first,), bend, affine=False)
     text = f"{found.finding}; with the memory ({kept}) at rest, as for h -> 0" if found.finding else ""
-    if found.verdict == "conforms" and not is_idle(rows, first):
+    if found.verdict == "conforms" and not _is_idle(rows, first):
         text = f"the law is right as h -> 0, and its order is not known; with the memory ({kept}) at rest; {bends}"
         return replace(found, setting=setting, verdict="inconclusive", finding=text, affine=False)
     return replace(found, setting=setting, finding=text, affine=False)
+
+
+def _is_idle(rows: StepRows, h: float) -> bool:
+    """Is the state after a step the same to the last bit whatever the memory is, at the states and draws that are tried?"""
+    setting, random = rows.setting, np.random.default_rng(0)
+    n, known = len(setting.spreads), setting.known
+    states, draws = random.standard_normal((PROBED, n)), random.standard_normal((PROBED, rows.draws(h)))
+    others = states.copy()
+    # Of both signs and of two sizes; a memory that has no value below 0 is taken to move the state.
+    others[:, known:] = -3 * states[:, known:] + 1
+    try:
+        one, other = (rows(tried, draws, h)[:, :known] for tried in (states, others))
+    except SgverifyError:
+        return False
+    return bool(np.array_equal(one, other))
 
 
 def _not_affine(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -14,11 +13,9 @@ from torch import Tensor
 from sgverify.checks.question import Question
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Scope, held, tried
-from sgverify.law.step_rows import ALIKE, many_at_once
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
-from sgverify.samplers.intercepted.interception import total
 from sgverify.schemes.memory import axes_of
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.composite import TorchSubject, limits
@@ -142,16 +139,10 @@ def find_switches(step: TorchStep) -> tuple[list[Switch], dict[str, tuple[float,
     """The switches of a step, at most one for each number, and the range in which each number was varied."""
     found, looked = [], {}
     for number in ("h", *step.parameters, SIZE):
-        for alone in (False, True):
-            values, drift, noise, sizes = _moves(step, number, _values(number), alone=alone)
-            bent = (_bent(step, number, values, moved, sizes) for moved in (drift, noise))
-            switch = next((item for item in bent if item is not None), None)
-            if switch is None:
-                break
+        values, bent = _bends(step, number)
         looked[number] = (values[0], values[-1])
-        # A switch that is seen in a tensor of several chains is one of the step if a chain alone has it.
-        if switch is not None:
-            found.append(replace(switch, recedes=_recedes(step, switch)))
+        if bent:
+            found.append(replace(bent[0], recedes=_recedes(step, bent[0])))
     return found, looked
 
 
@@ -166,9 +157,8 @@ def _recedes(step: TorchStep, switch: Switch) -> bool:
     """Does a switch in the size of the state occur at a much smaller size if the step is larger?"""
     if switch.number != SIZE:
         return False
-    values, drift, noise, sizes = _moves(step, SIZE, _values(SIZE), LARGER * FIXED["h"], alone=True)
-    earlier = [_bent(step, SIZE, values, moved, sizes) for moved in (drift, noise)]
-    return any(item is not None and item.at <= switch.at / MOVED for item in earlier)
+    earlier = _bends(step, SIZE, LARGER * FIXED["h"])[1]
+    return any(item.at <= switch.at / MOVED for item in earlier)
 
 
 def _values(number: str) -> list[float]:
@@ -178,129 +168,50 @@ def _values(number: str) -> list[float]:
     return [2.0 ** (low + k / PER_OCTAVE) * 1.013 for k in range(count)]
 
 
-def _moves(
-    step: TorchStep, number: str, values: list[float], h: float = FIXED["h"], *, alone: bool = False
-) -> tuple[list[float], np.ndarray, np.ndarray, np.ndarray]:
-    """The values at which the step is finite, with the movement X_1 - X_0 without noise, its change by noise, and the state's size.
+def _bends(step: TorchStep, number: str, h: float = FIXED["h"]) -> tuple[list[float], list[Switch]]:
+    """The values at which the step is finite, and the switches of its movement X_1 - X_0 without noise, and of its change by noise.
 
-    Values are taken from a middle one outwards until the step is not finite. The movement and its change have shape
-    (values, coordinates), the sizes (values,). Unless `alone`, several chains run in one tensor, if one in each octave is what it
-    is alone.
+    Values are taken from a middle one outwards until the step is not finite.
     """
+    values = _values(number)
     start = min(range(len(values)), key=lambda k: abs(math.log(values[k] / FIXED[number])))
-    for way in [*([] if alone else many_at_once(step, DIM)), None]:
-        found = _ends_from(start, _Ends(step, number, values, h, start, way))
-        if found is not None:
-            break
-    assert found is not None
-    kept = sorted(found)
-    before, still, moved = (np.array([found[k][part] for k in kept]) for part in range(3))
-    sizes = np.abs(before).max(axis=1)
-    # Smaller movements are rounding.
-    drifts, noises = (
-        np.where(np.abs(value) < SMALLEST * sizes[:, None], 0.0, value)
-        for value in (still - before, moved - still)
-    )
-    return [values[k] for k in kept], drifts, noises, sizes
-
-
-def _ends_from(start: int, ends: _Ends) -> dict[int, np.ndarray] | None:
-    """The states at the places of values from `start` outwards while they are finite; None if chains together differ from one."""
-    found = ends.of_all_sizes()
-    beyond = UserError if ends.way is None else SgverifyError
-    for places in (range(start, len(ends.values)), range(start - 1, -1, -1)):
+    first = {**FIXED, "h": h, number: values[start]}
+    state = _state(step, first[SIZE])
+    with default_dtype(torch.float64):
+        count = _box(step, first).census(step.tensors(state[None] if step.chains else state, DIM), first["h"])
+    found: dict[int, np.ndarray] = {}
+    for places in (range(start, len(values)), range(start - 1, -1, -1)):
         for k in places:
             try:
-                here = found[k] if k in found else ends.at(k)
-            except beyond:
-                if ends.way is not None and ends.finite_alone(k):
-                    return None
+                found[k] = _ends(step, {**first, number: values[k]}, count)
+            except UserError:
                 # A step need not be finite at extreme values.
                 if k == start:
                     raise
                 break
-            if ends.way is not None and (k - start) % PER_OCTAVE == 0 and not ends.alike(k, here):
-                return None
-            found[k] = here
-    return found
+    kept = sorted(found)
+    before, still, moved = (np.array([found[k][part] for k in kept]) for part in range(3))
+    sizes, values = np.abs(before).max(axis=1), [values[k] for k in kept]
+    bent = (_bent(step, number, values, change, sizes) for change in (still - before, moved - still))
+    return values, [item for item in bent if item is not None]
 
 
-class _Ends:
-    """The state before a step, after it without noise, and with it, shape (3, coordinates), while one number varies.
+def _box(step: TorchStep, numbers: dict[str, float]) -> BlackBox:
+    return BlackBox(step, _gradient, DIM, {name: numbers[name] for name in step.parameters})
 
-    `way` takes several chains in one tensor; without it each runs alone.
-    """
 
-    def __init__(
-        self, step: TorchStep, number: str, values: list[float], h: float, start: int, way: TorchStep | None
-    ) -> None:
-        self.step, self.number, self.values, self.h, self.way = step, number, values, h, way
-        with default_dtype(torch.float64):
-            box, h, state = self._asked(start)
-            numbers = total(box.run(self._tensors(state), None, h)[1], step.chains)
-        # Draws of at most one standard deviation: rare draws are tested elsewhere.
-        drawn = [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(numbers)]
-        self._draws = torch.tensor([[0.0] * numbers, drawn], dtype=torch.float64)
-
-    def at(self, k: int) -> np.ndarray:
-        """The states at one value."""
-        return self._alone(k) if self.way is None else self._together([k])[0]
-
-    def of_all_sizes(self) -> dict[int, np.ndarray]:
-        """The states at all sizes of the state, in one call; nothing where that is not possible."""
-        if self.way is None or self.number != SIZE:
-            return {}
-        places = list(range(len(self.values)))
-        try:
-            return dict(zip(places, self._together(places), strict=True))
-        except SgverifyError:
-            return {}
-
-    def alike(self, k: int, found: np.ndarray) -> bool:
-        """Does a chain alone give the same?"""
-        alone = self._alone(k)
-        return bool(np.abs(found - alone).max() <= ALIKE * np.abs(alone).max())
-
-    def finite_alone(self, k: int) -> bool:
-        """Is the step finite for a chain alone?"""
-        try:
-            self._alone(k)
-        except UserError:
-            return False
-        return True
-
-    def _asked(self, k: int) -> tuple[BlackBox, float, Tensor]:
-        given = {**FIXED, "h": self.h, self.number: self.values[k]}
-        box = BlackBox(self.step, _gradient, DIM, {name: given[name] for name in self.step.parameters})
-        return box, given["h"], _state(self.step, given[SIZE])
-
-    def _tensors(self, state: Tensor) -> tuple[Tensor, ...]:
-        return self.step.tensors(state[None] if self.step.chains else state, DIM)
-
-    def _alone(self, k: int) -> np.ndarray:
-        found = []
-        with default_dtype(torch.float64):
-            box, h, state = self._asked(k)
-            for draws in self._draws:
-                moved, _ = box.run(self._tensors(state), draws[None] if self.step.chains else draws, h)
-                found.append(torch.cat([value.reshape(-1).to(torch.float64) for value in moved]))
-        return np.asarray(torch.stack([state, *found]))
-
-    def _together(self, places: list[int]) -> np.ndarray:
-        """Shape (places, 3, coordinates); places of several sizes of the state."""
-        assert self.way is not None
-        with default_dtype(torch.float64):
-            asked = [self._asked(k) for k in places]
-            box, h, _ = asked[0]
-            box = replace(box, step=self.way)
-            before = torch.stack([state for _, _, state in asked])
-            rows = before.repeat_interleave(2, dim=0)
-            moved, shapes = box.run(
-                self.way.tensors(rows, DIM, chains=True), self._draws.repeat(len(places), 1), h
-            )
-            box.check_rows(shapes, len(rows))
-            after = torch.cat([value.reshape(len(rows), -1).to(torch.float64) for value in moved], dim=-1)
-        return np.asarray(torch.cat([before[:, None], after.reshape(len(places), 2, -1)], dim=1))
+def _ends(step: TorchStep, numbers: dict[str, float], count: int) -> np.ndarray:
+    """The state before a step of `count` draws, after it without noise, and with it, shape (3, coordinates)."""
+    box, state = _box(step, numbers), _state(step, numbers[SIZE])
+    # Draws of at most one standard deviation: rare draws are tested elsewhere.
+    drawn = [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(count)]
+    found = [state]
+    with default_dtype(torch.float64):
+        for row in torch.tensor([[0.0] * count, drawn], dtype=torch.float64):
+            start = step.tensors(state[None] if step.chains else state, DIM)
+            moved, _ = box.run(start, row[None] if step.chains else row, numbers["h"])
+            found.append(torch.cat([part.to(torch.float64).reshape(-1) for part in moved]))
+    return np.asarray(torch.stack(found))
 
 
 def _bent(
@@ -308,9 +219,12 @@ def _bent(
 ) -> Switch | None:
     """The switch at which a coordinate bends most; None if no coordinate bends more than a smooth function does."""
     names = [name for name, size in zip(step.state, step.sizes(DIM), strict=True) for _ in range(size)]
+    # Smaller movements are rounding.
+    moved = np.where(np.abs(moved) < SMALLEST * sizes[:, None], 0.0, moved)
     best: Switch | None = None
     for column, name in zip(moved.T, names, strict=True):
-        for k, window in _windows(column):
+        for k in range(len(column) - 6):
+            window = column[k : k + 7]
             largest = float(np.abs(window).max())
             still = window == 0.0
             if largest == 0.0 or (
@@ -322,11 +236,6 @@ def _bent(
             if size > BENT and (best is None or size > best.size):
                 best = Switch(number, values[k + 3], name, size)
     return best
-
-
-def _windows(column: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    for k in range(len(column) - 6):
-        yield k, column[k : k + 7]
 
 
 def _gradient(theta: Tensor, minibatch: int) -> Tensor:

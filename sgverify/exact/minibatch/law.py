@@ -11,11 +11,6 @@ cumulants
 - reshuffle: any block of a permutation is a batch without replacement, with covariance V, and since the
 blocks
   of disjoint indices are exchangeable, two of them have covariance -V n / (N - n).
-
-E g^2, E g^3, E g^4 of a gradient estimator on a data set in one dimension: polynomials in theta, exactly.
-
-g is the estimate less the full gradient. Datum i pulls with H_i theta + y_i, so that g is linear in theta and E g^k
-a polynomial of degree k at most: a constant where all data share one Hessian.
 """
 
 from __future__ import annotations
@@ -25,12 +20,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb
 from typing import Any
 
 from flint import fmpq, fmpq_mat, fmpq_poly
 
-from sgverify.configuration import GradientTable
 from sgverify.errors import ConfigurationError
 from sgverify.exact.numbers.matrix_series import (
     MultiIndex,
@@ -39,8 +32,6 @@ from sgverify.exact.numbers.matrix_series import (
     multi_indices,
 )
 from sgverify.exact.rings.polynomials import to_fraction
-from sgverify.schemes import exact
-from sgverify.targets import Target
 from sgverify.targets.power_sums import PolynomialVectors
 
 Vectors = Sequence[Any] | PolynomialVectors
@@ -171,53 +162,6 @@ def _entries(vector: Any) -> Sequence[Any]:
     return vector if hasattr(vector, "__len__") else [vector]
 
 
-HIGHEST = 4
-
-Moments = dict[int, list[Fraction]]
-"""E g^k by k: the coefficients of 1, theta, theta^2, ..."""
-
-
-def estimator_moments(table: GradientTable, target: Target) -> Moments | str:
-    """E g^2, E g^3, E g^4 of the estimator in closed form, by cumulants; a sentence with the reason where there are none."""
-    estimator = table.estimator
-    if not estimator.noisy:
-        return {k: [Fraction(0)] for k in range(2, HIGHEST + 1)}
-    if target.dim > 1:
-        return "the target has more than one dimension"
-    if table.clip is not None:
-        return "clipped gradients are not linear in theta"
-    if estimator.each_evaluation:
-        # A covariance in one dimension is a number, however it is bracketed.
-        value = table.covariance
-        while isinstance(value, list):
-            value = value[0]
-        variance = Fraction(exact(value))
-        return {2: [variance], 3: [Fraction(0)], 4: [3 * variance**2]}
-    if not estimator.plain:
-        return f"the noise of {table.kind!r} gradients depends on earlier steps"
-    if not target.quadratic:
-        return "the data's gradients are not polynomials in theta of degree one"
-    rows = pulls(target)
-    cumulants = (with_replacement if estimator.replaced else without_replacement)(
-        rows, table.batch, order=HIGHEST
-    ).cumulants
-    width = rows.width
-    moments = moments_from_cumulants(dict(cumulants), width, HIGHEST, one=fmpq(1))
-    found: Moments = {}
-    for k in range(2, HIGHEST + 1):
-        if width == 1:
-            found[k] = [to_fraction(moments[(k,)])]
-        else:
-            found[k] = _trimmed([comb(k, j) * to_fraction(moments[(j, k - j)]) for j in range(k + 1)])
-    return found
-
-
-def pulls(target: Target) -> PolynomialVectors:
-    """(H_i, g_i) of each datum, N grad likelihood_i(theta) = H_i theta + g_i; (g_i,) alone where all H_i are the same."""
-    vectors = target.data_vectors()
-    return vectors.last(1) if target.common_curvature else vectors
-
-
 def means(vectors: Vectors) -> list[Fraction]:
     """The average of the vectors. Shape (q,)."""
     if isinstance(vectors, PolynomialVectors):
@@ -238,23 +182,3 @@ def combined(vectors: Vectors, rows: Sequence[Sequence[Fraction]], offset: Seque
         ]
         for vector in vectors
     ]
-
-
-def polynomial_text(coefficients: Sequence[Fraction]) -> str:
-    """'13/5 - 2 theta + theta^2'; the number itself where it is constant."""
-    shown = ""
-    for power, value in enumerate(coefficients):
-        if value == 0 and len(coefficients) > 1:
-            continue
-        name = {0: "", 1: "theta"}.get(power, f"theta^{power}")
-        size = abs(value)
-        text = name if size == 1 and name else f"{size} {name}".strip()
-        sign = ("- " if value < 0 else "+ ") if shown else ("-" if value < 0 else "")
-        shown += f"{' ' if shown else ''}{sign}{text}"
-    return shown or "0"
-
-
-def _trimmed(coefficients: list[Fraction]) -> list[Fraction]:
-    while len(coefficients) > 1 and coefficients[-1] == 0:
-        coefficients.pop()
-    return coefficients

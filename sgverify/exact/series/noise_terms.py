@@ -40,16 +40,12 @@ class NoiseTerm:
     @property
     def text(self) -> str:
         """Such as (h^2/2) V d_p^2 f."""
-        return self.with_moment(self.name)
-
-    def with_moment(self, value: str) -> str:
-        """The term with a number, or a polynomial, in place of its moments."""
         alone = _ALONE.fullmatch(self.operator_text)
         if alone is None:
-            return f"h^{self.power} {value} ( {self.operator_text} ) f"
+            return f"h^{self.power} {self.name} ( {self.operator_text} ) f"
         sign, above, below, derivative = alone.groups()
         factor = ("" if above == "1" else f"{above} ") + f"h^{self.power}" + (f"/{below}" if below else "")
-        return f"{sign}({factor}) {value} {derivative} f"
+        return f"{sign}({factor}) {self.name} {derivative} f"
 
     @property
     def orders(self) -> tuple[int, ...] | None:
@@ -57,17 +53,16 @@ class NoiseTerm:
         return _orders(self.moments)
 
 
-def noise_terms(scheme: Scheme, *, through: int = HIGHEST, each_evaluation: bool = False) -> list[NoiseTerm]:
+def noise_terms(scheme: Scheme, *, through: int = HIGHEST) -> list[NoiseTerm]:
     """Every term of E f(X_1) with moments of the noise, through h^through, in one dimension and for every smooth U.
 
-    Minibatches are independent, and one that is used twice is the same noise twice. With `each_evaluation` every
-    evaluation of the gradient has noise of its own, which does not depend on the position (`additive`).
+    Minibatches are independent, and one that is used twice is the same noise twice.
     """
-    ring, transition = expand_step(scheme, 1, 2 * through, each_evaluation=each_evaluation)
+    ring, transition = expand_step(scheme, 1, 2 * through)
     found = []
     for j in range(2 * through + 1):
         for moments, part in sorted(average({(): transition.symbol(j)}, ring).items()):
-            if not moments or (each_evaluation and _orders(moments) is None):
+            if not moments:
                 continue
             operator = operator_of(ring.reduce(part[()]), ring)
             if operator:

@@ -27,10 +27,6 @@ def test_the_order_up_to_conjugacy_is_said_with_what_it_does_not_promise() -> No
     assert found.verdict == "conforms" and found.found.exponent == 1
     assert "order 2 up to conjugacy" in found.reason and "B/2 A/2 O A/2 B/2" in found.reason
     assert "off by h E[Y f] + O(h^2), Y = (-1/2) B: 0 for functions of theta alone" in found.reason
-    identities = {
-        cut["identity"]: cut["with_fresh_minibatches"] for cut in found.certificate["conjugacy"]["cuts"]
-    }
-    assert [says.startswith("one chain too") for says in identities.values()] == [False, True]
 
 
 def test_a_processor_that_leaves_the_density_invariant_costs_no_average() -> None:
@@ -46,7 +42,7 @@ def test_conjugacy_makes_no_order_at_finite_times() -> None:
 def test_no_word_of_conjugacy_where_there_is_none() -> None:
     assert "conjugacy" not in local(molecular.ALPHABET.word("ABO", order=1)).reason
     found = verify(WEAK, checks=["local-order"])[0]
-    assert "conjugacy" not in found.reason and "not proved" in found.certificate["conjugacy"]
+    assert "conjugacy" not in found.reason
 
 
 @pytest.mark.parametrize(

@@ -173,3 +173,12 @@ def test_the_certificate_of_torch_code_states_what_is_not_judged(check):
 
     (found, *_) = verify(torch_step(langevin, order=1)(step), GENERIC, checks=[check])
     assert found.verdict == "conforms" and "float32" in found.certificate["limits"], found.reason
+
+
+def test_float32_hides_no_power_of_h():
+    def rounded(theta, *, h, grad, T):
+        moved = theta.float() - h * grad(theta).float()
+        return moved.double() + math.sqrt(2 * T * h) * torch.randn_like(theta)
+
+    found = rate(torch_step(langevin)(rounded), quantity="stationary-bias")
+    assert (found.verdict, found.found.exponent) == ("conforms", 1)

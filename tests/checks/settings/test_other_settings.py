@@ -159,9 +159,9 @@ def test_right_code_conforms_and_says_what_was_tried(step):
     found = settings_of(step)
     assert found.verdict == "conforms", found.reason
     temperatures = sorted({1.0, *(design.temperature for design in [*designs(), unit_design(1)])})
-    tried = f"T in {{{', '.join(f'{T:g}' for T in temperatures)}}}"
+    tried = f"T = {', '.join(f'{T:g}' for T in temperatures)}"
     # A thermostat forgets its start too slowly at some of the settings, and the answer names these.
-    dimensions = "dimension in {1, 2, 3, 4, 5, 8, 21, 64}"
+    dimensions = "dimensions 1, 2, 3, 4, 5, 8, 21, 64"
     named = "too blurred" in found.reason and step is torch_code.sgnht
     assert (tried in found.reason and dimensions in found.reason) or named
     assert "nothing is said beyond" in found.reason
@@ -174,7 +174,7 @@ def test_code_for_one_dimension_is_tried_in_that_one(monkeypatch):
     monkeypatch.setattr(other_settings, "designs", lambda: some)
     found = settings_of(made_for_two_dimensions, target={"name": "gaussian", "dim": 2})
     assert found.verdict == "conforms" and "not judged at dimension 4" in found.reason
-    assert ", dimension in {2}, h from" in found.reason
+    assert ", dimensions 2, h from" in found.reason
 
 
 @torch_step(kinetic, order=2)

@@ -9,10 +9,10 @@ import pytest
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.series import local_order
-from sgverify.exact.series.letters import compare_with_commutators
 from sgverify.exact.splittings.bch import LeadingTerm, bch
 from sgverify.schemes import Alphabet, Scheme, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.chen import ALPHABET as CHEN
+from tests.zoo.commutators import compare_with_commutators
 
 WORDS = {
     "sghmc-aboba": find_scheme("sghmc-aboba"),

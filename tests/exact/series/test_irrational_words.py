@@ -13,7 +13,6 @@ from sgverify.errors import NotExpandableError
 from sgverify.exact.readings.formula import define, formula, plant
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series import local_order
-from sgverify.exact.series.letters import compare_with_commutators
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import Alphabet, Scheme, dynamics
 from sgverify.schemes.catalogue.chen import drift
@@ -22,6 +21,7 @@ from sgverify.schemes.catalogue.molecular import kick
 from sgverify.schemes.numbers.text import read_number
 from sgverify.schemes.scheme import make_scheme
 from sgverify.testing.conformance.reference import as_ball
+from tests.zoo.commutators import compare_with_commutators
 
 
 @dynamics(theta="vector", p="vector")

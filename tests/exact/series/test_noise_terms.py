@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
-from math import comb, factorial
+from math import factorial
 from typing import Any
 
 import pytest
 
 from sgverify.checks import verify
 from sgverify.configuration import load_configuration
-from sgverify.exact.minibatch.law import estimator_moments, polynomial_text, pulls
 from sgverify.exact.series.noise_terms import NoiseTerm, moment_name, noise_terms
 from sgverify.schemes import LAWS, Scheme, find_scheme, langevin, scheme, sqrt
 from sgverify.targets import Target, build_target
@@ -36,50 +35,8 @@ def target_of(table: dict[str, Any]) -> Target:
     return build_target(load_configuration({"target": table}).target)
 
 
-def gradient_of(kind: str, batch: int) -> Any:
-    return load_configuration({"target": MEANS, "gradient": {"kind": kind, "batch": batch}}).gradient
-
-
 def _minibatches(size: int, batch: int, replaced: bool) -> Iterator[tuple[int, ...]]:
     return product(range(size), repeat=batch) if replaced else combinations(range(size), batch)
-
-
-def enumerated_moments(gradient: Any, target: Any) -> dict[int, list[Fraction]]:
-    """E g^2, E g^3, E g^4 from every minibatch there is: all N^n tuples of indices, or all subsets."""
-    rows, batch = pulls(target), gradient.batch
-    size, replaced = len(rows), gradient.estimator.replaced
-    mean = [sum(column, Fraction(0)) / size for column in zip(*rows, strict=True)]
-    chosen = list(_minibatches(size, batch, replaced))
-    sums = {k: [Fraction(0)] * (k + 1) for k in (2, 3, 4)}
-    for minibatch in chosen:
-        parts = [sum((rows[i][c] for i in minibatch), Fraction(0)) / batch - m for c, m in enumerate(mean)]
-        # g = slope theta + level.
-        slope, level = parts if len(parts) == 2 else [Fraction(0), *parts]
-        for k, total in sums.items():
-            for j in range(k + 1):
-                total[j] += comb(k, j) * slope**j * level ** (k - j) / len(chosen)
-    for total in sums.values():
-        while len(total) > 1 and total[-1] == 0:
-            total.pop()
-    return sums
-
-
-@pytest.mark.parametrize("table", [MEANS, LINES], ids=lambda t: t["name"])
-@pytest.mark.parametrize(("kind", "batch"), [("iid", 1), ("iid", 2), ("iid", 3), ("without-replacement", 2)])
-def test_cumulants_and_enumeration_give_the_same_moments(table: Any, kind: str, batch: int) -> None:
-    gradient, target = gradient_of(kind, batch), target_of(table)
-    closed = estimator_moments(gradient, target)
-    assert closed == enumerated_moments(gradient, target)
-    other = enumerated_moments(gradient_of("iid" if kind != "iid" else "without-replacement", 2), target)
-    assert closed != other
-
-
-def test_moments_of_other_estimators() -> None:
-    target = target_of(MEANS)
-    assert estimator_moments(gradient_of("full", 1), target) == {2: [0], 3: [0], 4: [0]}
-    assert estimator_moments(gradient_of("without-replacement", 4), target) == {2: [0], 3: [0], 4: [0]}
-    additive = load_configuration({"gradient": {"kind": "additive", "covariance": 0.5}}).gradient
-    assert estimator_moments(additive, target) == {2: [Fraction(1, 2)], 3: [0], 4: [Fraction(3, 4)]}
 
 
 @pytest.mark.by_default(
@@ -105,10 +62,7 @@ def test_the_terms_are_what_all_minibatches_add(found: Scheme, table: Any) -> No
 def test_one_minibatch_twice_is_not_two_minibatches() -> None:
     assert [term.text for term in noise_terms(same, through=2)] == ["(h^2/2) V d_theta^2 f"]
     assert [term.text for term in noise_terms(fresh, through=2)] == ["(h^2/4) V d_theta^2 f"]
-    # Noise for every evaluation (`additive`) is as if each had a minibatch of its own, but one that moves no Hessian.
-    assert [t.text for t in noise_terms(same, each_evaluation=True)] == [t.text for t in noise_terms(fresh)]
     assert any("g'" in term.name for term in noise_terms(heun, through=2))
-    assert not any("g'" in term.name for term in noise_terms(heun, each_evaluation=True))
 
 
 def test_the_third_and_fourth_moments_enter_by_name() -> None:
@@ -119,51 +73,16 @@ def test_the_third_and_fourth_moments_enter_by_name() -> None:
     assert moment_name((((1,), (2,)),)) == "E[g g']"
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "leading", "averaged"),
-    [
-        (
-            "sgld-euler",
-            {"target": MEANS, "gradient": {"kind": "iid", "batch": 2}},
-            "(h^2/2) (251/8) d_theta^2 f",
-            1,
-        ),
-        ("sghmc-baoab", {"target": {"name": "gaussian"}, "gradient": {"kind": "full"}}, None, 2),
-        (
-            "sghmc-baoab",
-            {"target": {"name": "gaussian"}, "gradient": {"kind": "additive", "covariance": 0.5}},
-            "(h^2/4) (1/2) d_p^2 f",
-            1,
-        ),
-        (
-            "sgld-euler",
-            {"target": LINES, "gradient": {"kind": "without-replacement", "batch": 2}},
-            "(h^2/2) (25/8 - 45/8 theta + 189/32 theta^2) d_theta^2 f",
-            1,
-        ),
-    ],
-)
-def test_evidence_shows_the_term_and_its_size_on_these_data(
-    name: str, settings: dict[str, Any], leading: str | None, averaged: int
-) -> None:
-    (evidence, *_) = verify(name, checks=["local-order"], **settings)
+def test_evidence_names_the_terms() -> None:
+    (evidence, *_) = verify("sgld-euler", checks=["local-order"])
     shown = evidence.certificate["averaged_over_minibatches"]
-    assert shown["leading"][0] in ("(h^2/2) V d_theta^2 f", "(h^2/2) V d_p^2 f")
-    assert "E g^3" in shown["first"]["E g^3"]
-    assert shown["here"]["leading"] == ([leading] if leading else [])
-    assert shown["here"]["averaged"] == averaged
-
-
-def test_polynomials_as_text() -> None:
-    assert (
-        polynomial_text([Fraction(1, 2), Fraction(-1), Fraction(0), Fraction(3)]) == "1/2 - theta + 3 theta^3"
-    )
-    assert polynomial_text([Fraction(0)]) == "0" and polynomial_text([Fraction(-2)]) == "-2"
+    assert shown["leading"] == ["(h^2/2) V d_theta^2 f"] and "E g^3" in shown["first"]["E g^3"]
 
 
 def rows_of(target: Target) -> list[tuple[Fraction, Fraction]]:
     """(H_i, y_i) of the deviation of a minibatch of datum i alone; H_i = 0 where all data share one Hessian."""
-    found = [row if len(row) == 2 else (Fraction(0), row[0]) for row in pulls(target)]
+    rows = target.data_vectors()
+    found = [(Fraction(0), row[1]) if target.common_curvature else tuple(row) for row in rows]
     means = [sum(column, Fraction(0)) / len(found) for column in zip(*found, strict=True)]
     return [(h - means[0], y - means[1]) for h, y in found]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from itertools import combinations, combinations_with_replacement
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -24,16 +24,11 @@ from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import generator_of, ring_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential, values_at
-from sgverify.law.measured_order import LOOK
-from sgverify.law.nodes import NodeRunner
-from sgverify.rates.powers import powers_of_h
+from sgverify.law.nodes import first_power, increments
 from sgverify.schemes.torch_step import TorchStep
 
 STEPS = tuple(2.0**-k for k in range(8, 12))
 """From four step sizes the limit of a series in h has an error of O(h^3), about 1e-8 of its value."""
-
-DEGREE = 5
-"""The degree of the quadrature: second moments through h^2 hold products of four draws."""
 
 SEEN = 1e-5
 """The relative size of a residual above which a fit does not hold; the measured limits are known to 1e-7."""
@@ -86,7 +81,7 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
                 k, *rest = [i for i, n in enumerate(index) for _ in range(n)]
                 due[k, rest[0]] = due[rest[0], k] = float(at(value)) * (2 if k == rest[0] else 1)
         dues.append(due)
-        mean, square = _moments(step, dim, setting, state, size)
+        mean, square = increments(step, state, dim, setting, STEPS)
         means.append(mean)
         squares.append(square)
     found = MeasuredGenerator(setting, dim)
@@ -110,8 +105,8 @@ class DueLaw:
 
     def error(self, step: TorchStep) -> float:
         """By how much those of one step, as h -> 0, are off, in units of the largest that is due; a step of h/2, say, is right."""
-        dim, size = sum(name == "theta" for name, _ in self.state), len(self.state)
-        mean, found = _moments(step, dim, self.setting, self.state, size, STEPS[-2:])
+        dim = sum(name == "theta" for name, _ in self.state)
+        mean, found = increments(step, self.state, dim, self.setting, STEPS[-2:])
         pairs = zip((mean, found), (self.drift, self.square), strict=True)
         limits = [(2 * values[1] / STEPS[-1] - values[0] / STEPS[-2], due) for values, due in pairs]
         own, due = limits[0]
@@ -157,36 +152,6 @@ def _states(step: TorchStep, dim: int, count: int) -> list[dict[tuple[str, int],
     ]
 
 
-def _moments(
-    step: TorchStep,
-    dim: int,
-    setting: Setting,
-    state: dict[tuple[str, int], Fraction],
-    size: int,
-    steps: Sequence[float] = STEPS,
-) -> tuple[np.ndarray, np.ndarray]:
-    """E D, shape (steps, size), and Cov D, shape (steps, size, size)."""
-    pairs = list(combinations_with_replacement(range(size), 2))
-    indices = [unit(size, k) for k in range(size)]
-    indices += [tuple(a + b for a, b in zip(unit(size, i), unit(size, j), strict=True)) for i, j in pairs]
-    runner = NodeRunner(
-        step, generic_potential(dim), state, dim, parameters=setting, first=STEPS[0], look=LOOK
-    )
-    rules = runner.rules(DEGREE)
-    values = np.array([runner.moments(runner.pair(rules, DEGREE, h)[0], h, indices)[0] for h in steps])
-    mean, square = values[:, :size], np.zeros((len(steps), size, size))
-    for (i, j), column in zip(pairs, values[:, size:].T, strict=True):
-        square[:, i, j] = square[:, j, i] = column - mean[:, i] * mean[:, j]
-    return mean, square
-
-
-def _limit(values: np.ndarray) -> np.ndarray:
-    """The coefficient of h in values at `STEPS`, shape (steps, ...)."""
-    flat = values.reshape(len(STEPS), -1)
-    found = powers_of_h(np.array(STEPS), flat, np.zeros_like(flat)).coefficients[1]
-    return found.reshape(values.shape[1:])
-
-
 def _exponent(values: np.ndarray) -> float:
     """The exponent in h of the size of values at the two smallest steps."""
     large, small = (float(np.linalg.norm(values[k])) for k in (-2, -1))
@@ -214,7 +179,7 @@ def _fit_drift(
                 rcond=None,
             )
             found.early[variable] = max(zip(np.abs(shares), kinds, strict=True))[1]
-    limit = _limit(own).reshape(-1)
+    limit = first_power(STEPS, own).reshape(-1)
     columns = np.array([[row[k].get(kind, 0.0) for kind in kinds] for row in terms for k in places])
     if not kinds:
         if np.abs(limit).max(initial=0.0) > SEEN:
@@ -232,7 +197,7 @@ def _fit_diffusion(
 ) -> None:
     own = np.moveaxis(squares[:, :, places, places], 0, 1)
     due = dues[:, places, places]
-    limit, power = _limit(own), _exponent(own)
+    limit, power = first_power(STEPS, own), _exponent(own)
     if not due.any():
         found.diffusion[variable] = float("inf") if np.abs(limit).max() > SEEN else None
         return
@@ -248,7 +213,7 @@ def _fit_diffusion(
 
 
 def _covariances(found: MeasuredGenerator, names: list[str], squares: np.ndarray, dues: np.ndarray) -> None:
-    limit = _limit(np.moveaxis(squares, 0, 1))
+    limit = first_power(STEPS, np.moveaxis(squares, 0, 1))
     for k, m in combinations(range(len(names)), 2):
         spread = np.sqrt(np.maximum(limit[:, k, k] * limit[:, m, m], 0.0))
         apart = limit[:, k, m] - dues[:, k, m]
