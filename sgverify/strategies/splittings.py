@@ -1,8 +1,8 @@
 """Alphabets beyond the catalogue's: every way to split a dynamics into parts whose flows are known exactly.
 
 The kinetic generator is drift + friction + noise + kick, the thermostat's has a fifth part, heat (d xi). An
-alphabet is a partition of these parts into blocks, one letter A, B, C, ... for each block. The flows are written
-down here and proved like anybody's (`sgverify.exact.series.letters`), not trusted.
+alphabet is a partition of these parts into blocks, one letter A, B, C, ... for each block. The flows are the catalogue's, or
+written down here, and proved like anybody's (`sgverify.exact.series.letters`), not trusted.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 
 from sgverify.errors import ConfigurationError
 from sgverify.schemes import Alphabet, Dynamics, dot, exp, expm1, kinetic, sqrt, thermostat
+from sgverify.schemes.catalogue import chen, molecular
+from sgverify.schemes.catalogue import thermostat as of_three
 
 Block = tuple[str, ...]
 Flows = Mapping[frozenset[str], Callable[..., Any]]
@@ -25,28 +27,8 @@ PARTS: Mapping[str, Block] = {
 DYNAMICS: Mapping[str, Dynamics] = {"kinetic": kinetic, "thermostat": thermostat}
 
 
-def _drift(theta, p, *, t):  # type: ignore[no-untyped-def]
-    return theta + t * p, p
-
-
-def _friction(theta, p, *, t, D):  # type: ignore[no-untyped-def]
-    return theta, exp(-D * t) * p
-
-
 def _noise(theta, p, *, t, noise, D, T):  # type: ignore[no-untyped-def]
     return theta, p + sqrt(2 * D * T * t) * noise()
-
-
-def _kick(theta, p, *, t, grad):  # type: ignore[no-untyped-def]
-    return theta, p - t * grad(theta)
-
-
-def _noise_kick(theta, p, *, t, grad, noise, D, T):  # type: ignore[no-untyped-def]
-    return theta, p - t * grad(theta) + sqrt(2 * D * T * t) * noise()
-
-
-def _friction_noise(theta, p, *, t, noise, D, T):  # type: ignore[no-untyped-def]
-    return theta, exp(-D * t) * p + sqrt(-T * expm1(-2 * D * t)) * noise()
 
 
 def _friction_kick(theta, p, *, t, grad, D):  # type: ignore[no-untyped-def]
@@ -72,10 +54,6 @@ def _drift_of_three(theta, p, xi, *, t):  # type: ignore[no-untyped-def]
     return theta + t * p, p, xi
 
 
-def _friction_of_three(theta, p, xi, *, t):  # type: ignore[no-untyped-def]
-    return theta, exp(-xi * t) * p, xi
-
-
 def _noise_of_three(theta, p, xi, *, t, noise, D, T):  # type: ignore[no-untyped-def]
     return theta, p + sqrt(2 * D * T * t) * noise(), xi
 
@@ -84,26 +62,18 @@ def _kick_of_three(theta, p, xi, *, t, grad):  # type: ignore[no-untyped-def]
     return theta, p - t * grad(theta), xi
 
 
-def _noise_kick_of_three(theta, p, xi, *, t, grad, noise, D, T):  # type: ignore[no-untyped-def]
-    return theta, p - t * grad(theta) + sqrt(2 * D * T * t) * noise(), xi
-
-
 def _heat(theta, p, xi, *, t, dim, T):  # type: ignore[no-untyped-def]
     return theta, p, xi + t * (dot(p, p) / dim - T)
 
 
-def _drift_heat(theta, p, xi, *, t, dim, T):  # type: ignore[no-untyped-def]
-    return theta + t * p, p, xi + t * (dot(p, p) / dim - T)
-
-
 FLOWS: Mapping[str, Flows] = {
     "kinetic": {
-        frozenset({"drift"}): _drift,
-        frozenset({"friction"}): _friction,
+        frozenset({"drift"}): chen.drift,
+        frozenset({"friction"}): chen.friction,
         frozenset({"noise"}): _noise,
-        frozenset({"kick"}): _kick,
-        frozenset({"noise", "kick"}): _noise_kick,
-        frozenset({"friction", "noise"}): _friction_noise,
+        frozenset({"kick"}): molecular.kick,
+        frozenset({"noise", "kick"}): chen.noisy_kick,
+        frozenset({"friction", "noise"}): molecular.ornstein_uhlenbeck,
         frozenset({"friction", "kick"}): _friction_kick,
         frozenset({"friction", "noise", "kick"}): _friction_noise_kick,
         frozenset({"drift", "friction"}): _drift_friction,
@@ -111,12 +81,12 @@ FLOWS: Mapping[str, Flows] = {
     },
     "thermostat": {
         frozenset({"drift"}): _drift_of_three,
-        frozenset({"friction"}): _friction_of_three,
+        frozenset({"friction"}): of_three.friction,
         frozenset({"noise"}): _noise_of_three,
         frozenset({"kick"}): _kick_of_three,
         frozenset({"heat"}): _heat,
-        frozenset({"noise", "kick"}): _noise_kick_of_three,
-        frozenset({"drift", "heat"}): _drift_heat,
+        frozenset({"noise", "kick"}): of_three.noisy_kick,
+        frozenset({"drift", "heat"}): of_three.drift,
     },
 }
 

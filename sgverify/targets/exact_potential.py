@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from flint import fmpq
 
-from sgverify.targets.form import DataTable, Form, Monomial, Quadratic, quadratic_of, read_form
+from sgverify.targets.form import Form, Monomial, Quadratic, as_fmpq, as_fraction, quadratic_of, read_form
 from sgverify.targets.potential import PairPotential, Potential, Vector
 from sgverify.targets.power_sums import PolynomialVectors, PowerSums
 
@@ -40,7 +40,7 @@ class ExactPotential:
             for of_theta, of_data in self._likelihood.items():
                 # What does not depend on theta changes no average.
                 if any(of_theta):
-                    total = sum((c * _fmpq(self.power_sum(z)) for z, c in of_data.items()), _ZERO)
+                    total = sum((c * as_fmpq(self.power_sum(z)) for z, c in of_data.items()), _ZERO)
                     form[of_theta] = form.get(of_theta, _ZERO) + total
         return quadratic_of(form, self.dim)
 
@@ -79,13 +79,14 @@ class ExactPotential:
     @cached_property
     def data_gradients(self) -> list[tuple[Fraction, ...]]:
         """N grad likelihood(theta, x_i) less its average, for data that share their second derivatives. Shape (N, d)."""
-        size = len(self._table)
-        columns = [[Fraction(0)] * size for _ in range(self.dim)]
-        for (place,), form in self._of_degree(1):
-            values, scale = self._table.combined(form)
-            total = sum(values)
-            columns[place] = [Fraction(size * value - total, scale) for value in values]
-        return list(zip(*columns, strict=True))
+        vectors = self.data_vectors.last(self.dim)
+        units = [tuple(int(k == j) for k in range(self.dim)) for j in range(self.dim)]
+        totals = vectors.power_sums(units)
+        means = [as_fraction(totals[unit]) / len(vectors) for unit in units]
+        return [
+            tuple(entry - mean for entry, mean in zip(vector, means, strict=True))
+            for vector in map(vectors.__getitem__, range(len(vectors)))
+        ]
 
     @cached_property
     def _likelihood(self) -> dict[Monomial, Form]:
@@ -107,11 +108,6 @@ class ExactPotential:
         return int(self.data.shape[1])
 
     @cached_property
-    def _table(self) -> DataTable:
-        assert self.data is not None
-        return DataTable(self.data)
-
-    @cached_property
     def _sums(self) -> PowerSums:
         assert self.data is not None
         return PowerSums(self.data)
@@ -123,7 +119,3 @@ class ExactPotential:
             for monomial, form in self._likelihood.items()
             if sum(monomial) == degree
         ]
-
-
-def _fmpq(number: Fraction) -> fmpq:
-    return fmpq(number.numerator, number.denominator)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -41,69 +40,40 @@ def read_form(function: Callable[[Vector], Any], variables: int) -> Form:
             f"it is not a polynomial: {reason}; expected sums, products and division by numbers"
         ) from None
     if not isinstance(value, fmpq_mpoly):
-        value = context.constant(_fmpq(value))
-    return {tuple(map(int, exponents)): coefficient for exponents, coefficient in value.to_dict().items()}
+        value = context.constant(as_fmpq(value))
+    return form_of(value)
 
 
-class DataTable:
-    """Data as whole numbers over one power of two, so that sums of their products are exact. Shape (N, w)."""
-
-    def __init__(self, data: np.ndarray) -> None:
-        self._data = data
-
-    def __len__(self) -> int:
-        return len(self._data)
-
-    def products(self, monomial: Monomial) -> tuple[list[int], int]:
-        """(k, s) with prod_j x_ij^a_j = k_i/s for every datum x_i, a the exponents."""
-        columns, scale = self._columns
-        places = [j for j, power in enumerate(monomial) for _ in range(power)]
-        values = [1] * len(self._data)
-        for place in places:
-            values = [value * entry for value, entry in zip(values, columns[place], strict=True)]
-        return values, int(scale ** len(places))
-
-    def combined(self, form: Form) -> tuple[list[int], int]:
-        """(k, s) with form(x_i) = k_i/s for every datum x_i."""
-        total, below = [0] * len(self._data), 1
-        for monomial, coefficient in form.items():
-            values, scale = self.products(monomial)
-            over, under = int(coefficient.p), int(coefficient.q) * scale
-            total = [a * under + b * over * below for a, b in zip(total, values, strict=True)]
-            below *= under
-        return total, below
-
-    @cached_property
-    def _columns(self) -> tuple[list[list[int]], int]:
-        rows = [[entry.as_integer_ratio() for entry in row] for row in self._data.tolist()]
-        scale = max(below for row in rows for _, below in row)
-        return [[row[j][0] * (scale // row[j][1]) for row in rows] for j in range(self._data.shape[1])], scale
+def form_of(polynomial: fmpq_mpoly) -> Form:
+    """The coefficients of a polynomial of flint's."""
+    return {tuple(map(int, exponents)): c for exponents, c in polynomial.to_dict().items()}
 
 
 class _Polynomials(Vector):
     """Vectors of flint's polynomials over the rationals, on which `read_form` evaluates a potential."""
 
     def __mul__(self, number: Any) -> Vector:
-        factor = number if isinstance(number, fmpq_mpoly) else _fmpq(number)
+        factor = number if isinstance(number, fmpq_mpoly) else as_fmpq(number)
         return self._made(a * factor for a in self.entries)
 
     __rmul__ = __mul__
 
     def __truediv__(self, number: Any) -> Vector:
-        return self * (1 / _fmpq(number))
+        return self * (1 / as_fmpq(number))
 
 
 @constant.register
 def _(like: _Polynomials, value: Vector | Matrix) -> Any:
     if value not in _CONSTANTS:
         if isinstance(value, Matrix):
-            _CONSTANTS[value] = Matrix([_fmpq(entry) for entry in row] for row in value.rows)
+            _CONSTANTS[value] = Matrix([as_fmpq(entry) for entry in row] for row in value.rows)
         else:
-            _CONSTANTS[value] = Vector(_fmpq(entry) for entry in value.entries)
+            _CONSTANTS[value] = Vector(as_fmpq(entry) for entry in value.entries)
     return _CONSTANTS[value]
 
 
-def _fmpq(number: Any) -> fmpq:
+def as_fmpq(number: Any) -> fmpq:
+    """An exact rational number for flint. Raises `DefinitionError` for an irrational one."""
     if isinstance(number, fmpq):
         return number
     fraction = exact(number)
@@ -138,7 +108,7 @@ def quadratic_of(form: Form, dim: int) -> Quadratic:
     value, gradient = Fraction(0), [Fraction(0)] * dim
     hessian = [[Fraction(0)] * dim for _ in range(dim)]
     for monomial, coefficient in form.items():
-        number = _fraction(coefficient)
+        number = as_fraction(coefficient)
         match [place for place, power in enumerate(monomial) for _ in range(power)]:
             case []:
                 value = number
@@ -157,14 +127,14 @@ def inverse(rows: Sequence[Sequence[Fraction]]) -> Rows:
     """The exact inverse of a non-singular matrix."""
     dim = len(rows)
     found = _flint(rows, dim).inv()
-    return tuple(tuple(_fraction(found[i, j]) for j in range(dim)) for i in range(dim))
+    return tuple(tuple(as_fraction(found[i, j]) for j in range(dim)) for i in range(dim))
 
 
 def solved(rows: Sequence[Sequence[Fraction]], right: Sequence[Fraction]) -> tuple[Fraction, ...]:
     """x with A x = b, exactly, for a non-singular A. Shapes (d, d), (d,) -> (d,)."""
     column = fmpq_mat(len(right), 1, [fmpq(e.numerator, e.denominator) for e in right])
     found = _flint(rows, len(right)).solve(column)
-    return tuple(_fraction(entry) for entry in found.entries())
+    return tuple(as_fraction(entry) for entry in found.entries())
 
 
 def certainly_positive_definite(rows: Sequence[Sequence[Fraction]]) -> bool:
@@ -192,12 +162,13 @@ def certainly_positive_definite(rows: Sequence[Sequence[Fraction]]) -> bool:
 
 def leading_minors(rows: Sequence[Sequence[Fraction]]) -> list[Fraction]:
     """The determinants of the upper left blocks; all positive means positive definite (Sylvester)."""
-    return [_fraction(_flint(rows, size).det()) for size in range(1, len(rows) + 1)]
+    return [as_fraction(_flint(rows, size).det()) for size in range(1, len(rows) + 1)]
 
 
 def _flint(rows: Sequence[Sequence[Fraction]], size: int) -> fmpq_mat:
     return fmpq_mat(size, size, [fmpq(e.numerator, e.denominator) for row in rows[:size] for e in row[:size]])
 
 
-def _fraction(number: fmpq) -> Fraction:
+def as_fraction(number: fmpq) -> Fraction:
+    """A rational number of flint's."""
     return Fraction(int(number.p), int(number.q))

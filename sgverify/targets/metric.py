@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise, product
+from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
+from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly
 
 from sgverify.errors import ConfigurationError
+from sgverify.targets.form import as_fmpq, as_fraction, form_of
 from sgverify.targets.observable import Terms, parse_polynomial
 
 EXAMPLE = '[["1 + theta[0]**2/10", "theta[1]/5"], ["0", "1"]]'
@@ -20,7 +23,7 @@ EXAMPLE = '[["1 + theta[0]**2/10", "theta[1]/5"], ["0", "1"]]'
 LARGEST = 6
 """The largest side: there are d^3 derivatives of the entries."""
 
-PLACES = tuple(Fraction(k) for k in (-3, -1, 0, 1, 3))
+PLACES = (-3, -1, 0, 1, 3)
 MOST_PLACES = 700
 
 
@@ -35,22 +38,31 @@ class MatrixMetric:
         """The side of B."""
         return len(self.entries)
 
+    @cached_property
+    def _polynomials(self) -> list[list[fmpq_mpoly]]:
+        context = fmpq_mpoly_ctx.get([f"z{i}" for i in range(self.dim)], Ordering.lex)
+        return [
+            [context.from_dict({e: as_fmpq(value) for e, value in terms.items()}) for terms in row]
+            for row in self.entries
+        ]
+
     def divergence(self) -> tuple[Terms, ...]:
         """sum_j d_j (B B^T)_ij for each i, as polynomials."""
+        B, every = self._polynomials, range(self.dim)
         return tuple(
-            _sum(
-                _derivative(_product(self.entries[i][k], self.entries[j][k]), j)
-                for j in range(self.dim)
-                for k in range(self.dim)
-            )
-            for i in range(self.dim)
+            _terms(sum((B[i][k] * B[j][k]).derivative(j) for j in every for k in every)) for i in every
         )
 
     def root_divergence(self) -> tuple[Terms, ...]:
         """sum_j d_j B_ji for each i, as polynomials."""
-        return tuple(
-            _sum(_derivative(self.entries[j][i], j) for j in range(self.dim)) for i in range(self.dim)
-        )
+        B, every = self._polynomials, range(self.dim)
+        return tuple(_terms(sum(B[j][i].derivative(j) for j in every)) for i in every)
+
+    def determinant(self, place: Sequence[int]) -> fmpq:
+        """det B at a place of whole numbers, exactly."""
+        return fmpq_mat(
+            self.dim, self.dim, [entry(*place) for row in self._polynomials for entry in row]
+        ).det()
 
     def root(self, theta: np.ndarray) -> np.ndarray:
         """B at every place. Shapes (n, d) -> (n, d, d)."""
@@ -61,8 +73,11 @@ class MatrixMetric:
     def derivatives(self, theta: np.ndarray) -> np.ndarray:
         """d_k B_ij at every place, as entry (n, i, j, k). Shapes (n, d) -> (n, d, d, d)."""
         rows = [
-            [np.stack([_at(_derivative(terms, k), theta) for k in range(self.dim)], axis=-1) for terms in row]
-            for row in self.entries
+            [
+                np.stack([_at(_terms(entry.derivative(k)), theta) for k in range(self.dim)], -1)
+                for entry in row
+            ]
+            for row in self._polynomials
         ]
         return np.stack([np.stack(row, axis=-2) for row in rows], axis=-3)
 
@@ -96,8 +111,7 @@ def parse_root(rows: Sequence[Sequence[str]]) -> MatrixMetric:
     metric = MatrixMetric(entries)
     signs = set()
     for place in list(product(PLACES, repeat=dim))[:: max(1, len(PLACES) ** dim // MOST_PLACES)]:
-        values = [[_at(terms, np.array([place], dtype=object))[0] for terms in row] for row in entries]
-        determinant = _determinant(values)
+        determinant = metric.determinant(place)
         signs.add(determinant > 0)
         if not determinant or len(signs) > 1:
             shown = ", ".join(map(str, place))
@@ -111,10 +125,7 @@ def parse_root(rows: Sequence[Sequence[str]]) -> MatrixMetric:
 def _at(terms: Terms, theta: np.ndarray) -> np.ndarray:
     total = theta[..., 0] * 0
     for exponents, coefficient in terms.items():
-        exact = theta.dtype == object
-        term: Any = (
-            coefficient if exact else theta.dtype.type(coefficient.numerator) / coefficient.denominator
-        )
+        term: Any = theta.dtype.type(coefficient.numerator) / coefficient.denominator
         for i, power in enumerate(exponents):
             if power:
                 term = term * theta[..., i] ** power
@@ -122,41 +133,8 @@ def _at(terms: Terms, theta: np.ndarray) -> np.ndarray:
     return np.asarray(total)
 
 
-def _product(left: Terms, right: Terms) -> Terms:
-    return _sum(
-        {tuple(a + b for a, b in zip(first, second, strict=True)): x * y}
-        for first, x in left.items()
-        for second, y in right.items()
-    )
-
-
-def _derivative(terms: Terms, place: int) -> Terms:
-    return {
-        (*e[:place], e[place] - 1, *e[place + 1 :]): value * e[place]
-        for e, value in terms.items()
-        if e[place]
-    }
-
-
-def _sum(parts: Any) -> Terms:
-    total: Terms = {}
-    for part in parts:
-        for exponents, value in part.items():
-            total[exponents] = total.get(exponents, Fraction(0)) + value
-    return {exponents: value for exponents, value in total.items() if value}
-
-
-def _determinant(rows: list[list[Fraction]]) -> Fraction:
-    if len(rows) == 1:
-        return rows[0][0]
-    return sum(
-        (
-            (-1) ** j * rows[0][j] * _determinant([[*row[:j], *row[j + 1 :]] for row in rows[1:]])
-            for j in range(len(rows))
-            if rows[0][j]
-        ),
-        Fraction(0),
-    )
+def _terms(polynomial: Any) -> Terms:
+    return {exponents: as_fraction(value) for exponents, value in form_of(polynomial).items()}
 
 
 DEFAULT_METRIC = "1 + theta**2/10"
@@ -250,31 +228,6 @@ def _derivative_on_line(coefficients: Coefficients) -> Coefficients:
 
 
 def _has_a_zero(coefficients: Coefficients) -> bool:
-    """Whether a polynomial has a real zero, by Sturm's theorem: sign changes of its chain at -infinity less those at +infinity."""
-    if not any(coefficients):
-        return True
-    chain = [_trimmed(coefficients)]
-    following = _trimmed(_derivative_on_line(chain[0]))
-    while following:
-        chain.append(following)
-        following = tuple(-c for c in _remainder(chain[-2], chain[-1]))
-    ends = [[(p[-1] > 0) == (side > 0 or (len(p) - 1) % 2 == 0) for p in chain] for side in (-1, 1)]
-    low, high = (sum(a != b for a, b in pairwise(signs)) for signs in ends)
-    return low != high
-
-
-def _remainder(left: Coefficients, right: Coefficients) -> Coefficients:
-    rest = list(left)
-    while len(rest) >= len(right):
-        factor = rest[-1] / right[-1]
-        for k in range(len(right)):
-            rest[len(rest) - len(right) + k] -= factor * right[k]
-        rest.pop()
-    return _trimmed(tuple(rest))
-
-
-def _trimmed(coefficients: Coefficients) -> Coefficients:
-    kept = list(coefficients)
-    while kept and not kept[-1]:
-        kept.pop()
-    return tuple(kept)
+    """Whether a polynomial has a real zero: of those that flint encloses the real ones have no imaginary part."""
+    polynomial: Any = fmpq_poly([as_fmpq(c) for c in coefficients])
+    return not polynomial or any(root.imag == 0 for root, _ in polynomial.complex_roots())

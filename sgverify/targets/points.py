@@ -14,6 +14,7 @@ import numpy as np
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
+from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.definition.mathematics import dot, power, register
 from sgverify.schemes.definition.reverse_mode import Tracked, assembled, gradient_of, kind_of
 from sgverify.schemes.numbers.algebraic import Algebraic
@@ -25,7 +26,7 @@ MOST_ENTRIES = 2**20
 _EXACT = (int, float, Fraction, Algebraic)
 
 
-class Points:
+class Points(Arithmetic):
     """A vector at many points, shape (*batch, d), or a scalar, shape (*batch, 1)."""
 
     __slots__ = ("array",)
@@ -33,36 +34,10 @@ class Points:
     def __init__(self, array: np.ndarray) -> None:
         self.array = array
 
-    def _meet(self, other: Any) -> Any:
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         if type(other) is Points:
-            return other.array
-        return float(other) if isinstance(other, _EXACT) else None
-
-    def __add__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Points(self.array + value)
-
-    def __sub__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Points(self.array - value)
-
-    def __rsub__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Points(value - self.array)
-
-    def __mul__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Points(self.array * value)
-
-    def __truediv__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Points(self.array / value)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Points(value / self.array)
-
-    __radd__, __rmul__ = __add__, __mul__
+            return Points(operation(self.array, other.array))
+        return Points(operation(self.array, float(other))) if isinstance(other, _EXACT) else NotImplemented
 
     def __pow__(self, exponent: Any) -> Any:
         if not isinstance(exponent, int):

@@ -48,7 +48,7 @@ def run_given(
     """
     length, _, chains, _ = draws.shape
     choice = settings.gradient
-    kept = replace(settings, chains=chains, first_chain=0, coupled=False, generator="philox", compiled=False)
+    kept = replace(settings, chains=chains, first_chain=0, coupled=False, compiled=False)
     if not minibatches:
         full = GradientChoice(kind="full", scale=choice.scale, clip=choice.clip)
         kept = replace(kept, gradient=full)

@@ -44,14 +44,6 @@ def test_sums_are_those_of_fractions(name: str, monkeypatch: pytest.MonkeyPatch)
         assert together[monomial] == apart[monomial] == added(data, monomial)
 
 
-def test_a_lost_carry_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lost(limbs: list[np.ndarray]) -> list[np.ndarray]:
-        return [*(limb & power_sums.MASK for limb in limbs[:-1]), limbs[-1]]
-
-    monkeypatch.setattr(power_sums, "_carried", lost)
-    assert PowerSums(ARRAYS["usual"])[(4, 0)] != added(ARRAYS["usual"], (4, 0))
-
-
 @pytest.fixture(name="vectors")
 def _vectors() -> PolynomialVectors:
     target = build_target(SimpleNamespace(name="linear-regression", dim=1, size=9))

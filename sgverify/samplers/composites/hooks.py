@@ -152,12 +152,11 @@ def starts_of(start: float | Sequence[float], rows: Sequence[Row], hooks: StepHo
 
 def check_settings(composite: Composite, settings: Settings) -> None:
     """Raise `ConfigurationError` for settings that contradict the composite's rule."""
-    for name, possible in (("coupled", (False,)), ("compiled", (False, "auto", "kernel"))):
-        if getattr(settings, name) not in possible:
-            raise ConfigurationError(
-                f"{name}={getattr(settings, name)!r} with the composite {composite.name}: expected False; leave {name} out, or "
-                f"run its scheme {composite.scheme.name}"
-            )
+    if settings.coupled:
+        raise ConfigurationError(
+            f"coupled={settings.coupled!r} with the composite {composite.name}: expected False; leave coupled out, or run its "
+            f"scheme {composite.scheme.name}"
+        )
 
 
 def in_units(

@@ -37,7 +37,6 @@ def is_candidate(leg: Leg) -> bool:
     return (
         settings.compiled == "auto"
         and leg.taped
-        and settings.generator == "philox"
         and leg.start[0].device.type == "cpu"
         and isinstance(observer, Summing | Keeping | None)
     )
@@ -142,7 +141,7 @@ def cannot_compile(leg: Leg, reason: Exception) -> ConfigurationError:
     return ConfigurationError(
         f"compiled='kernel' with the scheme {leg.bound.definition.name} on the target {leg.target.name}: {reason}; expected "
         "arithmetic and elementary functions of states, a potential that is not torch code of a user, "
-        "generator='philox' and device='cpu'; leave compiled='auto'"
+        "and device='cpu'; leave compiled='auto'"
     )
 
 

@@ -18,6 +18,7 @@ from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.errors import Unreached
 from sgverify.samplers.fused.data_sums import SumText
+from sgverify.samplers.fused.loops import taped
 from sgverify.samplers.gradients.control_variates import CentredEstimator, TableEstimator
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.gradients.estimators import (
@@ -28,8 +29,7 @@ from sgverify.samplers.gradients.estimators import (
 )
 from sgverify.samplers.gradients.minibatches import Iid
 from sgverify.samplers.reading.arithmetic import RUN
-from sgverify.samplers.reading.constants import Clock
-from sgverify.samplers.reading.tape import Tape, record
+from sgverify.samplers.reading.tape import Tape
 
 TRACED = 2
 """The number of chains on which operations are recorded; they are the same for any number."""
@@ -94,9 +94,7 @@ class RecordedPotential(Potential):
         dtype, width = self.data.dtype, self.data.shape[1]
         theta = torch.ones((rows, TRACED, self.target.dim), dtype=dtype)
         datum = torch.ones((rows, TRACED, width), dtype=dtype)
-        # One run before the recording, so that the constants exist.
-        self.of.of_one_datum(theta, datum)
-        return record(lambda: (self.of.of_one_datum(theta, datum),), (theta, datum), (), Clock())[0]
+        return taped(lambda: (self.of.of_one_datum(theta, datum),), [("", theta), ("", datum)]).tape
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ or operations that choose, join or contract coordinates (`arithmetic`), whose te
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from sgverify.samplers.reading.arithmetic import Places, contracted, joined, progression
-from sgverify.samplers.reading.tape import Operation, Tape
+from sgverify.samplers.reading.constants import Clock
+from sgverify.samplers.reading.tape import Operation, Tape, record
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,15 @@ class TapeAt:
         shapes = tuple((name, tuple(tensor.shape), tensor.dtype) for name, tensor in self.inputs)
         fixed = tuple((tuple(tensor.shape), tensor.dtype) for tensor in self.tape.fixed)
         return self.tape.key, shapes, fixed, self.narrow, self.wide
+
+
+def taped(
+    function: Callable[[], Sequence[Tensor]], inputs: Iterable[tuple[str, Tensor]], clock: Clock | None = None
+) -> TapeAt:
+    """The operations of a function of these inputs, recorded after a run of it: then its constants exist."""
+    function()
+    named = list(inputs)
+    return TapeAt(record(function, [value for _, value in named], (), clock or Clock())[0], named)
 
 
 class SumWriter(Protocol):

@@ -15,13 +15,13 @@ from sgverify.samplers.composites.hooks import with_weights
 from sgverify.samplers.fused.composites.energies import EnergyText
 from sgverify.samplers.fused.composites.rule import Rule, renewal
 from sgverify.samplers.fused.gradients import TRACED, kernel_gradient
-from sgverify.samplers.fused.loops import TapeAt
+from sgverify.samplers.fused.loops import TapeAt, taped
 from sgverify.samplers.fused.program import FixedTensors, Program, Variable
 from sgverify.samplers.fused.shape import FEW, KernelShape
 from sgverify.samplers.fused.translation import NUMBER
 from sgverify.samplers.reading.carrier import ObservedFunctions
-from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.reading.tape import Tape, record
+from sgverify.samplers.reading.constants import Constant
+from sgverify.samplers.reading.tape import Tape
 from sgverify.samplers.run.leg import Leg
 from sgverify.schemes.definition.binding import in_order
 
@@ -141,14 +141,12 @@ class RecordedLeg:
                 found += bound.step(mine, h=sizes[r], grad=estimators[r].of_step(0), draw=in_order(draws))
             return found
 
-        # One run before the recording, so that the constants exist.
-        step()
         named = partial(str.format, "g[{}]" if shape.adds else "{}")
         inputs = [(v.name, tensor) for v, tensor in zip(self.states, state, strict=True)]
         inputs += [(f"z[{k}]", tensor) for k, tensor in enumerate(drawn)]
         inputs += [(named(m), tensor) for m, tensor in enumerate(given)]
         inputs += [*held.items(), *rule.taken.items()]
-        return TapeAt(record(step, [tensor for _, tensor in inputs], (), self._leg.clock)[0], inputs)
+        return taped(step, inputs, self._leg.clock)
 
     def _observed(self) -> TapeAt | None:
         """The tape of the test functions of all replicas; with weighted states, of the sums after a state."""
@@ -159,10 +157,7 @@ class RecordedLeg:
         parts = [state[n : n + self._each] for n in range(0, len(state), self._each)]
         inputs = [(v.name, value) for v, value in zip(self.states, state, strict=True)]
         if not self.shape.weighted:
-            tape = record(
-                lambda: [value for part in parts for value in asked.evaluate(part)], state, (), Clock()
-            )
-            return TapeAt(tape[0], inputs)
+            return taped(lambda: [value for part in parts for value in asked.evaluate(part)], inputs)
         log = torch.ones((self._groups, TRACED, 1), dtype=torch.float64)
         factor = torch.ones((), dtype=torch.float64)
         sums = [torch.ones_like(log) for _ in range(len(asked.observables) + 2)]
@@ -172,5 +167,4 @@ class RecordedLeg:
         def summed() -> Sequence[Tensor]:
             return with_weights([value[..., 0] for value in sums], asked.evaluate(state), log[..., 0], factor)
 
-        summed()
-        return TapeAt(record(summed, [value for _, value in inputs], (), Clock())[0], inputs)
+        return taped(summed, inputs)

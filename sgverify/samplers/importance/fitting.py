@@ -7,7 +7,6 @@ round (adaptive importance sampling).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +15,9 @@ import torch
 from scipy import linalg, optimize, special, stats
 
 from sgverify.errors import Unreached
+from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.own.module_target import ModuleTarget
-from sgverify.samplers.reading.carrier import Chains
+from sgverify.targets.landscape import hessian
 from sgverify.targets.target import Target
 
 FREEDOM = 5.0
@@ -90,16 +90,16 @@ class Student:
         return law
 
 
-_PIECE = 500_000
-"""Data times points that are evaluated at once."""
-
-
 @dataclass(frozen=True, eq=False)
 class TorchPotential:
     """U/T of a target, in float64."""
 
     target: Target
     temperature: float
+
+    @cached_property
+    def _potential(self) -> Potential:
+        return Potential(self.target, dtype=torch.float64, device="cpu")
 
     @property
     def data(self) -> int:
@@ -108,43 +108,15 @@ class TorchPotential:
 
     def values(self, points: np.ndarray) -> np.ndarray:
         """U/T, infinite where the density is 0 or not finite. Shape (n, d) -> (n,)."""
-        with torch.no_grad():
-            return self._by_pieces(points, lambda at: [self._energy(at)])[0]
+        energies = self._potential.energy(torch.tensor(points)).numpy() / self.temperature
+        return np.where(np.isfinite(energies), energies, np.inf)
 
     def with_gradients(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """U/T and grad U/T by autograd; rows of the gradient are 0 where the energy is infinite. Shapes (n,), (n, d)."""
-
-        def both(at: torch.Tensor) -> list[torch.Tensor]:
-            energies = self._energy(at.requires_grad_())
-            (gradients,) = torch.autograd.grad(energies.sum(), at)
-            return [energies.detach(), gradients]
-
-        with torch.enable_grad():
-            values, gradients = self._by_pieces(points, both)
+        """U/T and grad U/T; rows of the gradient are 0 where the energy is infinite. Shapes (n,), (n, d)."""
+        values = self.values(points)
+        gradients = self._potential.full(torch.tensor(points)).numpy() / self.temperature
         gradients[~np.isfinite(values)] = 0.0
         return values, gradients
-
-    def _energy(self, at: torch.Tensor) -> torch.Tensor:
-        """U/T at points of shape (n, d), shape (n,)."""
-        total = self.target.prior(Chains(at)).tensor[..., 0]
-        if self.target.data is not None:
-            assert self.target.likelihood is not None
-            data, weights = self.target.weighted
-            rows = Chains(torch.tensor(data)[None])
-            each = self.target.likelihood(Chains(at[:, None]), rows).tensor[..., 0]
-            total = total + (each if weights is None else each * torch.tensor(weights)).sum(-1)
-        return total / self.temperature
-
-    def _by_pieces(
-        self, points: np.ndarray, function: Callable[[torch.Tensor], list[torch.Tensor]]
-    ) -> list[np.ndarray]:
-        size = max(1, _PIECE // self.data)
-        pieces = [
-            function(torch.tensor(points[start : start + size], dtype=torch.float64))
-            for start in range(0, len(points), size)
-        ]
-        energies, *others = (torch.cat(parts).numpy() for parts in zip(*pieces, strict=True))
-        return [np.where(np.isfinite(energies), energies, np.inf), *others]
 
 
 LARGEST = 50
@@ -164,9 +136,6 @@ _STARTS = 8
 
 _BEYOND = 2.0
 """A point with more than this many times the largest weight of all draws lies where hardly any draw comes."""
-
-_STRETCH = 1e-4
-"""The step of the differences of gradients in the Hessian, as a share of a width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,13 +184,10 @@ def _at_the_mode(target: Target, potential: TorchPotential) -> tuple[np.ndarray,
         target.spread_float64(potential.temperature),
     )
     mode, lowest = _descended(potential, start, np.diag(widths))
-    steps = np.diag(_STRETCH * widths)
-    gradients = potential.with_gradients(np.concatenate([mode + steps, mode - steps]))[1]
-    rows = (gradients[: target.dim] - gradients[target.dim :]) / (2 * _STRETCH * widths[:, None])
-    hessian = (rows + rows.T) / 2
+    curvature = hessian(lambda points: potential.with_gradients(points)[1], mode, widths)
     try:
-        root = np.linalg.cholesky(np.linalg.inv(hessian))
-        np.linalg.cholesky(hessian)
+        root = np.linalg.cholesky(np.linalg.inv(curvature))
+        np.linalg.cholesky(curvature)
     except np.linalg.LinAlgError:
         raise Unreached("the Hessian of U at its mode is not positive definite") from None
     return mode, lowest, root

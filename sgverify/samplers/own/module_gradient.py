@@ -86,7 +86,7 @@ class ChainGradient:
             if recorded is not None and self.compiled:
                 self._recorded[key] = _compile(recorded, theta.device)
                 return self._recorded[key](*given)  # type: ignore[misc]
-            played = None if recorded is None else _bind(recorded)
+            played = None if recorded is None else recorded.forward
             # A clever path is held against the plain one.
             same = played is not None and torch.equal(played(*given), expected)
             self._recorded[key] = played if same else None
@@ -127,48 +127,6 @@ def _layout_of(node: fx.Node) -> Any:
     """Shape and strides of a recorded value, the node itself where they are not known."""
     meta = node.meta.get("tensor_meta")
     return node if meta is None else (tuple(meta.shape), tuple(meta.stride), meta.dtype)
-
-
-def _bind(graph: fx.GraphModule) -> Callable[..., Tensor]:
-    """The operations as a Python function whose names are bound already, as those of a `Tape` are.
-
-    Each value is let go of after its last use, so that no more memory is held than by the operations themselves.
-    """
-    space: dict[str, Any] = {}
-    last = {used: node for node in graph.graph.nodes for used in node.all_input_nodes}
-    arguments, lines = [], []
-
-    def written(value: Any) -> str:
-        if isinstance(value, fx.Node):
-            return value.name
-        if isinstance(value, (list, tuple)):
-            return f"[{', '.join(map(written, value))}]"
-        name = f"constant_{len(space)}"
-        space[name] = value
-        return name
-
-    for node in graph.graph.nodes:
-        if node.op == "placeholder":
-            arguments.append(node.name)
-        elif node.op == "get_attr":
-            space[node.name] = getattr(graph, str(node.target))
-        elif node.op == "output":
-            lines.append(f"    return {written(node.args[0])}")
-        else:
-            name = f"operation_{len(space)}"
-            space[name] = node.target
-            passed = [
-                *map(written, node.args),
-                *(f"{key}={written(value)}" for key, value in node.kwargs.items()),
-            ]
-            lines.append(f"    {node.name} = {name}({', '.join(passed)})")
-            done = [
-                used.name for used in node.all_input_nodes if last[used] is node and used.op != "get_attr"
-            ]
-            lines += [f"    del {', '.join(done)}"] if done else []
-    exec("\n".join([f"def play({', '.join(arguments)}):", *lines]), space)
-    played: Callable[..., Tensor] = space["play"]
-    return played
 
 
 def _compile(graph: fx.GraphModule, device: torch.device) -> Callable[..., Tensor]:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.randomness.philox import Stream, native_seed
+from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import Variates
 from sgverify.samplers.run.schedules import Fixed, Row
 from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
@@ -25,9 +25,6 @@ COUPLINGS = (False, True, "brownian")
 
 OF_REPLICAS = ("noise", "momentum", "additive", "uniform", "memory-noise", "memory-additive")
 """The prefixes of the kinds of streams that are separate for every replica of a composite."""
-
-KEPT = 8
-"""The number of steps for which draws of torch's own generators are kept in memory."""
 
 # The number of normal draws that are summed at once.
 _PIECE = 1 << 18
@@ -90,68 +87,6 @@ class Mixed:
 def stream_kind(purpose: str, law: NoiseLaw) -> str:
     """The kind of the stream for draws of a law: `purpose` itself for the normal law, else with the law's name."""
     return purpose if law.normal else f"{purpose}-{law}"
-
-
-class Native:
-    """The rows' noise from torch's own generators, one for each row (or one for all), in the order of the steps.
-
-    The seed of a generator is a hash of (seed, "native", row, first chain, number of chains), of which torch uses 32 bits. The
-    draws are therefore reproducible for equal chains on the same kind of machine, and differ for every other batch.
-    """
-
-    def __init__(
-        self,
-        runs: Sequence[bytes],
-        *,
-        seed: int,
-        chains: range,
-        laws: Sequence[NoiseLaw],
-        dim: int,
-        dtype: torch.dtype,
-        device: torch.device,
-    ) -> None:
-        self._generators = [
-            torch.Generator(device).manual_seed(native_seed(seed, run, chains)) for run in runs
-        ]
-        self._rows = tuple(range(len(runs)))
-        self._how: dict[str, Any] = {"dtype": dtype, "device": device}
-        self._laws, self._shape = tuple(laws), (dim, len(chains))
-        self._tables = {law: torch.tensor([float(v) for v in law.table], **self._how) for law in self._laws}
-        self._rooms: list[Tensor] = []
-        self._turn = 0
-
-    def positions(self, places: Sequence[int] | None = None) -> tuple[Tensor, ...]:
-        """The states of the generators of some of the present rows, or of all."""
-        shared = places is None or len(self._generators) == 1
-        kept = self._generators if shared else [self._generators[place] for place in places or ()]
-        return tuple(generator.get_state() for generator in kept)
-
-    def move_to(self, positions: Sequence[Tensor]) -> None:
-        """Set the states of the generators, one for each continuing row (or one for all rows)."""
-        self._generators = self._generators[: len(positions)]
-        for generator, position in zip(self._generators, positions, strict=True):
-            generator.set_state(position)
-        self._turn = 0
-
-    def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `NoiseSource`. Draws are made when used, into tensors that are reused KEPT steps later and stay in the cache."""
-        shape = (len(self._generators), *self._shape)
-        if not self._rooms or self._rooms[0].shape != shape:
-            self._rooms = [torch.empty(shape, **self._how) for _ in range(KEPT * len(self._laws))]
-        for law in self._laws * count:
-            room = self._rooms[self._turn]
-            self._turn = (self._turn + 1) % len(self._rooms)
-            for part, generator in zip(room, self._generators, strict=True):
-                if law.normal:
-                    part.normal_(generator=generator)
-                elif law.edge is not None:
-                    part.uniform_(-law.largest, law.largest, generator=generator)
-                else:
-                    table = self._tables[law]
-                    part.copy_(
-                        table[torch.randint(len(table), part.shape, generator=generator, device=part.device)]
-                    )
-            yield room.mT
 
 
 class Brownian:

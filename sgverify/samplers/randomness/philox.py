@@ -102,12 +102,6 @@ class Stream:
 _EMPTY = np.zeros(4, dtype=np.uint64)
 
 
-def native_seed(seed: int, run: bytes, chains: range) -> int:
-    """The seed of torch's own generator for a run of these chains."""
-    first, second = _key(f"native/{chains.start}/{len(chains)}", seed, run).tolist()
-    return int(first ^ second) & 0x7FFFFFFFFFFFFFFF
-
-
 def _key(kind: str, seed: int, run: bytes) -> np.ndarray:
     text = f"sgverify/{kind}/{seed}/".encode() + run
     return np.frombuffer(hashlib.blake2b(text, digest_size=16).digest(), dtype="<u8").astype(np.uint64)

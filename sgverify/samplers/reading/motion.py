@@ -1,23 +1,17 @@
-"""Steps are taken by the definition, by its tape, or several at once through torch.compile; and the metric that they ask for.
-
-The compiled form needs a C++ compiler. It has the operations of the tape, in their order. The compiler may round some of them
-differently (a fused multiply-add, another exponential), so that its results agree with the others up to rounding only.
+"""Steps are taken by the definition or by its tape; and the metric that they ask for.
 
 A metric is G = (B B^T)^-1, with B diagonal or a full matrix of polynomials.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError, Unreached
-from sgverify.samplers.randomness.noise import KEPT
+from sgverify.errors import Unreached
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.samplers.reading.tape import Tape, record, room
@@ -52,11 +46,6 @@ class Motion:
         self._recorded: Tape | None = None
         self._met: State | None = None
 
-    @property
-    def tape(self) -> Tape | None:
-        """The tape at the present step size, once it has reproduced the definition's bits; None before."""
-        return self._recorded if self._proved else None
-
     def move(
         self,
         state: State,
@@ -84,17 +73,6 @@ class Motion:
         pairs = zip(new, self._play(state, (*drawn, *given)), strict=True)
         self._proved = self._recordable = all(torch.equal(a, b) for a, b in pairs)
         return new
-
-    def move_compiled(self, state: State, drawn: Sequence[State], k: int, observe: Tape | None) -> Stretch:
-        """The next STEPS steps from step `k` of the block on, by the compiled tape; `state` is not overwritten."""
-        tape = self._recorded
-        assert tape is not None
-        met = []
-        for number in range(k, k + len(drawn)):
-            self._clock.now = number
-            met.append(tape.met(state[0]))
-        inputs = (*state, *drawn[0])
-        return Stretch(*compiled_steps(tape, observe, inputs)(state, drawn, met, tape.fixed))
 
     def _record(self, state: State, drawn: State, given: State, make_grad: Callable[[], Any]) -> State:
         try:
@@ -125,66 +103,6 @@ class Motion:
         new = self._bound.step(state, h=self._h, grad=make_grad(), draw=in_order(drawn))
         # A draw that the step returns unchanged would be overwritten by a later draw: copy it.
         return tuple(tensor.clone() if any(tensor is draw for draw in drawn) else tensor for tensor in new)
-
-
-STEPS = KEPT
-"""The number of steps that are compiled as one."""
-
-_COMPILED: dict[tuple[Any, ...], Callable[..., Any]] = {}
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """The states after each of STEPS steps, and the values of the test functions at each."""
-
-    states: list[tuple[Tensor, ...]]
-    values: list[tuple[Tensor, ...]]
-
-
-def together(compiled: bool | str, tape: Tape | None, observer: Any, left: int) -> int:
-    """The number of next steps that torch compiles as one, 0 for none; `observer`, if given, sees the states."""
-    ready = compiled is True and tape is not None and left >= STEPS
-    return STEPS if ready and (observer is None or observer.tape is not None) else 0
-
-
-def compiled_steps(tape: Tape, observe: Tape | None, inputs: Sequence[Tensor]) -> Callable[..., Any]:
-    """STEPS steps of a tape as one function of (state, draws, constants, fixed), compiled at its first call.
-
-    `draws` and `constants` hold the values for each step; `observe` is a tape of test functions. The function returns the fields
-    of a `Stretch`. Constants are arguments and not compiled in; tapes that differ in anything else are compiled separately.
-    """
-    shapes = tuple((tuple(tensor.shape), tensor.dtype, tensor.device) for tensor in inputs)
-    key = (tape.key, None if observe is None else observe.key, shapes)
-    if key not in _COMPILED:
-        _COMPILED[key] = _compile(tape.play, None if observe is None else observe.play)
-    return _COMPILED[key]
-
-
-def _compile(play: Callable[..., Any], observe: Callable[..., Any] | None) -> Callable[..., Any]:
-    def steps(state: Any, draws: Any, constants: Any, fixed: Any) -> Any:
-        states, values = [], []
-        for k in range(STEPS):
-            state = play((*state, *draws[k]), constants[k], fixed)
-            states.append(state)
-            values.append(() if observe is None else observe(state, (), ()))
-        return states, values
-
-    compiled = torch.compile(steps, fullgraph=True, dynamic=False)
-
-    def run(*given: Any) -> Any:
-        try:
-            with warnings.catch_warnings():
-                # torch compiles with functions of its own that it has deprecated.
-                warnings.simplefilter("ignore", DeprecationWarning)
-                return compiled(*given)
-        except Exception as error:  # torch's own types of errors change from release to release
-            reason = " ".join((str(error).strip() or type(error).__name__).splitlines()[:3])
-            raise ConfigurationError(
-                f"compiled=True: torch.compile fails here: {reason}; it needs a C++ compiler such as g++; install one, or "
-                "leave compiled=False"
-            ) from error
-
-    return run
 
 
 class FullMetric:

@@ -27,7 +27,6 @@ from sgverify.samplers.gradients.kinds import make_estimator
 from sgverify.samplers.randomness.noise import (
     Brownian,
     Mixed,
-    Native,
     NoiseSource,
     check_path,
     spans,
@@ -96,7 +95,6 @@ class Assembly:
         self._clock = Clock()
         in_c = settings.compiled is not False and self.device.type == "cpu"
         self._drawing = Drawing() if in_c else None
-        self._native: Native | None = None
         # The seconds of a step on torch, once they are measured.
         self._pace: float | None = None
         self._carried: tuple[Tensor, ...] = ()
@@ -108,11 +106,6 @@ class Assembly:
             self.temperatures = self.hooks.temperatures(self.rows, settings)
         self.annealing = make_annealing(settings, target)
         self.bound = self._bound_to(tuple(range(len(self.rows))))
-        if settings.compiled is True and (settings.gradient.estimator.noisy or not self.potential.recordable):
-            raise ConfigurationError(
-                f"compiled=True with gradient.kind={settings.gradient.kind!r} on the target {target.name}: only steps with "
-                "full gradients of a potential that is not torch code of a user are compiled; leave compiled=False"
-            )
         # Made here once, so that a gradient estimator that the target does not support is refused before the run.
         self.estimator((0,), scheme.census)
         centre = target.location_float64(settings.temperature)
@@ -188,24 +181,11 @@ class Assembly:
         )
 
     def _noise(self, alive: tuple[int, ...]) -> NoiseSource:
-        if self._native is not None:
-            return self._native
         streams, laws = self._streams(alive), self.scheme.laws
         if self._spans:
             spanned = [self._spans[row] for row in alive]
             return Brownian(streams("noise"), spanned, draws=len(laws), **self._drawn())
         return Mixed(streams, "noise", laws, **self._drawn())
-
-    def _make_native(self) -> Native:
-        runs = stream_keys(self.settings.coupled, "noise", self.rows)
-        return Native(
-            runs,
-            seed=self.settings.seed,
-            chains=self.chains,
-            device=self.device,
-            laws=self.scheme.laws,
-            **self._drawn(),
-        )
 
     def _drawn(self) -> dict[str, Any]:
         return {"dim": self.target.dim, "dtype": self.dtype}

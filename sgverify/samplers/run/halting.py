@@ -1,7 +1,6 @@
 """The halt of a run between two blocks: what it needs to go on, whole or divided into its chains; those that ran apart join again.
 
-A halt does not depend on the batching of chains, on the device, or on what moved the run, except for the states of torch's own
-generators (`generator="native"`).
+A halt does not depend on the batching of chains, on the device, or on what moved the run.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ class Halt:
     """A run of these chains after `step` steps.
 
     `rows` are the indices of its rows, `state` holds each variable, shape (rows, C, d or 1), in the dtype of the run, `carried`
-    what composite and gradient estimator keep from step to step, `generators` the states of torch's own generators, if used, and
-    `held` the draws that are not handed over yet (`Recorder.held`). All arrays of state, carried and held have the chains along
-    axis 1, those of one dimension none.
+    what composite and gradient estimator keep from step to step, and `held` the draws that are not handed over yet
+    (`Recorder.held`). All arrays of state, carried and held have the chains along axis 1, those of one dimension none.
     """
 
     chains: range
@@ -40,7 +38,6 @@ class Halt:
     rows: tuple[int, ...]
     state: Mapping[str, np.ndarray] = field(repr=False)
     carried: tuple[np.ndarray, ...] = field(repr=False)
-    generators: tuple[np.ndarray, ...] = field(repr=False)
     held: Mapping[str, np.ndarray] = field(repr=False)
 
     @staticmethod
@@ -53,7 +50,6 @@ class Halt:
             position.rows,
             {name: _copy(value) for name, value in state},
             tuple(map(_copy, position.carried)),
-            tuple(map(_copy, position.generators)),
             held,
         )
 
@@ -70,11 +66,10 @@ class Halt:
             self.step,
             tensors(state),
             tensors(self.carried),
-            tuple(map(torch.tensor, self.generators)),
         )
 
     def part(self, chains: range) -> Halt:
-        """The halt of some of the chains; those of torch's own generators cannot be divided."""
+        """The halt of some of the chains."""
         place = slice(chains.start - self.chains.start, chains.stop - self.chains.start)
         return self._mapped(chains, lambda arrays: arrays[0][:, place].copy())
 
@@ -126,7 +121,6 @@ class Halt:
                 tuple(header["rows"]),
                 _group(arrays, "state"),
                 tuple(_group(arrays, "carried").values()),
-                tuple(_group(arrays, "generator").values()),
                 _group(arrays, "held"),
             )
             return found, header
@@ -139,7 +133,6 @@ class Halt:
         return [
             *((f"state.{name}", value) for name, value in self.state.items()),
             *((f"carried.{k:02}", value) for k, value in enumerate(self.carried)),
-            *((f"generator.{k:06}", value) for k, value in enumerate(self.generators)),
             *((f"held.{name}", value) for name, value in self.held.items()),
         ]
 

@@ -20,8 +20,7 @@ from torch import Tensor
 from sgverify.errors import SgverifyError
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.reading.motion import Motion, State, together
-from sgverify.samplers.reading.tape import Tape
+from sgverify.samplers.reading.motion import Motion, State
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme
@@ -97,14 +96,13 @@ class Position:
     """The position of a run between two steps, with all values that the next step needs.
 
     `rows` are the indices of the running rows after `done` steps, `state` their variables, each of shape (S, C, d or 1),
-    `carried` the tensors of composite and gradient estimator, and `generators` the states of torch's own generators, if used.
+    `carried` the tensors of composite and gradient estimator.
     """
 
     rows: tuple[int, ...]
     done: int
     state: tuple[Tensor, ...]
     carried: tuple[Tensor, ...] = ()
-    generators: tuple[Tensor, ...] = ()
 
 
 def check_shapes(
@@ -145,7 +143,7 @@ def _within(dense: Tensor, bound: float) -> bool:
 
 
 class Stepwise:
-    """Moves a leg step by step with `Motion`, or many steps at once if torch has compiled the tape."""
+    """Moves a leg step by step with `Motion`."""
 
     def __init__(self, leg: Leg, length: int) -> None:
         self._leg, self.length = leg, length
@@ -162,13 +160,8 @@ class Stepwise:
             leg.hooks.prepare(done, count)
         k, beyond = 0, None
         while k < count and beyond is None:
-            many = together(leg.settings.compiled, self._motion.tape, leg.observer, count - k)
-            if many:
-                state, beyond, taken = self._compiled(state, list(islice(drawn, many)), done, k, steps)
-            else:
-                state, beyond = self._one(state, drawn, done, k, steps[k], h)
-                taken = 1
-            k += taken
+            state, beyond = self._one(state, drawn, done, k, steps[k], h)
+            k += 1
         return state, beyond, k
 
     def _one(
@@ -187,22 +180,6 @@ class Stepwise:
         if leg.observer is not None:
             leg.observer.show(leg.places, done + k + 1, state, sizes)
         return state, beyond
-
-    def _compiled(
-        self, state: State, drawn: list[State], done: int, k: int, steps: np.ndarray
-    ) -> tuple[State, np.ndarray | None, int]:
-        leg, taken = self._leg, 0
-        stretch = self._motion.move_compiled(
-            state, drawn, k, None if leg.observer is None else leg.observer.tape
-        )
-        for new, values in zip(stretch.states, stretch.values, strict=True):
-            if leg.observer is not None:
-                leg.observer.add(leg.places, done + k + taken + 1, values, steps[k + taken])
-            taken += 1
-            beyond = far_out(new, leg.farthest)
-            if beyond is not None:
-                return new, beyond, taken
-        return new, None, taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,7 +248,7 @@ class Leg:
 
 
 class Mover(Protocol):
-    """One way to take the steps of a leg: by the definition, its tape, torch's compiler or a kernel in C."""
+    """One way to take the steps of a leg: by the definition, its tape or a kernel in C."""
 
     length: int
     """The most steps of a block."""
@@ -287,13 +264,7 @@ class Mover(Protocol):
 
 
 class RunObserver:
-    """An observer that is shown every step of a run; this base class records nothing.
-
-    `tape` is the tape of the values that the observer computes of a state; with a tape, steps that torch has compiled are
-    reported by `add`.
-    """
-
-    tape: Tape | None = None
+    """An observer that is shown every step of a run; this base class records nothing."""
 
     def begin(self, leg: Leg) -> Leg:
         """The leg to run in place of `leg`, called before its first step.
@@ -304,10 +275,6 @@ class RunObserver:
 
     def show(self, rows: tuple[int, ...], number: int, state: State, steps: np.ndarray) -> None:
         """The state of the rows after step `number` of sizes `steps`, shape (S,)."""
-
-    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """Called in place of `show` with the values of `tape` at the state after step `number`."""
-        raise NotImplementedError(f"{type(self).__name__} has no tape")
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,7 @@ class Ensemble(Assembly):
     def begin(self) -> Position:
         """The position of a run before its first step."""
         rows = tuple(range(len(self.rows)))
-        native = self._make_native() if self.settings.generator == "native" else None
-        return Position(rows, 0, self._begin(rows), generators=native.positions() if native else ())
+        return Position(rows, 0, self._begin(rows))
 
     def blocks(
         self, observer: RunObserver | None = None, *, start: Position | None = None, until: int | None = None
@@ -57,17 +56,12 @@ class Ensemble(Assembly):
         `observer` is shown every step. `start` is the position from which the run continues; it stops after step `until`.
         """
         now = start or self.begin()
-        if self.settings.generator == "native":
-            self._native = self._make_native()
-            self._native.move_to(now.generators)
         while now.rows and (until is None or now.done < until):
             self._carried = now.carried
             for block in self.run(self.leg(now, observer, until)):
                 yield block
                 last = block
             now = self.position(last)
-            if self._native is not None:
-                self._native.move_to(now.generators)
 
     def position(self, block: Block, *, ended: bool = False) -> Position:
         """The position of the run at the end of its latest block; with `ended`, rows at their last length are among its rows."""
@@ -81,8 +75,7 @@ class Ensemble(Assembly):
             tuple(by_coordinate(tensor.index_select(0, index)) for tensor in tensors)
             for tensors in (tuple(block.state[name] for name in self.scheme.state), self._carried)
         )
-        generators = () if self._native is None else self._native.positions(kept)
-        return Position(tuple(block.rows[i] for i in kept), block.last, state, carried, generators)
+        return Position(tuple(block.rows[i] for i in kept), block.last, state, carried)
 
     def run(self, leg: Leg) -> Iterator[Block]:
         """The blocks of a leg, until its steps are taken, one of its rows diverges, or a kernel is to take the other steps."""
@@ -96,10 +89,7 @@ class Ensemble(Assembly):
         marks = sorted({length for row in leg.rows for length in row.lengths if length < leg.steps.stop})
         # Draws are stored between two blocks, which therefore are short where steps are slow.
         paced = timed_start is not None or (
-            isinstance(mover, Stepwise)
-            and isinstance(leg.observer, Keeping)
-            and self._steps_at_once is None
-            and leg.settings.compiled is not True
+            isinstance(mover, Stepwise) and isinstance(leg.observer, Keeping) and self._steps_at_once is None
         )
         longest = 1 if paced else mover.length
         state, beyond, h = leg.start, None, None
@@ -190,7 +180,7 @@ class Ensemble(Assembly):
         if self._steps_at_once is not None:
             return self._steps_at_once
         choice, scheme = self.settings.gradient, self.scheme
-        numbers = scheme.draws * self.target.dim if self.settings.generator == "philox" else 0
+        numbers = scheme.draws * self.target.dim
         if choice.estimator.noisy:
             # The sum over a minibatch holds a gradient's numbers for each of its data.
             numbers += (scheme.gradients + choice.batch * max(1, scheme.minibatches)) * self.target.dim

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from sgverify.samplers.composites.hooks import StepHooks, in_units
 from sgverify.samplers.reading.carrier import Observation, ObservedFunctions
-from sgverify.samplers.reading.tape import Tape
 from sgverify.samplers.run.leg import Block, Divergence, Summing, Sums
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
@@ -46,11 +45,6 @@ class RunningSums(Summing):
         # True if every state of every row counts with equal weight.
         self._uniform = not any(row.schedule.weighted for row in rows) and not any(self._burn_in)
         self._uniform = self._uniform and self._thinning == 1
-
-    @property
-    def tape(self) -> Tape | None:  # type: ignore[override]
-        """The recorded tape of the test functions, for states of the present rows."""
-        return self._observe.tape
 
     def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
         """Add the state after step `number` to the sums of the rows that count it."""

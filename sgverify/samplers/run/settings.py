@@ -14,7 +14,7 @@ from sgverify.samplers.gradients.estimators import GradientChoice
 from sgverify.samplers.randomness.noise import check_coupling
 from sgverify.targets.metric import MetricText, parse_metric
 
-COMPILED = ("auto", False, True, "kernel")
+COMPILED = ("auto", False, "kernel")
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
@@ -27,11 +27,8 @@ class Settings:
     run, numbered from `first_chain`.
     By default each row has its own random streams, derived from its schedule's bits. `coupled=True` gives all rows equal random
     numbers, step by step; `coupled="brownian"` drives rows of steps h, h/2, h/4, ... by one Brownian path (see `Brownian`).
-    `generator`: with "philox" the noise of a chain does not depend on its batch; "native" uses torch's own generator, which is
-    faster in float32 but reproducible only for the same batch of chains. Minibatches always use "philox".
     `compiled`: "kernel" takes the steps in C generated from the definition, with equal bits (see `fused`); "auto" does so if it is
-    possible and the run is long enough to repay the compiler; False never does. True uses torch.compile (full gradients of
-    potentials that are not torch code of a user), with results that agree up to rounding.
+    possible and the run is long enough to repay the compiler; False never does.
     Averages are taken over the states l = burn_in + thinning, burn_in + 2 thinning, ..., up to L; a row's own `burn_in` takes
     precedence. `metric` is the polynomial b of G^-1 = diag(b(theta_i)^2), or the rows of B with G^-1 = B B^T, for dynamics with a
     metric.
@@ -51,7 +48,6 @@ class Settings:
     device: str = "cpu"
     gradient: Any = field(default_factory=GradientChoice)
     coupled: bool | str = False
-    generator: str = "philox"
     compiled: bool | str = "auto"
     burn_in: int = 0
     thinning: int = 1
@@ -114,13 +110,6 @@ class Settings:
         if self.compiled not in COMPILED:
             raise ConfigurationError(
                 f"compiled={self.compiled!r}: expected one of {', '.join(map(repr, COMPILED))}"
-            )
-        if self.generator not in ("philox", "native"):
-            raise ConfigurationError(f"generator={self.generator!r}: expected 'philox' or 'native'")
-        if self.generator == "native" and self.coupled == "brownian":
-            raise ConfigurationError(
-                "generator='native' with coupled='brownian': a path is drawn again for each step size, which torch's "
-                "generator cannot do; leave generator='philox'"
             )
 
 

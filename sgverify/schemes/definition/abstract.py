@@ -93,7 +93,7 @@ class _Gradient:
             )
         self._run.hessians += 1
         _check_count("Hessian-vector products", self._run.hessians)
-        self._run.asked.add(self._minibatch)
+        self._run.asked.add((self._minibatch, theta.mark, vector.mark))
         noisy = theta.noisy or vector.noisy
         return Abstract(VECTOR, noisy, ("grad.hessian", self._minibatch, theta.mark, vector.mark))
 
@@ -101,10 +101,12 @@ class _Gradient:
         _check_position(name, theta)
         self._run.gradients += 1
         _check_count("gradients", self._run.gradients)
-        self._run.asked.add(self._minibatch)
+        self._run.asked.add((self._minibatch, theta.mark))
         return Abstract(VECTOR, theta.noisy, (name, self._minibatch, theta.mark))
 
     def fresh(self) -> _Gradient:
+        if not self._run.minibatches:
+            return self
         self._run.fresh += 1
         return _Gradient(self._run, self._run.fresh)
 
@@ -185,12 +187,16 @@ class AbstractMetric:
 
 
 class _Run:
-    def __init__(self) -> None:
+    """What a run has asked for; without `minibatches` every gradient is that of all data."""
+
+    def __init__(self, minibatches: bool = True) -> None:
+        self.minibatches = minibatches
         self.laws: list[NoiseLaw] = []
         self.gradients = self.hessians = 0
         self.parts = False
         self.fresh = 0
-        self.asked: set[int] = set()
+        self.asked: set[tuple[int, ...]] = set()
+        """The minibatch and the place of each evaluation."""
 
     def draw(self, law: NoiseLaw) -> Abstract:
         self.laws.append(law)
@@ -228,13 +234,23 @@ def run_abstractly(
     return value, census
 
 
+def run_noted(
+    function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str], minibatches: bool
+) -> tuple[tuple[Any, ...], set[tuple[int, ...]]]:
+    """The state that a step returns, and the minibatch and the marks of the places of every gradient, each once."""
+    run = _Run(minibatches)
+    value, _ = _run_once(function, shapes, ingredients, run=run)
+    return value if isinstance(value, tuple) else (value,), run.asked
+
+
 def _run_once(
     function: Callable[..., Any],
     shapes: Mapping[str, str],
     ingredients: Sequence[str],
     changed: str = "",
+    run: _Run | None = None,
 ) -> tuple[Any, Census]:
-    run = _Run()
+    run = run or _Run()
     given: dict[str, Any] = {name: Abstract(NUMBER, formula=(name,)) for name in ingredients}
     if "grad" in given:
         given["grad"] = _Gradient(run, 0)
@@ -258,7 +274,8 @@ def _run_once(
             f"a definition uses {OURS}, and its ingredients only."
         ) from None
     constants = tuple(dict.fromkeys(found))
-    return value, Census(tuple(run.laws), run.gradients, len(run.asked), constants, run.hessians, run.parts)
+    minibatches = len({minibatch for minibatch, *_ in run.asked})
+    return value, Census(tuple(run.laws), run.gradients, minibatches, constants, run.hessians, run.parts)
 
 
 def _marks(value: Any) -> Any:

@@ -8,11 +8,9 @@ The cost of a step: the gradient evaluations that no implementation can save.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from sgverify.schemes.definition.abstract import AbstractMetric
-from sgverify.schemes.definition.abstract_value import NUMBER, VECTOR, Abstract
-from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind
+from sgverify.schemes.definition.abstract import run_noted
+from sgverify.schemes.definition.abstract_value import Abstract
 from sgverify.schemes.scheme import Scheme
 
 _BLACK_BOX = "write it in torch under @torch_step"
@@ -200,40 +198,8 @@ def evaluations(scheme: Scheme, *, minibatches: bool) -> int:
     >>> [evaluations(find_scheme("sghmc-baoab"), minibatches=m) for m in (False, True)]
     [1, 2]
     """
-    asked: set[tuple[Any, ...]] = set()
-    state = tuple(Abstract(shape, formula=(name,)) for name, shape in scheme.shapes.items())
-    numbers = {name: Abstract(NUMBER, formula=(name,)) for name in ("h", "dim", *scheme.parameters)}
-    h, dim = numbers.pop("h"), numbers.pop("dim")
-    draws = iter(range(scheme.draws))
-    after = bind(scheme, Carrier(), numbers, dim=dim, metric=AbstractMetric()).step(
-        state,
-        h=h,
-        grad=_Gradient(asked, minibatches),
-        draw=lambda law: Abstract(VECTOR, True, ("noise", next(draws), law.name), drawn=True),
-    )
-    place = scheme.state.index("theta")
-    start, end = ({(0, values[place].mark)} for values in (state, after))
+    state = {name: Abstract(shape, formula=(name, False)) for name, shape in scheme.shapes.items()}
+    values, asked = run_noted(scheme.function, scheme.shapes, scheme.declaration.ingredients, minibatches)
+    start, end = ({(0, value.mark)} for value in (state["theta"], values[scheme.state.index("theta")]))
     carried = not minibatches and start != end and start | end <= asked
     return len(asked) - carried
-
-
-class _Gradient(GradientIngredient):
-    """Records the place and the minibatch of each evaluation; `minibatches`: whether `fresh` gives another minibatch."""
-
-    def __init__(self, noted: set[tuple[Any, ...]], minibatches: bool) -> None:
-        super().__init__()
-        self._noted, self._minibatches = noted, minibatches
-
-    def evaluate(self, place: Abstract, minibatch: int) -> Abstract:
-        number = minibatch if self._minibatches else 0
-        self._noted.add((number, place.mark))
-        return Abstract(VECTOR, place.noisy, ("grad", number, place.mark))
-
-    def hessian(self, place: Abstract, vector: Abstract) -> Abstract:
-        formula = ("hessian", self.minibatch() if self._minibatches else 0, place.mark, vector.mark)
-        self._noted.add(formula)
-        return Abstract(VECTOR, place.noisy or vector.noisy, formula)
-
-    def prior(self, place: Abstract) -> Abstract:
-        # It costs nothing, so that the likelihood's part costs what the whole gradient does.
-        return Abstract(VECTOR, place.noisy, ("prior", place.mark))

@@ -304,7 +304,8 @@ def _moment(atoms: Atoms, edge: int | Fraction | Algebraic | None, power: int) -
     return total
 
 
-_ROOT3 = sqrt_of_rational(3)
+_ROOT3 = Algebraic({((3, Fraction(1, 2)),): Fraction(1)})
+"""sqrt(3), written down: nothing is factored where the package is imported."""
 
 NORMAL = NoiseLaw("normal")
 """N(0, 1)."""

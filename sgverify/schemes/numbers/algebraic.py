@@ -227,18 +227,14 @@ def _is_square_root(generator: Generator, number: Algebraic) -> bool:
 
 def _solved(number: Algebraic) -> Any:
     """The x with x @ R = (1, 0, ...), R the matrix of multiplication with the number."""
+    from flint import fmpq, fmpq_mat
+
     basis = basis_of([number])
-    matrix = multiplication(number, basis)
-    size = len(basis)
-    rows = [[*(matrix[i][j] for i in range(size)), Fraction(int(j == 0))] for j in range(size)]
-    for k in range(size):
-        pivot = next(i for i in range(k, size) if rows[i][k])
-        rows[k], rows[pivot] = rows[pivot], rows[k]
-        rows[k] = [entry / rows[k][k] for entry in rows[k]]
-        for i in range(size):
-            if i != k and rows[i][k]:
-                rows[i] = [a - rows[i][k] * b for a, b in zip(rows[i], rows[k], strict=True)]
-    return Algebraic.make({monomial: row[-1] for monomial, row in zip(basis, rows, strict=True)})
+    size, columns = len(basis), zip(*multiplication(number, basis), strict=True)
+    matrix = fmpq_mat(size, size, [fmpq(r.numerator, r.denominator) for column in columns for r in column])
+    found = matrix.solve(fmpq_mat(size, 1, [1] + [0] * (size - 1))).entries()
+    numbers = (Fraction(int(x.p), int(x.q)) for x in found)
+    return Algebraic.make(dict(zip(basis, numbers, strict=True)))
 
 
 def _sign(value: Algebraic | Fraction | float) -> int:

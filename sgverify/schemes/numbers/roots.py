@@ -10,33 +10,28 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 from sgverify.errors import DefinitionError
 
 LARGEST_FACTOR = 10**5
+PRIMES = 9592
+"""The primes below `LARGEST_FACTOR`."""
 LARGEST_COEFFICIENT = 10**9
 TELLS_ROOTS_APART = 64
 
 
 def whole_root(value: int, n: int) -> int:
-    """The largest integer r with r^n <= value, for value >= 0.
-
-    >>> whole_root(26, 3)
-    2
-    """
-    if n == 2 or not value:
+    """The largest integer r with r^n <= value, for value >= 0."""
+    if n == 2:
         return math.isqrt(value)
-    r = 1 << -(-value.bit_length() // n)
-    while True:  # Newton's method from above falls until it has arrived
-        better = ((n - 1) * r + value // r ** (n - 1)) // n
-        if better >= r:
-            return r
-        r = better
+    from flint import fmpz  # `import sgverify` takes square roots alone, and factors no number
+
+    return int(fmpz(value).root(n))
 
 
 Factors = tuple[tuple[int, int], ...]
@@ -49,46 +44,15 @@ def factors(number: int) -> Factors:
     >>> factors(360), factors(2 * 23949436547772383**2)
     (((2, 3), (3, 2), (5, 1)), ((2, 1), (23949436547772383, 2)))
     """
-    found = []
-    # One remainder of a large number by all primes together costs as much as dividing it by a hundred of them.
-    small = number if number < LARGEST_FACTOR**2 else math.gcd(number, _product_of_primes())
-    for prime in _primes_of(small):
-        power = 0
-        while number % prime == 0:
-            number //= prime
-            power += 1
-        found.append((prime, power))
-    if number > 1:
-        found.append(_as_power(number))
-    return tuple(found)
+    from flint import fmpz
 
-
-def _primes_of(number: int) -> Iterator[int]:
-    """The primes of a number, below 1e5 where a larger one remains."""
-    prime = 2
-    while prime * prime <= number and prime < LARGEST_FACTOR:
-        if number % prime == 0:
-            yield prime
-            while number % prime == 0:
-                number //= prime
-        prime += 1 if prime == 2 else 2
-    if 1 < number < LARGEST_FACTOR:
-        yield number
-
-
-@cache
-def _product_of_primes() -> int:
-    sieve = bytearray([1]) * LARGEST_FACTOR
-    for n in range(2, math.isqrt(LARGEST_FACTOR) + 1):
-        sieve[n * n :: n] = bytes(len(range(n * n, LARGEST_FACTOR, n)))
-    numbers = [n for n in range(2, LARGEST_FACTOR) if sieve[n]]
-    while len(numbers) > 1:
-        numbers = [math.prod(numbers[k : k + 2]) for k in range(0, len(numbers), 2)]
-    return numbers[0]
+    found = [(int(base), int(power)) for base, power in fmpz(number).factor(trial_limit=PRIMES)]
+    bases = ((*_as_power(base), power) for base, power in found)
+    return tuple((base, inner * power) for base, inner, power in bases)
 
 
 def _as_power(number: int) -> tuple[int, int]:
-    """(b, k) with number = b^k, k as large as it can be, for a number without a prime below 1e5."""
+    """(b, k) with number = b^k, k as large as it can be, for a number without a prime below 1e5, or a prime."""
     for k in range(int(math.log(number, LARGEST_FACTOR)), 1, -1):
         root = whole_root(number, k)
         if root**k == number:
@@ -160,7 +124,7 @@ def isolate(coefficients: Sequence[int], near: Fraction, text: str, within: Frac
 
     Raises DefinitionError for another degree, a reducible polynomial, or one without a real root (`within` of `near`).
     """
-    from flint import ctx, fmpz_poly  # `import sgverify` reads no polynomial
+    from flint import ctx, fmpz_poly
 
     sign = 1 if coefficients and coefficients[-1] > 0 else -1
     a = [sign * c for c in coefficients]

@@ -115,9 +115,10 @@ HIGHEST_POWER = 64
 MOST_BITS = 20_000
 
 # The exponent is short because "1e999999999" would be written out digit by digit.
-_TOKEN = re.compile(
-    r"\s*(?:([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?)|(\*\*|[-+*/^()~,])|([a-z]+))"
-)
+_NUMBER = r"([0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]{1,3})?|\.[0-9]+(?:[eE][+-]?[0-9]{1,3})?)"
+_TOKEN = re.compile(rf"\s*(?:{_NUMBER}|(\*\*|[-+*/^()~,])|([a-z]+))")
+_PRINTED = re.compile(rf"\s*([+-]?)\s*{_NUMBER}")
+_ROOTS = {"sqrt": Fraction(1, 2), "cbrt": Fraction(1, 3)}
 _TERM = re.compile(r"([+-]?)([0-9]*)\*?(x?)(?:(?:\^|\*\*)([0-9]))?")
 _POLYNOMIAL = re.compile(r"\s*\(([^,()]*),\s*([+-]?[0-9.]+)\s*\)")
 
@@ -136,16 +137,15 @@ def read_number(text: str, *, rounded: bool = False) -> Number:
     """
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
         raise ValueError(f"expected a text of 1 to {LONGEST} characters")
-    reader = _Reader(text, rounded)
     try:
-        value = reader.sum(0)
+        written, numbers = _with_names(text.rstrip(), rounded)
+        return _value(ast.parse(written, mode="eval").body, numbers)
     except DefinitionError as error:
         raise ValueError(str(error)) from None
     except ZeroDivisionError:
         raise ValueError("it divides by 0") from None
-    if reader.peek():
-        raise ValueError(f"{reader.rest()!r} was not expected")
-    return value
+    except SyntaxError:
+        raise ValueError("a number or a sign is missing in it") from None
 
 
 def read_decimal(text: str) -> Fraction:
@@ -180,98 +180,70 @@ def split_numbers(text: str) -> list[str]:
     return pieces
 
 
-class _Reader:
-    """Recursive descent: sum > product > signed > power > atom."""
-
-    def __init__(self, text: str, rounded: bool) -> None:
-        self.text = text.rstrip()
-        self.rounded = rounded
-        self.at = 0
-
-    def peek(self) -> str:
-        found = _TOKEN.match(self.text, self.at)
-        if found is None:
-            return self.rest()
-        return found[0].strip()
-
-    def rest(self) -> str:
-        return self.text[self.at :].strip()
-
-    def take(self, *wanted: str) -> str:
-        found = _TOKEN.match(self.text, self.at)
-        if found is None or (wanted and found[0].strip() not in wanted):
-            return ""
-        self.at = found.end()
-        return found[0].strip()
-
-    def sum(self, depth: int) -> Any:
+def _with_names(text: str, rounded: bool) -> tuple[str, dict[str, Number]]:
+    """The text with names in the place of its numbers, as Python writes arithmetic, and the number of each name."""
+    pieces: list[str] = []
+    numbers: dict[str, Number] = {}
+    value: Number
+    at = depth = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        token = "" if found is None else found[0].strip()
+        depth += (token == "(") - (token == ")")
+        if found is None or depth < 0:
+            raise ValueError(f"{text[at:].strip()!r} {'was not expected' if found else 'is no number'}")
         if depth > DEEPEST:
             raise ValueError(f"more than {DEEPEST} brackets stand in one another")
-        value = self.product(depth)
-        while sign := self.take("+", "-"):
-            right = self.product(depth)
-            value = value + right if sign == "+" else value - right
-        return value
-
-    def product(self, depth: int) -> Any:
-        value = self.signed(depth)
-        while sign := self.take("*", "/"):
-            right = self.signed(depth)
-            value = value * right if sign == "*" else value / right
-        return value
-
-    def signed(self, depth: int) -> Any:
-        negative = False
-        while sign := self.take("+", "-"):
-            negative ^= sign == "-"
-        value = self.power(depth)
-        return -value if negative else value
-
-    def power(self, depth: int) -> Any:
-        base = self.atom(depth)
-        if not self.take("^", "**"):
-            return base
-        exponent = -self.power(depth + 1) if self.take("-") else self.power(depth + 1)
-        return _power(base, exponent)
-
-    def atom(self, depth: int) -> Any:
-        token = self.take()
-        if token == "(":
-            value = self.sum(depth + 1)
-            self.close()
-            return value
+        at = found.end()
         if token == "~":
-            sign = self.take("+", "-")
-            value = _rounded(self.take())
-            return -value if sign == "-" else value
-        if token in ("sqrt", "cbrt") and self.take("("):
-            value = self.sum(depth + 1)
-            self.close()
-            return _power(value, Fraction(1, 2 if token == "sqrt" else 3))
-        if token == "root":
-            return self.root()
-        if token[:1].isdigit() or token[:1] == ".":
-            return _rounded(token) if self.rounded and "." in token else Fraction(token)
-        if token[:1].isalpha():
+            printed = _PRINTED.match(text, at)
+            if printed is None:
+                raise ValueError("~ marks a printed decimal such as ~0.1756")
+            at, marked = printed.end(), _rounded(printed[2])
+            value = -marked if printed[1] == "-" else marked
+        elif token == "root":
+            at, value = _root(text, at)
+        elif found[1]:
+            value = _rounded(token) if rounded and "." in token else Fraction(token)
+        elif found[3] and token not in _ROOTS:
             raise ValueError(
                 f"{token!r} is not known here: sqrt(.), cbrt(.) and root(polynomial, decimal) are"
             )
-        raise ValueError(
-            f"a number is missing before {token!r}" if token else f"{self.rest() or 'the end'!r} is no number"
-        )
+        else:
+            pieces.append("**" if token == "^" else token)
+            continue
+        pieces.append(f"n{len(numbers)}")
+        numbers[pieces[-1]] = value
+    if depth:
+        raise ValueError("a bracket is not closed")
+    return " ".join(pieces), numbers
 
-    def close(self) -> None:
-        if not self.take(")"):
-            raise ValueError("a bracket is not closed")
 
-    def root(self) -> Algebraic:
-        found = _POLYNOMIAL.match(self.text, self.at)
-        if found is None:
-            raise ValueError("expected root(polynomial in x, decimal) such as root(48x^3-72x^2+38x-5, 0.19)")
-        self.at = found.end()
-        polynomial, near = found[1].replace(" ", ""), found[2]
-        unit = Fraction(1, 10 ** len(near.partition(".")[2]))
-        return real_root(_polynomial(polynomial), Fraction(near), f"root({polynomial}, {near})", unit)
+def _value(node: ast.expr, numbers: Mapping[str, Any]) -> Any:
+    """The value of an expression in named numbers."""
+    match node:
+        case ast.Name(id=name) if name in numbers:
+            return numbers[name]
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner):
+            value = _value(inner, numbers)
+            return -value if isinstance(node.op, ast.USub) else value
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _SIGNS:
+            combine = _power if isinstance(sign, ast.Pow) else _SIGNS[type(sign)][1]
+            return combine(_value(left, numbers), _value(right, numbers))
+        case ast.Call(func=ast.Name(id=name), args=[inner]) if name in _ROOTS:
+            return _power(_value(inner, numbers), _ROOTS[name])
+    raise ValueError("it is no arithmetic of numbers")
+
+
+def _root(text: str, at: int) -> tuple[int, Algebraic]:
+    """Where `(polynomial, decimal)` ends that stands at a place, and the root that it names."""
+    found = _POLYNOMIAL.match(text, at)
+    if found is None:
+        raise ValueError("expected root(polynomial in x, decimal) such as root(48x^3-72x^2+38x-5, 0.19)")
+    polynomial, near = found[1].replace(" ", ""), found[2]
+    unit = Fraction(1, 10 ** len(near.partition(".")[2]))
+    written = f"root({polynomial}, {near})"
+    return found.end(), real_root(_polynomial(polynomial), Fraction(near), written, unit)
 
 
 def _power(base: Any, exponent: Any) -> Any:

@@ -15,7 +15,7 @@ import flint
 from flint import arb, fmpq
 
 from sgverify.schemes import dot, exact, exp, expm1, sqrt
-from sgverify.schemes.definition.binding import Arithmetic
+from sgverify.schemes.definition.binding import Arithmetic, LiftedArithmetic
 from sgverify.schemes.definition.mathematics import (
     TWO_BY_ROOT_PI,
     cos,
@@ -41,7 +41,7 @@ LIBRARY = 2.0
 Exact = int | float | Fraction | Irrational
 
 
-class TrackedBall:
+class TrackedBall(LiftedArithmetic):
     """An exact number in a ball, with a bound of the error of its floating-point counterpart."""
 
     __slots__ = ("error", "unit", "value")
@@ -62,63 +62,34 @@ class TrackedBall:
         """A number that floating point holds exactly."""
         return cls(as_ball(value), arb(0), unit)
 
-    def _lift(self, other: Any) -> TrackedBall | None:
-        if isinstance(other, TrackedBall):
-            return other
-        if isinstance(other, int) and not isinstance(other, bool):
-            return TrackedBall.held(other, self.unit)
-        return TrackedBall.rounded(other, self.unit) if isinstance(other, Exact) else None
+    def lift(self, value: Any) -> TrackedBall | None:
+        """A whole number as it is held, any other exact one rounded."""
+        if isinstance(value, TrackedBall):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return TrackedBall.held(value, self.unit)
+        return TrackedBall.rounded(value, self.unit) if isinstance(value, Exact) else None
 
     def _made(self, value: arb, error: arb, ulps: float = 1.0) -> TrackedBall:
         """The result of one operation: the propagated errors of its operands, and one rounding of the computed value."""
         rounding = (_size(value) + error) * arb(ulps * self.unit) + arb(SMALLEST.get(self.unit, 0.0))
         return TrackedBall(value, error + rounding, self.unit)
 
-    def __add__(self, other: Any) -> Any:
-        right = self._lift(other)
-        return (
-            NotImplemented
-            if right is None
-            else self._made(self.value + right.value, self.error + right.error)
-        )
-
-    __radd__ = __add__
-
     def __neg__(self) -> TrackedBall:
         return TrackedBall(-self.value, self.error, self.unit)
 
-    def __pos__(self) -> TrackedBall:
-        return self
+    def _plus(self, right: TrackedBall) -> TrackedBall:
+        return self._made(self.value + right.value, self.error + right.error)
 
-    def __sub__(self, other: Any) -> Any:
-        right = self._lift(other)
-        return NotImplemented if right is None else self + (-right)
-
-    def __rsub__(self, other: Any) -> Any:
-        left = self._lift(other)
-        return NotImplemented if left is None else left + (-self)
-
-    def __mul__(self, other: Any) -> Any:
-        right = self._lift(other)
-        if right is None:
-            return NotImplemented
+    def _times(self, right: TrackedBall) -> TrackedBall:
         error = _size(self.value) * right.error + _size(right.value) * self.error + self.error * right.error
         return self._made(self.value * right.value, error)
 
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        right = self._lift(other)
-        if right is None:
-            return NotImplemented
+    def _over(self, right: TrackedBall) -> TrackedBall:
         quotient = self.value / right.value
         # x'/y' - x/y = ((x' - x) - (x/y)(y' - y)) / y'.
         error = (self.error + _size(quotient) * right.error) / (_least(right.value) - right.error)
         return self._made(quotient, error)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        left = self._lift(other)
-        return NotImplemented if left is None else left / self
 
     def __pow__(self, exponent: Any) -> Any:
         if not isinstance(exponent, int):

@@ -379,17 +379,6 @@ def test_a_proof_tells_0_from_its_opposite() -> None:
     assert not equal_bits(one, one + torch.tensor([[0.0, 0.0], [0.0, 1e-6]]))
 
 
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [
-        ({"generator": "native"}, "generator='native'"),
-    ],
-)
-def test_what_has_no_kernel_is_refused_by_name(many_data: Target, how: dict[str, Any], reason: str) -> None:
-    with pytest.raises(ConfigurationError, match=reason):
-        run(ABOBA, many_data, fixed([0.01, 0.02], [9]), **how)
-
-
 @scheme(langevin)
 def by_signs(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
     return theta - h * grad(theta) + sqrt(T * h) * (noise.two_point() + noise())

@@ -11,7 +11,7 @@ import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers import Settings, fixed
-from sgverify.samplers.randomness.noise import Mixed, Native
+from sgverify.samplers.randomness.noise import Mixed
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import normals
 from sgverify.schemes import langevin, scheme, sqrt
@@ -91,20 +91,6 @@ def test_normal_draws_are_those_of_a_step_without_others() -> None:
     made = taken(0, 10).unflatten(0, (10, 4))[:, 0, 0]
     expected = normals(streams("noise"), 0, 20).unflatten(0, (10, 2))[:, :, 0].movedim(1, -1)
     assert torch.equal(made, expected)
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_torch_own_generator_draws_the_same_laws(dtype: torch.dtype) -> None:
-    native = Native(
-        [b"one"], seed=1, chains=range(300), laws=LAWS, dim=2, dtype=dtype, device=torch.device("cpu")
-    )
-    rows = [draw.clone() for draw in native.take(0, 60)]
-    for slot, law in enumerate(LAWS):
-        values = torch.cat(rows[slot::4]).flatten().double()
-        assert values.dtype == torch.float64
-        for value, chance in law.atoms:
-            held = float(torch.tensor(float(value), dtype=dtype))
-            assert within(float((values == held).double().mean()), float(chance), len(values))
 
 
 @pytest.mark.parametrize("found", [bounded, coin_and_normal], ids=lambda s: s.name)

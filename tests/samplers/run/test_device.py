@@ -63,7 +63,6 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("sgld-euler", {}),
     ("sgld-euler", IID),
     ("sghmc-aboba", IID),
-    ("sghmc-baoab", {"generator": "native"}),
     ("sgnht-euler", {"gradient": GradientChoice("svrg", batch=2)}),
 ]
 AROUND: list[tuple[str, dict[str, Any]]] = [("resgld", IID), ("resghmc", {}), ("csgld", IID), ("awsgld", IID)]

@@ -46,9 +46,8 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
         {"thinning": 3, "exchange": ExchangeChoice(ladder=(1.0, 1.5, 2.0), every=2)},
     ),
     "weights": ("csgld", "iid", {"burn_in": 5, "thinning": 2}),
-    "native": ("sghmc-aboba", "without-replacement", {"generator": "native"}),
 }
-EVERY_RUN = ("svrg", "saga", "swaps", "native")
+EVERY_RUN = ("svrg", "saga", "swaps")
 
 
 def ensemble(case: str, steps: int = 0, compiled: Any = "auto", chains: range = range(CHAINS)) -> Ensemble:
@@ -133,7 +132,7 @@ def assert_equal(found: dict[str, np.ndarray], whole: dict[str, np.ndarray]) -> 
         np.testing.assert_array_equal(found[name], value, err_msg=name)
 
 
-@pytest.mark.by_default("0-saga", "0-swaps", "0-native")
+@pytest.mark.by_default("0-saga", "0-swaps")
 @pytest.mark.parametrize(
     "case", [case if case in EVERY_RUN else pytest.param(case, marks=pytest.mark.power) for case in CASES]
 )
@@ -148,7 +147,7 @@ def test_a_run_in_pieces_has_the_bits_of_the_whole(case: str, steps: int, tmp_pa
 
 @pytest.mark.power  # kernels are built
 @pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
-@pytest.mark.parametrize("case", [case for case in CASES if case != "native"])
+@pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_a_kernel_takes_up_what_torch_has_left(case: str, steps: int, tmp_path: Path) -> None:
     whole = arrays([record(ensemble(case, steps, False))])
@@ -161,7 +160,7 @@ def test_a_kernel_takes_up_what_torch_has_left(case: str, steps: int, tmp_path: 
     "case",
     [
         "swaps",
-        *(pytest.param(case, marks=pytest.mark.power) for case in CASES if case not in ("swaps", "native")),
+        *(pytest.param(case, marks=pytest.mark.power) for case in CASES if case != "swaps"),
     ],
 )
 def test_chains_part_and_join_without_a_trace(case: str) -> None:

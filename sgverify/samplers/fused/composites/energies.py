@@ -16,13 +16,12 @@ from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.errors import Unreached
 from sgverify.samplers.fused.gradients import TRACED, padded
-from sgverify.samplers.fused.loops import SHARED, LoopText, TapeAt
+from sgverify.samplers.fused.loops import SHARED, LoopText, TapeAt, taped
 from sgverify.samplers.fused.translation import translate
 from sgverify.samplers.gradients.derivatives import of_pair, value_of
 from sgverify.samplers.gradients.differentiation import Potential
 from sgverify.samplers.reading.arithmetic import RUN
-from sgverify.samplers.reading.constants import Clock
-from sgverify.samplers.reading.tape import Tape, record
+from sgverify.samplers.reading.tape import Tape
 
 
 def sum_of_values(theta: Tensor, chosen: Tensor | None) -> Tensor:
@@ -81,9 +80,7 @@ class RecordedEnergies(Potential):
         theta = torch.ones((rows, TRACED, self.target.dim), dtype=self.dtype)
         datum = torch.ones((rows, TRACED, self.data.shape[1]), dtype=self.dtype)
         energy = of_pair(self.target, datum)
-        # One run before the recording, so that the constants exist.
-        value_of(energy, theta)
-        return record(lambda: (value_of(energy, theta),), (theta, datum), (), Clock())[0]
+        return taped(lambda: (value_of(energy, theta),), [("", theta), ("", datum)]).tape
 
     def tape_of_a_sample(self, batch: int, rows: int) -> TapeAt:
         """The tape of the energy over one minibatch of so many data, a function of theta and the minibatch."""
@@ -94,9 +91,7 @@ class RecordedEnergies(Potential):
             self.begin()
             return (self.energy_over(theta, chosen)[..., None],)
 
-        # One run before the recording, so that the constants exist.
-        energy()
-        return TapeAt(record(energy, (theta, chosen), (), Clock())[0], [("", theta), ("", chosen)])
+        return taped(energy, [("", theta), ("", chosen)])
 
     def _sum_of_values(self, theta: Tensor, chosen: Tensor | None) -> Tensor:
         return sum_of_values(theta, chosen)

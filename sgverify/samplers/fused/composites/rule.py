@@ -16,12 +16,10 @@ from sgverify.errors import Unreached
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
 from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
 from sgverify.samplers.fused.gradients import TRACED, KernelGradient
-from sgverify.samplers.fused.loops import TapeAt
+from sgverify.samplers.fused.loops import TapeAt, taped
 from sgverify.samplers.gradients.estimators import Estimator
 from sgverify.samplers.gradients.minibatches import Iid, Minibatches, WithoutReplacement
 from sgverify.samplers.randomness.philox import Stream
-from sgverify.samplers.reading.constants import Clock
-from sgverify.samplers.reading.tape import record
 from sgverify.samplers.run.leg import Leg, Statistics
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Bound
@@ -59,12 +57,9 @@ def renewal(gradient: KernelGradient, replicas: int, groups: int) -> Action | No
         found = [renew(value) for value in theta]
         return [each[v] for v in range(len(gradient.widths)) for each in found]
 
-    # One run before the recording, so that the constants exist.
-    begin()
-    tape = record(begin, theta, (), Clock())[0]
-    inputs = [(f"X{r}_0", value) for r, value in enumerate(theta)]
+    at = taped(begin, ((f"X{r}_0", value) for r, value in enumerate(theta)))
     changed = [f"Q{r}_{v}" for v in range(len(gradient.widths)) for r in range(replicas)]
-    return Action(f"{FRESH} || (first + k) % {gradient.refresh} == 0", TapeAt(tape, inputs), changed)
+    return Action(f"{FRESH} || (first + k) % {gradient.refresh} == 0", at, changed)
 
 
 class EnergyStream:

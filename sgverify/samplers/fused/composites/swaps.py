@@ -24,12 +24,10 @@ from sgverify.samplers.fused.composites.energies import (
 )
 from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
-from sgverify.samplers.fused.loops import TapeAt
+from sgverify.samplers.fused.loops import taped
 from sgverify.samplers.fused.translation import NUMBER
 from sgverify.samplers.reading.binding import bind_settings
-from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.elementary import exp
-from sgverify.samplers.reading.tape import record
 from sgverify.samplers.run.leg import Leg, Statistics
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import SCALAR
@@ -229,11 +227,8 @@ class Swaps(Rule):
             news = [mine._variance for mine in learnt]
             return news + ([mine.controls.coefficient for mine in learnt] if learns else [])
 
-        # One run before the recording, so that the constants exist.
-        act()
-        tape = record(act, [value for _, value in inputs], (), Clock())[0]
         changed = [f"{letter}{r}" for letter in ("VC" if learns else "V") for r in rows]
-        return Action(self.streams[1].event, TapeAt(tape, inputs), changed)
+        return Action(self.streams[1].event, taped(act, inputs), changed)
 
     def _refresh(self) -> Action:
         """New control variates at the states after the swaps."""
@@ -247,10 +242,8 @@ class Swaps(Rule):
             found = [source.control_at(theta[r], held[f"C{r}"]) for r in rows]
             return [control.at for control in found] + [control.full for control in found]
 
-        act()
-        tape = record(act, [value for _, value in inputs], (), Clock())[0]
         changed = [f"{letter}{r}" for letter in "AF" for r in rows]
-        return Action(self.streams[1].event, TapeAt(tape, inputs), changed)
+        return Action(self.streams[1].event, taped(act, inputs), changed)
 
     def _swap(self, when: str, parity: int) -> Action:
         hooks, leg = self.hooks, self._leg
@@ -310,10 +303,7 @@ class Swaps(Rule):
             moves = [torch.where(accepted[r], others[f"N{r}"] + 1, others[f"N{r}"]) for r in rows]
             return [*found, *tried, *moves]
 
-        # One run before the recording, so that the constants exist.
-        act()
-        tape = record(act, [value for _, value in inputs], (), Clock())[0]
-        return Action(when, TapeAt(tape, inputs), changed)
+        return Action(when, taped(act, inputs), changed)
 
     def _moving(self, scheme: Any) -> list[int]:
         """The variables of a state that a swap moves."""

@@ -20,12 +20,11 @@ from sgverify.samplers.composites.adapting import AdaptedEstimator, AdaptedWeigh
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
 from sgverify.samplers.fused.composites.rule import Action, EnergyStream, Rule
 from sgverify.samplers.fused.gradients import TRACED
-from sgverify.samplers.fused.loops import TapeAt
+from sgverify.samplers.fused.loops import taped
 from sgverify.samplers.fused.translation import NUMBER
 from sgverify.samplers.gradients.estimators import Estimator, MinibatchEstimator
 from sgverify.samplers.reading.carrier import Chains
-from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.reading.tape import record
+from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.run.leg import Leg, Statistics
 from sgverify.schemes.composites.adaptation import Adaptation
 
@@ -144,10 +143,7 @@ class Weights(Rule):
             weights.adapt(1, energy)
             return [weights.theta, weights.log_importance(energy)[..., None], energy[..., None]]
 
-        # One run before the recording, so that the constants exist.
-        act()
-        tape = record(act, [value for _, value in inputs], (), Clock())[0]
-        return [Action("1", TapeAt(tape, inputs), ["M0", "L0", "E0"])]
+        return [Action("1", taped(act, inputs), ["M0", "L0", "E0"])]
 
     def shown(self) -> Adapting:
         """See `Rule.shown`: weights that differ from region to region and from row to row."""
