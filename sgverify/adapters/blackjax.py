@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.jax_code import JaxSampler, step_of
+from sgverify.adapters.plain.roles import parameters_of
 from sgverify.errors import DefinitionError
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
 from sgverify.schemes.dynamics import kinetic, langevin, thermostat
@@ -51,7 +52,7 @@ STARTS = (0.0, 0.5, -0.5)
 def takes(found: Any) -> bool:
     """Is it a sampler of the library whose kernel takes an estimate of a gradient, its builder, or a sampler that was built?"""
     builder = _builder(found)
-    return builder is not None and bool({*GRADIENTS} & {*_parameters(builder())})
+    return builder is not None and bool({*GRADIENTS} & {*parameters_of(builder())})
 
 
 def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
@@ -61,7 +62,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     of_builder = {name: item.default for name, item in inspect.signature(builder).parameters.items()}
     of_kernel = {
         name: USUAL.get(name, item.default)
-        for name, item in _parameters(builder()).items()
+        for name, item in parameters_of(builder()).items()
         if name not in HANDED
     }
     plain = builder.func if isinstance(builder, functools.partial) else builder
@@ -139,10 +140,6 @@ def _builder(found: Any) -> Callable[..., Any] | None:
     return None
 
 
-def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(function).parameters)
-
-
 def _life_cycle(home: Any, builder: Callable[..., Any]) -> LifeCycle:
     """Starts of a chain at the values that a sampler is given, and the momenta with which a kernel begins and goes on."""
     starts, wrong = _starts(home)
@@ -156,10 +153,10 @@ def _starts(home: Any) -> tuple[list[str], list[str]]:
     import numpy as np
 
     top = getattr(home, "as_top_level_api", None)
-    if top is None or "grad_estimator" not in _parameters(top):
+    if top is None or "grad_estimator" not in parameters_of(top):
         return [], []
     algorithm = top(lambda position, minibatch: -position)
-    names = [name for name in _parameters(algorithm.init) if name.startswith("init_")]
+    names = [name for name in parameters_of(algorithm.init) if name.startswith("init_")]
     faults = []
     for name in names:
         for value in STARTS:
@@ -184,11 +181,11 @@ def _momenta(builder: Callable[..., Any]) -> tuple[list[str], list[str]]:
 
     from sgverify.adapters.jax_draws.step import derivative_by_draws
 
-    known = _parameters(builder())
+    known = parameters_of(builder())
     if "num_integration_steps" not in known or "temperature" not in known:
         return [], []
     kernel, size = builder(), SHORT / (2 * ALPHA)
-    if "alpha" in _parameters(builder):
+    if "alpha" in parameters_of(builder):
         kernel = builder(alpha=ALPHA)
     tried, faults = [], []
     for temperature in TEMPERATURES:

@@ -212,23 +212,26 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
 
 def _with_trees(step: TorchStep, call: Callable[..., Sequence[Any]]) -> TorchStep:
     """The step, which tries a pytree of several leaves beside itself, or says that it takes none, and float32."""
-    from sgverify.adapters.jax_draws.leaves import DIM, H, LeafTrial
+    from sgverify.adapters.jax_draws.leaves import LeafTrial
 
-    numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
     vectors = tuple(shape == VECTOR for shape in step.dynamics.shapes.values())
-    read = step.function.read  # type: ignore[attr-defined]
     try:
-        settings = {name: value({"h": H, "dim": float(DIM), **numbers}) for name, value in read.items()}
+        trial = LeafTrial(call, vectors, *_tried(step))
     except DefinitionError:
         # An expression in N or n, of which this trial has none.
         return step
-    trial = LeafTrial(call, vectors, settings, numbers)
-    apart = (
-        ()
-        if trial.takes_trees()
-        else (("states that are pytrees of several leaves, which it does not take", ""),)
-    )
-    return replace(step, life_cycle=trial.life_cycle, untried=(*step.untried, *apart))
+    apart = "states that are pytrees of several leaves, which it does not take"
+    left = () if trial.takes_trees() else ((apart, ""),)
+    return replace(step, life_cycle=trial.life_cycle, untried=(*step.untried, *left))
+
+
+def _tried(step: TorchStep, **more: float) -> tuple[dict[str, Any], dict[str, float]]:
+    """The settings, and T and D as far as the dynamics has them, with which a step is tried as it is."""
+    from sgverify.adapters.jax_draws.leaves import DIM, H
+
+    numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
+    read = step.function.read  # type: ignore[attr-defined]
+    return {n: value({"h": H, "dim": float(DIM), **numbers, **more}) for n, value in read.items()}, numbers
 
 
 def _with_keys(
@@ -237,22 +240,16 @@ def _with_keys(
     """The step, which tries a chain by the keys that it returns, and holds its number where it depends on that."""
     import jax
 
-    from sgverify.adapters.jax_draws.leaves import DIM, H, LeafQuadratic
+    from sgverify.adapters.jax_draws.leaves import DIM, LeafQuadratic
 
-    numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
-    read = step.function.read  # type: ignore[attr-defined]
-    settings = {
-        name: value({"h": H, "dim": float(DIM), "N": 1.0, "n": 1.0, **numbers})
-        for name, value in read.items()
-    }
+    settings, numbers = _tried(step, N=1.0, n=1.0)
     state = tuple(
         jax.numpy.linspace(-1.0, 1.0, DIM) if shape == VECTOR else jax.numpy.float64(0.5)
         for shape in step.dynamics.shapes.values()
     )
 
-    def moved(key: Any, number: Any = None, name: str = "") -> Any:
-        own = {**settings, name: number} if name else settings
-        return call(key, state, LeafQuadratic(own, numbers))
+    def moved(key: Any, **numbered: Any) -> Any:
+        return call(key, state, LeafQuadratic({**settings, **numbered}, numbers))
 
     def chain() -> LifeCycle:
         told, key = "a chain by the keys that it returns", jax.random.key(0)
@@ -262,17 +259,15 @@ def _with_keys(
                     moved(key)
                     key = returned[-1]
             except jax.errors.KeyReuseError as error:
-                return LifeCycle(
-                    (told,),
-                    (f"the key that it returns is one that it has used: {str(error).splitlines()[0]}",),
-                )
+                fault = f"the key that it returns is one that it has used: {str(error).splitlines()[0]}"
+                return LifeCycle((told,), (fault,))
         return LifeCycle((told,))
 
     held = []
     for name, value in counts.items():
         try:
             one = moved(jax.random.key(0))
-            many = jax.vmap(lambda number, name=name: moved(jax.random.key(0), number, name))(
+            many = jax.vmap(lambda number, name=name: moved(jax.random.key(0), **{name: number}))(
                 jax.numpy.arange(RUN)
             )
             same = all(bool(jax.numpy.allclose(a, b)) for a, b in zip(many, one, strict=True))
@@ -287,15 +282,13 @@ def _with_keys(
     except Exception:
         # The checks say why it does not run.
         return step
-    if not returned:
-        return step
-    first = step.life_cycle
+    first = step.life_cycle or LifeCycle
 
     def both() -> LifeCycle:
-        one, other = LifeCycle() if first is None else first(), chain()
+        one, other = first(), chain()
         return LifeCycle((*one.tried, *other.tried), (*one.faults, *other.faults))
 
-    return replace(step, life_cycle=both)
+    return replace(step, life_cycle=both) if returned else step
 
 
 def _is_key(part: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -54,6 +55,20 @@ class StationaryMoments:
     momentum: np.ndarray | None = None
     chain: LinearChain | None = None
 
+    def biases(self, target: StationaryMoments) -> tuple[np.ndarray, np.ndarray]:
+        """Those of means and standard deviations, in standard deviations of the target. Shapes (d,), (d,).
+
+        Raises `InstabilityError` where a coordinate has no variance.
+        """
+        mean, sd = (self.mean - target.mean) / target.sd, self.sd / target.sd - 1
+        if not (np.isfinite(mean).all() and np.isfinite(sd).all()):
+            raise InstabilityError("a coordinate of the chain has no variance")
+        return mean, sd
+
+    def error(self, target: StationaryMoments) -> float:
+        """The largest of these biases."""
+        return float(max(np.abs(part).max() for part in self.biases(target)))
+
 
 @dataclass(frozen=True, eq=False)
 class ChainLaws(ABC):
@@ -98,26 +113,22 @@ class ChainLaws(ABC):
         return "p" in self.subject.scheme.dynamics.state
 
 
-def laws_of(subject: Subject) -> Iterator[ChainLaws]:
-    """The methods that apply, from the most to the least reliable."""
+def laws_of(subject: Subject, *, quick: bool = False) -> Iterator[ChainLaws]:
+    """The methods that apply, from the most to the least reliable; with `quick` those that take a fraction of a second.
+
+    The rule of the heat is the last one of these.
+    """
     if exact_law_in_reach(subject):
         yield ExactLaws(subject)
         return
-    on_grid = _on_grid(subject)
-    if on_grid is not None:
-        yield on_grid
-    if _closes(subject):
-        yield ClosureLaws(subject)
+    from sgverify.advice.closure.gaussian_closure import GaussianClosure
 
-
-def quick_laws_of(subject: Subject) -> Iterator[ChainLaws]:
-    """The methods that take a fraction of a second, from the most to the least reliable; the rule of the heat is the last one."""
-    if exact_law_in_reach(subject):
-        yield ExactLaws(subject)
-        return
-    if _closes(subject):
+    if not (quick or subject.target.quadratic or subject.target.dim > 1):
+        with suppress(Unreached):
+            yield GridLaws(subject)
+    if GaussianClosure.why_not(subject) is None:
         yield ClosureLaws(subject)
-    heat = _heat(subject)
+    heat = _heat(subject) if quick else None
     if heat is not None:
         yield HeatedLaws(subject, heat)
 
@@ -127,15 +138,6 @@ def exact_law_in_reach(subject: Subject) -> bool:
     if why_no_law(subject) is not None:
         return False
     return subject.model.size <= (LARGEST_MULTIPLICATIVE if subject.noise.multiplicative else LARGEST)
-
-
-def _on_grid(subject: Subject) -> GridLaws | None:
-    if subject.target.quadratic or subject.target.dim > 1:
-        return None
-    try:
-        return GridLaws(subject)
-    except Unreached:
-        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,12 +329,6 @@ class ClosureLaws(ChainLaws):
     def distrust_of_target(self) -> str | None:
         """The reason why no Gaussian describes exp(-U/T), whatever the chain; None where one does."""
         return self._closure.distrust_of_target
-
-
-def _closes(subject: Subject) -> bool:
-    from sgverify.advice.closure.gaussian_closure import GaussianClosure
-
-    return GaussianClosure.why_not(subject) is None
 
 
 @cached_per_subject

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, HeatedLaws, quick_laws_of
+from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, HeatedLaws, laws_of
+from sgverify.advice.size.model import below
 from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes.composites.composite import ReplicaExchange
@@ -104,7 +105,7 @@ def step_bias(subject: Subject, step: float) -> StepBias | None:
     if not _plain(subject):
         return None
     doubtful = None
-    for laws in quick_laws_of(subject):
+    for laws in laws_of(subject, quick=True):
         try:
             found = _told(laws, step)
         except (InstabilityError, PrecisionLostError, Unreached):
@@ -123,11 +124,11 @@ def step_bias_below(subject: Subject, step: float) -> StepBias | None:
     first = step_bias(subject, step)
     if first is None or not math.isnan(first.found):
         return first
-    closure = next((laws for laws in quick_laws_of(subject) if isinstance(laws, ClosureLaws)), None)
+    closure = next((laws for laws in laws_of(subject, quick=True) if isinstance(laws, ClosureLaws)), None)
     if closure is None or closure.distrust_of_target:
         return first
     for k in range(1, MOST_QUARTERINGS + 1):
-        found = step_bias(subject, _down(step / 4**k))
+        found = step_bias(subject, below(step / 4**k))
         if found is not None and not math.isnan(found.found):
             return found
     return first
@@ -182,23 +183,17 @@ def _better(laws: ChainLaws, step: float) -> float | None:
                 break
         # In the schemes with the largest errors, the error of a variance is of first order in h.
         if off:
-            following = _down(trial * math.expm1(2 * math.log(1 + SMALL)) / math.expm1(2 * off))
+            following = below(trial * math.expm1(2 * math.log(1 + SMALL)) / math.expm1(2 * off))
         else:
             # Below rounding there is no error by which a larger step could be told: one between this and the first is tried.
-            following = _down(math.sqrt(trial * step))
+            following = below(math.sqrt(trial * step))
         if off > math.log(1 + SMALL):
             # The error is of higher order and just above the limit: reduce the step nevertheless.
-            following = min(following, _down(trial * 0.95))
+            following = min(following, below(trial * 0.95))
         if following >= step or (found is not None and following <= found):
             break
         trial = following
     return found
-
-
-def _down(value: float) -> float:
-    """The next smaller number with two significant figures."""
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return float(f"{math.floor(value / unit * (1 + 1e-12)) * unit:.2g}")
 
 
 __all__ = ["StepBias", "step_bias", "step_bias_below"]

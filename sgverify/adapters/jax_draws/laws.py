@@ -6,7 +6,7 @@ anything else is evaluated from the random bits that it asks for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -18,8 +18,6 @@ from sgverify.adapters.jax_draws.numbers import COIN, EXPONENTIAL, INTEGER, NORM
 MOST_OUTCOMES = 5_040
 """The most outcomes of one whole number."""
 
-Replacement = Callable[[GivenNumbers, np.ndarray, tuple[int, ...], Any, list[Any]], Any]
-
 
 def replaced(eqn: Any, key: Any, others: list[Any], numbers: GivenNumbers) -> Any:
     """What a jitted random function of JAX gives for these numbers; None if it is no such function.
@@ -30,7 +28,7 @@ def replaced(eqn: Any, key: Any, others: list[Any], numbers: GivenNumbers) -> An
     aval = eqn.outvars[0].aval
     if name not in _LAWS or len(eqn.outvars) != 1 or any(jnp.shape(value) for value in others):
         return None
-    genuine, replace = _LAWS[name]
+    genuine, kind = _LAWS[name]
     # Many keys give one row of numbers each.
     fronts = jnp.shape(key)
     own = tuple(aval.shape[len(fronts) :])
@@ -40,7 +38,7 @@ def replaced(eqn: Any, key: Any, others: list[Any], numbers: GivenNumbers) -> An
         data = np.asarray(jax.random.key_data(key))
     try:
         rows = data.reshape(-1, data.shape[-1])
-        values = [replace(numbers, each, own, aval.dtype, others) for each in rows]
+        values = [_put(kind, numbers, each, own, aval.dtype, others) for each in rows]
     except ValueError:
         return None
     return values[0] if not fronts else jnp.stack(values).reshape(aval.shape)
@@ -75,57 +73,33 @@ def _named(jaxpr: Any, name: str) -> Iterator[Any]:
             yield from _named(getattr(inner, "jaxpr", inner), name)
 
 
-def _normal(
-    numbers: GivenNumbers, key: np.ndarray, shape: tuple[int, ...], dtype: Any, others: list[Any]
+def _put(
+    kind: str, numbers: GivenNumbers, key: np.ndarray, shape: tuple[int, ...], dtype: Any, others: list[Any]
 ) -> Any:
-    return numbers.take(key, _width(dtype), shape, (NORMAL, 0.0)).astype(dtype)
-
-
-def _uniform(
-    numbers: GivenNumbers, key: np.ndarray, shape: tuple[int, ...], dtype: Any, others: list[Any]
-) -> Any:
-    low, high = (jnp.asarray(value, dtype) for value in others)
-    return low + (high - low) * numbers.take(key, _width(dtype), shape, (UNIFORM, 0.0)).astype(dtype)
-
-
-def _exponential(
-    numbers: GivenNumbers, key: np.ndarray, shape: tuple[int, ...], dtype: Any, others: list[Any]
-) -> Any:
-    return numbers.take(key, _width(dtype), shape, (EXPONENTIAL, 0.0)).astype(dtype)
-
-
-def _randint(
-    numbers: GivenNumbers, key: np.ndarray, shape: tuple[int, ...], dtype: Any, others: list[Any]
-) -> Any:
-    low, high = (int(value) for value in others)
-    if not 1 <= high - low <= MOST_OUTCOMES:
+    """The numbers of a law with these arguments; raises `ValueError` for whole numbers of too many outcomes."""
+    size = (
+        float(others[0]) if kind == COIN else float(others[1]) - float(others[0]) if kind == INTEGER else 0.0
+    )
+    if kind == INTEGER and not 1 <= size <= MOST_OUTCOMES:
         raise ValueError
-    return low + numbers.take(key, _width(dtype), shape, (INTEGER, float(high - low))).astype(dtype)
+    width = 1 if kind == COIN else int(jnp.dtype(dtype).itemsize * 8)
+    found = numbers.take(key, width, shape, (kind, size)).astype(bool if kind == COIN else dtype)
+    if kind == UNIFORM:
+        low, high = (jnp.asarray(value, dtype) for value in others)
+        return low + (high - low) * found
+    return int(others[0]) + found if kind == INTEGER else found
 
 
-def _bernoulli(
-    numbers: GivenNumbers, key: np.ndarray, shape: tuple[int, ...], dtype: Any, others: list[Any]
-) -> Any:
-    return numbers.take(key, 1, shape, (COIN, float(others[0]))).astype(bool)
-
-
-def _width(dtype: Any) -> int:
-    return int(jnp.dtype(dtype).itemsize * 8)
-
-
-_LAWS: dict[str, tuple[Any, Replacement]] = {
-    "_normal": (lambda key, shape, dtype, others: jax.random.normal(key, shape, dtype), _normal),
-    "_normal_real": (lambda key, shape, dtype, others: jax.random.normal(key, shape, dtype), _normal),
-    "_uniform": (lambda key, shape, dtype, others: jax.random.uniform(key, shape, dtype, *others), _uniform),
+_LAWS: dict[str, tuple[Any, str]] = {
+    "_normal": (lambda key, shape, dtype, others: jax.random.normal(key, shape, dtype), NORMAL),
+    "_normal_real": (lambda key, shape, dtype, others: jax.random.normal(key, shape, dtype), NORMAL),
+    "_uniform": (lambda key, shape, dtype, others: jax.random.uniform(key, shape, dtype, *others), UNIFORM),
     "_exponential": (
         lambda key, shape, dtype, others: jax.random.exponential(key, shape, dtype),
-        _exponential,
+        EXPONENTIAL,
     ),
-    "_randint": (lambda key, shape, dtype, others: jax.random.randint(key, shape, *others, dtype), _randint),
-    "_bernoulli": (
-        lambda key, shape, dtype, others: jax.random.bernoulli(key, others[0], shape),
-        _bernoulli,
-    ),
+    "_randint": (lambda key, shape, dtype, others: jax.random.randint(key, shape, *others, dtype), INTEGER),
+    "_bernoulli": (lambda key, shape, dtype, others: jax.random.bernoulli(key, others[0], shape), COIN),
 }
 
 __all__ = ["replaced"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sgverify.adapters.optimizers.kept_values import contents
 from sgverify.adapters.optimizers.options import CONVENTIONS, Options, inverted, read_options, uses
 from sgverify.errors import DefinitionError
 from sgverify.schemes.adapting import QUANTITIES, Adapter, AdapterSettings, is_of
@@ -47,7 +48,7 @@ def _named_by(function: types.FunctionType) -> Iterator[Any]:
         yield value
         if isinstance(value, types.ModuleType):
             yield from (getattr(value, inner, None) for inner in names)
-    yield from (cell.cell_contents for cell in function.__closure__ or ())
+    yield from map(contents, function.__closure__ or ())
 
 
 def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
@@ -185,8 +186,7 @@ def _samples(options: Options, momentum: MomentumBuffer | None) -> str:
 
 def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
     """What is held although a step depends on it: a counter, and an option without default that is told as a plain number."""
-    from sgverify.adapters.optimizers.counters import depends_on_option
-    from sgverify.adapters.optimizers.flags import silent_flag
+    from sgverify.adapters.optimizers.counters import depends_on_option, silent_flag
 
     options = step.options
     plain = [

@@ -78,4 +78,4 @@ def _compiler_left_out() -> Iterator[None]:
         delattr(function, mark)
 
 
-__all__ = ["arguments_of_step", "giving"]
+__all__ = ["EMPTY", "arguments_of_step", "giving"]

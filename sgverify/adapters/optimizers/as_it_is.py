@@ -249,12 +249,8 @@ class OptimizerRun:
 
     def _read(self, optimizer: Any, parameters: Sequence[Tensor]) -> np.ndarray:
         parts = [_flatten_dense_tensors([parameter.detach() for parameter in parameters])]
-        for buffer in self._buffers():
-            for number, place in enumerate(
-                self._places(buffer.places[0]) if buffer.by_parameter else buffer.places[:1]
-            ):
-                value = torch.as_tensor(place.read(optimizer, parameters)).detach().reshape(-1)
-                parts.append(value * self._factor(buffer.name, number))
+        for place, factor in self._held():
+            parts.append(torch.as_tensor(place.read(optimizer, parameters)).detach().reshape(-1) * factor)
         return torch.cat([part.to(torch.float64) for part in parts]).numpy()
 
     def held(self, state: np.ndarray, draw: float) -> np.ndarray:
@@ -276,13 +272,10 @@ class OptimizerRun:
         with torch.no_grad():
             for part, parameter in zip(self.parts, parameters, strict=True):
                 parameter.copy_(taken(part.size).reshape(part.shape))
-        for buffer in self._buffers():
-            for number, place in enumerate(
-                self._places(buffer.places[0]) if buffer.by_parameter else buffer.places[:1]
-            ):
-                old = torch.as_tensor(place.read(optimizer, parameters))
-                value = taken(old.numel()).reshape(old.shape) / self._factor(buffer.name, number)
-                place.write(optimizer, parameters, value.to(old.dtype))
+        for place, factor in self._held():
+            old = torch.as_tensor(place.read(optimizer, parameters))
+            value = taken(old.numel()).reshape(old.shape) / factor
+            place.write(optimizer, parameters, value.to(old.dtype))
         for place in self._step.kept.counters:
             for other in self._places(place):
                 other.write(optimizer, parameters, self._step.kept.value_of(place), exact=True)
@@ -296,11 +289,16 @@ class OptimizerRun:
             self._take(optimizer, parameters)
         return self._read(optimizer, parameters)
 
-    def _buffers(self) -> Iterator[Any]:
-        """The buffers, the momentum first."""
+    def _held(self) -> Iterator[tuple[KeptValue, float]]:
+        """The places of all buffers, those of the momentum first, each with its factor."""
         named = {buffer.name: buffer for buffer in self._step.kept.buffers}
-        yield from (named[variable.buffer] for variable in self._step.variables)
-        yield from self._step.memory
+        variables = {variable.buffer: variable for variable in self._step.variables}
+        for buffer in (*(named[name] for name in variables), *self._step.memory):
+            places = self._places(buffer.places[0]) if buffer.by_parameter else buffer.places[:1]
+            for place, part in zip(places, self.parts, strict=False):
+                at = self.at[part.group]
+                variable = variables.get(buffer.name)
+                yield place, 1.0 if variable is None else variable.factor(at) * at.root
 
     def _places(self, place: KeptValue) -> list[KeptValue]:
         """The same place of every parameter or group."""
@@ -308,11 +306,6 @@ class OptimizerRun:
             return [place]
         count = len(self.at) if place.root == "group" else len(self.parts)
         return [replace(place, number=number) for number in range(count)]
-
-    def _factor(self, name: str, number: int) -> float:
-        at = self.at[self.parts[number].group]
-        factors = (v.factor(at) * at.root for v in self._step.variables if v.buffer == name)
-        return float(next(factors, 1.0))
 
 
 def group_options(options: Options, told: str) -> dict[str, str]:

@@ -18,10 +18,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.adapters.optimizers.arguments import EMPTY
 from sgverify.adapters.optimizers.counters import held_counters
 from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept
 from sgverify.adapters.optimizers.momentum import share_of
-from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, At, Options, known_options, uses
+from sgverify.adapters.optimizers.options import CONVENTIONS, At, Options, known_options, uses
 from sgverify.adapters.optimizers.step import OptimizerStep, apart
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import Interception
@@ -68,6 +69,13 @@ class _Law:
     kept: float
     share: float
     prior: float
+
+
+Rate = Callable[[_Law, float], float]
+
+DECAY: Rate = lambda law, h: (1 - law.kept) / h  # noqa: E731
+WARMTH: Rate = lambda law, h: law.noise * law.share**2 / (2 * h**3)  # noqa: E731
+"""What a momentum loses of itself in a time of 1, and the friction of which its noise is that."""
 
 
 def conventions_of(found: Any, name: str, settings: AdapterSettings, told: str) -> OptimizerConvention:
@@ -214,25 +222,25 @@ class _Reading:
 
     def _powers(self, option: str) -> tuple[int, int] | None:
         """The powers of an option in s c and in v."""
-        one, two = self.law(), self.law(**{option: 2 * self.values[option]})
-        if one is None or two is None or not one.noise or not two.noise:
-            return None
         powers = (
-            math.log2(abs(two.share * two.pull / (one.share * one.pull))),
-            math.log2(two.noise / one.noise),
+            self._power(lambda law: abs(law.share * law.pull), option),
+            self._power(lambda law: law.noise, option),
         )
-        rounded = tuple(round(power) for power in powers)
-        near = all(abs(power - whole) < EXACT for power, whole in zip(powers, rounded, strict=True))
-        return (rounded[0], rounded[1]) if near else None
+        rounded = [
+            round(power) for power in powers if math.isfinite(power) and abs(power - round(power)) < EXACT
+        ]
+        return (rounded[0], rounded[1]) if len(rounded) == 2 else None
+
+    def _power(self, value: Callable[[_Law], float], *options: str) -> float:
+        """The power of options, of their product if there are several, in a number of the law; NaN where it has none."""
+        one, two = self.law(), self.law(**{option: 2 * self.values[option] for option in options})
+        quotient = 0.0 if one is None or two is None or not value(one) else value(two) / value(one)
+        return math.log2(quotient) if quotient > 0 else math.nan
 
     def _power_of_size(self, value: Callable[[_Law], float]) -> float:
         """The power of N in a number of the law."""
-        if not self.sizes:
-            return 0.0
-        one, two = self.law(), self.law(**{size: 2 * self.values[size] for size in self.sizes})
-        if one is None or two is None or not value(one) or not value(two):
-            return 0.0
-        return round(math.log2(value(two) / value(one)), 6)
+        power = self._power(value, *self.sizes) if self.sizes else 0.0
+        return round(power, 6) if math.isfinite(power) else 0.0
 
     def _gradient(self, law: _Law) -> tuple[str | None, str]:
         """Is it the gradient of the mean loss that is due, and the options that say N and change nothing."""
@@ -263,13 +271,10 @@ class _Reading:
     def _kinetic(self, law: _Law, lr: str, mean: bool) -> tuple[str | None, dict[str, str]]:
         """The name of a dynamics with a momentum, and its options in h and D; None and none where no friction is found."""
         size = self.size if mean else 1.0
-        one, two = law, self.law(**{lr: 2 * self.values[lr]})
-        if two is None or law.share * law.pull <= 0:
+        power = self._power(lambda law: law.share * law.pull, lr)
+        if law.share * law.pull <= 0 or not any(abs(power - root) <= EXACT for root in (1, 2)):
             return None, {}
-        power = math.log2(two.share * two.pull / (one.share * one.pull))
         root = round(power)
-        if root not in (1, 2) or abs(power - root) > EXACT:
-            return None, {}
         of_size = (self._power_of_size(lambda law: law.share * law.pull) - mean) / root
         # h^2 = K lr^root N^(root of_size)
         factor = (
@@ -280,25 +285,15 @@ class _Reading:
         heats = self._thermostat()
         named = [o for o in self.known if CONVENTIONS.get(o) == "D" and o not in self.settings.map]
         pairs = [(o, friction) for o in self._free() if o != lr for friction in FRICTIONS]
-        found = next((pair for pair in pairs if not heats and self._decays(lr, value, *pair)), None)
         # Of a thermostat, and where a friction is missing, the noise tells.
-        found = found or next(((o, "D") for o in named if not heats), None)
-        found = found or next((pair for pair in pairs if self._warms(lr, value, *pair)), None)
+        decaying = () if heats else (pair for pair in pairs if self._tends(lr, value, *pair, DECAY))
+        found = next(iter(decaying), None) or next(((o, "D") for o in named if not heats), None)
+        found = found or next((pair for pair in pairs if self._tends(lr, value, *pair, WARMTH)), None)
         if found is None:
             return None, {}
         return (thermostat if heats else kinetic).name, {lr: text, found[0]: found[1]}
 
-    def _decays(self, lr: str, size: Any, option: str, friction: str) -> bool:
-        """Does a momentum lose h D of itself as h -> 0?"""
-        return self._tends(lr, size, option, friction, lambda law, h: (1 - law.kept) / h)
-
-    def _warms(self, lr: str, size: Any, option: str, friction: str) -> bool:
-        """Is the noise of a momentum that of the friction D as h -> 0?"""
-        return self._tends(lr, size, option, friction, lambda law, h: law.noise * law.share**2 / (2 * h**3))
-
-    def _tends(
-        self, lr: str, size: Any, option: str, friction: str, rate: Callable[[_Law, float], float]
-    ) -> bool:
+    def _tends(self, lr: str, size: Any, option: str, friction: str, rate: Rate) -> bool:
         """Does a rate tend to D as h -> 0, with an option told as a friction?"""
         rates = []
         for h in SMALL:
@@ -322,19 +317,11 @@ class _Reading:
 
     def _prior(self, law: _Law, lr: str) -> tuple[str, Callable[[At], float]]:
         """The precision of a Gaussian prior about 0, by the option that alone changes the pull to 0, and as a function."""
-        if abs(law.prior) < EXACT:
-            return "", lambda at: 0.0
-        for option in self._free():
-            other = self.law(**{option: 2 * self.values[option]})
-            halved = self.law(**{lr: self.values[lr] / 2})
-            if other is None or halved is None:
-                continue
-            power = math.log2(other.prior / law.prior) if other.prior / law.prior > 0 else 0.0
-            if abs(power) > EXACT and option != lr and abs(halved.prior / law.prior - 1) < EXACT:
-                factor = law.prior / self.values[option] ** round(power)
-                return _text(
-                    factor, f"{option}**{round(power)}" if round(power) != 1 else option, 0.0
-                ), self._prior_at
+        for option in self._free() if abs(law.prior) >= EXACT else ():
+            power, of_step = (self._power(lambda law: law.prior, name) for name in (option, lr))
+            if option != lr and abs(power) > EXACT and abs(of_step) < EXACT:
+                factor, root = law.prior / self.values[option] ** round(power), round(power)
+                return _text(factor, f"{option}**{root}" if root != 1 else option, 0.0), self._prior_at
         return "", lambda at: 0.0
 
     def _prior_at(self, at: At) -> float:

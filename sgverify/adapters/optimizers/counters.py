@@ -1,18 +1,21 @@
-"""Where are the counters of an optimizer held, and does a step depend on that, or on an option that is told as a plain number?"""
+"""Where are the counters of an optimizer held, and does a step depend on that, or on an option that is told as a plain number?
+
+Does `step` draw its noise only where a flag asks for it?
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, probe
+from sgverify.adapters.optimizers.finding import CLOSE, DIMS, taken, usual
 from sgverify.adapters.optimizers.options import Options
 from sgverify.adapters.optimizers.step import LATE, Kept, OptimizerStep, apart, made, parts_of, run
-from sgverify.samplers.intercepted.interception import Steady
+from sgverify.samplers.intercepted.interception import Recording, Steady
+from sgverify.schemes.adapting import parameter
 
 SEEN = 200
 """The number of steps as it is after which counters are read: a correction by 1 - 0.99^t is then within a seventh of its end."""
@@ -55,8 +58,7 @@ def held_counters(step: OptimizerStep) -> tuple[Kept, str]:
 
 def _stood(step: OptimizerStep) -> dict[tuple[Any, ...], float]:
     """The counters after `SEEN` steps of a fresh optimizer."""
-    at = step.options.at({**AT, "dim": float(DIMS[0])})
-    split = step.kept.split
+    at, split = usual(step.options), step.kept.split
     optimizer, parameters = made(
         step.options, at, parts_of(torch.ones(DIMS[0], dtype=torch.float64), split), step.told
     )
@@ -81,17 +83,35 @@ def depends_on_option(step: OptimizerStep, name: str) -> bool:
 
 def _moved_with(step: OptimizerStep, kept: Kept, options: Options | None = None) -> Tensor:
     """How far a step with these counters moves from a fixed place, with fixed draws."""
-    other = OptimizerStep(options or step.options, step.function, kept, None, step.told)
-    theta, values = probe(other, np.random.default_rng(0))
-    with apart(), Steady():
-        moved, after = other.take(
-            other.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x
-        )
-    return torch.cat([moved - theta, *(after[name].reshape(-1) - values[name].reshape(-1) for name in after)])
+    before, after = taken(
+        OptimizerStep(options or step.options, step.function, kept, None, step.told), 0, Steady()
+    )
+    return after - before
 
 
 def _close(one: Tensor, other: Tensor) -> bool:
     return torch.allclose(one, other, rtol=CLOSE, atol=CLOSE * float(one.abs().max()), equal_nan=True)
 
 
-__all__ = ["depends_on_option", "held_counters"]
+def silent_flag(step: OptimizerStep) -> str:
+    """The setting of a flag of `step` without whose other value a step draws nothing; "" where there is none."""
+    still = _draws(step)
+    for name in step.options.of_step if not still else ():
+        default = step.options.left.get(name)
+        if not isinstance(default, (bool, int, float)):
+            continue
+        other = not default if isinstance(default, bool) else 1.0 - bool(default)
+        read = {**step.options.read, name: parameter(name, other)}
+        if _draws(OptimizerStep(replace(step.options, read=read), step.function, step.kept, None, step.told)):
+            return f"{name}={default!r} of step, without the noise that it has with --set adapter.map.{name}={float(other):g}"
+    return ""
+
+
+def _draws(step: OptimizerStep) -> int:
+    """The number of random operations of a step."""
+    recording = Recording()
+    taken(step, 0, recording)
+    return len(recording.values)
+
+
+__all__ = ["depends_on_option", "held_counters", "silent_flag"]

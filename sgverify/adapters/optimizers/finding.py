@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.kept_values import KeptValue, is_number, leaves, moving
-from sgverify.adapters.optimizers.options import Options
+from sgverify.adapters.optimizers.options import At, Options
 from sgverify.adapters.optimizers.step import (
     Buffer,
     Gradient,
@@ -90,17 +90,15 @@ STEEP = 1e3
 
 def class_of(options: Options, told: str) -> type:
     """The class of the optimizers that a function makes."""
-    at = options.at({**AT, "dim": float(DIMS[0])})
-    return type(made(options, at, [torch.ones(DIMS[0], dtype=torch.float64)], told)[0])
+    return type(made(options, usual(options), [torch.ones(DIMS[0], dtype=torch.float64)], told)[0])
 
 
 def _looked_at(
     options: Options, dim: int, split: bool, told: str
 ) -> tuple[list[KeptValue], list[KeptValue], list[KeptValue], dict[KeptValue, Any]]:
     """The counters, the options that the optimizer changes, the other places that change, and all values after the first step."""
-    at = options.at({**AT, "dim": float(dim)})
     parts = parts_of(torch.ones(dim, dtype=torch.float64), split)
-    optimizer, parameters = made(options, at, parts, told)
+    optimizer, parameters = made(options, usual(options, dim), parts, told)
     history = [leaves(optimizer, parameters)]
     with apart():
         for step in range(1, STEPS):
@@ -206,12 +204,22 @@ def _takes_closure(step: OptimizerStep) -> bool:
 
 def _moved_by(step: OptimizerStep, loss: Gradient | None) -> Tensor:
     """theta and the buffers after one step from a fixed place, with fixed draws, those of own generators too, NaN as 0."""
-    theta, values = probe(step, np.random.default_rng(2))
-    with apart(), Steady():
-        moved, after = step.take(
-            step.options.at({**AT, "dim": float(DIMS[0])}), theta, values, lambda x: 0.5 * x, loss
-        )
-    return torch.cat([moved, *(value.reshape(-1) for value in after.values())]).nan_to_num()
+    return taken(step, 2, Steady(), loss)[1].nan_to_num()
+
+
+def usual(options: Options, dim: int = DIMS[0]) -> At:
+    """The options at the numbers at which an optimizer is looked at."""
+    return options.at({**AT, "dim": float(dim)})
+
+
+def taken(step: OptimizerStep, seed: int, mode: Any, loss: Gradient | None = None) -> tuple[Tensor, Tensor]:
+    """theta and the buffers before and after one step from a random place, under a mode in which draws are seen or fixed."""
+    theta, values = probe(step, np.random.default_rng(seed))
+    with apart(), mode:
+        moved, after = step.take(usual(step.options), theta, values, lambda x: 0.5 * x, loss)
+    pairs = [(theta, moved), *((values[name], after[name]) for name in after)]
+    before, found = (torch.cat([part.reshape(-1) for part in side]) for side in zip(*pairs, strict=True))
+    return before, found
 
 
 def constant_force(force: Tensor) -> Gradient:
@@ -224,7 +232,7 @@ def probe(step: OptimizerStep, random: np.random.Generator) -> tuple[Tensor, dic
     theta = torch.tensor(random.standard_normal(DIMS[0]))
     values = {}
     for buffer in step.kept.buffers:
-        optimizer, parameters = step.optimizer(step.options.at({**AT, "dim": float(DIMS[0])}), theta)
+        optimizer, parameters = step.optimizer(usual(step.options), theta)
         now = [torch.as_tensor(place.read(optimizer, parameters)) for place in buffer.places]
         shape = theta.shape if buffer.by_parameter else now[0].shape
         values[buffer.name] = torch.tensor(0.5 + random.random(tuple(shape)))
@@ -237,5 +245,7 @@ __all__ = [
     "depends_on_loss",
     "find_kept",
     "probe",
+    "taken",
+    "usual",
     "with_closure_differs",
 ]

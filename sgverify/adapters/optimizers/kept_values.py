@@ -271,16 +271,16 @@ def _outside(kind: Any) -> Iterator[_Place]:
         for function in filter(None, map(_function, [owner, *vars(owner).values()])):
             cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
             for name, cell in cells.items():
-                if name not in seen and _holds_data(cell):
+                if name not in seen and isinstance(contents(cell), _DATA):
                     seen.add(name)
-                    held = functools.partial(getattr, cell, "cell_contents")
-                    yield name, held, functools.partial(setattr, cell, "cell_contents")
+                    place = cell, "cell_contents"
+                    yield name, functools.partial(getattr, *place), functools.partial(setattr, *place)
             space = function.__globals__
-            for name in sorted(_names(function.__code__)):
-                if name not in seen and isinstance(space.get(name, ...), _DATA):
+            for name in sorted(names_in(function.__code__) - seen):
+                if isinstance(space.get(name, ...), _DATA):
                     seen.add(name)
-                    held = functools.partial(space.__getitem__, name)
-                    yield name, held, functools.partial(space.__setitem__, name)
+                    write = functools.partial(space.__setitem__, name)
+                    yield name, functools.partial(space.__getitem__, name), write
 
 
 def _owners(kind: Any) -> list[Any]:
@@ -297,16 +297,18 @@ def _function(value: Any) -> FunctionType | None:
     return inner if isinstance(inner, FunctionType) else None
 
 
-def _names(code: CodeType) -> set[str]:
+def names_in(code: CodeType) -> set[str]:
+    """The names of globals and attributes in code and in the functions within it."""
     inner = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    return set(code.co_names).union(*map(names_in, inner))
 
 
-def _holds_data(cell: Any) -> bool:
+def contents(cell: Any) -> Any:
+    """What a cell of a closure holds; ... where it is empty."""
     try:
-        return isinstance(cell.cell_contents, _DATA)
+        return cell.cell_contents
     except ValueError:
-        return False
+        return ...
 
 
 def _copied(value: Any) -> Any:
@@ -316,4 +318,13 @@ def _copied(value: Any) -> Any:
         return value
 
 
-__all__ = ["KeptValue", "is_number", "is_own", "leaves", "moving", "with_own_surroundings"]
+__all__ = [
+    "KeptValue",
+    "contents",
+    "is_number",
+    "is_own",
+    "leaves",
+    "moving",
+    "names_in",
+    "with_own_surroundings",
+]

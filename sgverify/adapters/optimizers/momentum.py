@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, constant_force, probe
+from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, constant_force, probe, usual
 from sgverify.adapters.optimizers.options import At
 from sgverify.adapters.optimizers.step import MomentumBuffer, OptimizerStep, apart
 from sgverify.errors import DefinitionError
@@ -42,30 +42,22 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
         )
     if given is not None:
         return _told_momentum(step, buffers, given)
-    for name in buffers:
-        at = step.options.at({**AT, "dim": float(DIMS[0])})
-        share = share_of(step, at, name)
-        if share:
-            multiple = _multiple(step, name)
-            cache: dict[Any, float] = {}
+    at = usual(step.options)
+    name = next((name for name in buffers if share_of(step, at, name)), "")
+    if not name:
+        raise _no_momentum(step, buffers)
+    multiple = _multiple(step, name) or partial(_measured, step, buffers, name, {})
+    return MomentumBuffer(name, lambda at: multiple(at) / at.h, f"{_spelled(multiple(at), at)}{name}/h")
 
-            def factor(
-                at: At,
-                name: str = name,
-                cache: dict[Any, float] = cache,
-                multiple: Callable[[At], float] | None = multiple,
-            ) -> float:
-                if multiple is not None:
-                    return multiple(at) / at.h
-                key = tuple(at.values.items())
-                if key not in cache:
-                    cache[key] = share_of(step, at, name)
-                if not cache[key]:
-                    raise _no_momentum(step, buffers, f", with {at.values}")
-                return cache[key] / at.h
 
-            return MomentumBuffer(name, factor, f"{_spelled(share, at)}{name}/h")
-    raise _no_momentum(step, buffers)
+def _measured(step: OptimizerStep, buffers: list[str], name: str, cache: dict[Any, float], at: At) -> float:
+    """The multiple s of `share_of`, measured once with each values of the options."""
+    key = tuple(at.values.items())
+    if key not in cache:
+        cache[key] = share_of(step, at, name)
+    if not cache[key]:
+        raise _no_momentum(step, buffers, f", with {at.values}")
+    return cache[key]
 
 
 def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBuffer:
@@ -114,17 +106,15 @@ def _multiple(step: OptimizerStep, name: str) -> Callable[[At], float] | None:
     places = [step.options.at({**numbers, "dim": float(DIMS[0])}) for numbers in (AT, *ELSEWHERE)]
     shares = [share_of(step, at, name) for at in places]
 
-    def read(at: At, option: str | None, power: float, sign: float) -> float:
-        return sign if option is None else sign * at.values[option] ** power
+    def read(at: At, option: str, power: float, sign: float) -> float:
+        return sign * at.values[option] ** power if option else sign
 
     numbers = [option for option, value in places[0].values.items() if isinstance(value, float) and value > 0]
-    for option, power in [(None, 1.0), *product(numbers, (1.0, 0.5))]:
+    for option, power in [("", 1.0), *product(numbers, (1.0, 0.5))]:
         for sign in (1.0, -1.0):
             read_here = partial(read, option=option, power=power, sign=sign)
-            if all(
-                abs(read_here(at) - share) <= CLOSE * abs(share)
-                for at, share in zip(places, shares, strict=True)
-            ):
+            pairs = zip(map(read_here, places), shares, strict=True)
+            if all(abs(own - share) <= CLOSE * abs(share) for own, share in pairs):
                 return read_here
     return None
 
@@ -155,7 +145,7 @@ def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> Momen
         quantities = {"h": at.h, "T": at.temperature, **at.values, **dict.fromkeys(used, size)}
         return float(grammar.value(node, quantities))
 
-    at = step.options.at({**AT, "dim": float(DIMS[0])})
+    at = usual(step.options)
     try:
         zero, once, twice = (value(at, size) for size in (0.0, 1.0, 2.0))
     except (KeyError, ArithmeticError, ValueError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sgverify.adapters.optimizers.arguments import arguments_of_step, giving
+from sgverify.adapters.optimizers.arguments import EMPTY, arguments_of_step, giving
 from sgverify.adapters.optimizers.kept_values import with_own_surroundings
 from sgverify.errors import DefinitionError, find_named
 from sgverify.schemes.adapting import AdapterSettings, Parameter, parameter
@@ -23,8 +23,6 @@ NAMES: dict[str, tuple[str, ...]] = {
 """The names by which constructors call the step size, the temperature and the friction."""
 
 CONVENTIONS = {name: quantity for quantity, names in NAMES.items() for name in names}
-
-EMPTY = inspect.Parameter.empty
 
 
 @dataclass(frozen=True)

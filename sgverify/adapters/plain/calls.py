@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +113,26 @@ def signature_of(names: Iterable[str], options: Mapping[str, Any] | None = None)
     return inspect.Signature([*first, *others])
 
 
+def tensors_of(params: Any) -> list[Any]:
+    """The parameters that an optimizer is given, without their groups."""
+    groups = list(params)
+    return [item for group in groups for item in group["params"]] if isinstance(groups[0], dict) else groups
+
+
+def as_step(code: PlainCode, step: Callable[..., None]) -> Any:
+    """An object without state whose `step` takes a closure and runs the code."""
+    step.__wrapped__ = code.written  # type: ignore[attr-defined]
+    step.__signature__ = signature_of(("self", "closure"))  # type: ignore[attr-defined]
+    return type(code.name, (), {"step": step})()
+
+
+def constructor(name: str, make: Callable[..., Any], options: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function `make(params, **options)` with a name and these options in its signature."""
+    make.__signature__ = signature_of(("params",), options)  # type: ignore[attr-defined]
+    make.__name__ = name
+    return make
+
+
 TEXTS = {
     "grad": "grad",
     "score": "lambda x, *_: -grad(x)",
@@ -188,4 +208,4 @@ def refused(code: PlainCode, told: str, why: str) -> DefinitionError:
     return error
 
 
-__all__ = ["PlainCode", "called", "refused", "signature_of"]
+__all__ = ["PlainCode", "as_step", "called", "constructor", "refused", "signature_of", "tensors_of"]

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sgverify.adapters.optimizers import adapter as optimizers
 from sgverify.adapters.optimizers.options import CONVENTIONS
-from sgverify.adapters.plain.calls import EMPTY, PlainCode, called, refused, signature_of
+from sgverify.adapters.plain.calls import EMPTY, PlainCode, as_step, called, constructor, refused, tensors_of
 from sgverify.adapters.plain.trying import PlainStep, held_of, tried
 from sgverify.errors import SgverifyError
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
@@ -144,29 +144,22 @@ def _by_law(code: PlainCode, step: PlainStep, settings: AdapterSettings, referen
         write(tensors, after[0].detach())
         write(self.p, after[1].detach())
 
-    moved.__wrapped__ = code.written  # type: ignore[attr-defined]
-    moved.__signature__ = signature_of(("self", "closure"))  # type: ignore[attr-defined]
-
     def make(params: Any, **given: Any) -> Any:
-        groups = list(params)
-        tensors = (
-            [item for group in groups for item in group["params"]] if isinstance(groups[0], dict) else groups
-        )
-        made = type(code.name, (), {"step": moved})()
+        tensors, made = tensors_of(params), as_step(code, moved)
         known = {name: value for name, value in options.items() if value is not EMPTY}
         vars(made).update(param_groups=[{"params": tensors}], state={}, options={**known, **given})
         made.p = [torch.zeros_like(tensor.detach()) for tensor in tensors]
         return made
 
-    make.__signature__ = signature_of(("params",), options)  # type: ignore[attr-defined]
-    make.__name__ = code.name
     own = {
         name: code.roles[name]
         for name in options
         if code.roles.get(name) in ("h", "T") and name not in CONVENTIONS
     }
     try:
-        found = optimizers.adapt(make, replace(settings, map={**own, **settings.map}), reference)
+        found = optimizers.adapt(
+            constructor(code.name, make, options), replace(settings, map={**own, **settings.map}), reference
+        )
     except SgverifyError:
         return None
     return found if found.dynamics is kinetic and not found.memory else None

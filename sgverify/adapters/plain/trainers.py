@@ -23,7 +23,7 @@ from torch import Tensor
 from sgverify.adapters.optimizers import adapter as optimizers
 from sgverify.adapters.optimizers.options import CONVENTIONS
 from sgverify.adapters.optimizers.step import apart, closure_needed
-from sgverify.adapters.plain.calls import EMPTY, PlainCode, signature_of
+from sgverify.adapters.plain.calls import EMPTY, PlainCode, as_step, constructor, tensors_of
 from sgverify.errors import DefinitionError
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, unmade
@@ -104,8 +104,6 @@ def _again(optimizer: Any, reference: str) -> Any:
         return other
 
     numbers = {name: value for name, value in options.items() if isinstance(value, (bool, int, float))}
-    make.__signature__ = signature_of(("params",), numbers)  # type: ignore[attr-defined]
-    make.__name__ = kind.__name__
     parameter = torch.nn.Parameter(torch.ones(3))
     with apart():
         made = make([parameter])
@@ -115,7 +113,7 @@ def _again(optimizer: Any, reference: str) -> Any:
         raise DefinitionError(
             f"scheme={reference!r}: is a {kind.__name__} of parameters that it keeps elsewhere too; expected its class; verify that"
         )
-    return make
+    return constructor(kind.__name__, make, numbers)
 
 
 class TrainedModel(torch.nn.Module):
@@ -172,12 +170,7 @@ class _Loop:
         )
 
     def _maker(self) -> Callable[..., Any]:
-        def make(params: Any, **options: Any) -> Any:
-            return self.made(params, options)
-
-        make.__signature__ = signature_of(("params",), self.options)  # type: ignore[attr-defined]
-        make.__name__ = self.code.name
-        return make
+        return constructor(self.code.name, lambda params, **o: self.made(params, o), self.options)
 
     def made(
         self,
@@ -191,10 +184,7 @@ class _Loop:
         code, factor = self.code, self._factor
         if self._in_loss:
             factor *= next(options.get(name, data) for name, role in code.roles.items() if role == "N")
-        groups = list(params)
-        tensors = (
-            [item for group in groups for item in group["params"]] if isinstance(groups[0], dict) else groups
-        )
+        tensors = tensors_of(params)
         output, target = (
             item.to(tensors[0].dtype) if item.is_floating_point() else item for item in self._form
         )
@@ -228,10 +218,7 @@ class _Loop:
                 with _handing(tensors, closure, factor, losses):
                     run(**inner)
 
-        step.__wrapped__ = code.written  # type: ignore[attr-defined]
-        kind = type(code.name, (), {"step": step})
-        step.__signature__ = signature_of(("self", "closure"))  # type: ignore[attr-defined]
-        made = kind()
+        made = as_step(code, step)
         # What the user's object keeps is what this one keeps.
         made.__dict__ = shared
         made.param_groups, made.state = [{"params": tensors}], {}

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.adapters.optimizers.arguments import EMPTY
 from sgverify.adapters.optimizers.options import CONVENTIONS, NAMES, uses
 from sgverify.adapters.training.reach import Reached, reached
 from sgverify.errors import DefinitionError, find_named
@@ -146,9 +147,6 @@ def position_of(reached: Reached) -> list[Tensor]:
         if item.requires_grad and not any(item is other for other in found):
             found.append(item)
     return found
-
-
-EMPTY = inspect.Parameter.empty
 
 
 def takes(found: Any) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sgverify.adapters.optimizers.kept_values import contents, names_in
 from sgverify.schemes.adapting import is_of
 
 DEEPEST = 4
@@ -36,11 +37,11 @@ def _follow(function: types.FunctionType, found: Reached, seen: set[int], depth:
         return
     seen.add(id(function))
     space = function.__globals__
-    named = {name: space[name] for name in _names(function.__code__) if name in space}
+    named = {name: space[name] for name in names_in(function.__code__) if name in space}
     for name, value in named.items():
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             found.numbers.setdefault(name, []).append(space)
-    cells = (cell.cell_contents for cell in function.__closure__ or () if _filled(cell))
+    cells = map(contents, function.__closure__ or ())
     for value in (*named.values(), *cells, *(function.__defaults__ or ())):
         for item in _items(value):
             _take(item, found, seen, depth)
@@ -75,19 +76,6 @@ def _items(value: Any) -> Iterator[Any]:
         yield from value
     else:
         yield value
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        _ = cell.cell_contents
-    except ValueError:
-        return False
-    return True
-
-
-def _names(code: types.CodeType) -> set[str]:
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return {*code.co_names}.union(*map(_names, inner))
 
 
 __all__ = ["Reached", "reached"]

@@ -87,6 +87,8 @@ class GaussianClosure:
         law; and the displacement of the chain by the nonlinear part of the gradient over the curvature, if that part changed
         slowly. It does where noise in one direction drives another through the third derivatives of U.
         """
+        if self.distrust_of_target is not None:
+            return self.distrust_of_target
         try:
             peak = self._temperature * np.linalg.inv(self._curvature)
             at_mode = _log_widths(self._chain_at_the_mode(step).of_theta) - _log_widths(peak)
@@ -96,21 +98,10 @@ class GaussianClosure:
         except (InstabilityError, np.linalg.LinAlgError) as error:
             return f"the chain's law has no Gaussian approximation ({error})"
         told = float(np.abs(averaged).max())
-        changes = (
-            (
-                "exp(-U/T)",
-                "with U averaged over it as with U at its mode",
-                _log_widths(target) - _log_widths(peak),
-                0.0,
-            ),
-            ("the chain's law", "with U averaged over it as with U at its mode", averaged - at_mode, told),
-            ("the chain's law", "with what is not linear in the gradient as without it", bent, told),
+        changes = (("U averaged over it as with U at its mode", averaged - at_mode), (BENT, bent))
+        return next(
+            filter(None, (_far("the chain's law", how, change, told) for how, change in changes)), None
         )
-        for whose, how, change, size in changes:
-            worst = int(np.argmax(np.abs(change)))
-            if not abs(change[worst]) <= np.log1p(CLOSE) + SHARE * size:
-                return f"{whose} is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide {how})"
-        return None
 
     @cached_property
     def distrust_of_target(self) -> str | None:
@@ -120,13 +111,7 @@ class GaussianClosure:
             change = _log_widths(self.target_law.covariance) - _log_widths(peak)
         except (InstabilityError, np.linalg.LinAlgError) as error:
             return f"exp(-U/T) has no Gaussian approximation ({error})"
-        worst = int(np.argmax(np.abs(change)))
-        if abs(change[worst]) <= np.log1p(CLOSE):
-            return None
-        return (
-            f"exp(-U/T) is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide with U averaged over it "
-            "as with U at its mode)"
-        )
+        return _far("exp(-U/T)", "U averaged over it as with U at its mode", change, 0.0)
 
     @cached_property
     def _temperature(self) -> float:
@@ -297,6 +282,17 @@ class GaussianClosure:
 
 def _theta_of(mean: np.ndarray, chain: LinearChain) -> GaussianLaw:
     return GaussianLaw(mean[: chain.dim], chain.of_theta, chain)
+
+
+BENT = "what is not linear in the gradient as without it"
+
+
+def _far(whose: str, how: str, change: np.ndarray, size: float) -> str | None:
+    """The reason why a change of the widths is too large beside their own; None where it is not."""
+    worst = int(np.argmax(np.abs(change)))
+    if abs(change[worst]) <= np.log1p(CLOSE) + SHARE * size:
+        return None
+    return f"{whose} is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide with {how})"
 
 
 def _log_widths(covariance: np.ndarray) -> np.ndarray:

@@ -85,7 +85,10 @@ class GradientFit:
     bent: np.ndarray
 
     def moved(self, mean: np.ndarray, covariance: np.ndarray, fourth: np.ndarray | None) -> GradientFit:
-        """The fit over a nearby law, to first order in what moves, from the averaged fourth derivatives of U. No new evaluation."""
+        """The fit over a nearby law, to first order in what moves, from the averaged fourth derivatives of U. No new evaluation.
+
+        It is exact where the gradient of every datum is linear in theta.
+        """
         dm, ds = mean - self.mean, covariance - self.covariance
         gradient, hessian, noise = self.gradient + self.hessian @ dm, self.hessian, self.noise
         if self.third is not None:
@@ -93,26 +96,19 @@ class GradientFit:
             hessian = hessian + self.third @ dm
         if fourth is not None:
             hessian = hessian + np.einsum("ijkl,kl->ij", fourth, ds) / 2
-        if self.minibatch is not None:
-            turned = np.einsum("icj,c->ij", self.minibatch.slope, dm)
-            noise = noise + turned + turned.T + np.einsum("icjm,cm->ij", self.minibatch.growth, ds)
-        return replace(
-            self, mean=mean, covariance=covariance, gradient=gradient, hessian=hessian, noise=noise
-        )
-
-    def over(self, mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
-        """The fit over any other law, where the gradient of every datum is linear in theta: the linear fits are exact then."""
-        dm, ds = mean - self.mean, covariance - self.covariance
-        noise, minibatch = self.noise, self.minibatch
+        minibatch = self.minibatch
         if minibatch is not None:
             turned = np.einsum("icj,c->ij", minibatch.slope, dm)
-            noise = (
-                noise + turned + turned.T + np.einsum("icjm,cm->ij", minibatch.growth, ds + np.outer(dm, dm))
-            )
-            minibatch = minibatch.moved(dm)
-        gradient = self.gradient + self.hessian @ dm
+            grown = np.einsum("icjm,cm->ij", minibatch.growth, ds + np.outer(dm, dm))
+            noise, minibatch = noise + turned + turned.T + grown, minibatch.moved(dm)
         return replace(
-            self, mean=mean, covariance=covariance, gradient=gradient, noise=noise, minibatch=minibatch
+            self,
+            mean=mean,
+            covariance=covariance,
+            gradient=gradient,
+            hessian=hessian,
+            noise=noise,
+            minibatch=minibatch,
         )
 
 
@@ -126,7 +122,7 @@ class GradientEstimate:
         """The averages over N(mean, covariance). Shapes (d,), (d, d). `InstabilityError` where the gradient is not finite."""
         if self._linear is None:
             return self._fitted(mean, covariance)
-        return self._linear.over(mean, covariance)
+        return self._linear.moved(mean, covariance, None)
 
     @cached_property
     def _linear(self) -> GradientFit | None:

@@ -81,37 +81,35 @@ def in_own_words(cause: Cause, step: TorchStep) -> Cause:
     return Cause(cause.name, sentence)
 
 
+TOLD = {
+    "branch": "the noise comes under a condition alone: `{was}` stands before the draw in line {line}",
+    "without statement": "`{was}` in line {line} changes the state besides, which is no part of the dynamics",
+    "generator": "the generator is seeded alike for several draws: `{was}` in line {line} draws equal numbers again",
+    "cached": "the noise takes `{was}` of earlier in line {line}, where `{now}` is due",
+    "rescaled": "the noise takes `{was}` of earlier in line {line}, where `{now}` is due",
+    "anew": "the {kind} of earlier is used again in line {line}: `{was}`, where `{now}` is due",
+    "draw": "the draw is `{was}` in line {line}, where `{now}` is due",
+}
+"""What is wrong in the code, by the rule of the edit that mends it."""
+
+
 def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
     """The cause that an edit mends: what stands in the code, and what is due there."""
     name = NAMES.get(edit.rule, measured.name) if measured.name in UNNAMED else measured.name
     if edit.rule == "anew":
         name = "noise-reused" if edit.kind == "noise" else "gradient-at-old-point"
-    known = measured.name != "not-named"
-    size = (
-        measured.sentence if known else (failed.reason.partition(": ")[2] or failed.reason).partition("; ")[0]
-    )
-    if edit.rule == "branch":
-        told = f"the noise comes under a condition alone: `{edit.was}` stands before the draw in line {edit.line}"
-    elif edit.part:
-        told = f"line {edit.line} has `{edit.part}`, which is no part of the dynamics"
-    elif edit.rule == "without statement":
-        told = f"`{edit.was}` in line {edit.line} changes the state besides, which is no part of the dynamics"
-    elif edit.rule == "generator":
-        told = f"the generator is seeded alike for several draws: `{edit.was}` in line {edit.line} draws equal numbers again"
-    elif edit.rule in ("cached", "rescaled"):
-        told = f"the noise takes `{edit.was}` of earlier in line {edit.line}, where `{edit.now}` is due"
-    elif edit.rule == "anew":
-        told = f"the {edit.kind} of earlier is used again in line {edit.line}: `{edit.was}`, where `{edit.now}` is due"
-    elif edit.rule == "draw":
-        if name == "not-named":
-            name = "noise-shared"
-        told = f"the draw is `{edit.was}` in line {edit.line}, where `{edit.now}` is due"
-    else:
-        if name == "not-named":
-            name = "diffusion-scaled" if edit.kind == "noise" else "drift-scaled"
-        what = f"the {edit.kind} has" if edit.kind != "factor" else "the step has"
-        told = f"{what} `{edit.was}` in line {edit.line}, where `{edit.now}` is due"
-    return Cause(name, f"{told}: {size}")
+    what = f"the {edit.kind} has" if edit.kind != "factor" else "the step has"
+    told = TOLD.get(edit.rule, f"{what} `{{was}}` in line {{line}}, where `{{now}}` is due")
+    if edit.part:
+        told = "line {line} has `{part}`, which is no part of the dynamics"
+    elif name == "not-named" and edit.rule == "draw":
+        name = "noise-shared"
+    elif name == "not-named" and edit.rule not in TOLD:
+        name = "diffusion-scaled" if edit.kind == "noise" else "drift-scaled"
+    size = measured.sentence
+    if measured.name == "not-named":
+        size = (failed.reason.partition(": ")[2] or failed.reason).partition("; ")[0]
+    return Cause(name, f"{told.format(**vars(edit))}: {size}")
 
 
 __all__ = ["cause_of_loss", "cause_of_run", "in_own_words", "of_edit"]

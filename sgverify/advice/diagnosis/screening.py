@@ -9,18 +9,17 @@ proved afterwards, so that nothing rests on this comparison.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from sgverify.exact.affine.field import Scalar
-from sgverify.exact.numbers.ball import FLOATS
-from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinates_of, state_of
-from sgverify.exact.numbers.quadrature import normal_quadrature
+from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
+from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
 from sgverify.exact.rings.polynomials import to_fraction
 from sgverify.exact.series.probe import (
     PolynomialPotential,
@@ -33,6 +32,7 @@ from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind
 from sgverify.schemes.definition.mathematics import NoiseLaw
+from sgverify.targets.metric import MatrixMetric
 
 SETTINGS = (
     (Fraction(1), {"T": Fraction(73, 97), "D": Fraction(131, 103)}),
@@ -118,20 +118,18 @@ class Screen:
         draws = scheme.draws * self._steps + scheme.starts.draws
         counted = scheme.asks_for_dimension or "scalar" in scheme.shapes.values()
         self.dim = max(2, wrong) if counted else 2 if 2 * draws <= MOST_AXES else 1
-        riemannian = scheme.dynamics.riemannian
-        self._root = generic_root(self.dim) if riemannian else []
-        self._metric = _Metric(self._root, self.dim) if riemannian else None
+        self._root = generic_root(self.dim) if scheme.dynamics.riemannian else []
+        entries = [entry.terms for entry in self._root]
+        rows = tuple(tuple(entries[k : k + self.dim]) for k in range(0, len(entries), self.dim))
+        self._metric = LongDoubleRootMatrix(MatrixMetric(rows)) if rows else None
         self._grids: dict[tuple[NoiseLaw, ...], _Grid] = {}
         self._laws: tuple[NoiseLaw, ...] = (*scheme.starts.laws, *scheme.laws * self._steps)
         self._potential = generic_potential(self.dim)
         self._point = generic_state(scheme.dynamics.shapes, self.dim)
-        # Rows are the settings, each at both step sizes.
-        self._h = np.tile(LARGEST * np.array([[1.0], [0.25]]), (len(SETTINGS), 1))
+        # Rows are the settings, each at both step sizes, and in each the nodes of the quadrature.
+        self._h = np.tile(LARGEST * np.array([1.0, 0.25]), len(SETTINGS))
         generator = np.random.default_rng(1)
         self._xi = generator.uniform(-1.0, 1.0, (VECTORS, len(self._point)))
-        self._parameters = {
-            name: _scalar(_rows([float(setting[name]) for _, setting in SETTINGS])) for name in SETTINGS[0][1]
-        }
         self._gradient = _gradient(self._potential)
 
     @property
@@ -165,7 +163,7 @@ class Screen:
         for index, row in moments.items():
             weight = np.prod(self._xi ** np.array(index), axis=1) / math.prod(map(math.factorial, index))
             for k, value in enumerate(row):
-                total += float(value) * (self._steps * self._h[:2]) ** k * weight
+                total += float(value) * (self._steps * self._h[:2, None]) ** k * weight
         return total
 
     def difference(self, scheme: Scheme) -> Difference | None:
@@ -175,51 +173,62 @@ class Screen:
         """
         laws = self._laws
         for _ in range(2):
-            grid = self._grid(laws)
-            run = _Run(grid)
+            grid, asked = self._grid(laws), list[NoiseLaw]()
             try:
                 with np.errstate(all="ignore"):
-                    moved = self._moved(scheme, run)
-                    if moved is not None and tuple(run.asked) == laws:
-                        values = self._transform(moved, grid) - self._series
+                    moved = self._moved(scheme, grid, asked)
+                    if moved is not None and tuple(asked) == laws:
+                        averages = np.exp(moved @ self._xi.T).reshape(len(self._h), -1, VECTORS)
+                        values = np.tensordot(grid.weights, averages, (0, 1)).astype(float) - self._series
                         by_step = np.hstack([values[2 * k : 2 * k + 2] for k in range(len(SETTINGS))])
                         return Difference(by_step, self.level) if np.isfinite(values).all() else None
             except Exception:
                 # An edit may be any error of Python; it is no candidate then.
                 return None
-            laws = tuple(run.asked)
+            laws = tuple(asked)
             if len(laws) * self.dim > 2 * MOST_AXES:
                 return None
         return None
 
-    def _moved(self, scheme: Scheme, run: _Run) -> list[Any] | None:
-        shapes = scheme.dynamics.shapes
-        state = state_of(
-            shapes,
-            self.dim,
-            lambda name, i: _scalar(_rows([float(side * self._point[name, i]) for side, _ in SETTINGS])),
-        )
-        bound = bind(scheme, Carrier(), self._parameters, dim=self.dim, metric=self._metric)
-        given: dict[str, Any] = {"h": _scalar(self._h), "grad": self._gradient, "draw": run.draw}
-        before = bound.start(state, **given) if scheme.memory else state
-        after = before
+    def _moved(self, scheme: Scheme, grid: _Grid, asked: list[NoiseLaw]) -> np.ndarray | None:
+        """The increments of the state, shape (rows, coordinates), with the laws of the draws that were asked for; None of other
+        shapes than those of the state.
+        """
+        count, shapes = len(grid.weights), scheme.dynamics.shapes
+
+        def many(values: Any) -> LongDouble:
+            return LongDouble(
+                np.repeat(np.asarray(values, dtype=float).reshape(len(self._h), -1), count, axis=0)
+            )
+
+        def draw(law: NoiseLaw) -> LongDouble:
+            asked.append(law)
+            return LongDouble(np.tile(grid.draws[min(len(asked), len(grid.draws)) - 1], (len(self._h), 1)))
+
+        sides = [side for side, _ in SETTINGS for _ in range(2)]
+        parameters = [given for _, given in SETTINGS for _ in range(2)]
+        state = [
+            many(
+                [
+                    [side * self._point[name, i] for i in range(self.dim if shape == VECTOR else 1)]
+                    for side in sides
+                ]
+            )
+            for name, shape in shapes.items()
+        ]
+        numbers = {name: many([given[name] for given in parameters]) for name in SETTINGS[0][1]}
+        bound = bind(scheme, Carrier(), numbers, dim=self.dim, metric=self._metric)
+        given: dict[str, Any] = {"h": many(self._h), "grad": self._gradient, "draw": draw}
+        after: Any = bound.start(state, **given) if scheme.memory else state
         for _ in range(self._steps):
             after = bound.step(after, **given)
             if len(after) != len(scheme.state):
                 return None
-        for value, shape in zip(after, scheme.shapes.values(), strict=True):
-            if isinstance(value, EntrywiseVector) != (shape == VECTOR):
+        arrays = [np.asarray(getattr(value, "value", value), dtype=EXTENDED) for value in after]
+        for value, shape in zip(arrays, scheme.shapes.values(), strict=True):
+            if value.shape[-1:] not in ([(self.dim,)] if shape == VECTOR else [(), (1,)]):
                 return None
-        ends = coordinates_of(after[: len(shapes)], shapes, self.dim)
-        starts = coordinates_of(state, shapes, self.dim)
-        return [(end - start).value for end, start in zip(ends, starts, strict=True)]
-
-    def _transform(self, moved: list[Any], grid: _Grid) -> np.ndarray:
-        shape = (len(self._h), len(grid.weights))
-        increments = np.array([np.broadcast_to(value, shape) for value in moved])
-        exponents = np.tensordot(self._xi, increments, 1)
-        averages: np.ndarray = np.exp(exponents) @ grid.weights
-        return averages.T
+        return np.concatenate([end - start.value for end, start in zip(arrays, state, strict=False)], axis=1)
 
     def _grid(self, laws: tuple[NoiseLaw, ...]) -> _Grid:
         if laws not in self._grids:
@@ -231,15 +240,10 @@ class _Grid:
     """Nodes and weights of the product rule for the draws of a step, exact through degree 2 count - 1 in each."""
 
     def __init__(self, laws: tuple[NoiseLaw, ...], dim: int, count: int) -> None:
-        self.laws = laws
         axes = [_rule(law, count) for law in laws for _ in range(dim)]
-        self.weights = np.ones(1)
-        columns: list[np.ndarray] = []
-        for nodes, weights in axes:
-            columns = [np.repeat(column, len(nodes)) for column in columns]
-            columns.append(np.tile(nodes, len(self.weights)))
-            self.weights = np.outer(self.weights, weights).ravel()
-        self.draws = [columns[k * dim : (k + 1) * dim] for k in range(len(laws))]
+        self.weights = np.array([np.prod(row) for row in product(*(weights for _, weights in axes))])
+        nodes = np.array(list(product(*(nodes for nodes, _ in axes)))).reshape(len(self.weights), -1)
+        self.draws = np.split(nodes, max(1, len(laws)), axis=1)
 
 
 def _rule(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -252,20 +256,6 @@ def _rule(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
     return nodes * law.largest, weights / 2
 
 
-class _Run:
-    """The draws of one run: node arrays in the order in which they are asked for, and the laws that were asked for."""
-
-    def __init__(self, grid: _Grid) -> None:
-        self._grid = grid
-        self.asked: list[NoiseLaw] = []
-
-    def draw(self, law: NoiseLaw) -> EntrywiseVector:
-        k = len(self.asked)
-        self.asked.append(law)
-        columns = self._grid.draws[k] if k < len(self._grid.draws) else self._grid.draws[-1]
-        return EntrywiseVector([_scalar(column) for column in columns])
-
-
 def _gradient(potential: PolynomialPotential) -> FullGradientIngredient:
     """The gradient of a polynomial potential on arrays of places; a cubic part of each coordinate is the prior's."""
     units = [tuple(int(j == i) for j in range(potential.dim)) for i in range(potential.dim)]
@@ -274,94 +264,20 @@ def _gradient(potential: PolynomialPotential) -> FullGradientIngredient:
         [_coefficients(potential, tuple(map(sum, zip(a, b, strict=True)))) for b in units] for a in units
     ]
 
-    def at(place: EntrywiseVector) -> EntrywiseVector:
-        points = _arrays(place)
-        return EntrywiseVector([_scalar(_value(c, points)) for c in first])
+    def at(place: LongDouble) -> LongDouble:
+        points = list(place.value.T)
+        return LongDouble(np.stack([_value(c, points) for c in first], axis=1))
 
-    def prior(place: EntrywiseVector) -> EntrywiseVector:
-        return EntrywiseVector(
-            [x * (Fraction(k + 1, 4)) + x**3 * Fraction(1, 8) for k, x in enumerate(place.entries)]
-        )
+    def prior(place: LongDouble) -> LongDouble:
+        x = place.value
+        return LongDouble(x * np.arange(1, x.shape[1] + 1) / 4 + x**3 / 8)
 
-    def hessian(place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        points, entries = _arrays(place), vector.entries
-        rows = [
-            sum((v * _scalar(_value(c, points)) for v, c in zip(entries, row, strict=True)), 0)
-            for row in second
-        ]
-        return EntrywiseVector(rows)
+    def hessian(place: LongDouble, vector: LongDouble) -> LongDouble:
+        points = list(place.value.T)
+        matrix = np.array([[_value(c, points) for c in row] for row in second])
+        return LongDouble(np.einsum("ijn,nj->ni", matrix, vector.value))
 
     return FullGradientIngredient(at, prior=prior, hessian=hessian)
-
-
-class _Metric:
-    """The metric ingredient G^-1 = B B^T with polynomial entries of B, on arrays of places."""
-
-    def __init__(self, root: Sequence[PolynomialPotential], dim: int) -> None:
-        self._dim = dim
-        units = [tuple(int(j == i) for j in range(dim)) for i in range(dim)]
-        self._entries = [
-            [_coefficients(root[i * dim + j], (0,) * dim) for j in range(dim)] for i in range(dim)
-        ]
-        self._derivatives = [
-            [[_coefficients(root[i * dim + j], unit) for unit in units] for j in range(dim)]
-            for i in range(dim)
-        ]
-
-    def _at(self, place: EntrywiseVector) -> list[list[Scalar]]:
-        points = _arrays(place)
-        return [[_scalar(_value(entry, points)) for entry in row] for row in self._entries]
-
-    def root(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        return EntrywiseVector(
-            [_sum(b * v for b, v in zip(row, vector.entries, strict=True)) for row in self._at(place)]
-        )
-
-    def transposed(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        columns = zip(*self._at(place), strict=True)
-        return EntrywiseVector(
-            [_sum(b * v for b, v in zip(column, vector.entries, strict=True)) for column in columns]
-        )
-
-    def inverse(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        return self.root(place, self.transposed(place, vector))
-
-    def _derivative(self, place: EntrywiseVector) -> list[list[list[Scalar]]]:
-        """[i][j][k] = d_k B_ij."""
-        points = _arrays(place)
-        return [[[_scalar(_value(c, points)) for c in entry] for entry in row] for row in self._derivatives]
-
-    def root_divergence(self, place: EntrywiseVector) -> EntrywiseVector:
-        """sum_j d_j B_ji."""
-        n, d = range(self._dim), self._derivative(place)
-        return EntrywiseVector([_sum(d[j][i][j] for j in n) for i in n])
-
-    def divergence(self, place: EntrywiseVector) -> EntrywiseVector:
-        """sum_j d_j (B B^T)_ij."""
-        n, b, d = range(self._dim), self._at(place), self._derivative(place)
-        return EntrywiseVector(
-            [_sum(d[i][k][j] * b[j][k] + b[i][k] * d[j][k][j] for j in n for k in n) for i in n]
-        )
-
-
-def _sum(values: Iterable[Scalar]) -> Any:
-    total: Any = 0
-    for value in values:
-        total = total + value
-    return total
-
-
-def _rows(values: Sequence[float]) -> np.ndarray:
-    """One number for each setting as a column, at both of its step sizes."""
-    return np.repeat(np.array(values), 2)[:, None]
-
-
-def _scalar(value: Any) -> Scalar:
-    return Scalar(FLOATS, value)
-
-
-def _arrays(place: EntrywiseVector) -> list[np.ndarray]:
-    return [np.asarray(entry.value if isinstance(entry, Scalar) else float(entry)) for entry in place.entries]
 
 
 def _coefficients(potential: PolynomialPotential, index: tuple[int, ...]) -> Mapping[tuple[int, ...], float]:

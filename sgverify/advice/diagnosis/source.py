@@ -269,7 +269,7 @@ def _spelling(function: FunctionType) -> Callable[[str], str | None]:
 
 
 def sketched(function: Callable[..., Any], text: str) -> FunctionType:
-    """What `compiled` makes, by one pass of Python's own compiler: an edit is run in floats a thousand times in a search."""
+    """The function of an edited text, among the names that `function` sees: an edit is run a thousand times in a search."""
     assert isinstance(function, FunctionType)
     free = function.__code__.co_freevars
     place = text.find("def ")
@@ -287,23 +287,11 @@ def _sketched_formula(text: str, name: str) -> Any:
 
 
 def compiled(function: Callable[..., Any], text: str) -> FunctionType:
-    """The function of an edited text, among the names that `function` sees; raises `DefinitionError` for no Python."""
-    assert isinstance(function, FunctionType)
-    free = function.__code__.co_freevars
+    """The function of an edited text, as `sketched` makes it; raises `DefinitionError` for no Python."""
     try:
-        module = ast.parse(text)
-        (node,) = module.body
-        assert isinstance(node, ast.FunctionDef)
-        node.decorator_list = []
-        outer = ast.parse(f"def enclosing({', '.join(free)}):\n    pass").body[0]
-        assert isinstance(outer, ast.FunctionDef)
-        outer.body = [node]
-        module.body = [outer]
-        flags = function.__code__.co_flags & FUTURE_ANNOTATIONS
-        code = compile(ast.fix_missing_locations(module), "<edited>", "exec", flags=flags, dont_inherit=True)
+        return sketched(function, text)
     except (SyntaxError, ValueError) as error:
         raise DefinitionError(f"the edited text is no Python: {error}; in\n{text}") from None
-    return _function(function, _named(_named(code, "enclosing"), node.name))
 
 
 def _function(function: FunctionType, inner: CodeType) -> FunctionType:

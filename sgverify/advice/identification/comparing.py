@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgverify.advice.identification.fitting import RecordedStep, Solution
-from sgverify.advice.identification.starts import Responses, Stencil
+from sgverify.advice.identification.starts import WIDTH, Responses, Run, Stencil, derivative
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.law.observed import HandedNumbers, Observed, bent_probes, quadratic_probes
+from sgverify.law.observed import HandedNumbers, Observed, Probe, bent_probes, quadratic_probes
 
 AGREES = 1e-9
 """The largest difference of two equal laws, relative to the movement of one step: float64 rounds near 1e-16, and differences such
@@ -123,14 +123,7 @@ def _rotation(
     """Q, an orthonormal basis of the scheme's draws without effect on quadratic potentials, and by what L = K Q fails."""
     k = frame.draws
     stencil = Stencil.of(k, seen.affine)
-    rows = np.repeat(seen.noise_states, len(stencil.draws), axis=0)
-    draws = np.tile(stencil.draws, (len(seen.noise_states), 1))
-    theirs = []
-    for probe in seen.quadratics:
-        after = frame.after(rows, draws, probe, numbers).reshape(
-            len(seen.noise_states), len(stencil.draws), -1
-        )
-        theirs.append(stencil.columns(after))
+    theirs = [stencil.columns(_on(frame, probe, numbers), seen.noise_states) for probe in seen.quadratics]
     mine = _stacked(seen.columns)
     other = _stacked(np.array(theirs, dtype=EXTENDED))
     if not np.isfinite(other).all():
@@ -146,6 +139,10 @@ def _rotation(
     rotation = right[:rank].T @ ((left[:, :rank].T @ mine) / values[:rank, None])
     off = float(np.abs(mine @ mine.T - other @ other.T).max())
     return rotation, right[rank:].T, max(off, float(np.abs(other @ rotation - mine).max()))
+
+
+def _on(frame: RecordedStep, probe: Probe, numbers: dict[str, np.ndarray]) -> Run:
+    return lambda states, draws: frame.after(states, draws, probe, numbers)
 
 
 def _stacked(columns: np.ndarray) -> np.ndarray:
@@ -222,13 +219,16 @@ def differences(
     for probe in seen.quadratics:
         values, basis = np.linalg.eigh(probe.precision)
         eigenvalues.extend(float(x) for x in values)
-        rows, width = _differences(base[0, chosen])
-        whole = np.repeat(base, len(rows), axis=0)
-        whole[:, chosen] = rows
-        ours = _jacobian(
-            step.after(whole, _none(whole, step.draws(seen.at)), probe, seen.at)[:, chosen], width
-        )
-        due = _jacobian(frame.after(rows, _none(rows, frame.draws), probe, numbers), width)
+
+        def on_whole(rows: np.ndarray, draws: np.ndarray, probe: Probe = probe) -> np.ndarray:
+            whole = np.repeat(base, len(rows), axis=0)
+            whole[:, chosen] = rows
+            return step.after(whole, draws, probe, seen.at)[:, chosen]
+
+        here = base[0, chosen]
+        width = np.full(len(here), WIDTH)
+        ours, _ = derivative(on_whole, here, width, step.draws(seen.at))
+        due, _ = derivative(_on(frame, probe, numbers), here, width, frame.draws)
         for i in vectors:
             for j in vectors:
                 block = (slice(i * d, i * d + d), slice(j * d, j * d + d))
@@ -263,9 +263,8 @@ def _noise(
     d: int,
 ) -> list[TermDifference]:
     """The entries of the noise's covariance on the first quadratic potential, averaged over coordinates."""
-    stencil = Stencil.of(frame.draws, seen.affine)
-    rows = np.repeat(seen.noise_states[:1], len(stencil.draws), axis=0)
-    columns = stencil.columns(frame.after(rows, stencil.draws, seen.quadratics[0], numbers)).astype(float)
+    run = _on(frame, seen.quadratics[0], numbers)
+    (columns,) = Stencil.of(frame.draws, seen.affine).columns(run, seen.noise_states[:1]).astype(float)
     due, ours = columns @ columns.T, seen.covariance[0].astype(float)
     scale = np.sqrt(np.maximum(np.maximum(np.diag(due), np.diag(ours)), 1e-300))
     found = []
@@ -282,19 +281,3 @@ def _noise(
                 )
                 found.append(TermDifference(names[i], term, a, b, size))
     return found
-
-
-def _differences(base: np.ndarray) -> tuple[np.ndarray, float]:
-    """The states of central differences about one state, and their width; affine steps have no error but rounding."""
-    n, width = len(base), 2.0**-6
-    return np.vstack([base + width * np.eye(n), base - width * np.eye(n)]), width
-
-
-def _jacobian(moved: np.ndarray, width: float) -> np.ndarray:
-    """The derivative from the images of the states of `_differences`."""
-    n = len(moved) // 2
-    return np.asarray(((moved[:n] - moved[n:]) / (2 * width)).T, dtype=float)
-
-
-def _none(rows: np.ndarray, draws: int) -> np.ndarray:
-    return np.zeros((len(rows), draws))

@@ -42,24 +42,14 @@ class Monomial:
     error: float = LEAST_ERROR
 
     def __str__(self) -> str:
-        parts = [
-            _power(name, power) for name, power in zip(_SYMBOLS, self.exponents, strict=True) if power > 0
-        ]
-        below = [
-            _power(name, -power) for name, power in zip(_SYMBOLS, self.exponents, strict=True) if power < 0
-        ]
         above, under = _constant(self.constant, self.error)
-        parts = [above, *parts] if above != "1" or not parts else parts
-        below = [under, *below] if under != "1" else below
-        text = "*".join(parts)
+        named = list(zip(_SYMBOLS, self.exponents, strict=True))
+        over = [above] * (above != "1") + [_power(name, power) for name, power in named if power > 0]
+        below = [under] * (under != "1") + [_power(name, -power) for name, power in named if power < 0]
+        text = "*".join(over) or "1"
         if not below:
             return text
         return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
-
-    def at(self, handed: HandedNumbers) -> float:
-        """The value at a setting."""
-        logs = np.log([handed.h, handed.D, handed.T])
-        return float(self.constant * np.exp(logs @ np.array([float(e) for e in self.exponents])))
 
     @property
     def plain(self) -> bool:
@@ -70,13 +60,12 @@ class Monomial:
         """Is this number the constant, up to its error?"""
         return abs(self.constant / value - 1) <= self.error
 
-    def __mul__(self, other: Monomial) -> Monomial:
-        a, b, c = (x + y for x, y in zip(self.exponents, other.exponents, strict=True))
-        return Monomial(self.constant * other.constant, (a, b, c), self.error + other.error)
+    def __mul__(self, other: Monomial, sign: int = 1) -> Monomial:
+        a, b, c = (x + sign * y for x, y in zip(self.exponents, other.exponents, strict=True))
+        return Monomial(self.constant * other.constant**sign, (a, b, c), self.error + other.error)
 
     def __truediv__(self, other: Monomial) -> Monomial:
-        a, b, c = (x - y for x, y in zip(self.exponents, other.exponents, strict=True))
-        return Monomial(self.constant / other.constant, (a, b, c), self.error + other.error)
+        return self.__mul__(other, -1)
 
     def same(self, other: Monomial) -> bool:
         """Are two monomials equal, up to the error of recovered numbers?"""
@@ -375,11 +364,9 @@ def _constant(value: float, error: float) -> tuple[str, str]:
         return f"{round(value)}", "1"
     if abs(1 / value - round(1 / value)) <= error * abs(1 / value):
         return "1", f"{round(1 / value)}"
-    for text, root in (("sqrt(2)", 2**0.5),):
+    for shown, root in ((("sqrt(2)", "1"), 2**0.5), (("1", "sqrt(2)"), 2**-0.5)):
         if abs(value / root - 1) <= error:
-            return text, "1"
-        if abs(value * root - 1) <= error:
-            return "1", text
+            return shown
     return f"{value:.9g}", "1"
 
 

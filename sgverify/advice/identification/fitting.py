@@ -78,29 +78,24 @@ class RecordedStep:
         self, states: np.ndarray, draws: np.ndarray, probe: Probe, numbers: dict[str, Any]
     ) -> np.ndarray:
         """The observed states after one step; `numbers` are of shape (rows,) or numbers."""
-        inner = self._unscaled(np.asarray(states, dtype=EXTENDED), numbers)
+        inner = self._scaled(np.asarray(states, dtype=EXTENDED), numbers, -1)
         inner = self._shifted(inner, probe, numbers, -1)
         moved = self._definition.moved(inner, draws, probe, numbers)
-        return self._scaled(self._shifted(moved, probe, numbers, 1), numbers)
+        return self._scaled(self._shifted(moved, probe, numbers, 1), numbers, 1)
 
     def _part(self, name: str) -> slice:
         place = self.scheme.state.index(name)
         return slice(self._bounds[place], self._bounds[place + 1])
 
-    def _unscaled(self, states: np.ndarray, numbers: dict[str, Any]) -> np.ndarray:
+    def _scaled(self, states: np.ndarray, numbers: dict[str, Any], sign: int) -> np.ndarray:
+        """The observed state of the scheme's, or with the sign -1 the scheme's of the observed one."""
         found = states.copy()
         for name in self.candidate.roles:
-            part = self._part(name)
+            part, scale = self._part(name), _column(numbers[name])
             offset = _column(numbers[f"{name} offset"]) if name in self.candidate.scalars else EXTENDED(0)
-            found[:, part] = (found[:, part] - offset) / _column(numbers[name])
-        return found
-
-    def _scaled(self, states: np.ndarray, numbers: dict[str, Any]) -> np.ndarray:
-        found = states.copy()
-        for name in self.candidate.roles:
-            part = self._part(name)
-            offset = _column(numbers[f"{name} offset"]) if name in self.candidate.scalars else EXTENDED(0)
-            found[:, part] = found[:, part] * _column(numbers[name]) + offset
+            found[:, part] = (
+                found[:, part] * scale + offset if sign > 0 else (found[:, part] - offset) / scale
+            )
         return found
 
     def _shifted(self, states: np.ndarray, probe: Probe, numbers: dict[str, Any], sign: int) -> np.ndarray:
@@ -144,27 +139,16 @@ class ResponseFit:
     def start(self, numbers: dict[str, float]) -> np.ndarray | None:
         """A vector of unknown numbers; None where one of them is out of range."""
         values = [float(numbers[name]) for name in self.names]
-        wrong = any(
-            not np.isfinite(v) or (n in POSITIVE and v <= 0) for n, v in zip(self.names, values, strict=True)
-        )
-        return (
-            None
-            if wrong
-            else np.array(
-                [np.log(v) if n in POSITIVE else v for n, v in zip(self.names, values, strict=True)]
-            )
-        )
+        named = list(zip(self.names, values, strict=True))
+        if any(not np.isfinite(v) or (n in POSITIVE and v <= 0) for n, v in named):
+            return None
+        return np.array([np.log(v) if n in POSITIVE else v for n, v in named])
 
-    def numbers(self, vector: np.ndarray) -> dict[str, float]:
-        """The unknown numbers by name, with those that are known."""
-        named = zip(self.names, vector, strict=True)
-        return {
-            **self.known,
-            **{
-                n: float(np.exp(np.clip(v, -FARTHEST, FARTHEST))) if n in POSITIVE else float(v)
-                for n, v in named
-            },
-        }
+    def numbers(self, vector: np.ndarray) -> dict[str, Any]:
+        """The unknown numbers by name, of a vector or of many, with those that are known."""
+        named = zip(self.names, vector.T, strict=True)
+        found = {n: np.exp(np.clip(v, -FARTHEST, FARTHEST)) if n in POSITIVE else v for n, v in named}
+        return {**self.known, **found}
 
     def residual(self, vectors: np.ndarray) -> np.ndarray:
         """The differences of the responses, each relative; shape (vectors, unknown numbers) -> (vectors, responses)."""
@@ -190,34 +174,23 @@ class ResponseFit:
     def _residual(self, vectors: np.ndarray, scheme: Scheme) -> np.ndarray:
         seen, count = self.seen, len(vectors)
         frame = RecordedStep(self.candidate, self.dim, scheme)
-        wide = vectors.astype(EXTENDED)
+        numbers = self.numbers(vectors.astype(EXTENDED))
 
-        def repeated(rows: int) -> dict[str, Any]:
-            found: dict[str, Any] = dict(self.known)
-            for place, name in enumerate(self.names):
-                value = (
-                    np.exp(np.clip(wide[:, place], -FARTHEST, FARTHEST))
-                    if name in POSITIVE
-                    else wide[:, place]
-                )
-                found[name] = np.repeat(value, rows)
-            return found
+        def run(rows: np.ndarray, draws: np.ndarray, probe: Probe = seen.quadratics[0]) -> np.ndarray:
+            many = {
+                name: value if name in self.known else np.repeat(value, len(rows) // count)
+                for name, value in numbers.items()
+            }
+            return frame.after(rows, draws, probe, many)
 
         with np.errstate(all="ignore"):
             m, n = frame.draws, len(seen.states)
-            moved = frame.after(
-                np.tile(seen.states, (count, 1)), np.zeros((count * n, m)), seen.bent, repeated(n)
-            )
+            moved = run(np.tile(seen.states, (count, 1)), np.zeros((count * n, m)), seen.bent)
             off = ((moved.reshape(count, n, -1) - seen.moved) / self._scale).reshape(count, -1)
             if seen.noiseless:
                 return np.asarray(off, dtype=float)
-            k = len(seen.noise_states)
-            stencil = Stencil.of(m, seen.affine)
-            each = len(stencil.draws)
-            rows = np.tile(np.repeat(seen.noise_states, each, axis=0), (count, 1))
-            draws = np.tile(stencil.draws, (k * count, 1))
-            after = frame.after(rows, draws, seen.quadratics[0], repeated(k * each))
-            columns = stencil.columns(after.reshape(count, k, each, -1))
+            columns = Stencil.of(m, seen.affine).columns(run, np.tile(seen.noise_states, (count, 1)))
+            columns = columns.reshape(count, len(seen.noise_states), *columns.shape[1:])
             covariance = columns @ columns.transpose(0, 1, 3, 2)
             apart = ((covariance - seen.covariance) / self._noise).reshape(count, -1)
         return np.asarray(np.concatenate([off, apart], axis=1), dtype=float)
@@ -318,7 +291,8 @@ def solved(
             break
         found, residual = fit.solve(vectors[place], patience)
         if np.isfinite(residual) and (best is None or residual < best.residual):
-            best, vector_of_best = Solution(candidate, order, fit.numbers(found), residual), found
+            numbers = {name: float(value) for name, value in fit.numbers(found).items()}
+            best, vector_of_best = Solution(candidate, order, numbers, residual), found
         if best is not None and best.residual <= FOUND:
             break
     return None if best is None else replace(best, errors=fit.errors(vector_of_best))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
@@ -148,21 +148,9 @@ def _factors(subject: Subject) -> dict[str, float]:
 
 
 def _without(name: str, outcome: Outcome, reason: str) -> Identification:
-    return Identification(
-        name,
-        outcome,
-        reason,
-        None,
-        None,
-        None,
-        (),
-        (),
-        (),
-        (),
-        None,
-        None,
-        _untested(),
-    )
+    nothing: dict[str, Any] = dict.fromkeys(("scheme", "source", "relation", "nearest", "agreement"))
+    empty: dict[str, Any] = dict.fromkeys(("numbers", "convention", "family", "equivalents"), ())
+    return Identification(name, outcome, reason, untested=_untested(), **nothing, **empty)
 
 
 def _of_match(subject: Subject, search: Search) -> Identification:
@@ -171,39 +159,38 @@ def _of_match(subject: Subject, search: Search) -> Identification:
     apart, dimensions, failed, left = _other_dimensions(subject, search, best)
     label = _scheme_name(best.base, best.reading.gradient)
     repeated, unasked = repeated_noise(subject)
-    if repeated:
-        reason = (
-            f"no scheme of the catalogue, though one step with new draws has the law of {label}: {repeated}"
-        )
-        return replace(
-            _without(subject.reference, NONE, reason), agreement=_agreement(search, best, apart, dimensions)
-        )
-    if failed:
-        reason = f"no scheme of the catalogue: in dimension {search.step.dim} its law is that of {label}, and {failed}"
+    if repeated or failed:
+        law = f"one step with new draws has the law of {label}: {repeated}"
+        if not repeated:
+            law = f"in dimension {search.step.dim} its law is that of {label}, and {failed}"
+        reason = f"no scheme of the catalogue{', though' if repeated else ':'} {law}"
         return replace(
             _without(subject.reference, NONE, reason), agreement=_agreement(search, best, apart, dimensions)
         )
     named = best.reading.named
     if named:
-        reason = f"{label}; one step has its law, by the convention below"
-        if _as_handed(best):
-            reason = f"{label}; one step has its law, at the handed h, D and T"
+        how = "at the handed h, D and T" if _as_handed(best) else "by the convention below"
+        reason = f"{label}; one step has its law, {how}"
     else:
         reason = f"{label} at other numbers than were handed: {'; '.join(best.reading.odd)}"
-    return Identification(
-        subject.reference,
-        IDENTIFIED if named else OTHER_NUMBERS,
-        reason,
-        label,
-        source_of(best.candidate.name, best.base.scheme) or None,
-        _relation(best),
-        recovered_numbers(best, search.step.state),
-        (*best.reading.sentences, *_idle(search)),
-        family_of(best, search.noiseless),
-        tuple(_equivalent(match) for match in order[1:] if match.reading.named) + _shifts(best),
-        None,
-        _agreement(search, best, apart, dimensions),
-        (*left, *_beyond(search, best), *unasked, *_untested()),
+    shifts = () if best.candidate.shift is not None else tuple(cyclic_shifts(best.base.scheme))
+    return replace(
+        _without(subject.reference, IDENTIFIED if named else OTHER_NUMBERS, reason),
+        scheme=label,
+        source=source_of(best.candidate.name, best.base.scheme) or None,
+        relation=_relation(best, shifts),
+        numbers=recovered_numbers(best, search.step.state),
+        convention=(*best.reading.sentences, *_idle(search)),
+        family=family_of(best, search.noiseless),
+        equivalents=(
+            *(_equivalent(match) for match in order[1:] if match.reading.named),
+            *(
+                Equivalent(name, f"conjugate, a cyclic shift: {cut}", "the same h, D, T")
+                for name, cut in shifts
+            ),
+        ),
+        agreement=_agreement(search, best, apart, dimensions),
+        untested=(*left, *_beyond(search, best), *unasked, *_untested()),
     )
 
 
@@ -211,7 +198,7 @@ def _beyond(search: Search, match: Match) -> tuple[str, ...]:
     """Where the law of torch code was not compared: code may branch on a number. A definition cannot."""
     if isinstance(search.step, ObservedDefinition):
         return ()
-    theta, gradient, draw = match.extent
+    theta, gradient, draw = match.first.extent
     ranges = [
         f"{name} outside {min(values):.3g} to {max(values):.3g}"
         for name in ("h", *(name for name in ("D", "T") if name in search.step.parameters))
@@ -250,23 +237,10 @@ def _scheme_name(solution: Solution, gradient: float = 1.0) -> str:
     return candidate.named_of(own_numbers(candidate, solution.numbers, gradient)).name
 
 
-def _relation(match: Match) -> str:
-    shift = match.candidate.shift
-    if shift is not None:
-        return f"conjugate: {shift.text}"
-    shifts = cyclic_shifts(match.base.scheme)
-    if shifts:
-        return "; ".join(f"a cyclic shift of {name}: {proof}" for name, proof in shifts)
-    return "equal"
-
-
-def _shifts(match: Match) -> tuple[Equivalent, ...]:
+def _relation(match: Match, shifts: Sequence[tuple[str, str]]) -> str:
     if match.candidate.shift is not None:
-        return ()
-    found = cyclic_shifts(match.base.scheme)
-    return tuple(
-        Equivalent(name, f"conjugate, a cyclic shift: {proof}", "the same h, D, T") for name, proof in found
-    )
+        return f"conjugate: {match.candidate.shift.text}"
+    return "; ".join(f"a cyclic shift of {name}: {proof}" for name, proof in shifts) or "equal"
 
 
 def _numbers_text(solution: Solution) -> str:
@@ -321,8 +295,8 @@ def _agreement(search: Search, match: Match, apart: float, dimensions: tuple[int
         apart,
         AGREES,
         tuple(map(str, search.settings)),
-        match.potentials,
-        match.points,
+        match.first.potentials,
+        match.first.points,
         dimensions,
         search.tried,
     )

@@ -91,15 +91,16 @@ PLAUSIBLE = 1e-7
 
 @dataclass(frozen=True)
 class Match:
-    """A candidate whose law is the step's at every setting: its solutions there, the convention, and the largest difference."""
+    """A candidate whose law is the step's at every setting: its solutions there, the convention, and the largest difference.
+
+    `first` is the comparison at the base setting.
+    """
 
     solutions: tuple[Solution, ...]
     convention: Convention
     reading: Reading
     apart: float
-    points: int
-    potentials: int
-    extent: tuple[float, float, float]
+    first: Comparison
 
     @property
     def base(self) -> Solution:
@@ -147,14 +148,10 @@ class Search:
         """Try the named schemes and families; where none fits by a named convention, recorded elsewhere; then words."""
         shapes = shapes_of(self.step, self.variables)
         riemannian = self.step.step.dynamics.riemannian
-        stages: Iterator[Iterable[CandidateScheme]] = iter(
-            (
-                named_candidates(shapes, riemannian),
-                () if riemannian else families(shapes, self.factors.values()),
-                () if riemannian else shifted_candidates(shapes),
-                () if riemannian else word_candidates(shapes),
-            )
-        )
+        stages: list[Iterable[CandidateScheme]] = [named_candidates(shapes, riemannian)]
+        if not riemannian:
+            stages.append(families(shapes, self.factors.values()))
+            stages += [shifted_candidates(shapes), word_candidates(shapes)]
         for place, stage in enumerate(stages):
             for candidate in stage:
                 self._try(candidate, place)
@@ -228,13 +225,8 @@ class Search:
         scheme = base.candidate.scheme
         names = (*base.candidate.roles, *(f"{name} offset" for name in base.candidate.scalars))
         convention = Convention.of(self.settings, solutions, names, base.candidate.numbers)
-        kind = (
-            "preconditioned"
-            if scheme.memory
-            else "overdamped"
-            if tuple(scheme.shapes.values()) == (VECTOR,)
-            else "kinetic"
-        )
+        overdamped = tuple(scheme.shapes.values()) == (VECTOR,)
+        kind = "preconditioned" if scheme.memory else "overdamped" if overdamped else "kinetic"
         # A step that takes no T is given U/T; where it has no noise either, it was handed none.
         tempered = TOLD in getattr(self.step.step, "conventions", "")
         declared = tuple(
@@ -244,16 +236,8 @@ class Search:
         factor = base.candidate.factor
         if factor != 1.0 and abs(reading.gradient / factor - 1) > AGREES:
             return None
-        first = comparisons[0]
-        return Match(
-            tuple(solutions),
-            convention,
-            reading,
-            max(c.apart for c in comparisons),
-            first.points,
-            first.potentials,
-            first.extent,
-        )
+        apart = max(c.apart for c in comparisons)
+        return Match(tuple(solutions), convention, reading, apart, comparisons[0])
 
     def _starts(
         self, candidate: CandidateScheme, at: HandedNumbers, order: tuple[int, ...]
@@ -333,7 +317,8 @@ def _at_handed(search: Search, item: Solution) -> Solution | None:
     if vector is None:
         return None
     residual = float(np.abs(fit.residual(vector[None])[0]).max())
-    return Solution(candidate, item.order, fit.numbers(vector), residual) if np.isfinite(residual) else None
+    numbers = {name: float(value) for name, value in fit.numbers(vector).items()}
+    return Solution(candidate, item.order, numbers, residual) if np.isfinite(residual) else None
 
 
 def recovered_numbers(match: Match, state: tuple[str, ...]) -> tuple[RecoveredNumber, ...]:
@@ -377,13 +362,13 @@ def repeated_noise(subject: Subject) -> tuple[str, tuple[str, ...]]:
     """Why the draws of torch code are not new at each step, "" if they are, and what of this was not asked."""
     if not isinstance(subject.scheme, TorchStep):
         return "", ()
+    asked = "`sgverify verify` tries it (pure-step, long-run)"
     try:
         found = repetition(subject) if subject.scheme.as_it_is is None else Repetition()
-        return "; ".join(filter(None, [found.noise, found.unrepeated])), (
-            "whether it keeps anything else between steps: `sgverify verify` tries it (pure-step, long-run)",
-        )
     except SgverifyError:
-        return "", ("whether later steps draw anew: `sgverify verify` tries it (pure-step, long-run)",)
+        return "", (f"whether later steps draw anew: {asked}",)
+    told = "; ".join(filter(None, [found.noise, found.unrepeated]))
+    return told, (f"whether it keeps anything else between steps: {asked}",)
 
 
 def of_other_draws(found: Identification, other: str) -> Identification:

@@ -9,7 +9,7 @@ Where Newton's method starts: numbers read off the linear part of a step as if i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,9 @@ from sgverify.law.observed import (
     soft_probe,
 )
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
+
+Run = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""A step of many rows: (states, draws) -> the states after it."""
 
 STATES, NOISE_STATES = 6, 2
 """The states at which the motion, and those at which the effect of draws is observed."""
@@ -58,8 +61,10 @@ class Stencil:
         """The factor by which the rounding of images may grow in an effect: the largest sum of weights of one draw."""
         return float(np.abs(self.weights).sum(axis=1).max(initial=0.0))
 
-    def columns(self, after: np.ndarray) -> np.ndarray:
-        """L from images, shape (..., rows, coordinates) -> (..., coordinates, draws)."""
+    def columns(self, run: Run, states: np.ndarray) -> np.ndarray:
+        """L at each state, of a step `run(states, draws)`. Shape (states, coordinates, draws)."""
+        each, count = len(self.draws), len(states)
+        after = run(np.repeat(states, each, axis=0), np.tile(self.draws, (count, 1))).reshape(count, each, -1)
         return np.asarray(np.swapaxes(self.weights.astype(EXTENDED) @ after, -1, -2))
 
 
@@ -105,12 +110,11 @@ def respond(step: Observed, at: HandedNumbers, chosen: np.ndarray | None = None)
     bent, quadratics = bent_probes(dim)[0], quadratic_probes(dim)
     moved = step.after(states, np.zeros((STATES, m)), bent, at)
     affine = all(shape == VECTOR for shape in step.shapes.values())
-    stencil, columns = Stencil.of(m, affine), []
-    rows = np.repeat(noisy, len(stencil.draws), axis=0)
-    draws = np.tile(stencil.draws, (NOISE_STATES, 1))
-    for probe in quadratics:
-        after = step.after(rows, draws, probe, at).reshape(NOISE_STATES, len(stencil.draws), -1)
-        columns.append(stencil.columns(after))
+    stencil = Stencil.of(m, affine)
+    columns = [
+        stencil.columns(lambda rows, draws, probe=probe: step.after(rows, draws, probe, at), noisy)  # type: ignore[misc]
+        for probe in quadratics
+    ]
     kept = np.arange(states.shape[1]) if chosen is None else chosen
     size = np.sqrt(((moved - states) ** 2).mean(axis=0)).astype(float)
     rounding = step.operations * step.unit * np.maximum(np.abs(states), np.abs(moved)).max(axis=0)
@@ -222,17 +226,23 @@ def _power_of_two(value: float) -> float:
     return float(2.0 ** round(float(np.log2(value)))) if np.isfinite(value) and value > 0 else 1.0
 
 
+def derivative(run: Run, base: np.ndarray, width: np.ndarray, draws: int) -> tuple[np.ndarray, np.ndarray]:
+    """The derivative of a step at a state and z = 0, by central differences of these widths, and the state's image."""
+    n = len(base)
+    rows = np.vstack([base[None], base + np.diag(width), base - np.diag(width)])
+    after = run(rows, np.zeros((len(rows), draws)))
+    return np.asarray(((after[1 : n + 1] - after[n + 1 :]) / (2 * width[:, None])).T, dtype=float), after[0]
+
+
 def _jacobian(
     step: Observed, at: HandedNumbers, chosen: np.ndarray, probe: Probe
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The derivative of a step at z = 0 by central differences, the state and its image."""
-    base = step.places(1)[0]
-    n = len(base)
-    width = 2.0**-12 * np.repeat(step.units, step.sizes)
-    rows = np.vstack([base[None], base + np.diag(width), base - np.diag(width)])
-    after = step.after(rows, np.zeros((len(rows), step.draws(at))), probe, at).astype(float)
-    jacobian = ((after[1 : n + 1] - after[n + 1 :]) / (2 * width[:, None])).T
-    return jacobian[np.ix_(chosen, chosen)], base[chosen], after[0, chosen]
+    """The derivative of an observed step, the state and its image."""
+    base, width = step.places(1)[0], 2.0**-12 * np.repeat(step.units, step.sizes)
+    found, image = derivative(
+        lambda rows, draws: step.after(rows, draws, probe, at).astype(float), base, width, step.draws(at)
+    )
+    return found[np.ix_(chosen, chosen)], base[chosen], image[chosen]
 
 
 def _overdamped(step: Observed, seen: Responses, chosen: np.ndarray) -> Iterator[dict[str, float]]:

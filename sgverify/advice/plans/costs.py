@@ -162,7 +162,7 @@ def cost_at(
     chain = moments.chain
     if chain is None:
         raise Unreached("the autocorrelations of the chain are not known")
-    mean, sd = (moments.mean - target.mean) / target.sd, moments.sd / target.sd - 1
+    mean, sd = moments.biases(target)
     variances = np.concatenate(
         [chain.mean_variance / target.sd**2, chain.square_variance / (2 * moments.sd * target.sd) ** 2]
     )
@@ -188,11 +188,9 @@ def largest_step(
 
     def size(step: float) -> float:
         try:
-            moments = at(step)
+            return at(step).error(target)
         except LOST:
             return math.inf
-        off = np.concatenate([(moments.mean - target.mean) / target.sd, moments.sd / target.sd - 1])
-        return float(np.abs(off).max()) if np.isfinite(off).all() else math.inf
 
     (level,) = smallest_crossings(size, (error,), first, limit, factor=1.6, tolerance=1e-2, rounding=rounding)
     return level.step

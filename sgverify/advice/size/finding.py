@@ -175,7 +175,7 @@ class _Finding:
         )
         try:
             moments = self.moments
-            mean, sd = self._biases(moments)
+            mean, sd = moments.biases(self.laws.target)
         except _LAW_IS_LOST:
             if answer.distrust is None:
                 raise
@@ -201,21 +201,12 @@ class _Finding:
     def moments(self) -> StationaryMoments:
         return self.laws.at(self.subject.step)
 
-    def _biases(self, moments: StationaryMoments) -> tuple[np.ndarray, np.ndarray]:
-        """Of mean and standard deviation, over the target's standard deviations. Shapes (d,), (d,)."""
-        target = self.laws.target
-        mean, sd = (moments.mean - target.mean) / target.sd, moments.sd / target.sd - 1
-        if not (np.isfinite(mean).all() and np.isfinite(sd).all()):
-            raise InstabilityError(f"h={self.subject.step:g}: a coordinate of the chain has no variance")
-        return mean, sd
-
     def error(self, step: float) -> float:
         """The largest error at a step size; infinite where there is no law."""
         try:
-            mean, sd = self._biases(self.laws.at(step))
+            return self.laws.at(step).error(self.laws.target)
         except _LAW_IS_LOST:
             return math.inf
-        return float(max(np.abs(mean).max(), np.abs(sd).max()))
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -270,7 +261,8 @@ class _Finding:
     def _by_halving(self, step: float, quantity: str, place: int) -> PowerOfStep | None:
         kind = 0 if quantity == "mean" else 1
         try:
-            one, two = (float(self._biases(self.laws.at(h))[kind][place]) for h in (step, step / 2))
+            laws = (self.laws.at(h).biases(self.laws.target) for h in (step, step / 2))
+            one, two = (float(found[kind][place]) for found in laws)
         except _LAW_IS_LOST:
             return None
         if one * two <= 0:

@@ -80,6 +80,9 @@ def _answered(question: Question) -> Evidence:
         )
     certificate.update(closure_certificate(answers))
     certificate.update(noise_certificate(subject))
+    if subject.target.dim == 1 and subject.target.quadratic:
+        formula = posterior_formula(subject.target.name, subject.observable)
+        certificate["posterior_average_formula"] = str(formula)
     return question.answered(
         judge_step_rate(found, prediction.exponent, what),
         found=found,

@@ -142,7 +142,7 @@ class CodeEdits(CodeText):
 
     def _signs(self, node: ast.expr) -> tuple[str, str]:
         """The signs of products and quotients, with blanks around them where the line of an expression has them."""
-        row = self._rows[node.lineno - 1]
+        row = self._texts[node.lineno - 1]
         times, over = (f" {sign} " if f" {sign} " in row else sign for sign in "*/")
         return times, over
 
@@ -184,7 +184,7 @@ class CodeEdits(CodeText):
         if not (isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load)):
             return
         own = self.of(node)
-        for other in ast.walk(self._tree):
+        for other in ast.walk(self.tree):
             if isinstance(other, ast.Assign) and len(other.targets) == 1 and self.of(other.targets[0]) == own:
                 if self._draws(other.value) or isinstance(other.value, ast.Name | ast.Constant):
                     continue

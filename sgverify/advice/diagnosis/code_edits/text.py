@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
-from sgverify.advice.diagnosis.edits.expressions import called, is_product, is_sum
+from sgverify.advice.diagnosis.edits.expressions import SourceText, called, is_product, is_sum
 
 DRAWS = (
     "randn",
@@ -24,36 +24,18 @@ Kind = str
 """Whether an edit is of the "noise", the "gradient", the "state", the "steps" in which code runs, or a "factor" of several."""
 
 
-class CodeText:
+class CodeText(SourceText):
     """The functions of a file, on the lines that were run; `options` are what the code is made or called with."""
 
     def __init__(self, text: str, lines: Collection[int], options: Sequence[str]) -> None:
-        self.text, self.lines, self.options = text, lines, options
+        super().__init__(text)
+        self.lines, self.options = lines, options
         self.foreign: set[str] = set()
-        self._starts = [0]
-        for line in text.splitlines(keepends=True):
-            self._starts.append(self._starts[-1] + len(line))
-        self._rows = text.splitlines()
-        tree = self._tree = ast.parse(text)
         self.functions = [
             node
-            for node in ast.walk(tree)
+            for node in ast.walk(self.tree)
             if isinstance(node, ast.FunctionDef) and any(item.lineno in lines for item in node.body)
         ]
-        self.parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-
-    def span(self, node: ast.AST) -> tuple[int, int]:
-        """The characters of a node."""
-        first, last = (
-            self._starts[line - 1] + len(self._rows[line - 1].encode()[:column].decode())
-            for line, column in ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))  # type: ignore[attr-defined]
-        )
-        return first, last
-
-    def of(self, node: ast.AST) -> str:
-        """The text of a node."""
-        start, end = self.span(node)
-        return self.text[start:end]
 
     def _draws(self, node: ast.AST) -> bool:
         """Does an expression or a statement draw?"""

@@ -306,7 +306,7 @@ def _asking(candidate: Candidate, text: Text) -> Candidate:
     asked = read.definition.args.kwonlyargs
     if not asked:
         return candidate
-    end = read.end_of_argument(asked[-1])
+    end = read.span(asked[-1])[1]
     signature = Replacement(end, end, "".join(f", {name}" for name in missing))
     return replace(candidate, changes=(signature, *candidate.changes))
 

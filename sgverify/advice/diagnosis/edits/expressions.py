@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -40,33 +41,20 @@ class Summand:
     negative: bool
 
 
-class Expressions:
-    """The parsed text of one function."""
+class SourceText:
+    """A text with its tree: the characters at which each node stands, and the node around each."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        (definition,) = ast.parse(text).body
-        assert isinstance(definition, ast.FunctionDef)
-        self.definition = definition
-        self._lines = [0]
-        for line in text.splitlines(keepends=True):
-            self._lines.append(self._lines[-1] + len(line))
+        self.text, self.tree = text, ast.parse(text)
         self._texts = text.splitlines(keepends=True)
-        self.parents: dict[ast.AST, ast.AST] = {}
-        for node in self.definition.body:
-            for parent in ast.walk(node):
-                for child in ast.iter_child_nodes(parent):
-                    self.parents[child] = parent
+        self._lines = [0]
+        for line in self._texts:
+            self._lines.append(self._lines[-1] + len(line))
+        self.parents = {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
 
-    def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+    def span(self, node: Any) -> tuple[int, int]:
         """The characters of a node, without brackets around it."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
         return self._place(node.lineno, node.col_offset), self._place(node.end_lineno, node.end_col_offset)
-
-    def end_of_argument(self, node: ast.arg) -> int:
-        """The character behind an argument of the signature."""
-        assert node.end_lineno is not None and node.end_col_offset is not None
-        return self._place(node.end_lineno, node.end_col_offset)
 
     def _place(self, line: int, column: int) -> int:
         # Columns of the parser count bytes of UTF-8.
@@ -75,10 +63,20 @@ class Expressions:
             column if row.isascii() else len(row.encode()[:column].decode(errors="ignore"))
         )
 
-    def of(self, node: ast.expr) -> str:
+    def of(self, node: ast.AST) -> str:
         """The text of a node."""
         start, end = self.span(node)
         return self.text[start:end]
+
+
+class Expressions(SourceText):
+    """The parsed text of one function."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        (definition,) = self.tree.body
+        assert isinstance(definition, ast.FunctionDef)
+        self.definition = definition
 
     @cached_property
     def nodes(self) -> list[ast.expr]:
@@ -257,13 +255,15 @@ class Expressions:
                 if new != word:
                     yield new
 
+    def _smallest_around(self, start: int, end: int) -> Any:
+        spans = {node: self.span(node) for node in self.nodes}
+        covering = [node for node, (first, last) in spans.items() if first <= start and end <= last]
+        return min(covering, key=lambda node: spans[node][1] - spans[node][0], default=None)
+
     def factor_at(self, start: int, end: int) -> ast.expr | None:
         """The smallest expression around these characters that is no part of a power."""
-        covering = [node for node in self.nodes if _covers(self.span(node), start, end)]
-        if not covering:
-            return None
-        node = min(covering, key=lambda node: self.span(node)[1] - self.span(node)[0])
-        parent = self.parents.get(node)
+        node = self._smallest_around(start, end)
+        parent = None if node is None else self.parents.get(node)
         while isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow):
             node, parent = parent, self.parents.get(parent)
         return node
@@ -278,14 +278,11 @@ class Expressions:
 
     def shown(self, start: int, end: int) -> ast.expr | None:
         """The expression that shows a change of these characters: a whole term, with the function that it is an argument of."""
-        covering = [node for node in self.nodes if _covers(self.span(node), start, end)]
-        if not covering:
-            return None
-        node: ast.AST = min(covering, key=lambda node: self.span(node)[1] - self.span(node)[0])
-        while True:
+        node: ast.AST | None = self._smallest_around(start, end)
+        while node is not None:
             parent = self.parents.get(node)
             if is_product(parent) or isinstance(parent, ast.UnaryOp):
-                node = parent  # type: ignore[assignment]
+                node = parent
             elif isinstance(parent, ast.Call) and node in parent.args:
                 node = parent
                 break
@@ -314,7 +311,3 @@ def called(node: ast.AST | None) -> str:
         return ""
     function = node.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-
-
-def _covers(span: tuple[int, int], start: int, end: int) -> bool:
-    return span[0] <= start and end <= span[1]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log
+from typing import Any
 
 from sgverify.advice.diagnosis.measured_terms.generator import (
     OFF,
@@ -30,14 +31,16 @@ MOST = 64
 
 @dataclass(frozen=True)
 class Scaling:
-    """A factor at a base setting, with T changed, with D changed, and in dimensions 1 and 3; None where it was not measured."""
+    """A factor at the base setting, `elsewhere` where T or D is another one, and in other dimensions, as far as it was measured."""
 
     base: float
-    with_t: float | None
-    with_d: float | None
+    elsewhere: Mapping[str, float]
     by_dimension: Mapping[int, float]
-    t_ratio: float
-    d_ratio: float
+
+    @property
+    def values(self) -> list[float]:
+        """All measured factors."""
+        return [self.base, *self.elsewhere.values(), *self.by_dimension.values()]
 
     @property
     def right(self) -> bool:
@@ -45,43 +48,28 @@ class Scaling:
         return all(near(value, 1.0) for value in self.values)
 
     @property
-    def values(self) -> list[float]:
-        """All measured factors."""
-        return [
-            value
-            for value in (self.base, self.with_t, self.with_d, *self.by_dimension.values())
-            if value is not None
-        ]
-
-    @property
     def number(self) -> Fraction | None:
         """The factor where it is the same fraction at every setting."""
         return fraction(self.base) if all(near(value, self.base) for value in self.values) else None
 
     @property
-    def depends_on_t(self) -> bool:
-        """Whether another temperature gives another factor."""
-        return self.with_t is not None and not near(self.with_t, self.base)
-
-    @property
-    def depends_on_d(self) -> bool:
-        """Whether another friction gives another factor."""
-        return self.with_d is not None and not near(self.with_d, self.base)
+    def depends_on(self) -> list[str]:
+        """Those of T and D with another value of which the factor is another one."""
+        return [symbol for symbol, value in self.elsewhere.items() if not near(value, self.base)]
 
     @property
     def depends_on_dimension(self) -> bool:
         """Whether another dimension gives another factor."""
         return any(not near(value, self.base) for value in self.by_dimension.values())
 
-    @property
-    def power_of_t(self) -> Fraction | None:
-        """a where the factor goes as T^a, a multiple of 1/2."""
-        return _power(self.base, self.with_t, self.t_ratio)
-
-    @property
-    def power_of_d(self) -> Fraction | None:
-        """a where the factor goes as D^a, a multiple of 1/2."""
-        return _power(self.base, self.with_d, self.d_ratio)
+    def power_of(self, symbol: str) -> Fraction:
+        """a where the factor goes as T^a, say, a multiple of 1/2; 0 where it goes as no such power."""
+        other = self.elsewhere.get(symbol, 0.0)
+        if self.base <= 0 or other <= 0:
+            return Fraction(0)
+        found = log(other / self.base) / log(CHANGED[symbol][symbol] / BASE[symbol])
+        half = Fraction(round(2 * found), 2)
+        return half if abs(found - float(half)) <= 1e-3 else Fraction(0)
 
 
 def near(value: float, other: float) -> bool:
@@ -95,17 +83,11 @@ def fraction(value: float) -> Fraction | None:
     return found if near(float(found), value) else None
 
 
-def _power(base: float, other: float | None, ratio: float) -> Fraction | None:
-    if other is None or base <= 0 or other <= 0:
-        return None
-    found = log(other / base) / log(ratio)
-    half = Fraction(round(2 * found), 2)
-    return half if abs(found - float(half)) <= 1e-3 else None
-
-
 BASE: Setting = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
-HOTTER: Setting = {"T": Fraction(2), "D": Fraction(5, 4)}
-LOOSER: Setting = {"T": Fraction(3, 4), "D": Fraction(1, 2)}
+CHANGED: Mapping[str, Setting] = {
+    "T": {"T": Fraction(2), "D": Fraction(5, 4)},
+    "D": {"T": Fraction(3, 4), "D": Fraction(1, 2)},
+}
 FURTHER: tuple[Setting, ...] = (
     {"T": Fraction(16), "D": Fraction(5, 4)},
     {"T": Fraction(1, 16), "D": Fraction(5, 4)},
@@ -184,27 +166,27 @@ def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
 
 def _varied(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
     """What the factors and their dependence on the settings show."""
-    hotter = measured_generator(step, PROOF, HOTTER) if "T" in step.dynamics.parameters else None
-    looser = measured_generator(step, PROOF, LOOSER) if "D" in step.dynamics.parameters else None
+    elsewhere = {
+        symbol: measured_generator(step, PROOF, setting)
+        for symbol, setting in CHANGED.items()
+        if symbol in step.dynamics.parameters
+    }
     others = {dim: measured_generator(step, dim, BASE) for dim in OTHERS}
     for found in (base, *others.values()):
         cause = _alone(found, step) or _by_place(found)
         if cause is not None:
             return cause
 
-    def scaling(read: Callable[[MeasuredGenerator], float | None]) -> Scaling | None:
-        here = read(base)
-        if here is None:
-            return None
-        by = {dim: value for dim, found in others.items() if (value := read(found)) is not None}
-        t, d = (read(found) if found is not None else None for found in (hotter, looser))
-        return Scaling(here, t, d, by, float(HOTTER["T"] / BASE["T"]), float(LOOSER["D"] / BASE["D"]))
+    def known(
+        found: Mapping[Any, MeasuredGenerator], read: Callable[[MeasuredGenerator], float | None]
+    ) -> dict[Any, float]:
+        return {key: value for key, item in found.items() if (value := read(item)) is not None}
 
-    scalings: dict[tuple[str, str], Scaling] = {}
-    for key, read in _reads(base):
-        found_scaling = scaling(read)
-        if found_scaling is not None:
-            scalings[key] = found_scaling
+    scalings = {
+        key: Scaling(here, known(elsewhere, read), known(others, read))
+        for key, read in _reads(base)
+        if (here := read(base)) is not None
+    }
     wrong = {key: value for key, value in scalings.items() if not value.right}
     found_cause = _in_common(wrong, scalings, step)
     if found_cause is not None:
@@ -288,22 +270,19 @@ def _of_factor(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cau
         )
         name: CauseName = "thermostat-dimension" if kind == "energy" else NAMES[kind]
         return Cause(name, f"{what} is that of {due} times {listed}")
-    if value.depends_on_t or value.depends_on_d:
-        powers = {"T": value.power_of_t or Fraction(0), "D": value.power_of_d or Fraction(0)}
-        lost = [
-            (symbol, other)
-            for symbol, other, depends in (
-                ("T", value.with_t, value.depends_on_t),
-                ("D", value.with_d, value.depends_on_d),
+    if value.depends_on:
+        powers = {symbol: value.power_of(symbol) for symbol in ("T", "D")}
+        for symbol in value.depends_on:
+            if powers[symbol]:
+                continue
+            named, at, there = (
+                "temperature" if symbol == "T" else "friction",
+                *(f"{symbol} = {float(setting[symbol]):g}" for setting in (BASE, CHANGED[symbol])),
             )
-            if depends and not powers[symbol]
-        ]
-        for symbol, other in lost:
-            named, at, there = ("temperature", 0.75, 2) if symbol == "T" else ("friction", 1.25, 0.5)
             return Cause(
                 "temperature-misplaced" if symbol == "T" else NAMES[kind],
-                f"{what} does not follow the {named}: it is that of {due} times {_text(value.base)} at {symbol} = {at:g} and "
-                f"{_text(other or 0.0)} at {symbol} = {there:g}",
+                f"{what} does not follow the {named}: it is that of {due} times {_text(value.base)} at {at} and "
+                f"{_text(value.elsewhere[symbol])} at {there}",
             )
         rest = value.base / float(BASE["T"]) ** float(powers["T"]) / float(BASE["D"]) ** float(powers["D"])
         missing = powers["T"] == -1 and kind in ("noise", "setpoint")

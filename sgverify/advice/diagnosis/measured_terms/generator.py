@@ -20,9 +20,10 @@ from sgverify.advice.diagnosis.wrong_terms.moments import unit
 from sgverify.advice.diagnosis.wrong_terms.noise import Kind, kinds_of
 from sgverify.exact.numbers.entrywise import coordinate_keys
 from sgverify.exact.rings.context import Index
+from sgverify.exact.rings.evaluation import Values
 from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series.operators import generator_of, ring_of
+from sgverify.exact.series.operators import Operator, generator_of, ring_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential, values_at
 from sgverify.law.nodes import first_power, increments
 from sgverify.schemes.torch_step import TorchStep
@@ -75,12 +76,7 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
         at = values_at(ring, state, setting, partial(_derivative, potential, theta))
         drift = [kinds_of(operator.get(unit(size, k), ring.zero), k, ring) for k in range(size)]
         terms.append([{kind: float(at(value)) for kind, value in _split(row, ring).items()} for row in drift])
-        due = np.zeros((size, size))
-        for index, value in operator.items():
-            if sum(index) == 2:
-                k, *rest = [i for i, n in enumerate(index) for _ in range(n)]
-                due[k, rest[0]] = due[rest[0], k] = float(at(value)) * (2 if k == rest[0] else 1)
-        dues.append(due)
+        dues.append(_due(operator, at, size)[1])
         mean, square = increments(step, state, dim, setting, STEPS)
         means.append(mean)
         squares.append(square)
@@ -119,14 +115,19 @@ def due_law(step: TorchStep, dim: int, setting: Setting) -> DueLaw:
     ring, state = ring_of(step.dynamics, dim, depth=2, cap=1), _states(step, dim, 1)[0]
     theta = [state["theta", i] for i in range(dim)]
     at = values_at(ring, state, setting, partial(_derivative, generic_potential(dim), theta))
-    drift, square = np.zeros(len(state)), np.zeros((len(state), len(state)))
-    for index, value in generator_of(step.dynamics, ring).items():
+    return DueLaw(setting, state, *_due(generator_of(step.dynamics, ring), at, len(state)))
+
+
+def _due(operator: Operator, at: Values, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The drift and twice the diffusion of a generator at a state."""
+    drift, square = np.zeros(size), np.zeros((size, size))
+    for index, value in operator.items():
         k, *rest = [i for i, n in enumerate(index) for _ in range(n)]
         if rest:
             square[k, rest[0]] = square[rest[0], k] = float(at(value)) * (2 if k == rest[0] else 1)
         else:
             drift[k] = float(at(value))
-    return DueLaw(setting, state, drift, square)
+    return drift, square
 
 
 def _derivative(potential: PolynomialPotential, theta: Sequence[Fraction], index: Index) -> Fraction:

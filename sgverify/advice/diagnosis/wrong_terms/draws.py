@@ -9,7 +9,6 @@ The cause where a step has no power series because of what it does: a gradient e
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -65,83 +64,29 @@ def wrong_law(scheme: Scheme, dim: int, order: Fraction) -> Cause | None:
 
 
 def _independent(scheme: Scheme) -> Iterator[tuple[int, Scheme]]:
-    text = formula(scheme)
-    tree = ast.parse(text)
-    body = tree.body[0]
-    assert isinstance(body, ast.FunctionDef)
-    values = {
-        statement.targets[0].id: statement.value
-        for statement in body.body
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
-    }
-    noisy = [name for name, value in values.items() if _draws(value)]
+    """The scheme with a new draw at each use of a draw, or of a value with draws; and how often it is used."""
+    head, *lines = formula(scheme).split("\n")
+    values = dict(line.strip().split(" = ", 1) for line in lines[:-1])
+    noisy = {name: value for name, value in values.items() if "noise" in _names(value)}
     for name, value in values.items():
-        if not (_draws(value) or any(_uses(value, other) for other in noisy)):
+        times = sum(_names(line).count(name) for line in lines) - 1
+        if times < 2 or not {"noise", *noisy} & {*_names(value)}:
             continue
-        times = sum(_uses(statement, name) for statement in body.body)
-        if times < 2:
-            continue
-        edited = ast.parse(text)
-        for other in noisy if name not in noisy else ():
-            edited = _Replaced(other, values[other], inside=name).visit(edited)
-        edited = _Replaced(name, _value_of(edited, name)).visit(edited)
-        source = ast.unparse(ast.fix_missing_locations(edited))
+        for other, draw in noisy.items():
+            value = value if other == name else re.sub(rf"\b{other}\b", f"({draw})", value)
+        edited = [head, *(line for line in lines if not line.strip().startswith(f"{name} = "))]
+        text = re.sub(rf"\b{name}\b", f"({value})", "\n".join(edited))
+        function_name = head.split("(", 1)[0].removeprefix("def ")
         try:
-            function = define(source, body.name, f"<{scheme.name} with independent draws>")
+            function = define(text, function_name, f"<{scheme.name} with independent draws>")
             made = make_scheme(function, scheme.dynamics, order=scheme.order, memory=scheme.memory)
         except UserError:
             continue
         yield times, replace(made, name=scheme.name)
 
 
-def _value_of(tree: ast.AST, name: str) -> ast.expr:
-    return next(
-        statement.value
-        for statement in ast.walk(tree)
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.targets[0], ast.Name)
-        and statement.targets[0].id == name
-    )
-
-
-def _draws(value: ast.expr) -> bool:
-    return any(
-        isinstance(node, ast.Call)
-        and (
-            (isinstance(node.func, ast.Name) and node.func.id == "noise")
-            or (
-                isinstance(node.func, ast.Attribute)
-                and isinstance(node.func.value, ast.Name)
-                and node.func.value.id == "noise"
-            )
-        )
-        for node in ast.walk(value)
-    )
-
-
-def _uses(node: ast.AST, name: str) -> int:
-    return sum(
-        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load)
-        for item in ast.walk(node)
-    )
-
-
-class _Replaced(ast.NodeTransformer):
-    """Every use of a name replaced by the expression behind it, in one statement or in all."""
-
-    def __init__(self, name: str, value: ast.expr, inside: str | None = None) -> None:
-        self._name, self._value, self._inside = name, value, inside
-
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        target = node.targets[0]
-        if self._inside is not None and not (isinstance(target, ast.Name) and target.id == self._inside):
-            return node
-        return self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id == self._name and isinstance(node.ctx, ast.Load):
-            return self._value
-        return node
+def _names(text: str) -> list[str]:
+    return re.findall(r"(?<!\.)\b[A-Za-z_]\w*", text)
 
 
 def wrong_word(word: Word, alphabet: AlphabetProof, order: Fraction, required: int) -> Cause | None:
