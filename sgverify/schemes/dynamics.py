@@ -5,12 +5,13 @@ The default densities are exp(-U/T), and exp(-(U + p.p/2)/T) with a momentum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.definition.abstract import check_returned, check_scalar, run_abstractly, where
+from sgverify.schemes.definition.abstract import check_returned, check_scalar, depends, run_abstractly, where
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
 from sgverify.schemes.definition.declaration import RESERVED, Declaration, check_state, read_signature
 from sgverify.schemes.definition.foreign import in_own_terms
@@ -166,8 +167,8 @@ def dynamics(
 
     The function returns (drift, diagonal of sigma sigma^T / 2), each one value per state variable. `density` is the
     density that it is said to leave invariant, a function that returns log rho; by default exp(-U/T) for the state
-    (theta) and exp(-(U + p.p/2)/T) for (theta, p). `positive` says that it lives on theta > 0: what visits other
-    states is then not checked.
+    (theta) and exp(-(U + p.p/2)/T) for (theta, p), but none where theta moves by another function of p than p.
+    `positive` says that it lives on theta > 0: what visits other states is then not checked.
     Raises `DefinitionError` for unknown shapes, other state names or wrong shapes of what is returned.
     """
     for name, shape in shapes.items():
@@ -200,7 +201,9 @@ def dynamics(
             )
         for part, matrices in zip(value, (False, True), strict=True):
             check_returned(function, part, shapes, zero=True, matrices=matrices)
-        stated = default_density(shapes, declaration.parameters) if density is None else density
+        stated: Density | Callable[..., Any] | None = density
+        if stated is None and not _velocity_of_another_energy(function, shapes, declaration.ingredients):
+            stated = default_density(shapes, declaration.parameters)
         if stated is not None and not isinstance(stated, Density):
             stated = make_density(stated, shapes)
         if stated is not None and stated.shapes != shapes:
@@ -213,6 +216,21 @@ def dynamics(
         )
 
     return decorate
+
+
+def _velocity_of_another_energy(
+    function: Callable[..., Any], shapes: Mapping[str, str], ingredients: Sequence[str]
+) -> bool:
+    """Does theta move by a function of p alone that is not p, so that p has another kinetic energy than p.p/2?"""
+    if tuple(shapes) != ("theta", "p"):
+        return False
+
+    def velocity(theta: Any, p: Any, **given: Any) -> tuple[Any, Any]:
+        moved = function(theta, p, **given)[0][0]
+        return moved, 0 if getattr(moved, "mark", None) == p.mark else p
+
+    moved_by = partial(depends, velocity, shapes, ingredients)
+    return not moved_by("theta") and moved_by("p") == {"theta", "p"}
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
