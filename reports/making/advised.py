@@ -92,8 +92,6 @@ def plans_of(posterior: Posterior) -> Iterator[tuple[float, Plan | Advice]]:
 def truth(posterior: Posterior) -> dict[str, Any]:
     """Means and standard deviations under the posterior, with the largest standard error of both in standard deviations."""
     draws = draw_weighted(posterior.density.target(), 1.0)
-    while (more := draws.doubled) is not None and draws.count < 200_000:
-        draws = more
     means, sds, errors = [], [], []
     for column in draws.points.T:
         mean = draws.average_of(column)

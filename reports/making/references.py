@@ -21,7 +21,7 @@ import torch
 import sgverify.errors
 from reports.making.posteriors import FOLDER, POSTERIORS, Posterior
 from sgverify.keeping.files import json_text, write_atomically
-from sgverify.samplers.importance import draw_weighted, precise_average
+from sgverify.samplers.importance import draw_weighted
 
 DRAWS, WEIGHTED = 10_000, {"wells": 36_800}
 """The draws behind the reference answers, effective ones where they are weighted: 10,000 give a mean to a hundredth of an sd."""
@@ -41,11 +41,10 @@ def entry_of(name: str, posterior: Posterior, reference: dict[str, Any]) -> dict
         ]
     except sgverify.errors.Unreached as error:
         return {**entry, "refused": str(error)}
-    draws = max((row.pop("_draws") for row in rows), key=lambda item: item.count)
     return {
         **entry,
-        "draws": draws.count,
-        "effective": draws.share,
+        "draws": first.count,
+        "effective": first.share,
         "seconds": time.process_time() - started,
         "averages": rows,
     }
@@ -56,12 +55,10 @@ def row_of(
 ) -> dict[str, Any]:
     """Mean and standard deviation of one coordinate, with their errors, and the differences from the reference of `count` draws."""
     one = tuple(int(i == place) for i in range(dim))
-    mean, draws = precise_average(first, {one: Fraction(1)})
+    mean = first.average({one: Fraction(1)})
     # About the mean: E (theta - m)^2 for the rational m next to the mean.
     middle = Fraction(mean.value).limit_denominator(10**9)
-    squares, more = precise_average(
-        draws, {tuple(2 * i for i in one): Fraction(1), one: -2 * middle, (0,) * dim: middle**2}
-    )
+    squares = first.average({tuple(2 * i for i in one): Fraction(1), one: -2 * middle, (0,) * dim: middle**2})
     sd = math.sqrt(squares.value - (mean.value - float(middle)) ** 2)
     error = squares.standard_error / (2 * sd)
     # A standard error of the reference's own draws: that of a mean, and of an sd where the law is near a Gaussian.
@@ -76,7 +73,6 @@ def row_of(
         "reference_sd": answer["sd"],
         "mean_apart": (mean.value - answer["mean"]) / math.hypot(mean.standard_error, own),
         "sd_apart": (sd - answer["sd"]) / math.hypot(error, own / math.sqrt(2)),
-        "_draws": more,
     }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -168,11 +169,13 @@ def _declared(step: TorchStep, dim: int) -> np.ndarray:
         state = list(unit[None].split(dim, dim=-1))
         place = step.dynamics.state.index("theta")
         gradient, state[place] = state[place], torch.zeros((1, dim), dtype=torch.float64)
-        drift, _ = coefficients_at(
-            step.dynamics, parameters, state, lambda theta, gradient=gradient: gradient
-        )
+        drift, _ = coefficients_at(step.dynamics, parameters, state, partial(_constant, gradient))
         columns.append(-drift[0])
     return np.array(columns).T
+
+
+def _constant(value: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
+    return value
 
 
 def _dynamics(declared: Dynamics, matrix: np.ndarray, diffusion: np.ndarray, dim: int) -> Dynamics:

@@ -281,7 +281,9 @@ def _coefficients(subject: TorchSubject) -> CallCoefficients:
     curvature = curvature_of(subject)
     first = min(subject.step, SHARE / curvature)
     steps = np.array([first * 2.0**-k for k in range(STEPS)])
-    means, squares, calls = [], [], 0
+    means: list[Any] = []
+    squares: list[Any] = []
+    calls = 0
     box = black_box(subject)
     for state in _states(subject):
         call = CallOfDraws(box, state, first)

@@ -246,7 +246,7 @@ def _tried(subject: TorchSubject, found: list[_Outcome], passed_over: list[str])
     flow = f"one step to h^{_order(subject) + 1}, " if not bent and held_to_flow(subject) else ""
     text = (
         f"{len(found)} settings: the law is right to h^{_order(subject)}; {flow}the stationary law in every coordinate "
-        f"and pair; tried on Gaussian targets at {', '.join(filter(None, (axis.told for axis in axes)))}, draws out to "
+        f"and pair; tried on Gaussian targets at {', '.join(axis.told for axis in axes if axis and axis.told)}, draws out to "
         f"{max(RARE):g}; nothing is said beyond"
     )
     if bent:

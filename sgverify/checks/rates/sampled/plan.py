@@ -119,7 +119,7 @@ def plan_sweep(subject: Subject, halved: int = 0) -> SampledRun:
         time = c.steps * steps[0]
     # Halvings are whole multiples of one another's lengths, so that coupled rows cover the same piece of their path.
     skip, half = math.ceil(burn_in / steps[0]), math.ceil(time / 2 / steps[0])
-    rows = []
+    rows: list[Row] = []
     for step in steps:
         before, piece = (max(1, round(count * steps[0] / step)) for count in (skip, half))
         rows += fixed_rows([step], [before, before + piece, before + 2 * piece])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.checks.question import Question
-from sgverify.checks.rates.finite_time import what_of
+from sgverify.checks.rates.finite_time import told_of
 from sgverify.checks.rates.sampled.method import (
     DISAGREEMENT,
     SampledAverages,
@@ -67,7 +67,7 @@ def sampled_error(question: Question) -> Evidence:
         question.schedule.kind,
         question.alpha,
     )
-    what = what_of(subject, question.quantity, kind, alpha)
+    what = told_of(question)
     never = "" if unbiased(subject) or question.prediction.exponent < 0 else term_of_theorem_2(subject)
     if kind == "fixed" or never:
         reason = f"no sample can contradict it; {what} need not fall with L"
