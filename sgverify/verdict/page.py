@@ -57,7 +57,7 @@ OF_THE_ORDER = ("local-order", "invariant-order")
 
 
 @dataclass(frozen=True)
-class SourceText:
+class PrintedSource:
     """The Python text of one function of a step, and where it stands."""
 
     title: str
@@ -195,7 +195,7 @@ def _printed(subject: Subject) -> str | None:
         return None
 
 
-def _sources(step: Scheme | TorchStep | Composite) -> Iterator[SourceText]:
+def _sources(step: Scheme | TorchStep | Composite) -> Iterator[PrintedSource]:
     """The Python text of the step: of a splitting its letters, in the order of its word."""
     if isinstance(step, Composite):
         yield from _sources(step.scheme)
@@ -207,7 +207,7 @@ def _sources(step: Scheme | TorchStep | Composite) -> Iterator[SourceText]:
     else:
         letters = step.word.alphabet.letters
         shares = ", ".join(map(str, step.word.shares))
-        yield SourceText("The word, with the shares of the step", f"{step.word.text}\n{shares}")
+        yield PrintedSource("The word, with the shares of the step", f"{step.word.text}\n{shares}")
         functions = [(f"letter {name}", letters[name].function) for name in dict.fromkeys(step.word.text)]
     for title, function in functions:
         found = _source(title, inspect.unwrap(function))
@@ -215,16 +215,16 @@ def _sources(step: Scheme | TorchStep | Composite) -> Iterator[SourceText]:
             yield found
 
 
-def _source(title: str, function: Any) -> SourceText | None:
+def _source(title: str, function: Any) -> PrintedSource | None:
     made = text_of(function)
     if made is not None:
-        return SourceText(title, made)
+        return PrintedSource(title, made)
     try:
         lines, first = inspect.getsourcelines(function)
         file = Path(inspect.getsourcefile(function) or "")
     except (OSError, TypeError):
         return None
-    return SourceText(title, inspect.cleandoc("".join(lines)), f"{file.name}:{first}" if file.name else "")
+    return PrintedSource(title, inspect.cleandoc("".join(lines)), f"{file.name}:{first}" if file.name else "")
 
 
 def _cells(parts: Sequence[Group], judged: Iterable[str]) -> list[tuple[str, list[list[Evidence]]]]:
