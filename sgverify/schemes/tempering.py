@@ -1,7 +1,7 @@
 """How is a step without a temperature read at every T? It samples exp(-U) of the U that it is given: it is given U/T.
 
-For langevin one of its steps then is one of size h T, for kinetic one of size h sqrt(T) with the friction D/sqrt(T) and the
-momentum p/sqrt(T).
+For langevin one of its steps then is one of size h T, for kinetic and a thermostat one of size h sqrt(T) with the friction
+D/sqrt(T), the momentum p/sqrt(T) and the thermostat's friction xi/sqrt(T).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.definition.mathematics import sqrt
-from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
+from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
 
 TOLD = "the gradient of U/T, for it takes no T"
 
@@ -37,7 +37,7 @@ class DividedGradient:
 def is_tempered(dynamics: Dynamics, declaration: Declaration) -> bool:
     """Does a step of dynamics with a temperature take none?"""
     return (
-        dynamics in (langevin, kinetic)
+        dynamics in (langevin, kinetic, thermostat)
         and "T" not in declaration.ingredients
         and declaration.state == dynamics.state
     )
@@ -83,8 +83,8 @@ def _divided(
     root = root_of(factor)
     if "D" in given:
         given["D"] = given["D"] / root
-    theta, p = function(state[0], state[1] / root, h=h * root, **given)
-    return theta, p * root
+    theta, *others = function(state[0], *(part / root for part in state[1:]), h=h * root, **given)
+    return theta, *(part * root for part in others)
 
 
 def with_mean_gradient(

@@ -66,6 +66,12 @@ def as_published(w, buf, g, lr, momentum=0.9):
     return w + buf, buf
 
 
+def nose_hoover(x, v, zeta, grad_u, lr, a):
+    noise = NOISE * math.sqrt(2 * a * lr) * torch.randn_like(v)
+    v = v - lr * grad_u(x) - lr * zeta * v + noise
+    return x + lr * v, v, zeta + lr * (v.dot(v) / len(v) - 1)
+
+
 class Trainer:
     def __init__(self, model, loss_fn, lr, n_data):
         self.model, self.loss_fn, self.lr, self.n_data = model, loss_fn, lr, n_data
@@ -110,6 +116,7 @@ CODE: dict[str, Any] = {
     "module": Sampler,
     "kinetic": kinetic,
     "as published": as_published,
+    "thermostat": nose_hoover,
     "class": Trainer,
     "object": Trainer(nn.Linear(2, 1), nn.MSELoss(), 0.1, 10),
     "training": train,

@@ -91,7 +91,7 @@ class PlainCode:
         first = next((name for name in self.inner if name not in self.roles), None)
         if "theta" not in by_role and first is not None and self.inner[first].default is EMPTY:
             by_role["theta"] = first
-        return {name: by_role[name] for name in ("theta", "p") if name in by_role}
+        return {name: by_role[name] for name in ("theta", "p", "xi") if name in by_role}
 
 
 def _defaults(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def called(code: PlainCode, fixed: Mapping[str, Any], own: Mapping[str, Any]) ->
 def refused(code: PlainCode, told: str, why: str) -> DefinitionError:
     """The refusal of code of which is not told how it is called, with the wrapper that tells it."""
     place, _, name = told.rpartition(":")
-    dynamics = "kinetic" if "p" in code.state else "langevin"
+    dynamics = ("langevin", "kinetic", "thermostat")[max(len(code.state), 1) - 1]
     state = ", ".join(code.state) or "theta"
     asked = ["h", "grad", *["log_density"] * any(code.roles.get(name) in HANDED[2:] for name in code.handed)]
     asked += [name for name in ("T", "D") if name in code.roles.values()]

@@ -22,10 +22,13 @@ from sgverify.adapters.plain.trying import PlainStep, held_of, tried
 from sgverify.errors import SgverifyError
 from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
 from sgverify.schemes.definition.declaration import Declaration
-from sgverify.schemes.dynamics import Dynamics, kinetic, langevin
+from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
 from sgverify.schemes.scheme import ClaimedOrders
 from sgverify.schemes.tempering import is_tempered
 from sgverify.schemes.torch_step import TorchStep, tempered
+
+_DYNAMICS = {1: langevin, 2: kinetic, 3: thermostat}
+"""The dynamics by the number of variables among the parameters: (theta), (theta, p), (theta, p, xi)."""
 
 
 def takes(found: Any) -> bool:
@@ -53,8 +56,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
     if "noise" in code.roles.values() and code.parameters["noise"].kind is inspect.Parameter.KEYWORD_ONLY:
         from sgverify.schemes.scheme import scheme
 
-        return replace(scheme(kinetic if "p" in code.state else langevin)(found), reference=reference)
-    dynamics = settings.dynamics_or(kinetic if "p" in code.state else langevin)
+        return replace(scheme(_DYNAMICS[len(code.state)])(found), reference=reference)
+    dynamics = settings.dynamics_or(_DYNAMICS[len(code.state)])
     if tuple(code.state) != dynamics.state:
         raise refused(
             code,

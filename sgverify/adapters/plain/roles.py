@@ -10,6 +10,7 @@ from typing import Any
 WORDS: dict[str, str] = {
     "theta": "theta x w z q position state sample samples current weight weights params parameters param xt x_t start",
     "p": "p v r momentum velocity mom vel momenta buf buffer",
+    "xi": "xi zeta thermostat",
     "grad": "grad grads gradient gradients g grad_u gradu gradient_u grad_potential potential_grad grad_energy grad_loss loss_grad "
     "grad_f du nabla_u nabla grad_v grad_nll grad_neg_log_prob dudx du_dx energy_grad",
     "score": "score score_net score_model grad_log_prob grad_log_p grad_logp grad_log_density grad_log_pdf grad_log_target "
@@ -36,7 +37,7 @@ WORDS: dict[str, str] = {
 
 SECOND: dict[str, tuple[str, ...]] = {
     "T": ("tau",),
-    "D": ("gamma", "alpha", "xi"),
+    "D": ("gamma", "alpha", "xi", "diffusion", "a"),
     "h": ("gamma", "alpha", "delta", "tau", "step"),
     "beta": ("beta", "inv_temp", "inverse_temperature"),
 }
@@ -78,7 +79,9 @@ def roles_of(parameters: Mapping[str, Any], given: Mapping[str, Any] | None = No
     found: dict[str, str] = dict.fromkeys((name for name in names if name in (given or {})), "told")
     for name in names:
         role = None if name in found else role_of(name)
-        if role in ("theta", "p") and isinstance(parameters[name], (int, float)):
+        if role == "xi" and "p" not in found.values():
+            continue  # A friction of a step that has no momentum before it is no variable.
+        if role in ("theta", "p", "xi") and isinstance(parameters[name], (int, float)):
             continue
         if role is not None and (role not in found.values() or role == "batch"):
             found[name] = role

@@ -50,7 +50,7 @@ class PlainStep:
             parts = self.parts(*state, **given)
         if self.picks is None:
             return tuple(parts)
-        return tuple(parts[pick] for pick in self.picks)
+        return tuple(parts[pick].reshape(value.shape) for pick, value in zip(self.picks, state, strict=True))
 
     def parts(self, *state: Tensor, **given: Any) -> list[Any]:
         """What may be a variable of the state in what the code returns, or the state itself where it returns nothing."""
@@ -66,9 +66,11 @@ class PlainStep:
         self._handed.clear()
         if result is None:
             return list(state)
-        shape = state[0].shape
-        whole = isinstance(result, tuple)
-        parts = [_last(part, shape) for part in result] if whole else [_last(result, shape)]
+        results = result if isinstance(result, tuple) else (result,)
+        shapes = dict.fromkeys([value.shape for value in state])
+        if "xi" in variables:
+            shapes[torch.Size([])] = None
+        parts = [next(filter(_is_tensor, (_last(part, shape) for shape in shapes)), None) for part in results]
         return [part for part in parts if part is not None]
 
     def _function(self, values: dict[str, Any]) -> Callable[..., Any]:
@@ -142,6 +144,10 @@ def _tensors(holder: Any) -> dict[str, Tensor]:
     return found
 
 
+def _is_tensor(part: Any) -> bool:
+    return part is not None
+
+
 def _last(part: Any, shape: torch.Size) -> Tensor | None:
     """A tensor of this shape, or the last one of a list or a stack of them."""
     if isinstance(part, list) and part:
@@ -208,6 +214,7 @@ def tried(
 _STATE = (
     torch.tensor([0.7, -0.4, 1.9], dtype=torch.float64),
     torch.tensor([-3.3, 4.9, 2.8], dtype=torch.float64),
+    torch.tensor([1.3], dtype=torch.float64),
 )
 
 
@@ -220,7 +227,9 @@ def _run(
     small: float = 1.0,
 ) -> list[Tensor]:
     # A momentum that is nearly 0 moves nothing, in whatever units it is.
-    state = [value * scale for value, scale in zip(_STATE, (1.0, small), strict=True)][: len(step.code.state)]
+    state = [value * scale for value, scale in zip(_STATE, (1.0, small, 1.0), strict=True)][
+        : len(step.code.state)
+    ]
     with apart():
         torch.manual_seed(seed)
         found = step.parts(*state, h=h, **at) if parts else step(*state, h=h, **at)
@@ -231,13 +240,13 @@ def _picks(step: PlainStep, at: Mapping[str, Any]) -> tuple[int, ...] | None:
     """Which parts of a result are the variables of the state: those near it at a small step, the one with noise before a mean."""
     near, other = (_run(step, at, SMALL, seed, True, SMALL) for seed in (0, 1))
     _run(step, at, parts=True)
-    small = [value * scale for value, scale in zip(_STATE, (1.0, SMALL), strict=True)]
+    small = [value * scale for value, scale in zip(_STATE, (1.0, SMALL, 1.0), strict=True)]
     picks: list[int] = []
     for value in small[: len(step.code.state)]:
         fitting = [
             number
             for number, part in enumerate(near)
-            if (part - value).abs().max() < 0.5 and number not in picks
+            if part.numel() == value.numel() and (part - value).abs().max() < 0.5 and number not in picks
         ]
         if not fitting:
             return None
