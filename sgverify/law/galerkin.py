@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -216,11 +215,6 @@ class GalerkinChain:
         off = np.abs(self._log(random) - due).max()
         if not off <= ALIKE * max(1.0, float(np.abs(due).max())):
             raise Unreached("the stationary density is no product of functions of the coordinates")
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """The coordinates' names."""
-        return self.setting.names
 
 
 __all__ = ["GalerkinChain", "GalerkinLaw"]

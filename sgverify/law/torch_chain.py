@@ -155,18 +155,10 @@ class TorchChain:
 
         Raises `ConfigurationError` for too few steps, `InstabilityError` if the chain does not contract at one of them.
         """
-        given = self.subject.configuration.sweep.steps
-        if not given:
-            return np.array([self.first * 2.0**-k for k in range(HALVINGS)])
-        steps = np.array(sorted(set(given), reverse=True))
-        if len(steps) < FEWEST:
-            raise ConfigurationError(
-                f"sweep.steps={list(given)}: {len(steps)} different step sizes; expected {FEWEST} at least, for the powers of h "
-                "to be told apart, or leave it out"
-            )
+        steps = configured_sweep(self.subject)
         for h in steps:
-            self.check_contracts(float(h), "sweep.steps")
-        return steps
+            self.check_contracts(h, "sweep.steps")
+        return np.array(steps or [self.first * 2.0**-k for k in range(HALVINGS)])
 
     def check_contracts(self, h: float, key: str) -> None:
         """Raise `InstabilityError` if the chain does not contract at a step size that the setting `key` gave."""
@@ -275,6 +267,18 @@ class TorchChain:
         )
 
 
+def configured_sweep(subject: Subject) -> list[float]:
+    """The configured step sizes from large to small; raises `ConfigurationError` for too few of them."""
+    given = subject.configuration.sweep.steps or []
+    steps = sorted(map(float, set(given)), reverse=True)
+    if given and len(steps) < FEWEST:
+        raise ConfigurationError(
+            f"sweep.steps={list(given)}: {len(steps)} different step sizes; expected {FEWEST} at least, for the powers of h to be "
+            "told apart, or leave it out"
+        )
+    return steps
+
+
 def balls(values: np.ndarray, radius: float) -> arb_mat:
     """A matrix of balls about floats."""
     return arb_mat([[arb(float(x), radius) for x in row] for row in values])
@@ -318,4 +322,4 @@ def _refuse(subject: Subject) -> None:
         raise Unreached(f"{kind}: it keeps a snapshot from step to step")
 
 
-__all__ = ["FEWEST", "HALVINGS", "BendsError", "TorchChain", "balls", "chain_of"]
+__all__ = ["FEWEST", "HALVINGS", "BendsError", "TorchChain", "balls", "chain_of", "configured_sweep"]

@@ -10,10 +10,10 @@ import numpy as np
 
 from sgverify.checks.question import Question
 from sgverify.checks.rates.halvings import Followed, StepValue
-from sgverify.errors import ConfigurationError, Unreached
+from sgverify.errors import Unreached
 from sgverify.evidence import Evidence
 from sgverify.law.galerkin import MOST_COORDINATES, GalerkinChain, GalerkinLaw
-from sgverify.law.torch_chain import FEWEST, HALVINGS
+from sgverify.law.torch_chain import HALVINGS, configured_sweep
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.caching import cached_per_subject
@@ -38,13 +38,7 @@ def bias_beyond_gaussians(question: Question) -> Evidence:
     predicted = question.prediction.exponent
     assert predicted is not None
     halvings = HALVINGS if len(subject.scheme.dynamics.state) < MOST_COORDINATES else FEW_HALVINGS
-    own = [subject.step * 2.0**-k for k in range(halvings)]
-    steps = sorted(subject.configuration.sweep.steps or own, reverse=True)
-    if len(set(steps)) < FEWEST:
-        raise ConfigurationError(
-            f"sweep.steps={steps}: {len(set(steps))} different step sizes; expected {FEWEST} at least, for the powers of h to be "
-            "told apart, or leave it out"
-        )
+    steps = configured_sweep(subject) or [subject.step * 2.0**-k for k in range(halvings)]
     try:
         names = _names(subject)
         sizes = _sizes(subject)
@@ -130,7 +124,7 @@ def _functions(subject: Subject) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _names(subject: Subject) -> list[str]:
-    names = _chain(subject).names
+    names = _chain(subject).setting.names
     i, j = np.triu_indices(len(names))
     products = [f"{names[a]}^2" if a == b else f"{names[a]} {names[b]}" for a, b in zip(i, j, strict=True)]
     return [str(subject.observable), *names, *products]

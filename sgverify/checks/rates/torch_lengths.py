@@ -106,10 +106,10 @@ def torch_length_rate(question: Question) -> Evidence:
 def _from_stationary_law(question: Question, why: str) -> Evidence:
     """The rate for a chain that is not affine, from the order of its stationary law; inconclusive if that order is not shown."""
     subject = cast(TorchSubject, question.subject)
-    stationary = _judged_law(subject)
+    stationary = _stationary(subject, torch_bias)
     if stationary.verdict == "conforms" and stationary.found.exponent is None:
         # The order alone bounds a rate; the power of h that the bias has gives it.
-        more = _galerkin(subject)
+        more = _stationary(subject, bias_beyond_gaussians)
         stationary = more if more.verdict == "conforms" and more.found.exponent is not None else stationary
     order = stationary.predicted.exponent if stationary.found.exponent is None else stationary.found.exponent
     schedule, alpha = question.schedule.kind, question.alpha
@@ -146,13 +146,8 @@ def _from_stationary_law(question: Question, why: str) -> Evidence:
 
 
 @cached_per_subject
-def _judged_law(subject: TorchSubject) -> Evidence:
-    return torch_bias(Question(subject, claim_for("stationary-bias", "fixed"), "stationary-bias"))
-
-
-@cached_per_subject
-def _galerkin(subject: TorchSubject) -> Evidence:
-    return bias_beyond_gaussians(Question(subject, claim_for("stationary-bias", "fixed"), "stationary-bias"))
+def _stationary(subject: TorchSubject, judge: Callable[[Question], Evidence]) -> Evidence:
+    return judge(Question(subject, claim_for("stationary-bias", "fixed"), "stationary-bias"))
 
 
 def _refuse(chain: TorchChain, quantity: str) -> None:

@@ -213,10 +213,8 @@ def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tupl
     design, tried = wrong.design, wrong.tried
     if own is None:
         return design, tried
-    k = 0
-    while k < 3:
+    for k in range(3):
         nearer = list(design.nearer(own))[k]
-        k += 1
         if nearer.same(design):
             continue
         try:
