@@ -31,34 +31,38 @@ _RUNNING: list[pytest.Config] = []
 """The runs of this process, the innermost last: `sgverify.testing` asks for their options."""
 
 
+OPTIONS = (
+    (
+        "profile",
+        "NAME",
+        "load sgverify's hypothesis profile: ci (the same examples on every run) or nightly (others each time, many)",
+    ),
+    ("json", "FILE", "write the evidence of all sgverify checks of this run as JSON"),
+    (
+        "report",
+        "DIR",
+        "write the evidence of all sgverify checks of this run as a page (index.html), report.json, report.md and junit.xml",
+    ),
+    ("baseline", "FILE", "known violations, which are expected failures (xfail): only new ones fail"),
+    (
+        "write-baseline",
+        "FILE",
+        "write the violations of this run to FILE, or bring it up to date; they go on failing this run",
+    ),
+    (
+        "counterexamples",
+        "DIR",
+        "where evidence and plots of failing properties go (default: sgverify-counterexamples)",
+    ),
+)
+"""The options that take a value, each with what stands for the value and its help."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of this plugin, each under the name `--sgverify-...`."""
     group = parser.getgroup("sgverify", "verification of SG-MCMC integrators")
-    group.addoption(
-        "--sgverify-profile",
-        metavar="NAME",
-        help="load sgverify's hypothesis profile: ci (the same examples on every run) or nightly (others each time, many)",
-    )
-    group.addoption(
-        "--sgverify-json",
-        metavar="FILE",
-        help="write the evidence of all sgverify checks of this run as JSON",
-    )
-    group.addoption(
-        "--sgverify-report",
-        metavar="DIR",
-        help="write the evidence of all sgverify checks of this run as a page (index.html), report.json, report.md and junit.xml",
-    )
-    group.addoption(
-        "--sgverify-baseline",
-        metavar="FILE",
-        help="known violations, which are expected failures (xfail): only new ones fail",
-    )
-    group.addoption(
-        "--sgverify-write-baseline",
-        metavar="FILE",
-        help="write the violations of this run to FILE, or bring it up to date; they go on failing this run",
-    )
+    for option, metavar, text in OPTIONS:
+        group.addoption(f"--sgverify-{option}", metavar=metavar, help=text)
     text = (
         "file of configurations that failed once and are tried first, off for none; by default "
         "sgverify-regressions.jsonl beside the test module"
@@ -69,11 +73,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--sgverify-run-code",
         action="store_true",
         help="run code that rows of regression files name, such as a target in a Python file that no test has loaded",
-    )
-    group.addoption(
-        "--sgverify-counterexamples",
-        metavar="DIR",
-        help="where evidence and plots of failing properties go (default: sgverify-counterexamples)",
     )
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from sgverify.code_files import is_own
+from sgverify.code_files import FileState, is_own
 
 ENDINGS = ("_exit", "abort", "execv", "execve")
 """Functions of `os` that end the interpreter, or put another program in its place, past every handler and `finally`."""
@@ -52,8 +52,8 @@ def beside(folder: str) -> Iterator[None]:
     leaves second and size as they were, Python would take it for the text.
     """
     if any(not _is_found(name, state, folder) for name, state in _BESIDE.items()):
-        for name, (file, *_) in _BESIDE.items():
-            if getattr(sys.modules.get(name), "__file__", None) == file:
+        for name, state in _BESIDE.items():
+            if getattr(sys.modules.get(name), "__file__", None) == state.path:
                 del sys.modules[name]
         _BESIDE.clear()
     aside = _others_of_the_names_in(folder)
@@ -71,8 +71,9 @@ def beside(folder: str) -> Iterator[None]:
             sys.path.remove(folder)
         for name in set(sys.modules) - before - set(aside):
             source = getattr(sys.modules[name], "__file__", None)
-            if source and not name.startswith(LOADED) and Path(source).is_relative_to(folder):
-                _BESIDE[name] = _state(source)
+            # By its text: the builtins that a path asks may be the file's own by now.
+            if source and not name.startswith(LOADED) and source.startswith(f"{folder}{os.sep}"):
+                _BESIDE[name] = FileState.of(source)
         # What the rest of the process imported under these names stays its own.
         sys.modules.update(aside)
 
@@ -98,21 +99,13 @@ _EDITED: dict[str, bytes] = {}
 LOADED = "sgverify_user_"
 """What the names of modules begin with that are loaded from a file by its path."""
 
-_BESIDE: dict[str, tuple[str, int, int]] = {}
-"""The modules that were imported from the folder of a user's file, each with its file's path, size and time of change."""
+_BESIDE: dict[str, FileState] = {}
+"""The modules that were imported from the folder of a user's file, each with the state of its file."""
 
 
-def _state(file: str) -> tuple[str, int, int]:
-    try:
-        found = os.stat(file)
-    except OSError:
-        return file, -1, -1
-    return file, found.st_size, found.st_mtime_ns
-
-
-def _is_found(name: str, state: tuple[str, int, int], folder: str) -> bool:
+def _is_found(name: str, state: FileState, folder: str) -> bool:
     """Would a file in the folder import just this module under its name?"""
-    if _state(state[0]) != state:
+    if FileState.of(state.path) != state:
         return False
     top = name.partition(".")[0]
     spec = PathFinder.find_spec(top, [folder, *sys.path])

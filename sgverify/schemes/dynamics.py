@@ -5,9 +5,10 @@ The default densities are exp(-U/T), and exp(-(U + p.p/2)/T) with a momentum.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sgverify.errors import DefinitionError
@@ -79,32 +80,48 @@ def default_density(shapes: Mapping[str, str], parameters: Collection[str]) -> D
 
     None for any other state, whose density has to be stated.
     """
-    found = _DEFAULTS.get((tuple(shapes.items()), "T" in parameters))
-    return None if found is None else make_density(found, shapes, "boltzmann")
+    energy = ENERGIES.get(tuple(shapes.items()))
+    return (
+        None if energy is None else make_density(_boltzmann(energy, "T" in parameters), shapes, "boltzmann")
+    )
 
 
-def _overdamped(theta: Any, *, U: Any, T: Any) -> Any:
-    return -U(theta) / T
+def overdamped_energy(theta: Any, *, U: Any) -> Any:
+    """U."""
+    return U(theta)
 
 
-def _overdamped_at_one(theta: Any, *, U: Any) -> Any:
-    return -U(theta)
+def kinetic_energy(theta: Any, p: Any, *, U: Any) -> Any:
+    """U + p.p/2."""
+    return U(theta) + dot(p, p) / 2
 
 
-def _kinetic(theta: Any, p: Any, *, U: Any, T: Any) -> Any:
-    return -(U(theta) + dot(p, p) / 2) / T
-
-
-def _kinetic_at_one(theta: Any, p: Any, *, U: Any) -> Any:
-    return -(U(theta) + dot(p, p) / 2)
-
-
-_DEFAULTS: dict[tuple[Any, bool], Callable[..., Any]] = {
-    ((("theta", VECTOR),), True): _overdamped,
-    ((("theta", VECTOR),), False): _overdamped_at_one,
-    ((("theta", VECTOR), ("p", VECTOR)), True): _kinetic,
-    ((("theta", VECTOR), ("p", VECTOR)), False): _kinetic_at_one,
+ENERGIES: dict[tuple[tuple[str, str], ...], Callable[..., Any]] = {
+    (("theta", VECTOR),): overdamped_energy,
+    (("theta", VECTOR), ("p", VECTOR)): kinetic_energy,
 }
+"""The energies of the states that have a usual one."""
+
+
+@cache
+def _boltzmann(energy: Callable[..., Any], tempered: bool) -> Callable[..., Any]:
+    """-H/T, or -H where the dynamics has no T: one function of each kind, by which densities are compared."""
+
+    def log_density(*state: Any, U: Any, T: Any = None) -> Any:
+        return -energy(*state, U=U) / T if tempered else -energy(*state, U=U)
+
+    names = [*inspect.signature(energy).parameters][:-1]
+    return signed(log_density, names, ["U", "T"] if tempered else ["U"])
+
+
+def signed(
+    function: Callable[..., Any], positional: Iterable[str], keywords: Iterable[str]
+) -> Callable[..., Any]:
+    """The function, which takes any arguments, with the signature of these positional and keyword parameters."""
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
+    parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in keywords]
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return function
 
 
 @dataclass(frozen=True)

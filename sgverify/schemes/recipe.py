@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from sgverify.errors import DefinitionError
 from sgverify.schemes.definition.abstract import where
-from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
+from sgverify.schemes.definition.abstract_value import SCALAR
 from sgverify.schemes.definition.declaration import read_signature
 from sgverify.schemes.definition.foreign import in_own_terms
-from sgverify.schemes.definition.mathematics import dot
 from sgverify.schemes.definition.reverse_mode import Tracked, gradient_of
-from sgverify.schemes.dynamics import Dynamics, default_density, dynamics, make_density
+from sgverify.schemes.dynamics import ENERGIES, Dynamics, default_density, dynamics, make_density, signed
 
 
 def complete_recipe(
@@ -35,7 +33,7 @@ def complete_recipe(
     def decorate(function: Callable[..., Any]) -> Dynamics:
         function = in_own_terms(function)
         declaration = read_signature(function, "complete_recipe")
-        hamiltonian = energy or _ENERGIES.get(tuple(shapes.items()))
+        hamiltonian = energy or ENERGIES.get(tuple(shapes.items()))
         if hamiltonian is None:
             raise DefinitionError(
                 f"{where(function)}: no energy is stated for the state ({', '.join(shapes)}); write "
@@ -65,9 +63,9 @@ def complete_recipe(
             return -hamiltonian(*values, **stated.declaration.select(given)) / given["T"]
 
         asked = dict.fromkeys([*stated.declaration.ingredients, "T"])
-        _sign(boltzmann, shapes, asked)
+        signed(boltzmann, shapes, asked)
         needed = dict.fromkeys(["grad", *declaration.ingredients, *(name for name in asked if name != "U")])
-        _sign(drift_and_diffusion, shapes, needed)
+        signed(drift_and_diffusion, shapes, needed)
         drift_and_diffusion.__name__ = drift_and_diffusion.__qualname__ = function.__name__
         density = default_density(shapes, ("T",)) if energy is None else None
         return dynamics(density=density or make_density(boltzmann, shapes), positive=False, **shapes)(
@@ -75,27 +73,6 @@ def complete_recipe(
         )
 
     return decorate
-
-
-def _overdamped(theta: Any, *, U: Any) -> Any:
-    return U(theta)
-
-
-def _kinetic(theta: Any, p: Any, *, U: Any) -> Any:
-    return U(theta) + dot(p, p) / 2
-
-
-_ENERGIES: dict[tuple[tuple[str, str], ...], Callable[..., Any]] = {
-    (("theta", VECTOR),): _overdamped,
-    (("theta", VECTOR), ("p", VECTOR)): _kinetic,
-}
-
-
-def _sign(function: Callable[..., Any], positional: Iterable[str], keywords: Iterable[str]) -> None:
-    """Give a function that takes any arguments the signature of these positional and keyword parameters."""
-    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional]
-    parameters += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in keywords]
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
 
 def _potential(theta: Tracked, grad: Callable[[Any], Any]) -> Tracked:

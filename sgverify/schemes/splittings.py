@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,7 @@ from sgverify.schemes.definition.declaration import (
 )
 from sgverify.schemes.definition.foreign import in_own_terms
 from sgverify.schemes.definition.mathematics import Noise
-from sgverify.schemes.dynamics import Dynamics
+from sgverify.schemes.dynamics import Dynamics, signed
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.rounded import FEW, Rounded, literal
 from sgverify.schemes.scheme import ClaimedOrders, Order, Scheme, make_scheme
@@ -287,7 +286,4 @@ def compose(word: Word) -> Callable[..., Any]:
             values = letter.flow(values, t=t, **given)
         return values
 
-    positional = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in dynamics.state]
-    keywords = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in ingredients]
-    step.__signature__ = inspect.Signature([*positional, *keywords])  # type: ignore[attr-defined]
-    return step
+    return signed(step, dynamics.state, ingredients)

@@ -102,14 +102,34 @@ def check_amount(size: int, width: int) -> None:
         )
 
 
-def check_counts(data: np.ndarray) -> None:
-    """Raise `ConfigurationError` for data that are not counts."""
-    wrong = np.argwhere((data < 0) | (data != np.floor(data)))
-    if len(wrong):
-        row, column = wrong[0]
-        raise ConfigurationError(
-            f"target.data[{row}] has the entry {data[row, column]:g}; expected counts, whole numbers from 0; mend this datum"
-        )
+def checked(
+    right: Callable[[np.ndarray], np.ndarray], wanted: str, *, last: bool = False
+) -> Callable[[np.ndarray], None]:
+    """A check that raises `ConfigurationError` for data with an entry that is not right; `last`: the last one of a datum alone."""
+
+    def check(data: np.ndarray) -> None:
+        entries = data[:, -1:] if last else data
+        wrong = np.argwhere(~right(entries))
+        if len(wrong):
+            row, column = wrong[0]
+            raise ConfigurationError(
+                f"target.data[{row}] has the entry {entries[row, column]:g}; expected {wanted}"
+            )
+
+    return check
+
+
+def is_count(data: np.ndarray) -> np.ndarray:
+    """Which entries are whole numbers from 0?"""
+    return np.asarray((data >= 0) & (data == np.floor(data)))
+
+
+def is_outcome(data: np.ndarray) -> np.ndarray:
+    """Which entries are 0 or 1?"""
+    return np.isin(data, (0.0, 1.0))
+
+
+check_counts = checked(is_count, "counts, whole numbers from 0; mend this datum")
 
 
 def _check_entry(key: str, entry: Any) -> None:

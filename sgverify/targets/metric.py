@@ -16,7 +16,7 @@ from flint import Ordering, fmpq, fmpq_mat, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_pol
 
 from sgverify.errors import ConfigurationError
 from sgverify.targets.form import as_fmpq, as_fraction, form_of
-from sgverify.targets.observable import Terms, parse_polynomial
+from sgverify.targets.observable import Observable, Terms, parse_polynomial
 
 EXAMPLE = '[["1 + theta[0]**2/10", "theta[1]/5"], ["0", "1"]]'
 
@@ -123,14 +123,7 @@ def parse_root(rows: Sequence[Sequence[str]]) -> MatrixMetric:
 
 
 def _at(terms: Terms, theta: np.ndarray) -> np.ndarray:
-    total = theta[..., 0] * 0
-    for exponents, coefficient in terms.items():
-        term: Any = theta.dtype.type(coefficient.numerator) / coefficient.denominator
-        for i, power in enumerate(exponents):
-            if power:
-                term = term * theta[..., i] ** power
-        total = total + term
-    return np.asarray(total)
+    return np.asarray(Observable(theta.shape[-1], ("theta",), terms)(theta))
 
 
 def _terms(polynomial: Any) -> Terms:

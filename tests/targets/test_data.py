@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError
 from sgverify.targets.data import draw_data, read_data
-from sgverify.targets.form import DataTable
 from sgverify.targets.power_sums import PowerSums
 
 finite = st.floats(-1e100, 1e100, allow_nan=False)
@@ -52,8 +51,6 @@ def test_the_sum_is_exact(values: list[float]) -> None:
     data = read_data(values, None)
     assert PowerSums(data)[(1,)] == sum(map(Fraction, values))
     assert PowerSums(data)[(3,)] == sum(Fraction(value) ** 3 for value in values)
-    whole, scale = DataTable(data).products((1,))
-    assert [Fraction(k, scale) for k in whole] == list(map(Fraction, values))
 
 
 def test_the_sum_of_many_data_does_not_overflow() -> None:

@@ -317,7 +317,7 @@ def test_the_curvature_is_that_of_the_typical_set() -> None:
         ("beta-bernoulli", {"data": [[1.0, 2.0]]}, "target.data\\[0\\] has the entry 2; expected 0 or 1"),
         ("dirichlet-multinomial", {"data": [[1, 2, 0.5]]}, "has the entry 0.5; expected counts"),
         ("dirichlet-multinomial", {"concentration": [1, 2]}, "has length 2; expected 3 numbers, one for each"),
-        ("logistic-regression", {"data": [[1.0, 2.0, -1.0]]}, "target.data\\[0\\] has the label -1; expected 0 or 1"),
+        ("logistic-regression", {"data": [[1.0, 2.0, -1.0]]}, "target.data\\[0\\] has the entry -1; expected 0 or 1"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(name: str, keys: dict[str, Any], message: str) -> None:

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.composites.hooks import Stage, StepHooks, hooks_of
-from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies
+from sgverify.samplers.composites.swap_energies import Controls, Measured, SwapEnergies
 from sgverify.samplers.randomness.variates import indices
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.constants import lasting
@@ -163,9 +163,12 @@ class Exchange(StepHooks):
         return {**self._recorded, "walker": self._walkers[..., 0]}
 
     def _measure(self, theta: Tensor, event: int) -> None:
-        """Measure the variance of each pair's difference and the coefficient, and smooth both with the earlier values."""
+        """Measure the variance of each pair's difference and the coefficient, and learn them."""
+        self.take_measured(self.energies.measure(theta, self.controls, event, self.replicas))
+
+    def take_measured(self, found: Measured) -> None:
+        """Smooth what was measured with the earlier values."""
         gamma = self.choice.smoothing
-        found = self.energies.measure(theta, self.controls, event, self.replicas)
         if self.composite.adaptive and self.controls is not None:
             now = torch.where(found.coefficient.isfinite(), found.coefficient, self.controls.coefficient)
             self.controls = self.controls.learnt(

@@ -316,8 +316,8 @@ def kept_steps(ensemble: Ensemble) -> range:
 
 
 @contextmanager
-def uninterrupted(*, ignored: bool = False) -> Iterator[None]:
-    """A context in which Ctrl-C waits until the end, or is ignored: draws are handed over, or written, once and wholly."""
+def uninterrupted() -> Iterator[None]:
+    """A context in which Ctrl-C waits until the end: draws are handed over, or written, once and wholly."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -327,7 +327,7 @@ def uninterrupted(*, ignored: bool = False) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-        if pressed and callable(before) and not ignored:
+        if pressed and callable(before):
             before(*pressed[0])
 
 

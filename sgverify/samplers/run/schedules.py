@@ -22,8 +22,16 @@ CYCLES = 4
 """The default number of cycles in a run."""
 
 
+class _EveryStep:
+    """A schedule of which every state counts."""
+
+    def samples(self, number: int) -> bool:
+        """Whether the state after step `number`, or after each of an array of steps, is one to average over."""
+        return True
+
+
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(_EveryStep):
     """The schedule h_l = step. Averages are 1/L sum_l phi(X_l)."""
 
     step: float
@@ -39,16 +47,12 @@ class Fixed:
         """The bits of the schedule, from which its random streams are derived."""
         return b"fixed" + struct.pack("<d", self.step)
 
-    def samples(self, number: int) -> bool:
-        """Whether the state after step `number`, or after each of an array of steps, is one to average over."""
-        return True
-
     def __str__(self) -> str:
         return f"step={self.step!r}"
 
 
 @dataclass(frozen=True)
-class Power:
+class Power(_EveryStep):
     """The schedule h_l = scale l^-alpha. Averages are sum_l h_l phi(X_l) / S_L, S_L = sum_l h_l (chen2015 section 4.2)."""
 
     scale: float
@@ -64,10 +68,6 @@ class Power:
     def key(self) -> bytes:
         """The bits of the schedule, from which its random streams are derived."""
         return b"power" + struct.pack("<dd", self.scale, self.alpha)
-
-    def samples(self, number: int) -> bool:
-        """Whether the state after step `number`, or after each of an array of steps, is one to average over."""
-        return True
 
     def __str__(self) -> str:
         return f"scale={self.scale!r}, alpha={self.alpha!r}"
@@ -121,7 +121,7 @@ class Cyclical:
 
 
 @dataclass(frozen=True)
-class Annealed:
+class Annealed(_EveryStep):
     """The schedule h_l = scale decay^max(0, k + 1 - after), l in epoch k = floor((l - 1)/epoch), counted from 0.
 
     The step is `scale` for the first `after` epochs and falls by `decay` with every further one. Averages are
@@ -143,10 +143,6 @@ class Annealed:
     def key(self) -> bytes:
         """The bits of the schedule, from which its random streams are derived."""
         return b"annealed" + struct.pack("<dqdq", self.scale, self.epoch, self.decay, self.after)
-
-    def samples(self, number: int) -> bool:
-        """Whether the state after step `number`, or after each of an array of steps, is one to average over."""
-        return True
 
     def __str__(self) -> str:
         return f"scale={self.scale!r}, epoch={self.epoch}, decay={self.decay!r}, after={self.after}"

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import ConfigurationError
 from sgverify.schemes.definition.mathematics import exp, log, softplus
 from sgverify.targets.constants import MOST_COORDINATES
-from sgverify.targets.data import check_amount, check_counts, frozen
+from sgverify.targets.data import check_amount, check_counts, checked, frozen, is_outcome
 from sgverify.targets.kind import POSITIVE_VECTOR, SIMPLEX, DataLayout, TargetKind
 from sgverify.targets.potential import PairPotential, Potential, Vector, constant, coordinate
 
@@ -53,16 +52,10 @@ def draw_beta_bernoulli(size: int, dim: int, seed: int) -> np.ndarray:
     return frozen(generator.random((size, dim)) < chances)
 
 
-def check_outcomes(data: np.ndarray) -> None:
-    """Raise `ConfigurationError` for outcomes other than 0 and 1."""
-    wrong = np.argwhere(~np.isin(data, (0.0, 1.0)))
-    if len(wrong):
-        row, column = wrong[0]
-        raise ConfigurationError(
-            f"target.data[{row}] has the entry {data[row, column]:g}; expected 0 or 1; write a count of successes as that "
-            "many ones, or take target.name='dirichlet-multinomial'"
-        )
-
+CHECK_OUTCOMES = checked(
+    is_outcome,
+    "0 or 1; write a count of successes as that many ones, or take target.name='dirichlet-multinomial'",
+)
 
 BETA_BERNOULLI = TargetKind(
     name="beta-bernoulli",
@@ -70,7 +63,7 @@ BETA_BERNOULLI = TargetKind(
     source="Gelman et al. 2013, section 2.4",
     constants={"alpha": (POSITIVE_VECTOR, 2), "beta": (POSITIVE_VECTOR, 1.5)},
     potential=beta_bernoulli_potential,
-    data=DataLayout(draw_beta_bernoulli, size=SIZE, check=check_outcomes),
+    data=DataLayout(draw_beta_bernoulli, size=SIZE, check=CHECK_OUTCOMES),
 )
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import ConfigurationError
 from sgverify.schemes.definition.mathematics import dot, exp, log, softplus
-from sgverify.targets.data import draw_covariates
+from sgverify.targets.data import checked, draw_covariates, is_count, is_outcome
 from sgverify.targets.kind import MATRIX, POSITIVE, VECTOR, DataLayout, TargetKind
 from sgverify.targets.potential import (
     Matrix,
@@ -24,6 +23,9 @@ from sgverify.targets.potential import (
 
 SIZE = 20
 """The default number of data: few, so that the posterior is far from Gaussian and quickly evaluated."""
+
+CHECK_LABELS = checked(is_outcome, "0 or 1 as last entry; write -1 as 0", last=True)
+CHECK_COUNTS = checked(is_count, "a count, a whole number from 0, as last entry; mend this datum", last=True)
 
 
 # Bayesian logistic regression: data, no conjugacy, and a Hessian that depends on theta.
@@ -57,15 +59,6 @@ def draw_logistic_regression(size: int, dim: int, seed: int) -> np.ndarray:
     return np.column_stack([covariates, label])
 
 
-def check_labels(data: np.ndarray) -> None:
-    """Raise `ConfigurationError` for labels other than 0 and 1."""
-    wrong = np.flatnonzero(~np.isin(data[:, -1], (0.0, 1.0)))
-    if len(wrong):
-        raise ConfigurationError(
-            f"target.data[{wrong[0]}] has the label {data[wrong[0], -1]:g}; expected 0 or 1 as last entry; write -1 as 0"
-        )
-
-
 def logistic_regression_hessian_bounds(
     data: np.ndarray, *, prior_precision: Matrix, **others: Any
 ) -> tuple[float, float]:
@@ -85,12 +78,10 @@ LOGISTIC_REGRESSION = TargetKind(
     source="Bishop 2006, section 4.3.2",
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0)},
     potential=logistic_regression_potential,
-    data=DataLayout(draw_logistic_regression, size=SIZE, labels=1, degree=None, check=check_labels),
+    data=DataLayout(draw_logistic_regression, size=SIZE, labels=1, degree=None, check=CHECK_LABELS),
     hessian_bounds=logistic_regression_hessian_bounds,
 )
 
-
-"""The default number of data: few, so that the posterior is far from Gaussian and quickly evaluated."""
 
 # Bayesian Poisson regression: counts, a convex potential, and a Hessian that grows without end.
 
@@ -129,17 +120,6 @@ def draw_poisson_regression(size: int, dim: int, seed: int) -> np.ndarray:
     return np.column_stack([covariates, counts])
 
 
-def check_counts(data: np.ndarray) -> None:
-    """Raise `ConfigurationError` for a last entry that is no count."""
-    last = data[:, -1]
-    wrong = np.flatnonzero((last < 0) | (last != np.floor(last)))
-    if len(wrong):
-        raise ConfigurationError(
-            f"target.data[{wrong[0]}] has the count {last[wrong[0]]:g}; expected a whole number from 0 as last entry; mend this "
-            "datum"
-        )
-
-
 def poisson_regression_hessian_bounds(
     data: np.ndarray, *, prior_precision: Matrix, **others: Any
 ) -> tuple[float, float]:
@@ -166,12 +146,9 @@ POISSON_REGRESSION = TargetKind(
     source="Gelman et al. 2013, section 16.2",
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0)},
     potential=poisson_regression_potential,
-    data=DataLayout(draw_poisson_regression, size=SIZE, labels=1, degree=None, check=check_counts),
+    data=DataLayout(draw_poisson_regression, size=SIZE, labels=1, degree=None, check=CHECK_COUNTS),
     hessian_bounds=poisson_regression_hessian_bounds,
 )
-
-
-"""The default number of data: few, so that the posterior is far from Gaussian and quickly evaluated."""
 
 
 # Bayesian regression with Student's t for its residuals: outliers count less, and the potential is not convex.

@@ -137,7 +137,7 @@ MUTANTS = (
     ),
     bug(
         "swap-coefficient-never-learnt",
-        f"{RUN}._measure",
+        f"{RUN}.take_measured",
         "if self.composite.adaptive and",
         "if False and",
         "Algorithm 2 runs as Algorithm 1",
@@ -145,7 +145,7 @@ MUTANTS = (
     ),
     bug(
         "swap-coefficient-learnt-uncalled",
-        f"{RUN}._measure",
+        f"{RUN}.take_measured",
         "if self.composite.adaptive and",
         "if True and",
         "Algorithm 1 runs as Algorithm 2",
@@ -162,7 +162,7 @@ MUTANTS = (
     ),
     bug(
         "swap-variance-smoothed-backwards",
-        f"{RUN}._measure",
+        f"{RUN}.take_measured",
         "smoothed(self._variance, found.variance,",
         "smoothed(found.variance, self._variance,",
         "the old and the new variance in each other's places",
@@ -170,7 +170,7 @@ MUTANTS = (
     ),
     bug(
         "swap-variance-measured-once",
-        f"{RUN}._measure",
+        f"{RUN}.take_measured",
         "known, exchange_rules.smoothed(self._variance, found.variance, gamma=gamma), found.variance",
         "known, self._variance, found.variance",
         "the first variance stays, whatever is measured after it",

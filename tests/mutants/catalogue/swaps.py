@@ -164,7 +164,7 @@ MUTANTS = (
     ),
     bug(
         "swap-variance-unsmoothed-by-itself",
-        f"{RUN}:Exchange._measure",
+        f"{RUN}:Exchange.take_measured",
         "found.variance, gamma=gamma), found.variance",
         "found.variance, gamma=gamma), gamma * found.variance",
         "the first measurement smoothed against the 0 that nobody has measured",

@@ -112,9 +112,7 @@ def test_a_file_with_the_name_of_a_model_is_a_posterior(name: str, tmp_path: Pat
 
 
 def test_what_is_no_count_is_refused() -> None:
-    with pytest.raises(
-        ConfigurationError, match=r"target\.data\[1\] has the count 1\.5; expected a whole number"
-    ):
+    with pytest.raises(ConfigurationError, match=r"target\.data\[1\] has the entry 1\.5; expected a count"):
         build("poisson-regression", data=[[1.0, 2.0], [1.0, 1.5]])
 
 

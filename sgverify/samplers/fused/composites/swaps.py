@@ -221,8 +221,7 @@ class Swaps(Rule):
                 mine = copy(hooks)
                 mine._variance, mine.controls = held[f"V{r}"], self._controls(held, r)
                 variance = found[r].variance(found[r].values - above.values)
-                mine.energies = _Measuring(Measured(variance, found[r].coefficient))
-                mine._measure(theta[r], 1)
+                mine.take_measured(Measured(variance, found[r].coefficient))
                 learnt.append(mine)
             news = [mine._variance for mine in learnt]
             return news + ([mine.controls.coefficient for mine in learnt] if learns else [])
@@ -347,17 +346,6 @@ class _RecordedSwapEnergies(SwapEnergies):
 
     def _sample(self, theta: Tensor, event: int) -> tuple[Tensor, float]:
         return sample_of_energies(theta, self.sample), self._share
-
-
-class _Measuring:
-    """Energies of which a measurement is known."""
-
-    def __init__(self, found: Measured) -> None:
-        self._found = found
-
-    def measure(self, *given: Any) -> Measured:
-        """See `SwapEnergies.measure`."""
-        return self._found
 
 
 _SWAPS, _MEASURED = "apart[0]", "apart[1]"

@@ -120,7 +120,10 @@ class Weights(Rule):
         energies.potential = self.energies
         if self.taken:
             energies._indices = _Minibatches(self.taken.values())  # type: ignore[attr-defined]
-        return AdaptedEstimator(_WithEnergies(estimator, energies), self._recorded(held["M0"], None))
+        inner: Any = copy(estimator)
+        # Its gradients, with energies that are recorded.
+        inner.energy = energies.energy
+        return AdaptedEstimator(inner, self._recorded(held["M0"], None))
 
     def actions(self) -> list[Action]:
         """See `Rule.actions`: the weights after every step."""
@@ -162,22 +165,6 @@ class Weights(Rule):
         )
         object.__setattr__(weights.adaptation, "given", omega)
         return weights
-
-
-class _WithEnergies(Estimator):
-    """Gradients of one estimator, with the energies of another one."""
-
-    def __init__(self, gradients: Estimator, energies: Estimator) -> None:
-        super().__init__(gradients.potential)
-        self._gradients, self._energies = gradients, energies
-
-    def evaluate(self, theta: Tensor, step: int, minibatch: int, evaluation: int) -> Tensor:
-        """See `Estimator.evaluate`."""
-        return self._gradients.evaluate(theta, step, minibatch, evaluation)
-
-    def energy(self, theta: Tensor, step: int, minibatch: int) -> Tensor:
-        """See `Estimator.energy`."""
-        return self._energies.energy(theta, step, minibatch)
 
 
 class _Minibatches(tuple[Tensor, ...]):
