@@ -23,9 +23,10 @@ from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.transfer.line.bias import LEVELS, LineGrids
-from sgverify.exact.transfer.line.operator import STENCIL, centred
+from sgverify.exact.transfer.line.operator import STENCIL
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
+from tests.self_checks.interpolation import centred
 
 LEFT = 1e-8
 """The largest probability of leaving a grid within L steps; a larger one is an escape, or needs a wider grid."""

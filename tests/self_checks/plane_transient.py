@@ -17,11 +17,11 @@ from scipy import sparse
 from sgverify.errors import ConfigurationError, DefinitionError, Unreached
 from sgverify.exact.numbers.jets import derivatives_of
 from sgverify.exact.numbers.quadrature import normal_quadrature
-from sgverify.exact.transfer.line.operator import centred
 from sgverify.exact.transfer.plane.interpreter import Axis, PlaneGrid, PlaneInterpreter, support
 from sgverify.exact.transfer.plane.operator import Drift, Factor, Momentum, factors_of
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
+from tests.self_checks.interpolation import centred
 from tests.self_checks.line_transient import LEFT, Solved, Transient, backward_moments
 
 STENCIL = 10

@@ -13,9 +13,9 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from sgverify.exact.transfer.line.operator import centred
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
+from tests.self_checks.interpolation import centred
 from tests.self_checks.line_transient import LineTransient, Transient
 from tests.self_checks.plane_transient import PlaneTransient
 from tests.self_checks.running_average_law import estimates_of

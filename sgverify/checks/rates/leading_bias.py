@@ -28,8 +28,8 @@ FEWEST, MOST = 4, 6
 FURTHER, FALL = 5, 0.7
 """Further step sizes below the smallest that is given, and their ratio: the time of a grid grows as 1/h."""
 
-SETTLED = 1e-5
-"""A leading coefficient known to this share is good enough."""
+SETTLED = 1e-3
+"""A leading coefficient known to this share is good enough: it is told from 0 far beyond doubt, and smaller steps take long."""
 
 WIDE = 2.0
 """Coefficients are told from 0 by so many of their bounds: those are changes of a fit, and no enclosures."""

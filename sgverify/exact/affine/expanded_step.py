@@ -33,7 +33,7 @@ from sgverify.exact.affine.matrices import added, alike, product
 from sgverify.exact.affine.model import Model
 from sgverify.exact.affine.noise import GradientNoise
 from sgverify.exact.affine.step_series import StepSeries
-from sgverify.exact.chain.expansion import Expansion
+from sgverify.exact.chain.expansion import Expansion, steady_means
 from sgverify.exact.chain.lyapunov import ContinuousLyapunov
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import BALLS
@@ -269,17 +269,13 @@ def _law(
     if not all(isinstance(part, fmpq_mat) for part in (*maps, *shifts, *covariances)):
         maps, shifts, covariances = ([arb_mat(m) for m in part] for part in (maps, shifts, covariances))
     equation = ContinuousLyapunov(maps[0], (*maps[1:], *covariances))
-    inverse = maps[0].inv()
-    mean: list[Matrix] = []
     spread: list[Matrix] = []
-    for j, (shift, covariance) in enumerate(zip(shifts, covariances, strict=True)):
+    for j, covariance in enumerate(covariances):
         for i in range(1, j + 1):
-            shift = shift + maps[i] * mean[j - i]
             moved = maps[i] * spread[j - i]
             covariance = covariance + moved + moved.transpose()
-        mean.append(inverse * shift * -1)
         spread.append(equation.solve(covariance * -1))
-    return mean, spread
+    return steady_means(maps, shifts), spread
 
 
 def _powers(precision: fmpq_mat, change: fmpq_mat, highest: int, orders: int) -> list[list[fmpq_mat]]:

@@ -126,12 +126,6 @@ class QuadraticAnswers(ExactAnswers):
 
         return varying_mean_square_error(self._varying, steps, weights=weights)
 
-    def weighted_error(self, quantity: str, steps: Array) -> float:
-        """The same bias, or with the quantity "mse" the mean square error, without a bound on its rounding."""
-        from sgverify.exact.chain.varying_steps import varying_error
-
-        return varying_error(self._varying, steps, square=quantity == "mse")
-
     def moments(self, step: StepSize, position: int | None = None) -> Moments:
         """See `ExactAnswers`."""
         law = stationary_law(self.model.chain(step()))

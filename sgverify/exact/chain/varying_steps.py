@@ -262,13 +262,6 @@ def power_steps(scale: float, alpha: float, length: int) -> Array:
     return scale * np.arange(1, length + 1, dtype=np.float64) ** -alpha
 
 
-def varying_error(problem: VaryingProblem, steps: Array, *, square: bool) -> float:
-    """`varying_bias`, or with `square` `varying_mean_square_error`: the value without its bound, which costs as much again."""
-    runs = list(independent_runs(problem, steps, None))
-    bias = sum((run.bias for run in runs), 0.0)
-    return bias * bias + sum((run.variance for run in runs), 0.0) if square else bias
-
-
 def varying_bias(problem: VaryingProblem, steps: Array, *, weights: Array | None = None) -> Certified:
     """E phi~ - target for the step sizes h_1..h_L."""
     bias, error = 0.0, 0.0

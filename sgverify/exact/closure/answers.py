@@ -11,19 +11,19 @@ from functools import cached_property
 import flint
 from flint import arb, arb_mat
 
-from sgverify.errors import MomentsDivergeError, NotExpandableError
+from sgverify.errors import InstabilityError, MomentsDivergeError, NotExpandableError
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question
 from sgverify.exact.chain.expansion import ORDERS
+from sgverify.exact.chain.lyapunov import Contraction
 from sgverify.exact.closure.moments import ClosedMoments, Monomial
-from sgverify.exact.numbers.ball import Certified, identity, number, refine
+from sgverify.exact.numbers.ball import Certified, PrecisionLostError, identity, number, refine
 from sgverify.exact.posterior.reference import Reference
 from sgverify.exact.recursion.period import RepeatedPeriod
 
 _TINY = 60
 """Leading coefficients at h = 0 are computed from h = 2^-60 and 2^-61, where the next term is 1e-18 of them."""
 _TINY_BITS = 1024
-_SQUARINGS = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,13 @@ class ClosureAnswers(ExactAnswers):
         whole, start = self.closed.matrix(step).tolist(), self._start().tolist()
         # The constant stands last: it does not change, and drives the other moments.
         a, shift = (arb_mat([row[part] for row in whole[:-1]]) for part in (slice(-1), slice(-1, None)))
-        _check_contraction(a)
+        try:
+            Contraction.of(a)
+        except (InstabilityError, PrecisionLostError):
+            raise MomentsDivergeError(
+                "the moments that the test function needs do not converge at this step size, or only too slowly to be told; "
+                "expected ones that do; lower schedule.step, or the degree of the test function"
+            ) from None
         resolvent = identity(a.nrows()) - a
         law = resolvent.solve(shift)
         excess = resolvent.solve(a * (arb_mat(start[:-1]) - law))
@@ -109,19 +115,3 @@ class ClosureAnswers(ExactAnswers):
         values = [value if j == q else 0.0 for j in range(ORDERS)]
         texts = [f"{value:.15g}" if j == q else ("0" if j < q else "not computed") for j in range(ORDERS)]
         return Coefficients(tuple(values), tuple(texts), False)
-
-
-def _check_contraction(a: arb_mat) -> None:
-    """Raise `MomentsDivergeError` unless a power of the matrix certainly has a norm below 1, so that moments converge."""
-    power = a
-    for _ in range(_SQUARINGS):
-        sums = [sum((abs(power[i, j]) for j in range(a.ncols())), arb(0)) for i in range(a.nrows())]
-        if all(total < 1 for total in sums):
-            return
-        if any(not total < arb(2) ** 4000 for total in sums):
-            break
-        power = power * power
-    raise MomentsDivergeError(
-        "the moments that the test function needs do not converge at this step size, or only too slowly to be told; expected "
-        "ones that do; lower schedule.step, or the degree of the test function"
-    )

@@ -81,14 +81,11 @@ class Values:
             if position in self._squares and n % 2 == 0:
                 found = self._squares[position] ** (n // 2)
             elif n > 1:
-                found = self._raised(position, n)
+                found = self._power(position, 1) ** n
             else:
                 found = self._generator(position)
             self._known[position, n] = found
         return self._known[position, n]
-
-    def _raised(self, position: int, n: int) -> Any:
-        return self._power(position, 1) ** n
 
     def _generator(self, position: int) -> Any:
         what = self._ring.opaque.get(position)

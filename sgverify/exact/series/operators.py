@@ -127,14 +127,6 @@ def difference(left: Mapping[Index, Polynomial], right: Mapping[Index, Polynomia
     return {index: c for index, c in reduced.items() if c}
 
 
-def derivative(value: Polynomial, index: Index, ring: Ring) -> Polynomial:
-    """d^index of a coefficient; U_a is differentiated to U_(a + e)."""
-    for k, times in enumerate(index):
-        for _ in range(times):
-            value = derivative_along(value, k, ring)
-    return value
-
-
 def add_to(operator: Operator, index: Index, value: Polynomial) -> None:
     """operator += value d^index."""
     operator[index] = operator[index] + value if index in operator else value

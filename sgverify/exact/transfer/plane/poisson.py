@@ -64,14 +64,6 @@ class PoissonPlane:
         """K. Shape (points, points)."""
         self._counts = np.arange(modes)[:, None]
 
-    def generate(self, function: np.ndarray) -> np.ndarray:
-        """L f."""
-        return np.asarray(
-            self._up(function @ self.raising.T)
-            - self._down(function @ self.raising)
-            - self.friction * self._counts * function
-        )
-
     def solve(self, function: np.ndarray) -> np.ndarray:
         """psi with L psi = f - pi(f) and pi(psi) = 0."""
         left = function.copy()
@@ -84,19 +76,9 @@ class PoissonPlane:
             found[n] = cho_solve(self._factors[n], roots[n] * (self.raising @ found[n - 1]) - left[n])
         return found
 
-    def mean(self, function: np.ndarray) -> float:
-        """pi(f)."""
-        return float(self.root @ function[0])
-
     def norm(self, function: np.ndarray) -> float:
         """pi(f^2)^(1/2)."""
         return float(np.linalg.norm(function))
-
-    def centred(self, function: np.ndarray) -> np.ndarray:
-        """f - pi(f)."""
-        result = function.copy()
-        result[0] = self._without_mean(result[0])
-        return result
 
     def power(self, of_theta: int, of_p: int) -> np.ndarray:
         """theta^i p^j."""

@@ -273,7 +273,9 @@ class Experiment:
         try:
             # Moments that overflow are what "diverged" means here, so numpy need not warn of them.
             with np.errstate(over="ignore", invalid="ignore"):
-                found = self.answers.weighted_error(quantity, power_steps(float(scale), float(alpha), length))
+                square = quantity == "mse"
+                error = self.answers.weighted_mean_square_error if square else self.answers.weighted_bias
+                found = error(power_steps(float(scale), float(alpha), length)).value
         except InstabilityError:
             return None
         return found if abs(found) <= BEYOND else None

@@ -20,9 +20,20 @@ def test_poissons_equation_is_solved_and_the_generator_is_that_of_the_dynamics()
     slope = plane.potential[1]
     expected = 2 * plane.power(1, 2) - friction * plane.power(2, 1)
     expected[0] -= plane.theta**2 * slope * plane.root
-    assert np.allclose(plane.generate(plane.power(2, 1)), expected, atol=1e-9)
+    assert np.allclose(generate(plane, plane.power(2, 1)), expected, atol=1e-9)
     right = plane.power(2, 0)
-    left = plane.generate(plane.solve(right))
+    psi = plane.solve(right)
+    centred = right.copy()
+    centred[0] -= plane.root * (plane.root @ right[0])
     # The modes beyond the last are missing there, and only there.
-    assert np.abs(left - plane.centred(right))[:-1].max() < 1e-9
-    assert plane.mean(plane.solve(right)) == pytest.approx(0.0, abs=1e-12)
+    assert np.abs(generate(plane, psi) - centred)[:-1].max() < 1e-9
+    assert plane.root @ psi[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def generate(plane: PoissonPlane, function: np.ndarray) -> np.ndarray:
+    """L f, as the hierarchy of modes has it."""
+    modes = np.sqrt(np.arange(plane.modes))[:, None]
+    left = -plane.friction * modes**2 * function
+    left[1:] += modes[1:] * (function[:-1] @ plane.raising.T)
+    left[:-1] -= modes[1:] * (function[1:] @ plane.raising)
+    return left
