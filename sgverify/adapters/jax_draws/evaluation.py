@@ -18,8 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from sgverify.adapters.jax_draws.laws import replaced
-from sgverify.adapters.jax_draws.numbers import UNIFORM, GivenNumbers
+from sgverify.adapters.jax_draws.numbers import UNIFORM, GivenNumbers, replaced
 from sgverify.errors import Unreached
 
 LONGEST = 1_000

@@ -18,11 +18,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.arguments import EMPTY
 from sgverify.adapters.optimizers.counters import held_counters
 from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept
 from sgverify.adapters.optimizers.momentum import share_of
-from sgverify.adapters.optimizers.options import CONVENTIONS, At, Options, known_options, uses
+from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, At, Options, known_options, uses
 from sgverify.adapters.optimizers.step import OptimizerStep, apart
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import Interception

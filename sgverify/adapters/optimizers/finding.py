@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -167,32 +166,29 @@ def depends_on_loss(step: OptimizerStep) -> bool:
     """
     if not _takes_closure(step):
         return False
-    results, called = [], []
-    for slope, held in ((-STEEP, 0.0), (STEEP, 0.0), (0.0, 1 / STEEP)):
-        calls = itertools.count(1)
-
-        def loss(
-            place: Tensor, slope: float = slope, held: float = held, calls: Iterator[int] = calls
-        ) -> Tensor:
-            called.append(place)
-            return torch.tensor(slope * next(calls) + held, dtype=place.dtype)
-
-        results.append(_moved_by(step, loss))
-    return bool(called) and any(not torch.equal(results[0], other) for other in results[1:])
+    (first, *others), called = zip(
+        *(_with_loss(step, *loss) for loss in ((-STEEP, 0.0), (STEEP, 0.0), (0.0, 1 / STEEP))), strict=True
+    )
+    return any(called) and any(not torch.equal(first, other) for other in others)
 
 
 def with_closure_differs(step: OptimizerStep) -> bool:
     """Does a step that may be given a closure, and calls it, make another step than without one?"""
     if not _takes_closure(step) or closure_needed(step.function):
         return False
-    called = []
+    given, called = _with_loss(step, 0.0, STEEP)
+    return called and not torch.equal(given, _moved_by(step, None))
+
+
+def _with_loss(step: OptimizerStep, slope: float, held: float) -> tuple[Tensor, bool]:
+    """The state after a step whose closure returns slope times the number of its call, plus a number; and whether it is called."""
+    values: list[float] = []
 
     def loss(place: Tensor) -> Tensor:
-        called.append(place)
-        return torch.full((), STEEP, dtype=place.dtype)
+        values.append(slope * (len(values) + 1) + held)
+        return torch.tensor(values[-1], dtype=place.dtype)
 
-    given = _moved_by(step, loss)
-    return bool(called) and not torch.equal(given, _moved_by(step, None))
+    return _moved_by(step, loss), bool(values)
 
 
 def _takes_closure(step: OptimizerStep) -> bool:

@@ -12,7 +12,7 @@ from sgverify.advice.diagnosis.causes import leading_cause, named_cause, require
 from sgverify.advice.diagnosis.code_edits.search import mended_code
 from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis, Edit
 from sgverify.advice.diagnosis.own_words import cause_of_loss, cause_of_run, in_own_words, of_edit
-from sgverify.advice.diagnosis.search import SearchResult, search, shown
+from sgverify.advice.diagnosis.search import Search, shown
 from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
 from sgverify.advice.diagnosis.wrong_terms.draws import is_kept_for_ever
 from sgverify.evidence import Evidence
@@ -74,7 +74,8 @@ def diagnose(
     every = [item for item in failures(evidence) if item.scheme in (part.reference, subject.reference)]
     failed = [item for item in every if part.black_box or item.method in SURE]
     kept = not part.black_box and is_kept_for_ever(part.scheme)
-    cause, result, stopped = leading_cause(part, failed), SearchResult(None, 0, False), False
+    cause, stopped = leading_cause(part, failed), False
+    search: Search | None = None
     edit: Edit | None = None
     mended: Scheme | TorchStep | None = None
     usual = CODE_BUDGET if part.black_box else BUDGET
@@ -97,15 +98,18 @@ def diagnose(
                     edit, mended = found.shown, found.step if found.shown else None
                     cause = of_edit(found.edit, cause, every[0])
             elif in_code is None and not part.black_box and not (right and _of_code_alone(every)):
-                result = search(part, failed, cause)
-                if result.mend is not None:
-                    edit, mended = shown(result.mend), result.mend.scheme
-                elif cause.name == "claimed-order" or not result.stopped:
+                search = Search(part, failed, cause)
+                search.run()
+                if search.mend is not None:
+                    edit, mended = shown(search.mend), search.mend.scheme
+                elif cause.name == "claimed-order" or not search.stopped:
                     edit, mended = lower_claim(part, failed) or (None, None)
         except OutOfTimeError:
             stopped = True
     seconds = time.process_time() - started
-    return Diagnosis(cause, edit, seconds, result.tried, stopped or result.stopped, mended)
+    if search is None:
+        return Diagnosis(cause, edit, seconds, 0, stopped, mended)
+    return Diagnosis(cause, edit, seconds, search.tried, stopped or search.stopped, mended)
 
 
 def _in_run_or_loss(part: TorchSubject, cause: Cause, failed: Sequence[Evidence]) -> Cause:

@@ -10,8 +10,7 @@ from difflib import SequenceMatcher
 from sgverify.advice.diagnosis.causes import required_order
 from sgverify.advice.diagnosis.edits.candidates import candidates
 from sgverify.advice.diagnosis.edits.expressions import Expressions
-from sgverify.advice.diagnosis.edits.guidance import Guidance
-from sgverify.advice.diagnosis.edits.rules import RARE, USUAL, Candidate, empties, plainness
+from sgverify.advice.diagnosis.edits.rules import RARE, USUAL, Candidate, Guidance, empties, plainness
 from sgverify.advice.diagnosis.model import Cause, Edit
 from sgverify.advice.diagnosis.screening import Difference, Screen
 from sgverify.advice.diagnosis.source import Text, texts_of
@@ -47,26 +46,6 @@ class Mend:
     wrong: Scheme = field(repr=False)
 
 
-@dataclass(frozen=True)
-class SearchResult:
-    """The outcome of a search: the first mend, and how many edits were tried.
-
-    `stopped`: the time ended before every edit was tried.
-    """
-
-    mend: Mend | None
-    tried: int
-    stopped: bool
-
-
-def search(subject: Subject, failed: Sequence[Evidence], cause: Cause) -> SearchResult:
-    """The simplest edit under which the proof of the scheme's order and the checks that failed pass.
-
-    Of equally simple edits those come first that `cause` speaks for. The search ends with the time of the context `limited`.
-    """
-    return _Search(subject, failed, cause).found()
-
-
 Edits = list[tuple[Text, Candidate]]
 
 
@@ -92,7 +71,13 @@ def _plainness(text: Text, candidate: Candidate) -> int:
     return len(edited) if text.word else plainness(edited, text.clock) + 2 * len(candidate.changes)
 
 
-class _Search:
+class Search:
+    """The search for the simplest edit under which the proof of the scheme's order and the checks that failed pass.
+
+    Of equally simple edits those come first that `cause` speaks for. It ends with the time of the context `limited`: `stopped`
+    says that the time ended before every edit was tried, `tried` counts them, and `mend` is the edit.
+    """
+
     def __init__(self, subject: Subject, failed: Sequence[Evidence], cause: Cause) -> None:
         self._subject, self._failed, self._cause = subject, failed, cause
         self._order = required_order(subject)
@@ -105,20 +90,19 @@ class _Search:
         self._measured: list[TriedEdit] = []
         self._idle: Edits = []
         self._odd: Edits = []
-        self._cut = False
-        self._tried = 0
+        self.mend: Mend | None = None
+        self.tried, self.stopped = 0, False
 
-    def found(self) -> SearchResult:
-        """The outcome."""
+    def run(self) -> None:
+        """Try the edits."""
         levels = self._levels()
-        mend = None
         try:
-            mend = next((mend for level in levels for mend in self._mends(level)), None)
-            if mend is not None:
-                mend = self._plainer(mend, next(levels, []))
+            self.mend = next((mend for level in levels for mend in self._mends(level)), None)
+            if self.mend is not None:
+                self.mend = self._plainer(self.mend, next(levels, []))
         except OutOfTimeError:
-            return SearchResult(mend, self._tried, mend is None)
-        return SearchResult(mend, self._tried, mend is None and self._cut)
+            self.stopped = True
+        self.stopped = self.stopped and self.mend is None
 
     def _plainer(self, mend: Mend, level: Edits) -> Mend:
         """An edit of the next level that makes the same law in plainer words, or the same one."""
@@ -181,7 +165,7 @@ class _Search:
                 sketch = text.sketch(edited)
             except (SgverifyError, SyntaxError, ValueError):
                 continue
-            self._tried += 1
+            self.tried += 1
             difference = None
             if self._before is not None:
                 difference = self._screen.difference(sketch)
@@ -230,7 +214,7 @@ class _Search:
         except OutOfTimeError:
             # The square of a memory, say, has an expansion of millions of terms: the other edits still have their time.
             check_time()
-            self._cut = True
+            self.stopped = True
             return None
         if not may:
             return None
@@ -340,4 +324,4 @@ def _line(text: str, start: int, end: int) -> tuple[int, int]:
     return first, len(text) if last < 0 else last
 
 
-__all__ = ["Mend", "SearchResult", "search", "shown"]
+__all__ = ["Mend", "Search", "shown"]

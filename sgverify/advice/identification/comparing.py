@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgverify.advice.identification.fitting import RecordedStep, Solution
+from sgverify.advice.identification.model import DifferingTerm
 from sgverify.advice.identification.starts import WIDTH, Responses, Run, Stencil, derivative
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.law.observed import HandedNumbers, Observed, Probe, bent_probes, quadratic_probes
@@ -62,15 +63,39 @@ class Comparison:
         return self.apart <= AGREES
 
 
+@dataclass(frozen=True)
+class StepImages:
+    """States and draws on one potential, draws of this size, with the states after an observed step."""
+
+    places: np.ndarray
+    draws: np.ndarray
+    size: float
+    probe: Probe
+    after: np.ndarray
+
+
+def images_of(step: Observed, at: HandedNumbers) -> list[StepImages]:
+    """A step at one setting, from generic states by generic draws: near ones on bent potentials, far ones on a quadratic one."""
+    random, m = np.random.default_rng(11), step.draws(at)
+    near = np.vstack([step.places(2 * POINTS, reach)[POINTS:] for reach in REACHES])
+    far = step.places(2 * POINTS, FAR)[POINTS:]
+    bent, quadratic = bent_probes(step.dim), quadratic_probes(step.dim)
+    found = []
+    for places, size, probes in ((near, 1.0, (*bent, quadratic[1])), (far, FAR_DRAWS, quadratic[:1])):
+        for probe in probes:
+            draws = size * random.standard_normal((len(places), m))
+            found.append(StepImages(places, draws, size, probe, step.after(places, draws, probe, at)))
+    return found
+
+
 def compare(
-    solution: Solution, step: Observed, seen: Responses, chosen: np.ndarray, at: HandedNumbers | None = None
+    solution: Solution, step: Observed, seen: Responses, chosen: np.ndarray, images: Sequence[StepImages]
 ) -> Comparison:
     """Compare a step with a solution at one setting; `chosen` are the step's coordinates in the order of the scheme's state."""
-    at = at or seen.at
     frame = RecordedStep(solution.candidate, step.dim, solution.scheme)
     numbers = {name: np.array([value]) for name, value in solution.numbers.items()}
     names = _names(solution, step.dim)
-    m, k = step.draws(at), frame.draws
+    k = frame.draws
     rotation, free, off = _rotation(frame, numbers, seen)
     if off > (AGREES if seen.affine else ALIGNED):
         return Comparison(
@@ -79,39 +104,27 @@ def compare(
             len(seen.quadratics),
             why="the draws of potentials and states of different curvature do not correspond by one rotation",
         )
-    random = np.random.default_rng(11)
-    near = np.vstack([step.places(2 * POINTS, reach)[POINTS:] for reach in REACHES])
-    far = step.places(2 * POINTS, FAR)[POINTS:]
-    trials = [
-        (places, size * random.standard_normal((len(places), m)), size, probe)
-        for places, size, probes in (
-            (near, 1.0, (*bent_probes(step.dim), quadratic_probes(step.dim)[1])),
-            (far, FAR_DRAWS, quadratic_probes(step.dim)[:1]),
-        )
-        for probe in probes
-    ]
+    random = np.random.default_rng(12)
     worst, where = 0.0, ""
-    for places, draws, size, probe in trials:
-        others = np.zeros((len(places), k)) if rotation is None else draws @ rotation.T
-        others = others + size * random.standard_normal((len(places), free.shape[1])) @ free.T
-        mine = step.after(places, draws, probe, at)[:, chosen]
-        theirs = frame.after(places[:, chosen], others, probe, numbers)
-        moved = np.maximum(np.abs(mine - places[:, chosen]).max(axis=0), 1e-300)
+    for image in images:
+        places, mine = image.places[:, chosen], image.after[:, chosen]
+        others = np.zeros((len(places), k)) if rotation is None else image.draws @ rotation.T
+        others = others + image.size * random.standard_normal((len(places), free.shape[1])) @ free.T
+        theirs = frame.after(places, others, image.probe, numbers)
+        moved = np.maximum(np.abs(mine - places).max(axis=0), 1e-300)
         apart = (np.abs(mine - theirs) / moved).max(axis=0).astype(float)
         apart = np.where(np.isfinite(apart), apart, np.inf)
         if apart.max() > worst:
             worst, where = float(apart.max()), names[int(np.argmax(apart))]
-    extent = np.array(
-        [
-            (np.abs(theta).max(), np.abs(probe.at(theta)).max(), np.abs(draws).max(initial=0.0))
-            for places, draws, _, probe in trials
-            for theta in (places[:, : step.dim],)
-        ]
-    ).max(axis=0)
+    extent = np.zeros(3)
+    for image in images:
+        theta = image.places[:, : step.dim]
+        sizes = (np.abs(part).max(initial=0.0) for part in (theta, image.probe.at(theta), image.draws))
+        extent = np.maximum(extent, [float(size) for size in sizes])
     return Comparison(
         max(worst, off) if seen.affine else worst,
-        len(near) + len(far),
-        len(trials),
+        len(images[0].places) + len(images[-1].places),
+        len(images),
         where,
         extent=(float(extent[0]), float(extent[1]), float(extent[2])),
     )
@@ -181,33 +194,19 @@ TERMS = {
 }
 
 
-@dataclass(frozen=True)
-class TermDifference:
+def _differing(variable: str, term: str, found: float, due: float, size: float) -> DifferingTerm:
     """A term of one variable's update: the factor that was found, and the scheme's; `size` relative to the movement of a step."""
-
-    variable: str
-    term: str
-    found: float
-    due: float
-    size: float
-
-    @property
-    def text(self) -> str:
-        """The difference as a sentence's part."""
-        size = max(abs(self.found), abs(self.due))
-        found, due = (
-            f"{value:.9g}" if abs(value) > ROUNDING * size else "0" for value in (self.found, self.due)
-        )
-        if "noise" in self.term:
-            return f"in {self.variable}, where {self.term} is {found} and {due} is due"
-        return f"in {self.variable}, where {self.term} has the factor {found} and {due} is due"
+    largest = max(abs(found), abs(due))
+    own, wanted = (f"{value:.9g}" if abs(value) > ROUNDING * largest else "0" for value in (found, due))
+    told = f"{term} is {own}" if "noise" in term else f"{term} has the factor {own}"
+    return DifferingTerm(variable, term, found, due, size, f"in {variable}, where {told} and {wanted} is due")
 
 
 def differences(
     solution: Solution, step: Observed, seen: Responses, chosen: np.ndarray
-) -> tuple[TermDifference, ...]:
+) -> tuple[DifferingTerm, ...]:
     """The terms in which a step differs from a solution, the largest first."""
-    found: list[TermDifference] = []
+    found: list[DifferingTerm] = []
     frame = RecordedStep(solution.candidate, step.dim, solution.scheme)
     numbers = {name: np.array([value]) for name, value in solution.numbers.items()}
     names = list(solution.scheme.state)
@@ -247,9 +246,7 @@ def differences(
             )
             if size > SEEN:
                 terms = TERMS["theta" if j == 0 else "other"]
-                found.append(
-                    TermDifference(names[i], terms[power].format(v=names[j]), float(a), float(b), size)
-                )
+                found.append(_differing(names[i], terms[power].format(v=names[j]), float(a), float(b), size))
     found += _noise(frame, numbers, seen, names, vectors, d)
     return tuple(sorted(found, key=lambda item: -item.size)[:MOST])
 
@@ -261,7 +258,7 @@ def _noise(
     names: list[str],
     vectors: list[int],
     d: int,
-) -> list[TermDifference]:
+) -> list[DifferingTerm]:
     """The entries of the noise's covariance on the first quadratic potential, averaged over coordinates."""
     run = _on(frame, seen.quadratics[0], numbers)
     (columns,) = Stencil.of(frame.draws, seen.affine).columns(run, seen.noise_states[:1]).astype(float)
@@ -279,5 +276,5 @@ def _noise(
                     if i == j
                     else f"the covariance of its noise with that of {names[j]}"
                 )
-                found.append(TermDifference(names[i], term, a, b, size))
+                found.append(_differing(names[i], term, a, b, size))
     return found

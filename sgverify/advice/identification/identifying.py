@@ -34,7 +34,6 @@ from sgverify.advice.identification.model import (
     OPEN,
     OTHER_NUMBERS,
     Agreement,
-    DifferingTerm,
     Equivalent,
     Identification,
     Nearest,
@@ -313,8 +312,7 @@ def _of_none(subject: Subject, search: Search) -> Identification:
     solution, chosen = found
     seen = search.seen(search.base, solution.order)
     terms = differences(solution, search.step, seen, chosen)
-    listed = tuple(DifferingTerm(t.variable, t.term, t.found, t.due, t.size, t.text) for t in terms)
-    near = Nearest(_scheme_name(solution), _numbers_text(solution), solution.residual, listed)
+    near = Nearest(_scheme_name(solution), _numbers_text(solution), solution.residual, terms)
     step = search.step
     outcome: Outcome = NONE
     if search.refused and solution.residual <= AGREES:

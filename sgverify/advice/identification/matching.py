@@ -6,7 +6,7 @@ friction and temperature.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
@@ -20,7 +20,7 @@ from sgverify.advice.identification.candidates import (
     shifted_candidates,
     word_candidates,
 )
-from sgverify.advice.identification.comparing import AGREES, Comparison, compare
+from sgverify.advice.identification.comparing import AGREES, Comparison, StepImages, compare, images_of
 from sgverify.advice.identification.conventions import Convention, Reading, read_convention
 from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
 from sgverify.advice.identification.model import OPEN, Identification, RecoveredNumber
@@ -137,6 +137,7 @@ class Search:
             self.settings = (self.base, *self.settings[1:-1])
         set_units(self.step, self.base, self.variables)
         self._seen: dict[tuple[HandedNumbers, tuple[int, ...]], Responses] = {}
+        self._images: dict[HandedNumbers, list[StepImages]] = {}
         self._begun: dict[Any, list[dict[str, float]]] = {}
 
     @property
@@ -197,34 +198,49 @@ class Search:
             self.matches.append(match)
 
     def _confirmed(self, base: Solution) -> Match | None:
-        """The match, where the laws agree at every setting; None where they differ at one."""
-        order, solutions, comparisons = base.order, [base], [self._compared(base, self.base)]
-        for at in self.settings[1:]:
-            if not comparisons[-1].agrees:
-                break
-            known = {name: value for name, value in base.numbers.items() if name in base.candidate.numbers}
-            starts = [*_scaled(base.numbers, self.base, at), *self._starts(base.candidate, at, order)]
-            found = solved(
-                base.candidate,
-                self.seen(at, order),
-                order,
-                self.step.dim,
-                ({**start, **known} for start in starts),
-                max(STARTS),
-                max(PATIENCE),
-            )
-            if found is None:
+        """The match, where the laws agree at every setting; None where they differ at one, or where others say more of the step."""
+        comparisons = [self._compared(base, self.base)]
+        solutions = self._at_all_settings(base) if comparisons[0].agrees else [base]
+        if comparisons[0].agrees:
+            if len(solutions) < len(self.settings):
                 return None
-            solutions.append(found)
-            comparisons.append(self._compared(found, at))
-        if not all(c.agrees for c in comparisons):
+            convention, reading = self._read(solutions)
+            # Of numbers that are odd those are kept that need the fewest words, the first of these.
+            if reading.odd and any(len(match.reading.odd) <= len(reading.odd) for match in self.matches):
+                return None
+            for at, found in zip(self.settings[1:], solutions[1:], strict=True):
+                if comparisons[-1].agrees:
+                    comparisons.append(self._compared(found, at))
+        if not comparisons[-1].agrees:
             if solutions[len(comparisons) - 1].residual <= PLAUSIBLE:
                 self.refused = comparisons[-1].why or self.refused
                 self.unequal[base.candidate.name] = comparisons[-1]
             return None
-        scheme = base.candidate.scheme
-        names = (*base.candidate.roles, *(f"{name} offset" for name in base.candidate.scalars))
-        convention = Convention.of(self.settings, solutions, names, base.candidate.numbers)
+        factor = base.candidate.factor
+        if factor != 1.0 and abs(reading.gradient / factor - 1) > AGREES:
+            return None
+        apart = max(c.apart for c in comparisons)
+        return Match(tuple(solutions), convention, reading, apart, comparisons[0])
+
+    def _at_all_settings(self, base: Solution) -> list[Solution]:
+        """The solutions at all settings, with the family's numbers of the base; those before the first where there is none."""
+        order, candidate, solutions = base.order, base.candidate, [base]
+        known = {name: value for name, value in base.numbers.items() if name in candidate.numbers}
+        for at in self.settings[1:]:
+            starts = [*_scaled(base.numbers, self.base, at), *self._starts(candidate, at, order)]
+            given, seen = ({**start, **known} for start in starts), self.seen(at, order)
+            found = solved(candidate, seen, order, self.step.dim, given, max(STARTS), max(PATIENCE))
+            if found is None:
+                break
+            solutions.append(found)
+        return solutions
+
+    def _read(self, solutions: Sequence[Solution]) -> tuple[Convention, Reading]:
+        """The convention of the solutions at all settings, and its meaning."""
+        candidate = solutions[0].candidate
+        scheme = candidate.scheme
+        names = (*candidate.roles, *(f"{name} offset" for name in candidate.scalars))
+        convention = Convention.of(self.settings, solutions, names, candidate.numbers)
         overdamped = tuple(scheme.shapes.values()) == (VECTOR,)
         kind = "preconditioned" if scheme.memory else "overdamped" if overdamped else "kinetic"
         # A step that takes no T is given U/T; where it has no noise either, it was handed none.
@@ -232,12 +248,7 @@ class Search:
         declared = tuple(
             name for name in self.step.parameters if name != "T" or not (tempered and convention.noiseless)
         )
-        reading = read_convention(convention, declared, kind, self.factors)
-        factor = base.candidate.factor
-        if factor != 1.0 and abs(reading.gradient / factor - 1) > AGREES:
-            return None
-        apart = max(c.apart for c in comparisons)
-        return Match(tuple(solutions), convention, reading, apart, comparisons[0])
+        return convention, read_convention(convention, declared, kind, self.factors)
 
     def _starts(
         self, candidate: CandidateScheme, at: HandedNumbers, order: tuple[int, ...]
@@ -253,13 +264,18 @@ class Search:
 
     def _compared(self, solution: Solution, at: HandedNumbers) -> Comparison:
         order = solution.order
-        return compare(solution, self.step, self.seen(at, order), coordinates(self.step, order), at)
+        if at not in self._images:
+            self._images[at] = images_of(self.step, at)
+        return compare(
+            solution, self.step, self.seen(at, order), coordinates(self.step, order), self._images[at]
+        )
 
     def elsewhere(self, match: Match, dim: int, step: Observed) -> Comparison:
         """The comparison of a match at the base setting in another dimension, where `step` is observed."""
         step.units = self.step.units
         chosen = coordinates(step, match.base.order)
-        return compare(match.base, step, respond(step, self.base, chosen), chosen, self.base)
+        images = images_of(step, self.base)
+        return compare(match.base, step, respond(step, self.base, chosen), chosen, images)
 
 
 def _scaled(

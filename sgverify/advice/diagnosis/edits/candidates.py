@@ -148,7 +148,7 @@ class Names(Rules):
         yield from self.functions()
 
     def names(self) -> Iterator[Candidate]:
-        """Another variable, number or gradient in the place of one; a new draw for a reused one, and the other way round."""
+        """Another variable, number or gradient in the place of one, and a new draw for a reused one."""
         given = [name for name in self.text.names if name not in ("grad", "noise", "metric")]
         draws = {name for name, value, _ in self.read.bindings if called(value) == "noise"}
         gradients = [node for node in self.read.nodes if called(node) == "grad"]
@@ -171,10 +171,6 @@ class Names(Rules):
                 for vector in self.text.vectors if "grad" in self.text.names else ():
                     new = f"grad({vector})"
                     yield self.change(start, end, new, USUAL, ("gradient", node.id, new))
-            elif called(node) == "noise":
-                for other in self.read.in_scope(start):
-                    if other in draws:
-                        yield self.change(start, end, other, USUAL, ("old draw", other))
 
     def everywhere_in_a_term(self) -> Iterator[Candidate]:
         """Another name wherever one stands in a call, as both vectors of dot(p, p)."""

@@ -164,7 +164,7 @@ class Products(Rules):
                         yield self.put(factor, "1", SIMPLE, ("without", word))
 
     def roots(self, term: Term) -> Iterator[Candidate]:
-        """Factors moved into a root and out of it, roots taken and left out, powers changed."""
+        """Factors moved into a root, roots taken and left out, powers changed."""
         sqrt = self.spelled("sqrt")
         yield from self._root_of_product(term)
         for factor in term.factors:
@@ -202,7 +202,7 @@ class Products(Rules):
         return name or isinstance(factor.node, ast.Constant)
 
     def _moved(self, term: Term, root: Factor, node: ast.Call) -> Iterator[Candidate]:
-        """The other factors of a term, one or several, moved into its root; and a factor of the radicand moved out."""
+        """The other factors of a term, one or several, moved into its root."""
         others = [
             f
             for f in term.factors
@@ -235,16 +235,6 @@ class Products(Rules):
                         RARE,
                         ("into root", *names),
                     )
-        if not is_sum(radicand):
-            own = next((t for t in self.read.terms if t.node is radicand), None)
-            factors = () if own is None else own.factors
-            for f in factors:
-                rest = "*".join(self.word(g) for g in factors if g is not f and not is_product(g.node))
-                if rest and not any(g.over for g in factors):
-                    word = self.word(f)
-                    yield self.put(
-                        root, f"{word}*{self.read.of(node.func)}({rest})", USUAL, ("out of root", word)
-                    )
 
     def _rewritten(
         self, term: Term, new: dict[Factor, str | None], cost: int, rule: tuple[str, ...]
@@ -276,9 +266,6 @@ class Products(Rules):
                 )
                 linear = f"(1{short})" if called(node) == "exp" else f"({inside})"
                 yield self.put(factor, linear, USUAL, ("linear", called(node)))
-                other = self.spelled("expm1" if called(node) == "exp" else "exp")
-                if other:
-                    yield self.put(factor, f"{other}({inside})", USUAL, ("other", called(node)))
             if is_sum(node) and isinstance(node, ast.BinOp) and self.read.of(node.left) == "1" and exp:
                 inside = self.read.of(node.right)
                 sign = "-" if isinstance(node.op, ast.Sub) else ""
