@@ -21,7 +21,7 @@ from sgverify.advice.identification.candidates import (
     word_candidates,
 )
 from sgverify.advice.identification.comparing import AGREES, Comparison, StepImages, compare, images_of
-from sgverify.advice.identification.conventions import Convention, Reading, read_convention
+from sgverify.advice.identification.conventions import Convention, Reading, one, read_convention
 from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
 from sgverify.advice.identification.model import OPEN, Identification, RecoveredNumber
 from sgverify.advice.identification.starts import (
@@ -245,6 +245,13 @@ class Search:
         kind = "preconditioned" if scheme.memory else "overdamped" if overdamped else "kinetic"
         # A step that takes no T is given U/T; where it has no noise either, it was handed none.
         tempered = TOLD in getattr(self.step.step, "conventions", "")
+        if kind == "preconditioned" and "gradient of U/T" in getattr(self.step.step, "conventions", ""):
+            # A floor beside the root of the second moment of gradients of U/T is, beside that of gradients of U, T times as large.
+            own = {
+                name: own if own is None or not any(own.exponents) else own / one("T")
+                for name, own in convention.own.items()
+            }
+            convention = replace(convention, own=own)
         declared = tuple(
             name for name in self.step.parameters if name != "T" or not (tempered and convention.noiseless)
         )
