@@ -29,7 +29,7 @@ from sgverify.schemes import find_scheme, kinetic, langevin
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
-from tests.zoo.optimizers import SGHMC, DriftAlone, NoiseOfDecay, Preconditioned
+from tests.zoo.optimizers import SGHMC, DriftAlone, NoiseOfDecay, Preconditioned, PreconditionedAtOne
 
 
 def numbers(found: Identification) -> dict[str, float]:
@@ -165,7 +165,13 @@ def test_what_lies_beyond_the_compared_numbers_is_said_to_be_untested() -> None:
 
 @pytest.mark.by_default("SGHMC-sghmc-euler")
 @pytest.mark.parametrize(
-    ("made", "scheme"), [(SGHMC, "sghmc-euler"), (Preconditioned, "psgld-0.99-1.0"), (DriftAlone, None)]
+    ("made", "scheme"),
+    [
+        (SGHMC, "sghmc-euler"),
+        (Preconditioned, "psgld-0.99-1.0"),
+        (PreconditionedAtOne, "psgld-0.97-0.37"),
+        (DriftAlone, None),
+    ],
 )
 def test_the_buffer_of_an_optimizer_is_a_variable_of_a_scheme(made: type, scheme: str | None) -> None:
     found = identify(made)

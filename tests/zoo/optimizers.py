@@ -213,6 +213,13 @@ class Preconditioned(Sampler):
         p.add_(G * p.grad, alpha=-group["lr"]).add_(noise * torch.randn_like(p))
 
 
+class PreconditionedAtOne(Preconditioned):
+    """The same at T = 1, without an option for T."""
+
+    def __init__(self, params: Any, lr: float = 1e-3, alpha: float = 0.97, eps: float = 0.37) -> None:
+        super().__init__(params, lr=lr, alpha=alpha, eps=eps)
+
+
 class DriftAlone(Preconditioned):
     """The preconditioner is on the drift, not on the noise."""
 
