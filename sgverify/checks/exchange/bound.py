@@ -17,10 +17,6 @@ PREFACTOR = {"k": Fraction(3, 2), "eta": Fraction(1)}
 TERMS = {"eta^(1/4)": Fraction(1, 4), "delta^(1/4)": Fraction(0), "(m^2 eta/n)^(1/8)": Fraction(1, 8)}
 """The power of eta in each term inside the brackets."""
 
-TIME = 1.0
-STEPS = tuple(10.0**-k for k in range(1, 9))
-
-
 FALLING = tuple(2.0**-k for k in range(12, 31, 3))
 """The step sizes along which the first swap is followed."""
 
@@ -39,9 +35,6 @@ def check_exchange_bound(question: Question) -> Evidence:
         "vacuous": question.claim.vacuous,
         "powers of eta at a fixed time": {name: str(power) for name, power in powers.items()},
         "powers of eta at a fixed k": {name: str(power) for name, power in at_fixed_k.items()},
-        "k^(3/2) eta (eta^(1/4) + eta^(1/8)) at k eta = 1, no gradient noise, m^2 = n": {
-            f"eta = {eta:g}": _bound(TIME / eta, eta) for eta in STEPS
-        },
     }
     long = (
         f"at a fixed time k eta = T it grows without limit as eta -> 0, as eta^({min(powers.values())}), and even without gradient "
@@ -101,12 +94,6 @@ def check_exchange_bound(question: Question) -> Evidence:
 def _crossing(below: Fraction, predicted: Fraction) -> Fraction:
     """The a at which k^(1/2) eta^below, W2 of as many lost swaps as steps, meets k^(3/2) eta^predicted, for k = eta^(-a)."""
     return (predicted - below) / (PREFACTOR["k"] - Fraction(1, 2))
-
-
-def _bound(k: float, eta: float) -> float:
-    """The bound at (k, eta) without its constant, the term of gradient noise and the factor m^2/n."""
-    inner = sum(eta ** float(power) for name, power in TERMS.items() if name != "delta^(1/4)")
-    return k ** float(PREFACTOR["k"]) * eta ** float(PREFACTOR["eta"]) * inner
 
 
 def _slope(values: list[float]) -> Fraction | None:

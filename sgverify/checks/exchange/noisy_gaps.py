@@ -11,20 +11,16 @@ V/n is the variance of the gradient's noise. D_h is the displacement of the diff
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
-import numpy as np
 from flint import arb
-from scipy.integrate import quad
-from scipy.stats import norm
 
 from sgverify.checks.facts import facts_of
 from sgverify.exact.exchange.generator import Replicas
 from sgverify.rates import Judgement
-from sgverify.schemes.composites.composite import inverse_gap, log_swap_rate
+from sgverify.schemes.composites.composite import inverse_gap
 from sgverify.subject.composite import Ladder
 from sgverify.subject.subject import Subject
 
@@ -42,16 +38,6 @@ TIMES_MORE = 16.0
 
 ROUNDING = 1e-9
 """The relative rounding of a gap, an eigenvalue of a matrix with 2304 rows in float64."""
-
-
-REDONE = 1e-8
-"""The tolerance of a probability, computed by adaptive quadrature with tolerance 1e-10, split at the kink of min(1, .)."""
-
-REACH = 12.0
-"""The range of integration, in standard deviations of the noise; the mass beyond it is 1e-32."""
-
-LEVELS = (0.1, 0.9)
-"""The quantiles of each replica's energy at which probabilities are recomputed."""
 
 
 class Lined(Protocol):
@@ -82,8 +68,6 @@ class NoisyGaps:
     scale: str
     unbalanced: float
     """The largest violation of detailed balance by noisy swaps, relative to the largest flow, over all deviations."""
-    apart: float
-    """The largest difference between the swap probabilities and E min(1, S~) by another quadrature."""
 
     @property
     def certificate(self) -> dict[str, Any]:
@@ -94,7 +78,6 @@ class NoisyGaps:
             },
             "without swaps": self.alone,
             "detailed balance left with noisy energies": self.unbalanced,
-            "chances less E min(1, S~) by adaptive quadrature": self.apart,
             f"against m, eta and n ({self.scale}): the deviation of log S, and the gap": {
                 name: list(pair) for name, pair in self.by_setting.items()
             },
@@ -104,9 +87,6 @@ class NoisyGaps:
         """The verdict for exact energies, extended to noisy ones: violated if noise breaks the balance or raises the gap."""
         if self.unbalanced > ROUNDING:
             reason = f"noisy swaps do not balance the joint Gibbs law: flows differ by {self.unbalanced:.3g} of the largest"
-            return Judgement("violates", False, reason)
-        if self.apart > REDONE:
-            reason = f"the chance of a noisy swap is off by {self.apart:.3g} from E min(1, S~)"
             return Judgement("violates", False, reason)
         gaps = list(self.by_deviation.values())
         if any(later > earlier * (1 + ROUNDING) for earlier, later in pairwise(gaps)):
@@ -161,32 +141,7 @@ def noisy_gaps(subject: Subject, line: Lined) -> NoisyGaps:
         {name: (s, gap(s)) for name, s in settings.items()},
         scale,
         max(replicas.unbalanced for replicas in noisy.values()),
-        max(_apart(replicas, s, line.temperatures) for s, replicas in noisy.items() if s),
     )
-
-
-def _apart(replicas: Replicas, deviation: float, temperatures: tuple[float, float]) -> float:
-    """The largest difference between the replicas' swap probabilities and the mean of min(1, S~) by the rule itself."""
-    cold, warm = temperatures
-    variance = (deviation / inverse_gap(cold, warm)) ** 2
-    heights, off = replicas.cells.heights, 0.0
-    energies = [np.quantile(heights, level) for level in LEVELS]
-    for first in energies:
-        for second in energies:
-
-            def taken(x: float, first: float = first, second: float = second) -> float:
-                log_rate = log_swap_rate(first + x, second, tau_1=cold, tau_2=warm, variance=variance, F=2.0)
-                return float(norm.pdf(x, scale=variance**0.5) * math.exp(min(0.0, log_rate)))
-
-            edge = second - first + inverse_gap(cold, warm) * variance / 2.0
-            ends = [-REACH * variance**0.5, REACH * variance**0.5]
-            inner = [edge] if ends[0] < edge < ends[1] else []
-            parts = [
-                quad(taken, a, b, epsabs=1e-10, limit=200)[0] for a, b in pairwise([ends[0], *inner, ends[1]])
-            ]
-            found = replicas.chance(np.array([[first]]), np.array([[second]]))
-            off = max(off, abs(float(found[0, 0]) - sum(parts)))
-    return off
 
 
 def _noise(subject: Subject) -> float | None:

@@ -1,4 +1,4 @@
-"""Rates of averages by what is proved of a step, for every smooth potential, where no exact law is read and none is drawn.
+"""Rates of averages by what is proved of a step, for every smooth potential, where no exact law is read.
 
 With A_j^* rho = 0 for j <= K the bias of the invariant law is O(h^K), for every smooth test function (Talay and Tubaro; Abdulle,
 Vilmart and Zygalakis), and theorems 2, 3 and 5 of chen2015 hold with this K under their own assumptions. Averaged over minibatches
@@ -15,12 +15,13 @@ from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.checks.question import Question
 from sgverify.checks.rates.transfer import ASSUMED, rate_of_powers
-from sgverify.checks.readings import unbiased
+from sgverify.checks.readings import escape_of, unbiased
 from sgverify.errors import NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Extent, tried
 from sgverify.exact.series import LocalOrder
 from sgverify.rates import Judgement, Rate, judge_length_rate
 from sgverify.subject.subject import Subject
+from sgverify.targets.own.function import OwnPotential
 
 BY = "the averages of every smooth function, whose Poisson equation is assumed to have a solution that is bounded as the claim says"
 
@@ -28,9 +29,14 @@ BY = "the averages of every smooth function, whose Poisson equation is assumed t
 def carried_over(question: Question) -> Evidence:
     """The rate in h or in L that follows from what is proved of a step. Raises `Unreached` where that is less than is predicted."""
     subject, prediction = question.subject, question.prediction
-    if not subject.whole or subject.affine or not subject.effective_target.quadratic:
-        # Elsewhere grids and samples look at the target itself, which need not be smooth.
-        raise Unreached("a proof is carried over on Gaussians alone, for a step that is not affine")
+    if not subject.whole or subject.affine:
+        raise Unreached("a proof is carried over in a whole answer alone, for a step that is not affine")
+    if subject.target.rugged or isinstance(subject.target.prior, OwnPotential) or escape_of(subject):
+        raise Unreached(
+            "a proof is carried over where the potential is known to be smooth, and no chain escapes"
+        )
+    if subject.scheme.memory and not subject.effective_target.quadratic:
+        raise Unreached("a proof is carried over beyond Gaussians for a step without a memory")
     if prediction.exponent is None:
         raise Unreached("the claim predicts no exponent")
     power, dimensions = _power(subject)
@@ -92,7 +98,7 @@ def _power(subject: Subject) -> tuple[Fraction, Extent]:
         raise Unreached(
             "the step is not proved to forget its start, or to leave the density invariant at order 1"
         )
-    if not estimator.noisy:
+    if not estimator.noisy and unbiased(subject):
         return max(found.order, order.order), dimensions
     if not (estimator.fresh and unbiased(subject)):
         raise Unreached(

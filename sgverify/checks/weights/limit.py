@@ -19,7 +19,6 @@ from sgverify.evidence import Evidence
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.weights.fixed_point import (
     BITS,
-    agreement,
     constant_of,
     jacobian,
     mean_field,
@@ -33,7 +32,6 @@ _SLACK = 1e-12
 exponent, which changes theta by about 1e-15."""
 _LARGEST = 40
 """The most regions whose derivative matrix is enclosed; the eigenvalues of a larger one take more than a second."""
-_POINTS = 40
 _EXACT_POINTS = 5
 
 _CUMULATED = "cumulated-masses"
@@ -107,7 +105,6 @@ def check_weight_stability(question: Question) -> Evidence:
         certificate["largest real part of an eigenvalue of dh at theta*"] = slowest
         certificate["below 0 for certain"] = stable
         certificate["largest eigenvalue of its symmetric part"] = symmetric
-        certificate[f"of {_POINTS} increasing theta, <h, theta - theta*> > 0 at"] = _against(weighing)
         verdict = _local(question.claim, (slowest, stable), symmetric, slack)
     return question.answered(
         verdict,
@@ -225,20 +222,6 @@ def _local(claim: Claim, decay: tuple[float, bool], symmetric: float, slack: flo
         False,
         f"an eigenvalue is not told from 0; of the symmetric part of dh, {symmetric:.1e} +- {slack:.1e}",
     )
-
-
-def _against(weighing: WeightedSampler) -> int:
-    """The number of tested increasing theta that the mean field drives away from theta*, in the Euclidean inner product."""
-    generator = np.random.default_rng(1)
-    masses = weighing.masses.values
-    star = [float(w) for w in weighing.star]
-    count = 0
-    for _ in range(_POINTS):
-        weights = np.sort(generator.uniform(0.02, 1, len(masses)))
-        weights[-1] = 1.0 if weighing.cumulates else weights[-1]
-        field = mean_field(weights.tolist(), masses.tolist(), weighing.adaptation.zeta, weighing.rule)
-        count += agreement(weights.tolist(), star, field) > 0
-    return count
 
 
 def _judged(reason: str) -> Judgement:

@@ -17,7 +17,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue
 from sgverify.exact.affine.model import StepSize
-from sgverify.exact.chain.expansion import ORDERS, steady_means
+from sgverify.exact.chain.expansion import ORDERS
 from sgverify.exact.minibatch.hessians import HessianProductStep, MinibatchLaw, bent, read_hessian_products
 from sgverify.exact.minibatch.transition import MOST_MOMENTS, is_reached
 from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices, product, unit
@@ -81,31 +81,6 @@ class Snapshots(FreshHessians):
     def why_no_square(self, degree: int) -> str | None:
         """See `Randomness`."""
         return "it is not reached where the noise depends on a snapshot"
-
-    def stationary_under(self, limit: Any, degree: int) -> Any:
-        """The first order in h of the moments of x where the snapshot is an independent draw from the posterior.
-
-        `limit`: the moments of x as h -> 0, a column. The moments of (s, G) are then those of this limit, and the moments of
-        x are stationary given them: the limit of ever rarer snapshots.
-        """
-        terms = self.one_step_series(degree).terms[1:]
-        kind = type(terms[0])
-        enter, leave = (kind(matrix) for matrix in self._ends(degree))
-        before = enter * kind(limit)
-        keys = multi_indices(self._inner, 0, degree)
-        given = [k for k, powers in enumerate(keys) if not any(powers[: self.model.size])]
-        rest = [k for k, powers in enumerate(keys) if any(powers[: self.model.size])]
-        known = kind([[before[k, 0]] for k in given])
-        maps, shifts = [], []
-        for term in terms:
-            rows = term.tolist()
-            maps.append(kind([[rows[i][j] for j in rest] for i in rest]))
-            shifts.append(kind([[rows[i][j] for j in given] for i in rest]) * known)
-        first = steady_means(maps, shifts)[1]
-        moments = [[0] for _ in keys]
-        for place, k in enumerate(rest):
-            moments[k] = [first[place, 0]]
-        return leave * kind(moments)
 
     @property
     def _inner(self) -> int:

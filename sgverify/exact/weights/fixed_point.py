@@ -140,12 +140,6 @@ def slowest_decay(matrix: Sequence[Sequence[arb]]) -> tuple[float, bool]:
     return slowest, bool(positive and np.linalg.eigvalsh(left)[-1] + slack < 0)
 
 
-def agreement(weights: Sequence[Any], star: Sequence[Any], field: Sequence[Any]) -> Any:
-    """<h(theta), theta - theta*>, which is below -phi |theta - theta*|^2 by lemma 1."""
-    parts = [h * (w - s) for h, w, s in zip(field, weights, star, strict=True)]
-    return sum(parts[1:], parts[0])
-
-
 BITS = 192
 _NEWTON = 200
 

@@ -93,7 +93,7 @@ def test_open_lengths_are_those_that_forget_the_start_or_their_cost_is_told(
     monkeypatch.setattr(plan, "most_steps", lambda subject: 4 * 16 * 15 * 2000)
     found = rate("sghmc-aboba", quantity="bias", method="monte-carlo")
     lengths = [point.length for point in found.points]
-    assert len(lengths) == 4 and lengths[0] > 100 and lengths == [lengths[0] * 2**k for k in range(4)]
+    assert len(lengths) == 5 and lengths[0] > 100 and lengths == [lengths[0] * 2**k for k in range(5)]
     # The shortest covers five relaxation times, of 1/A = 1 each on this target.
     first = found.points[0]
     assert first.step is not None and 5 <= first.length * first.step < 5.1
