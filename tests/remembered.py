@@ -30,6 +30,7 @@ PLACES = (
     ("sgverify.checks.order.local_order", "local_order"),
     ("sgverify.subject.step_sizes", "stability_limit"),
     ("sgverify.checks.rates.engines", "answers_for"),
+    ("sgverify.checks.rates.stationary_bias", "posterior_formula"),
 )
 
 MOST = 500

@@ -26,6 +26,7 @@ from sgverify.errors import NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.affine.model import as_run, fixed_step
 from sgverify.exact.answers import ExactAnswers
+from sgverify.exact.posterior.polynomials import posterior_formula
 from sgverify.rates import Rate, judge_step_rate, leading_power
 
 
@@ -79,6 +80,9 @@ def _answered(question: Question) -> Evidence:
         )
     certificate.update(closure_certificate(answers))
     certificate.update(noise_certificate(subject))
+    if not subject.whole and subject.target.dim == 1 and subject.target.quadratic:
+        formula = posterior_formula(subject.target.name, subject.observable)
+        certificate["posterior_average_formula"] = str(formula)
     return question.answered(
         judge_step_rate(found, prediction.exponent, what),
         found=found,

@@ -1,4 +1,4 @@
-"""Posterior averages, against numerical quadrature and brute force in numpy."""
+"""Posterior averages, against numerical quadrature, sympy's own integrals and brute force in numpy."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ import math
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.exact.posterior.polynomials import posterior_average
+from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError
+from sgverify.exact.posterior.polynomials import posterior_average, posterior_formula
 from sgverify.schemes import dot
 from sgverify.targets import Observable, Target, build_target, parse_observable
 
@@ -102,6 +104,66 @@ def test_a_planted_bug_moves_the_average(bug: str) -> None:
     assert float(posterior_average(PLANTED[bug](right), observable, 1)) != pytest.approx(true, rel=1e-3)
 
 
+@pytest.mark.by_default("theta**2")
+@pytest.mark.parametrize("text", ["theta", "theta**2", "theta**3 + theta*p**2", "theta**4*p**2"])
+def test_formulas_are_those_of_sympys_integrals(text: str) -> None:
+    observable = parse_observable(text, 1)
+    theta, p = sympy.symbols("theta p", real=True)
+    mean, temperature, precision = (
+        sympy.Symbol("mean", real=True), sympy.Symbol("T", positive=True), sympy.Symbol("precision", positive=True)
+    )  # fmt: skip
+    phi = sympy.sympify(text, locals={"theta": theta, "p": p})
+
+    def integral(value: sympy.Expr) -> sympy.Expr:
+        # theta is integrated from the mean, which sympy does a hundred times as fast as around it.
+        shifted = sympy.expand(value.subs(theta, theta + mean))
+        kernel = sympy.exp(-precision * theta**2 / (2 * temperature)), sympy.exp(-(p**2) / (2 * temperature))
+        inner = sympy.integrate(shifted * kernel[0], (theta, -sympy.oo, sympy.oo))
+        return sympy.integrate(sympy.expand(inner) * kernel[1], (p, -sympy.oo, sympy.oo))
+
+    expected = integral(phi) / integral(sympy.Integer(1))
+    assert sympy.simplify(posterior_formula("gaussian", observable) - expected) == 0
+
+
+def test_the_formula_of_the_papers_model() -> None:
+    """phi = theta^2 with prior and noise of precision 1: the known posterior N(N xbar/(N + 1), T/(N + 1))."""
+    formula = posterior_formula(
+        "gaussian-mean", parse_observable("theta**2", 1), prior_precision=1, prior_mean=0, noise_precision=1
+    )
+    symbols = {symbol.name: symbol for symbol in formula.free_symbols}
+    assert set(symbols) == {"N", "xbar", "T"}
+    n, average, temperature = symbols["N"], symbols["xbar"], symbols["T"]
+    assert sympy.simplify(formula - (n * average / (n + 1)) ** 2 - temperature / (n + 1)) == 0
+
+
+@given(st.data())
+def test_formula_and_number_agree_on_every_configuration(data: st.DataObject) -> None:
+    dim = data.draw(st.integers(1, 2))
+    prior, noise, start = data.draw(positive), data.draw(positive), data.draw(hundredths)
+    rows = data.draw(st.lists(st.lists(hundredths, min_size=dim, max_size=dim), min_size=1, max_size=5))
+    temperature = data.draw(positive)
+    text = data.draw(st.sampled_from(["theta[0]", "theta[0]**2", "theta[0]**3*p[0]**2"]))
+    observable = parse_observable(text if dim == 2 else text.replace("[0]", ""), dim)
+    target = gaussian_mean(data=rows, prior_precision=prior, noise_precision=noise, prior_mean=start)
+    formula = _formula(str(observable), dim)
+    values: dict[str, Any] = {"prior_precision": prior, "noise_precision": noise, "prior_mean": start}
+    values |= {f"prior_mean_{i}": start for i in range(dim)} | {"T": temperature}
+    numbers = {name: sympy.Rational(str(value)) for name, value in values.items()}
+    numbers |= {"N": sympy.Integer(len(rows))}
+    for i in range(dim):
+        total = target.power_sum(tuple(int(k == i) for k in range(dim)))
+        average = sympy.Rational(total.numerator, total.denominator) / len(rows)
+        numbers |= {f"xbar_{i}": average, "xbar": average}
+    exact = posterior_average(target, observable, temperature)
+    found = formula.subs({symbol: numbers[symbol.name] for symbol in formula.free_symbols})
+    assert found == sympy.Rational(exact.numerator, exact.denominator)
+
+
+@cache
+def _formula(text: str, dim: int) -> sympy.Expr:
+    return posterior_formula("gaussian-mean", parse_observable(text, dim))
+
+
 @given(st.integers(1, 4), st.integers(0, 10**6), st.sampled_from([1, 0.5, 2.25]))
 def test_any_polynomial_in_any_dimension_agrees_with_float_linear_algebra(
     dim: int, seed: int, temperature: float
@@ -155,7 +217,7 @@ def pairings(places: list[int]) -> list[list[tuple[int, int]]]:
     ]
 
 
-def test_means_and_covariances_find_the_same_law() -> None:
+def test_sympys_derivatives_and_second_differences_find_the_same_law() -> None:
     generator = np.random.default_rng(5)
     half = generator.integers(-9, 10, size=(3, 3)) / 10
     matrix = ((half + half.T) / 2 + 3 * np.eye(3)).round(3).tolist()
@@ -195,6 +257,12 @@ def test_mistakes_are_refused() -> None:
             posterior_average(target, observable, bad)
     with pytest.raises(ConfigurationError, match="has dim=2 and the target 'gaussian' has dim=1"):
         posterior_average(target, parse_observable("theta[0]", 2), 1)
+    with pytest.raises(UnknownNameError, match="did you mean 'gaussian-mean'"):
+        posterior_formula("gausian-mean", observable)
+    with pytest.raises(UnknownNameError, match="did you mean 'prior_mean'"):
+        posterior_formula("gaussian-mean", observable, prior_men=1)
+    with pytest.raises(ConfigurationError, match="prior_mean=\\[1\\]"):
+        posterior_formula("gaussian-mean", observable, prior_mean=[1])
 
 
 def test_potentials_without_a_gaussian_law_are_refused() -> None:

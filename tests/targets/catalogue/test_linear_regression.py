@@ -13,7 +13,7 @@ import pytest
 
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
-from sgverify.exact.posterior.polynomials import posterior_average
+from sgverify.exact.posterior.polynomials import posterior_average, posterior_formula
 from sgverify.schemes import dot
 from sgverify.targets import Target, build_target, parse_observable
 from sgverify.targets.catalogue.quadratic import draw
@@ -119,12 +119,16 @@ def test_gradients_without_theta_are_refused_where_the_hessians_differ() -> None
         build().data_gradients()
 
 
-def test_averages_are_those_of_mean_and_precision() -> None:
+def test_averages_and_their_formula() -> None:
     target = build(data=[[1.0, 2.0], [-0.5, 3.0]], prior_precision=2.0, prior_mean=0.5)
     observable = parse_observable("theta**2", 1)
     # precision 2 + 0.75 (1 + 1/4), slope 2/2 + 0.75 (2 - 3/2)
     precision, mean = Fraction(47, 16), Fraction(11, 8) / Fraction(47, 16)
     assert posterior_average(target, observable, 2) == mean**2 + 2 / precision
+    formula = posterior_formula("linear-regression", observable, prior_precision=2, prior_mean=Fraction(1, 2))
+    values = {"N": 2, "T": 2, "noise_precision": 0.75, "mean(x**2)": 0.625, "mean(x*y)": 0.25}
+    value = formula.subs({symbol: values[symbol.name] for symbol in formula.free_symbols})
+    assert float(value) == pytest.approx(float(mean**2 + 2 / precision), rel=1e-14)
 
 
 def test_more_data_begin_with_fewer_and_nothing_in_them_is_symmetric() -> None:
