@@ -17,7 +17,6 @@ from reports.making import (
     campaigns,
     commands,
     diagnoses,
-    elementary,
     false_alarms,
     fuzz,
     kept_answers,
@@ -178,10 +177,6 @@ def _make_kernels(choice: Choice) -> None:
     kernels.make(HERE)
 
 
-def _make_elementary(choice: Choice) -> None:
-    elementary.make(HERE)
-
-
 def _make_gallery(choice: Choice) -> None:
     gallery.make(HERE)
 
@@ -339,14 +334,6 @@ _PARTS = (
         15,
         _make_identification,
         identification.render,
-    ),
-    Part(
-        "elementary",
-        ("elementary/float32.json", "elementary/float32.md"),
-        "elementary functions in float32 at all 2^32 arguments, beside those in float64",
-        3,
-        _make_elementary,
-        elementary.render,
     ),
     Part(
         "kernels",

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -86,6 +86,10 @@ class _Axis:
         return made.nodes[chosen], weights
 
 
+APART = np.array([-5.0, -1.1, 0.7, 5.0])
+"""Values of a draw among which a step that depends on it shows that."""
+
+
 class DrawRules:
     """The quadrature rules of a step `after` for its draws, made after examining the step along each draw.
 
@@ -145,11 +149,13 @@ class DrawRules:
     def _rule(self, degree: int, laws: Sequence[DrawLaw], second: bool) -> QuadratureRule:
         parts: list[tuple[list[int], np.ndarray, np.ndarray]] = []
         regular = [j for j in self._free if not self.axes[j].panels]
+        # Smolyak's sum has nodes for all signs of all choices of degree/2 coordinates: counted before they are made.
+        level = degree // 2
+        if math.comb(len(regular), level) * 2**level > self._most:
+            regular = [j for j in regular if j not in self._idle]
         if regular:
-            kinds = tuple(laws[j].kind if laws[j].kind in GAUSSIAN else "normal" for j in regular)
-            # Smolyak's sum has nodes for all signs of all choices of degree/2 coordinates: counted before they are made.
-            level = degree // 2
             self._refuse_more(math.comb(len(regular), level) * 2**level)
+            kinds = tuple(laws[j].kind if laws[j].kind in GAUSSIAN else "normal" for j in regular)
             nodes, weights = _gaussian(kinds, degree, self._most)
             parts.append((regular, _rotated(nodes, kinds) if second else nodes, weights))
         for j, law in enumerate(laws):
@@ -173,6 +179,15 @@ class DrawRules:
             nodes[:, places] = np.tile(z, (len(weights), 1))
             weights = np.repeat(weights, len(w)) * np.tile(w, len(weights))
         return QuadratureRule(nodes, weights)
+
+    @cached_property
+    def _idle(self) -> set[int]:
+        """The draws that change no bit of a step, such as those of a pool that are left for later steps."""
+        along = [(j, base) for j in self._free for base in range(2)]
+        values = self._evaluated([self._along(j, base, APART) for j, base in along])
+        return set(self._free) - {
+            j for (j, _), part in zip(along, values, strict=True) if np.ptp(part, axis=0).any()
+        }
 
     def _refuse_more(self, count: int) -> None:
         if count > self._most:

@@ -5,10 +5,12 @@ The moments are sums over the nodes of a quadrature for the draws, each with a b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +24,7 @@ from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.interception import DEPENDENT
 from sgverify.samplers.intercepted.replacing import DrawLaw
+from sgverify.schemes.memory import shape_at
 from sgverify.schemes.torch_step import TorchStep
 
 UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
@@ -36,9 +39,8 @@ FEW, MANY = 4_000, 40_000
 class StepAtNodes:
     """X_1 from one state x at given draws, which are all made of normal numbers.
 
-    Code for one chain is run once per draw, unless it gives equal results for all draws in one tensor (as code does that works
-    entry by entry). Raises `Unreached` if the step is still random with its draws given, or if a chain in a batch gives
-    another result than alone.
+    Code for one chain is run once per draw, unless one of `many_at_once` gives equal results for all draws in one tensor. Raises
+    `Unreached` if the step is still random with its draws given, or if a chain in a batch gives another result than alone.
     """
 
     def __init__(self, box: BlackBox, x: np.ndarray, h: float, *, compared: int = COMPARED) -> None:
@@ -46,7 +48,7 @@ class StepAtNodes:
         self.box, self.x = box, x
         self.reach = float(np.abs(x).max(initial=0.0))
         self._laws: dict[float, tuple[DrawLaw, ...]] = {}
-        self.together = box.step.chains
+        self._way: TorchStep | None = box.step if box.step.chains else None
         self.draws = len(self.laws(h))
         audit = DtypeAudit(())
         # Not zeros: a step may divide by a function of its draws, and 0/0 would follow.
@@ -64,12 +66,16 @@ class StepAtNodes:
         if self.draws:
             sizes = np.linspace(0.5, 4.0, compared)[:, None]
             tried = sizes * np.random.default_rng(0).standard_normal((compared, self.draws))
-            agrees = self._agrees(torch.tensor(tried), h)
-            if self.together and not agrees:
+            self._way = self._agreeing(torch.tensor(tried), h)
+            if box.step.chains and not self.together:
                 raise Unreached(
                     "what a chain does depends on the others in its batch: see the check pure-step"
                 )
-            self.together = agrees
+
+    @property
+    def together(self) -> bool:
+        """Do all draws go through the code in one tensor?"""
+        return self._way is not None
 
     def laws(self, h: float) -> tuple[DrawLaw, ...]:
         """The law of each draw at step size h; the probabilities of outcomes may depend on h."""
@@ -86,20 +92,23 @@ class StepAtNodes:
     def after(self, nodes: np.ndarray, h: float) -> np.ndarray:
         """X_1 at every node; nodes of shape (n, draws) give shape (n, coordinates)."""
         draws = torch.tensor(nodes, dtype=torch.float64)
-        moved = self._all(draws, h) if self.together else self._each(draws, h)
+        moved = self._each(draws, h) if self._way is None else self._all(draws, h, self._way)
         if not np.isfinite(moved).all():
             raise Unreached(f"a step of size {h:g} from a state of size {self.reach:.2g} is not finite")
         return moved
 
-    def _agrees(self, draws: Tensor, h: float) -> bool:
-        try:
-            together = self._all(draws, h)
-        except SgverifyError:
-            return False
-        return bool(np.allclose(together, self._each(draws, h), rtol=1e-14, atol=1e-15))
+    def _agreeing(self, draws: Tensor, h: float) -> TorchStep | None:
+        alone = self._each(draws, h)
+        for way in many_at_once(self.box.step, self.box.dim):
+            try:
+                if np.allclose(self._all(draws, h, way), alone, rtol=1e-14, atol=1e-15):
+                    return way
+            except SgverifyError:
+                pass
+        return None
 
-    def _all(self, draws: Tensor, h: float) -> np.ndarray:
-        box = replace(self.box, step=replace(self.box.step, chains=True))
+    def _all(self, draws: Tensor, h: float, way: TorchStep) -> np.ndarray:
+        box = replace(self.box, step=way)
         with default_dtype(torch.float64):
             moved, handed = box.take(self._state(len(draws), True), draws, h)
         box.check_rows(handed.asked, len(draws))
@@ -126,6 +135,30 @@ class StepAtNodes:
     def _state(self, chains: int, together: bool = False) -> tuple[Tensor, ...]:
         x, many = torch.tensor(self.x, dtype=torch.float64), self.box.step.chains or together
         return self.box.step.tensors(x.repeat(chains, 1) if many else x, self.box.dim, chains=many)
+
+
+def many_at_once(step: TorchStep, dim: int) -> list[TorchStep]:
+    """The ways in which a step may take many chains in one tensor: as it is and, if it takes one chain, by torch's vmap."""
+    as_it_is = replace(step, chains=True)
+    return [as_it_is] if step.chains else [as_it_is, replace(as_it_is, function=_mapped(step, dim))]
+
+
+def _mapped(step: TorchStep, dim: int) -> Callable[..., Any]:
+    """The function of one chain, vectorised over chains by torch's vmap."""
+
+    @wraps(step.function)
+    def many(*state: Tensor, **given: Any) -> tuple[Tensor, ...]:
+        def one(*parts: Tensor) -> tuple[Tensor, ...]:
+            shapes = step.shapes.values()
+            alone = (part.reshape(shape_at(shape, dim)) for part, shape in zip(parts, shapes, strict=True))
+            value = step.function(*alone, **given)
+            value = value if isinstance(value, (tuple, list)) else (value,)
+            return tuple(new.reshape(old.shape) for new, old in zip(value, parts, strict=True))
+
+        found: tuple[Tensor, ...] = torch.func.vmap(one, randomness="different")(*state)
+        return found
+
+    return many
 
 
 LOOK = 2.0**-17
@@ -265,4 +298,4 @@ def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     return found
 
 
-__all__ = ["LOOK", "UNIT", "NodeRunner", "StepAtNodes", "first_power", "increments"]
+__all__ = ["LOOK", "UNIT", "NodeRunner", "StepAtNodes", "first_power", "increments", "many_at_once"]

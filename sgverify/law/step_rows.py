@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,10 @@ from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.numbers.panels import Panels
 from sgverify.law.draw_rules import DrawRules, QuadratureRule
 from sgverify.law.gaussian_setting import GaussianSetting
-from sgverify.law.nodes import AGAIN, COMPARED, NARROW_UNIT, UNIT, StepAtNodes
+from sgverify.law.nodes import AGAIN, COMPARED, NARROW_UNIT, UNIT, StepAtNodes, many_at_once
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.black_box import GradientFunction, NotFiniteError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
-from sgverify.schemes.memory import shape_at
 from sgverify.schemes.torch_step import TorchStep
 
 FEW = 3
@@ -157,10 +155,9 @@ class StepRows:
             return None
         flat = [value.to(torch.float64).reshape(len(rows), -1) for value in moved]
         after = np.asarray(torch.cat(flat, dim=-1).numpy())
-        # What depends on all rows, or on any, shows where a row has the largest state, the largest draws, or the smallest of both.
-        away = np.abs((rows - self._mean) / self._spreads).sum(axis=1)
-        kicked = np.abs(draws).sum(axis=1)
-        for k in {int(np.argmin(away + kicked)), int(np.argmax(away)), int(np.argmax(kicked))}:
+        # What depends on all rows, or on any, shows where a row has the largest state and draws, or the smallest.
+        away = np.abs((rows - self._mean) / self._spreads).sum(axis=1) + np.abs(draws).sum(axis=1)
+        for k in {int(np.argmin(away)), int(np.argmax(away))}:
             single = self._one(rows[k], draws[k], h)
             size = max(float(np.abs(rows[k]).max()), float(np.abs(single).max()), 1e-300)
             if not np.abs(after[k] - single).max() <= ALIKE * size:
@@ -287,28 +284,4 @@ class OverDraws:
         )
 
 
-def many_at_once(step: TorchStep, dim: int) -> list[TorchStep]:
-    """The ways in which a step may take many chains in one tensor: as it is and, if it takes one chain, by torch's vmap."""
-    as_it_is = replace(step, chains=True)
-    return [as_it_is] if step.chains else [as_it_is, replace(as_it_is, function=_mapped(step, dim))]
-
-
-def _mapped(step: TorchStep, dim: int) -> Callable[..., Any]:
-    """The function of one chain, vectorised over chains by torch's vmap."""
-
-    @wraps(step.function)
-    def many(*state: torch.Tensor, **given: Any) -> tuple[torch.Tensor, ...]:
-        def one(*parts: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            shapes = step.shapes.values()
-            alone = (part.reshape(shape_at(shape, dim)) for part, shape in zip(parts, shapes, strict=True))
-            value = step.function(*alone, **given)
-            value = value if isinstance(value, (tuple, list)) else (value,)
-            return tuple(new.reshape(old.shape) for new, old in zip(value, parts, strict=True))
-
-        found: tuple[torch.Tensor, ...] = torch.func.vmap(one, randomness="different")(*state)
-        return found
-
-    return many
-
-
-__all__ = ["Expected", "OverDraws", "StepRows", "many_at_once"]
+__all__ = ["Expected", "OverDraws", "StepRows"]

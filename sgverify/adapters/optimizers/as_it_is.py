@@ -279,6 +279,9 @@ class OptimizerRun:
         for place in self._step.kept.counters:
             for other in self._places(place):
                 other.write(optimizer, parameters, self._step.kept.value_of(place), exact=True)
+        for stock in self._step.kept.stocks:
+            for place in self._places(stock):
+                place.read(optimizer, parameters).clear()
         self.drawn = 0
 
         def put(shape: tuple[int, ...], law: Any = None, chances: Any = None) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.kept_values import KeptValue, is_number, leaves, moving
+from sgverify.adapters.optimizers.kept_values import KeptValue, is_number, leaves, moving, stocks_of
 from sgverify.adapters.optimizers.options import At, Options
 from sgverify.adapters.optimizers.step import (
     Buffer,
@@ -45,7 +45,7 @@ def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[
     """What an optimizer keeps, with the shape of each buffer of one chain, and a value that it had after its first step."""
     shared = ""
     try:
-        counters, rewritten, others, values = _looked_at(options, DIMS[0], True, told)
+        counters, rewritten, others, values, stocks = _looked_at(options, DIMS[0], True, told)
         kept = _grouped(others, values, len(parts_of(torch.ones(DIMS[0]), True)))
         shared = _shared(kept, values)
         if not all(buffer.by_parameter for buffer in kept):
@@ -54,7 +54,7 @@ def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[
     except UserError:
         # One parameter alone: some optimizers take no groups, or keep one value for all parameters.
         split = False
-        counters, rewritten, others, values = _looked_at(options, DIMS[0], False, told)
+        counters, rewritten, others, values, stocks = _looked_at(options, DIMS[0], False, told)
         kept = _grouped(others, values, 1)
     shapes: dict[str, Axes] = {}
     other = {} if split else _looked_at(options, DIMS[1], False, told)[3]
@@ -69,7 +69,9 @@ def find_kept(options: Options, told: str) -> tuple[Kept, dict[str, Axes], dict[
         )
         for buffer in kept
     }
-    found = Kept(tuple(counters), tuple(kept), split, rewritten=tuple(rewritten), shared=shared)
+    found = Kept(
+        tuple(counters), tuple(kept), split, rewritten=tuple(rewritten), shared=shared, stocks=tuple(stocks)
+    )
     return found, shapes, starts
 
 
@@ -94,8 +96,8 @@ def class_of(options: Options, told: str) -> type:
 
 def _looked_at(
     options: Options, dim: int, split: bool, told: str
-) -> tuple[list[KeptValue], list[KeptValue], list[KeptValue], dict[KeptValue, Any]]:
-    """The counters, the options that the optimizer changes, the other places that change, and all values after the first step."""
+) -> tuple[list[KeptValue], list[KeptValue], list[KeptValue], dict[KeptValue, Any], list[KeptValue]]:
+    """The counters, its options that it changes, the other places that change, all values after the first step, and its stocks."""
     parts = parts_of(torch.ones(dim, dtype=torch.float64), split)
     optimizer, parameters = made(options, usual(options, dim), parts, told)
     history = [leaves(optimizer, parameters)]
@@ -109,6 +111,11 @@ def _looked_at(
                 told,
             )
             history.append(leaves(optimizer, parameters))
+    stocks = stocks_of(history, told)
+    history = [
+        {place: value for place, value in held.items() if not any(map(place.is_in, stocks))}
+        for held in history
+    ]
     first = history[0]
     changed = moving(history, told)
     rewritten = [
@@ -120,7 +127,7 @@ def _looked_at(
         and options.is_one(place.name, first[place])
     ]
     counters, others = ([place for place in places if place not in rewritten] for places in changed)
-    return counters, rewritten, others, first
+    return counters, rewritten, others, first, stocks
 
 
 def _grouped(places: Sequence[KeptValue], values: dict[KeptValue, Any], count: int) -> list[Buffer]:

@@ -11,7 +11,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
@@ -77,6 +77,11 @@ class KeptValue:
         keys = self.keys if first else self.keys[1:]
         owner = {"self": "self.", "param": "p."}.get(self.root, "")
         return (first or f"{owner}{self.keys[0]}") + "".join(f"[{key!r}]" for key in keys)
+
+    def is_in(self, holder: KeptValue) -> bool:
+        """Is the value an entry of a list or a dictionary?"""
+        same = (self.root, self.number, self.keys[: len(holder.keys)])
+        return same == (holder.root, holder.number, holder.keys)
 
     def read(self, optimizer: Any, parameters: Sequence[Tensor]) -> Any:
         """The value."""
@@ -183,15 +188,9 @@ def is_number(value: Any) -> bool:
 def moving(history: Sequence[Mapping[KeptValue, Any]], what: str) -> tuple[list[KeptValue], list[KeptValue]]:
     """The counters and the other places whose values change, in the values after each of some steps.
 
-    Raises `DefinitionError` if what changes is no number and no tensor of one shape, or is not there after every step.
+    Raises `DefinitionError` if what changes is no number and no tensor of one shape.
     """
     first = history[0]
-    for later in history[1:]:
-        for place in later.keys() ^ first.keys():
-            raise DefinitionError(
-                f"{what}: keeps a list or a dictionary that grows from step to step ({place.told}); expected numbers and tensors "
-                "of one shape, which are read and restored between its steps"
-            )
     counters: list[KeptValue] = []
     others: list[KeptValue] = []
     for place, value in first.items():
@@ -209,6 +208,23 @@ def moving(history: Sequence[Mapping[KeptValue, Any]], what: str) -> tuple[list[
                 "and tensors of one shape, which are read and restored between its steps"
             )
     return counters, others
+
+
+def stocks_of(history: Sequence[Mapping[KeptValue, Any]], what: str) -> list[KeptValue]:
+    """The lists and dictionaries that have other entries after some steps than after the first, such as a pool of draws.
+
+    Raises `DefinitionError` for a value that is not there after every step, and is in none.
+    """
+    first = history[0]
+    found: dict[KeptValue, None] = {}
+    for place in (place for later in history[1:] for place in later.keys() ^ first.keys()):
+        if len(place.keys) < 2:
+            raise DefinitionError(
+                f"{what}: keeps {place.told} after some of its steps alone; expected numbers and tensors of one shape, which are "
+                "read and restored between its steps"
+            )
+        found[replace(place, keys=place.keys[:-1])] = None
+    return list(found)
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -319,6 +335,7 @@ def _copied(value: Any) -> Any:
 
 
 __all__ = [
+    "OUTSIDE",
     "KeptValue",
     "contents",
     "is_number",
@@ -326,5 +343,6 @@ __all__ = [
     "leaves",
     "moving",
     "names_in",
+    "stocks_of",
     "with_own_surroundings",
 ]

@@ -81,7 +81,6 @@ def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBu
                     others[0]: torch.tensor(xi, dtype=theta.dtype),
                 }
                 with apart():
-                    torch.manual_seed(0)
                     left.append(
                         step.take(at, theta, values, constant_force(theta))[1][momentum.buffer].double()
                     )
@@ -171,7 +170,7 @@ def share_of(step: OptimizerStep, at: At, name: str) -> float:
         theta = torch.zeros_like(theta)
         force = torch.tensor(random.standard_normal(DIMS[0]))
         with apart():
-            torch.manual_seed(number)
+            torch.default_generator.manual_seed(number)
             moved, held = step.take(at, theta, values, constant_force(force))
         moves.append((moved - theta).numpy())
         before.append(values[name].numpy())

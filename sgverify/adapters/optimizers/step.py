@@ -7,6 +7,7 @@ a group of its own; in three and more in three, of which the first two have one 
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,9 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
+from torch._functorch.pyfunctorch import temporarily_pop_interpreter_stack
 from torch.utils._python_dispatch import _disable_current_modes
 
-from sgverify.adapters.optimizers.kept_values import KeptValue
+from sgverify.adapters.optimizers.kept_values import OUTSIDE, KeptValue
 from sgverify.adapters.optimizers.options import At, Options
 from sgverify.errors import DefinitionError, SgverifyError, UserError
 
@@ -57,6 +59,8 @@ class Kept:
     rewritten: tuple[KeptValue, ...] = ()
     shared: str = ""
     """A tensor that parameters of one shape have together."""
+    stocks: tuple[KeptValue, ...] = ()
+    """Lists and dictionaries that grow or shrink, such as a pool of draws: a step that is held finds them empty."""
 
     def value_of(self, counter: KeptValue) -> float:
         """The value at which a counter is held."""
@@ -172,26 +176,26 @@ class OptimizerStep:
         for place in self.kept.rewritten:
             if place.number < len(optimizer.param_groups):
                 place.write(optimizer, parameters, self.options.made_with(place.keys[0], at))
+        for place in self.kept.stocks:
+            if place.number < len(parameters):
+                place.read(optimizer, parameters).clear()
         run(optimizer, parameters, self._parts, gradient, self.told, loss)
-        moved = [parameter.detach().clone() for parameter in parameters]
         found = {}
         for buffer in self.kept.buffers:
             parts = [
                 place.read(optimizer, parameters) for place in buffer.places if place.number < len(parameters)
             ]
             tensors = [
-                torch.as_tensor(part, dtype=None if isinstance(part, Tensor) else theta.dtype)
+                torch.as_tensor(part, dtype=None if isinstance(part, Tensor) else theta.dtype).detach()
                 for part in parts
             ]
-            tensors = [part.detach().clone() for part in tensors]
-            found[buffer.name] = torch.cat(tensors, dim=-1) if buffer.by_parameter else tensors[0]
-        return (torch.cat(moved, dim=-1) if len(moved) > 1 else moved[0]), found
+            found[buffer.name] = torch.cat(tensors, dim=-1) if buffer.by_parameter else tensors[0].clone()
+        return torch.cat([parameter.detach() for parameter in parameters], dim=-1), found
 
     def optimizer(self, at: At, theta: Tensor) -> tuple[Any, list[Tensor]]:
         """The optimizer with these options for parameters like theta, and its parameters."""
         if is_functorch_wrapped_tensor(theta):
-            # Parameters that were made within torch's vmap are none outside of it.
-            return made(self.options, at, [part.detach() for part in self._parts(theta)], self.told)
+            return self._mapped(at, theta)
         key = (tuple(theta.shape), theta.dtype, tuple(at.values.items()))
         if key not in self._made:
             self._made[key] = made(
@@ -201,6 +205,25 @@ class OptimizerStep:
                 self._made.popitem(last=False)
         self._made.move_to_end(key)
         return self._made[key]
+
+    def _mapped(self, at: At, theta: Tensor) -> tuple[Any, list[Tensor]]:
+        """A copy of the optimizer of one chain, which is made outside of torch's vmap, on parameters that vmap maps over."""
+        parts, one = [part.detach().clone() for part in self._parts(theta)], (tuple(theta.shape), theta.dtype)
+        with temporarily_pop_interpreter_stack():
+            optimizer, parameters = self.optimizer(at, torch.ones(one[0], dtype=one[1]))
+        if OUTSIDE in vars(optimizer):
+            # Its values outside are put in their places by a step that is bound to it.
+            return made(self.options, at, parts, self.told)
+        mapped: list[Tensor] = [torch.nn.Parameter(part) for part in parts]
+        memo = {id(old): new for old, new in zip(parameters, mapped, strict=True)}
+        copied = object.__new__(type(optimizer))
+        for name, value in vars(optimizer).items():
+            new = copy.deepcopy(value, memo)
+            if type(new) is dict:
+                # Some are kept by the id of a parameter.
+                new = {id(memo[k]) if isinstance(k, int) and k in memo else k: v for k, v in new.items()}
+            vars(copied)[name] = new
+        return copied, mapped
 
     def _of(self, buffer: Buffer, value: Tensor) -> Sequence[Tensor]:
         return self._parts(value) if buffer.by_parameter else [value]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -206,6 +206,4 @@ def run_alone(run: CodeRun, centre: float, count: int) -> Ran:
     return Ran(squares, np.arange(1, count + 1))
 
 
-Numbers = Mapping[str, float]
-
-__all__ = ["CodeRun", "Numbers", "Ran", "run_affine", "run_alone", "run_held"]
+__all__ = ["CodeRun", "Ran", "run_affine", "run_alone", "run_held"]

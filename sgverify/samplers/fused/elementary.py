@@ -29,20 +29,11 @@ _TYPES = {
     torch.float64: "double",
     torch.float32: "float",
     torch.int64: "int64_t",
-    torch.int32: "int32_t",
 }
-# What marks a function or a number of C as one of float.
-_OF_FLOAT = {torch.float64: "", torch.float32: "f"}
-_WHOLE = (torch.int64, torch.int32)
 _SUFFIXES = {torch.float64: "f64", torch.float32: "f32"}
 
 # Bits of a number and a number of bits, by the format of the result.
-_VIEWS = {
-    torch.int64: "bits_of",
-    torch.float64: "of_bits",
-    torch.int32: "bits_of_float",
-    torch.float32: "float_of_bits",
-}
+_VIEWS = {torch.int64: "bits_of", torch.float64: "of_bits"}
 
 # Whole numbers are combined without a sign, where C wraps around as tensors do.
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "__and__": "&", "__or__": "|", "__xor__": "^"}
@@ -53,8 +44,6 @@ _PREAMBLE = """#include <stdint.h>
 #define ELEMENTARY static inline __attribute__((always_inline))
 ELEMENTARY int64_t bits_of(double x) { int64_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
 ELEMENTARY double of_bits(int64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
-ELEMENTARY int32_t bits_of_float(float x) { int32_t bits; memcpy(&bits, &x, sizeof bits); return bits; }
-ELEMENTARY float float_of_bits(int32_t bits) { float x; memcpy(&x, &bits, sizeof x); return x; }
 """
 
 
@@ -179,7 +168,7 @@ def _expression(
 
     if name in _INFIX:
         left, right = term(0), term(1)
-        if kind in _WHOLE:
+        if kind == torch.int64:
             signed = _TYPES[kind]
             return f"({signed})((u{signed}){left} {_INFIX[name]} (u{signed}){right})"
         return f"{left} {_INFIX[name]} {right}"
@@ -192,9 +181,9 @@ def _expression(
     if name == "reciprocal":
         return f"{number(1.0)} / {term(0)}"
     if name == "abs":
-        return f"__builtin_fabs{_OF_FLOAT[kind]}({term(0)})"
+        return f"__builtin_fabs({term(0)})"
     if name == "copysign":
-        return f"__builtin_copysign{_OF_FLOAT[kind]}({term(0)}, {term(1)})"
+        return f"__builtin_copysign({term(0)}, {term(1)})"
     if name == "where":
         return f"{term(0)} ? {term(1)} : {term(2)}"
     if name == "clamp":
@@ -217,15 +206,14 @@ def _expression(
 
 
 def _number(value: Any, kind: torch.dtype) -> str:
-    """A number in C, of the format that tensors give it: a decimal beside float32 entries is rounded to float32."""
-    if kind in _WHOLE:
-        return f"INT{torch.iinfo(kind).bits}_C({value})"
-    suffix = _OF_FLOAT[kind]
+    """A number in C, a whole one or a decimal."""
+    if kind == torch.int64:
+        return f"INT64_C({value})"
     if math.isnan(value):
-        return f'__builtin_nan{suffix}("")'
+        return '__builtin_nan("")'
     if math.isinf(value):
-        return f"{'-' if value < 0 else ''}__builtin_inf{suffix}()"
-    return float(torch.tensor(float(value), dtype=kind)).hex() + suffix
+        return f"{'-' if value < 0 else ''}__builtin_inf()"
+    return float(value).hex()
 
 
 __all__ = ["called", "function_text", "in_c", "loop_text", "with_functions"]

@@ -10,7 +10,6 @@ library fdlibm, Sun Microsystems 1993.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -20,13 +19,13 @@ from sgverify.samplers.reading.floating_point import (
     ERF,
     ERFC,
     EXP,
-    FLOAT64,
     HALF_PI,
     INVERSE_HALF_PI,
     INVERSE_LOG_2,
     LOG,
     LOG_2_HIGH,
     LOG_2_LOW,
+    ROUNDING,
     SIN,
     nearest,
     polynomial,
@@ -42,11 +41,6 @@ FARTHEST = 2.0**24
 """The largest |x| of sin and cos: up to there the reduction by pi/2 is exact to the last bit. Beyond it the result is NaN."""
 
 _SMALLEST = 2.0**-1022
-_ROUNDING = FLOAT64.rounding
-
-
-Logarithm = Callable[[Tensor, Tensor, Tensor | None], tuple[Tensor, Tensor]]
-"""log(2^k (1 + f + e)) of a binary format, as a sum of two numbers, from k, f and an error e, None for 0."""
 
 
 def exp(x: Tensor) -> Tensor:
@@ -67,24 +61,19 @@ def log(x: Tensor) -> Tensor:
     subnormal = x < _SMALLEST
     k, m = split(torch.where(subnormal, x * 2.0**54, x))
     high, low = _logarithm(torch.where(subnormal, k - 54.0, k), m - 1.0, None)
-    return on_domain(x, high + low, 0.0)
+    return _on_domain(x, high + low, 0.0)
 
 
 def log1p(x: Tensor) -> Tensor:
     """log(1 + x), accurate for small x too; -infinity at -1, NaN below."""
-    return log1p_by(_logarithm, x)
-
-
-def log1p_by(logarithm: Logarithm, x: Tensor) -> Tensor:
-    """log(1 + x) by the logarithm of a binary format; see `log1p`."""
     total, error = two_sum(torch.ones_like(x), x)
     k, m = split(total)
     unit = k == 0.0
     f = torch.where(unit, x, m - 1.0)
     # Beyond 2^60 the error of 1 + x is far below the result's last bit.
     error = torch.where(unit, 0.0, error * power_of_two(-k.clamp(-60.0, 60.0)))
-    high, low = logarithm(k, f, error)
-    return torch.copysign(on_domain(x, high + low, -1.0), x)
+    high, low = _logarithm(k, f, error)
+    return torch.copysign(_on_domain(x, high + low, -1.0), x)
 
 
 def logistic(x: Tensor) -> Tensor:
@@ -99,18 +88,13 @@ def logistic(x: Tensor) -> Tensor:
 
 def softplus(x: Tensor) -> Tensor:
     """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), without overflow, accurate where it is small too."""
-    return softplus_by(_logarithm, _exp_of_minus(x.abs()), x)
-
-
-def softplus_by(logarithm: Logarithm, decayed: tuple[Tensor, Tensor], x: Tensor) -> Tensor:
-    """log(1 + e^x) by the logarithm of a binary format and e^-|x| = `decayed`, the sum of two numbers; see `softplus`."""
-    high, low = decayed
+    high, low = _exp_of_minus(x.abs())
     total, error = quick_two_sum(torch.ones_like(high), high)
     large = high > math.sqrt(2) - 1
     f = torch.where(large, total * 0.5 - 1.0, high)
     low = torch.where(large, (error + low) * 0.5, low)
     k = torch.where(large, torch.ones_like(x), 0.0)
-    high, low = logarithm(k, f, low)
+    high, low = _logarithm(k, f, low)
     total, error = two_sum(x.clamp(0.0), high)
     return torch.where(x < math.inf, total + (error + low), x)
 
@@ -210,7 +194,7 @@ def _logarithm(k: Tensor, f: Tensor, low: Tensor | None) -> tuple[Tensor, Tensor
     return high, error + ((s * (square + z * polynomial(LOG, z)) + rest) - square)
 
 
-def on_domain(x: Tensor, value: Tensor, end: float) -> Tensor:
+def _on_domain(x: Tensor, value: Tensor, end: float) -> Tensor:
     """`value` for finite x > end, -infinity at the end, NaN below, and x itself for infinity and NaN."""
     value = torch.where(x < math.inf, value, x)
     value = torch.where(x == end, -math.inf, value)
@@ -223,8 +207,8 @@ def _reduced_angle(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     The products of n with the first three parts of pi/2 are exact. No float64 below 2^24 but 0 is nearer to a multiple of pi/2
     than 2^-60, where the last part still leaves 53 bits.
     """
-    shifted = x * INVERSE_HALF_PI + _ROUNDING
-    n = shifted - _ROUNDING
+    shifted = x * INVERSE_HALF_PI + ROUNDING
+    n = shifted - ROUNDING
     first = x - n * HALF_PI[0]
     second, error = two_sum(first, n * -HALF_PI[1])
     third, more = two_sum(second, n * -HALF_PI[2])

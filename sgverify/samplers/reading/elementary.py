@@ -1,9 +1,9 @@
 """Which elementary functions have the same bits on every processor, at every place of a tensor, and in C?
 
 A library's exponential is not rounded correctly, and its bits change with the library, its version, the processor and, in torch,
-with an entry's place in the tensor. The functions here are sequences of IEEE operations on tensors, one definition for each dtype
-(`double_precision`, `single_precision`); `sgverify.samplers.fused.elementary` translates the same definitions into C. Errors are
-below one unit in the last place in float64, and below `single_precision.LARGEST_ERROR` in float32.
+with an entry's place in the tensor. The functions here are sequences of IEEE operations on tensors (`double_precision`), which
+`sgverify.samplers.fused.elementary` translates into C. Errors are below one unit in the last place in float64; in float32 the value
+of float64 is rounded once.
 
 On a processor the values come from the functions in C as soon as these repay their making (`COMPILED`); whether they do changes no
 bit. A tape records a call as one operation. Autograd differentiates through a call as often as needed, by rules written in these
@@ -23,7 +23,7 @@ from torch.overrides import handle_torch_function, has_torch_function_unary
 from torch.utils._python_dispatch import _disable_current_modes
 
 from sgverify.errors import ConfigurationError
-from sgverify.samplers.reading import double_precision, single_precision
+from sgverify.samplers.reading import double_precision
 from sgverify.samplers.reading.floating_point import KEPT, TWO_BY_ROOT_PI
 
 Definition = Callable[[Tensor], Tensor]
@@ -111,10 +111,12 @@ def _softplus_of_torch(x: Tensor) -> Tensor:
 
 
 def _rule(name: str, slope: Callable[[Tensor, Tensor], Tensor], of_torch: Definition | None = None) -> _Rule:
-    definitions = {
-        torch.float64: getattr(double_precision, name),
-        torch.float32: getattr(single_precision, name),
-    }
+    definition: Definition = getattr(double_precision, name)
+
+    def rounded_once(x: Tensor) -> Tensor:
+        return definition(x.to(torch.float64)).to(torch.float32)
+
+    definitions = {torch.float64: definition, torch.float32: rounded_once}
     return _Rule(definitions, slope, of_torch or getattr(torch, name))
 
 

@@ -1,4 +1,4 @@
-"""The exact operations on float64 and float32 numbers, and the polynomials, that the elementary functions are made of.
+"""The exact operations on float64 numbers, and the polynomials, that the elementary functions are made of.
 
 Each function here is exact, or returns its rounding error too, by IEEE 754 arithmetic rounded to nearest and by the layout of the
 format. Nothing asks for a fused multiply-add, a conversion between integers and floats, or a shift of negative numbers, so that the
@@ -6,14 +6,13 @@ same operations exist as vector instructions of every processor.
 
 Each polynomial interpolates a smooth function at Chebyshev nodes: with n coefficients on [a, b] at
 (a + b)/2 + (b - a)/2 cos((2k + 1) pi / (2n)), k = 0, ..., n - 1. Its coefficients were computed with 60 digits and then rounded to
-float64, or to float32 where it says so; the lowest comes first. The intervals are those of the reduced arguments, 1e-4 wider. A
+float64; the lowest comes first. The intervals are those of the reduced arguments, 1e-4 wider. A
 test computes every coefficient again, and proves the bound that is stated here of the error relative to the elementary function.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -23,63 +22,37 @@ KEPT: dict[Any, Any] = {}
 """What follows from the definitions of the elementary functions, such as their text in C, by what it is."""
 
 
-@dataclass(frozen=True)
-class BinaryFormat:
-    """A binary format: its bits of fraction, its exponent's bias, and the whole numbers of its size."""
+FRACTION, BIAS, ROOT_HALF = 52, 1023, 0x3FE6A09E667F3BCD
+"""The bits of fraction of a float64 number, its exponent's bias, and the bits of sqrt(1/2)."""
 
-    fraction: int
-    bias: int
-    whole: torch.dtype
-    root_half: int
-    """The bits of sqrt(1/2)."""
+ROUNDING = 1.5 * 2.0**FRACTION
+"""Adding it to |x| < 2^51 rounds x to a whole number, which the low bits of the sum then hold."""
 
-    @property
-    def rounding(self) -> float:
-        """Adding it to |x| < 2^(fraction - 1) rounds x to a whole number, which the low bits of the sum then hold."""
-        return 1.5 * 2.0**self.fraction
-
-    @property
-    def one(self) -> int:
-        """The bits of 1."""
-        return self.bias << self.fraction
-
-
-FLOAT64 = BinaryFormat(52, 1023, torch.int64, 0x3FE6A09E667F3BCD)
-FLOAT32 = BinaryFormat(23, 127, torch.int32, 0x3F3504F3)
-FORMATS = {torch.float64: FLOAT64, torch.float32: FLOAT32}
+ONE = BIAS << FRACTION
+"""The bits of 1."""
 
 # The upper 26 bits of a float64 significand.
 _UPPER = -1 << 27
 
 
 def nearest(x: Tensor) -> Tensor:
-    """The whole number nearest to x, ties to even; |x| < 2^51 in float64, 2^22 in float32."""
-    rounding = FORMATS[x.dtype].rounding
-    return (x + rounding) - rounding
+    """The whole number nearest to x, ties to even; |x| < 2^51."""
+    return (x + ROUNDING) - ROUNDING
 
 
 def power_of_two(whole: Tensor) -> Tensor:
     """2^k for whole numbers k of the exponents of normal numbers."""
-    return power_of_low_bits(whole + FORMATS[whole.dtype].rounding)
-
-
-def power_of_low_bits(shifted: Tensor, more: int = 0) -> Tensor:
-    """2^(k + more) for `shifted` = `BinaryFormat.rounding` + k, where k + more is the exponent of a normal number."""
-    layout = FORMATS[shifted.dtype]
-    bits = (shifted.view(layout.whole) << layout.fraction) + (layout.one + (more << layout.fraction))
-    return bits.view(shifted.dtype)
+    bits = ((whole + ROUNDING).view(torch.int64) << FRACTION) + ONE
+    return bits.view(torch.float64)
 
 
 def split(x: Tensor) -> tuple[Tensor, Tensor]:
     """(k, m) with x = 2^k m, m in [sqrt(1/2), sqrt(2)), for normal x > 0; k is a float."""
-    layout = FORMATS[x.dtype]
-    shifted = x.view(layout.whole) + (layout.one - layout.root_half)
+    shifted = x.view(torch.int64) + (ONE - ROOT_HALF)
     # With a whole number in the fraction of 2^fraction, that number is added to it.
-    large = 2.0**layout.fraction
-    sum_bits = (shifted >> layout.fraction) | ((layout.bias + layout.fraction) << layout.fraction)
-    exponent = sum_bits.view(x.dtype) - (large + layout.bias)
-    low_bits = (1 << layout.fraction) - 1
-    return exponent, ((shifted & low_bits) + layout.root_half).view(x.dtype)
+    sum_bits = (shifted >> FRACTION) | ((BIAS + FRACTION) << FRACTION)
+    exponent = sum_bits.view(torch.float64) - (2.0**FRACTION + BIAS)
+    return exponent, ((shifted & ((1 << FRACTION) - 1)) + ROOT_HALF).view(torch.float64)
 
 
 def two_sum(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -135,15 +108,6 @@ EXP = (
     float.fromhex("0x1.af4de97ca4194p-26"),
     float.fromhex("0x1.1f730349868cep-29"),
 )
-# The same in float32, below 2^-30.
-EXP_SHORT = (
-    float.fromhex("0x1.0000000000000p-1"),
-    float.fromhex("0x1.5555560000000p-3"),
-    float.fromhex("0x1.5554ea0000000p-5"),
-    float.fromhex("0x1.1110e00000000p-7"),
-    float.fromhex("0x1.6d43240000000p-10"),
-    float.fromhex("0x1.a124f20000000p-13"),
-)
 
 # (log((1 + s)/(1 - s)) - 2s)/s^3 as a function of s^2, |s| <= (sqrt(2) - 1)/(sqrt(2) + 1); below 2^-57 of the logarithm.
 LOG = (
@@ -154,21 +118,6 @@ LOG = (
     float.fromhex("0x1.7462b58e46ebep-3"),
     float.fromhex("0x1.39fe42e9740a7p-3"),
     float.fromhex("0x1.2b59b713616c9p-3"),
-)
-# The same in float32, below 2^-28.
-LOG_SHORT = (
-    float.fromhex("0x1.55555c0000000p-1"),
-    float.fromhex("0x1.997c2e0000000p-2"),
-    float.fromhex("0x1.2ee69c0000000p-2"),
-)
-
-# (tanh(x) - x)/x^3 as a function of x^2, |x| <= 0.55, in float32; below 2^-27 of the hyperbolic tangent.
-TANH_SHORT = (
-    float.fromhex("-0x1.5555540000000p-2"),
-    float.fromhex("0x1.110fea0000000p-3"),
-    float.fromhex("-0x1.b9a03c0000000p-5"),
-    float.fromhex("0x1.5d21a40000000p-6"),
-    float.fromhex("-0x1.b1321a0000000p-8"),
 )
 
 # (sin(r) - r)/r^3 as a function of r^2, |r| <= pi/4; below 2^-57 of the sine.
@@ -181,13 +130,6 @@ SIN = (
     float.fromhex("0x1.61217ec01749dp-33"),
     float.fromhex("-0x1.ab17a79237a19p-41"),
 )
-# The same, below 2^-35.
-SIN_SHORT = (
-    float.fromhex("-0x1.555555545dd83p-3"),
-    float.fromhex("0x1.11110deeb33b2p-7"),
-    float.fromhex("-0x1.a013a6edc8f34p-13"),
-    float.fromhex("0x1.6dbdd26f56d2dp-19"),
-)
 
 # (cos(r) - 1 + r^2/2)/r^4 as a function of r^2, |r| <= pi/4; below 2^-59 of the cosine.
 COS = (
@@ -197,13 +139,6 @@ COS = (
     float.fromhex("-0x1.27e4fa17a41b4p-22"),
     float.fromhex("0x1.1eeb68b109173p-29"),
     float.fromhex("-0x1.907d7aebd5e3dp-37"),
-)
-# The same, below 2^-39.
-COS_SHORT = (
-    float.fromhex("0x1.5555555502be6p-5"),
-    float.fromhex("-0x1.6c16bf5495185p-10"),
-    float.fromhex("0x1.a015c40ec65ecp-16"),
-    float.fromhex("-0x1.25242a3a17327p-22"),
 )
 
 # erf(x)/x - 1 as a function of x^2 - 1/2, |x| <= 1; below 2^-56 of the error function. Around the middle of its interval the
@@ -222,16 +157,6 @@ ERF = (
     float.fromhex("0x1.428e937e8dd34p-27"),
     float.fromhex("-0x1.acbad5ab735b7p-31"),
     float.fromhex("0x1.05ffe45e4636ap-34"),
-)
-# The same in float32, below 2^-27.
-ERF_SHORT = (
-    float.fromhex("-0x1.1ae14e0000000p-5"),
-    float.fromhex("-0x1.1fd1640000000p-2"),
-    float.fromhex("0x1.4543680000000p-4"),
-    float.fromhex("-0x1.2b8df40000000p-6"),
-    float.fromhex("0x1.c828b20000000p-9"),
-    float.fromhex("-0x1.28702e0000000p-11"),
-    float.fromhex("0x1.4a56aa0000000p-14"),
 )
 
 # exp(x^2) erfc(x) as a function of (x - 3)/(x + 3), 1 <= x <= 6; exp(-x^2) times its error is below 2^-57 of the error function.
@@ -253,25 +178,11 @@ ERFC = (
     float.fromhex("0x1.56696f6b3d6d5p-20"),
     float.fromhex("0x1.d3f2e5247d0a7p-29"),
 )
-# The same in float32, below 2^-25.
-ERFC_SHORT = (
-    float.fromhex("0x1.6e982c0000000p-3"),
-    float.fromhex("-0x1.4e10260000000p-2"),
-    float.fromhex("0x1.f6fc5c0000000p-3"),
-    float.fromhex("-0x1.3372540000000p-3"),
-    float.fromhex("0x1.26058a0000000p-4"),
-    float.fromhex("-0x1.8defd80000000p-6"),
-    float.fromhex("0x1.d256360000000p-9"),
-)
 
 # log(2) in two parts. The first has 42 bits, so that its product with a whole number below 2^11 is exact.
 LOG_2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
 LOG_2_LOW = float.fromhex("0x1.ef35793c76730p-45")
 INVERSE_LOG_2 = float.fromhex("0x1.71547652b82fep+0")
-# The same in float32: the first part has 15 bits, so that its product with a whole number below 2^9 is exact.
-LOG_2_HIGH_SHORT = float.fromhex("0x1.62e4000000000p-1")
-LOG_2_LOW_SHORT = float.fromhex("0x1.7f7d1c0000000p-20")
-INVERSE_LOG_2_SHORT = float.fromhex("0x1.7154760000000p+0")
 
 # pi/2 in four parts. The first three have 29 bits each, so that their products with a whole number below 2^24 are exact.
 HALF_PI = (
@@ -280,7 +191,5 @@ HALF_PI = (
     float.fromhex("0x1.4c4c662000000p-59"),
     float.fromhex("0x1.1701b839a2520p-88"),
 )
-# pi/2 less its first part.
-HALF_PI_REST = float.fromhex("0x1.10b4611a62633p-30")
 INVERSE_HALF_PI = float.fromhex("0x1.45f306dc9c883p-1")
 TWO_BY_ROOT_PI = float.fromhex("0x1.20dd750429b6dp+0")

@@ -85,8 +85,8 @@ def test_a_step_of_many_draws_is_refused_before_its_nodes_are_written_down(monke
         "sgverify.law.draw_rules.cubature",
         lambda kinds, degree: written.append(degree) or cubature(kinds, degree),
     )
-    with pytest.raises(Unreached, match="a step makes 120 draws: .* nodes would be needed"):
-        over_draws(lambda theta: torch.randn(60, 2, dtype=theta.dtype).sum(0) / 60)
+    with pytest.raises(Unreached, match="a step makes 300 draws: .* nodes would be needed"):
+        over_draws(lambda theta: torch.randn(150, 2, dtype=theta.dtype).sum(0) / 150)
     assert written == [3]
 
 

@@ -13,20 +13,17 @@ import pytest
 import torch
 from torch import Tensor
 
-from reports.making import elementary as errors
 from sgverify.samplers.fused import compiler as compiling
 from sgverify.samplers.fused import elementary as written
 from sgverify.samplers.fused.compiler import NATIVE, build, compiler
 from sgverify.samplers.fused.elementary import called, function_text, in_c, loop_text, with_functions
 from sgverify.samplers.reading import elementary
 from sgverify.samplers.reading.elementary import COMPILED, ELEMENTARY, _Compiled, definition_of, exp
-from sgverify.samplers.reading.single_precision import LARGEST_ERROR
 from tests.samplers.reading.elementary_cases import DTYPES, arguments
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="there is no C compiler")
 
 CASES = [(function, dtype) for function in ELEMENTARY for dtype in DTYPES]
-REPORTS = Path(__file__).parents[3] / "reports"
 _INTEGERS = {torch.float64: torch.int64, torch.float32: torch.int32}
 
 
@@ -98,28 +95,6 @@ def test_bits_of_millions_in_vector_instructions(as_shipped, function, dtype: to
     made = build(loops(*CASES))
     given = torch.cat([arguments(function, dtype, 500_000, seed=9), of_any_bits(dtype, 1_000_000, seed=10)])
     assert unequal(by_loop(made, function, given), function(given)) == 0
-
-
-@pytest.mark.power
-@pytest.mark.parametrize("function", ELEMENTARY, ids=lambda function: function.__name__)
-def test_errors_in_float32_at_all_arguments_are_the_stored_ones(as_shipped, function) -> None:
-    (row,) = (row for row in errors.stored(REPORTS) if row.function == function.__name__)
-    assert errors.largest_error(function) == row
-
-
-def test_stored_errors_in_float32_are_below_the_stated_bound() -> None:
-    rows = errors.stored(REPORTS)
-    assert [row.function for row in rows] == [function.__name__ for function in ELEMENTARY]
-    assert max(row.error for row in rows) < LARGEST_ERROR
-    assert max(row.error for row in rows if row.function in ("exp", "log", "log1p", "softplus")) < 0.9
-
-
-def test_the_stored_place_of_an_error_has_it() -> None:
-    """The function of the most errors at 1024 arguments around its worst: an earlier definition has another error there."""
-    row = max(errors.stored(REPORTS), key=lambda row: row.error)
-    (bits,) = torch.tensor([row.place], dtype=torch.float32).view(torch.int32).tolist()
-    first = (bits % errors.ARGUMENTS) // 1024 * 1024
-    assert errors.largest_error(getattr(elementary, row.function), first, 1024) == row
 
 
 def test_a_bug_in_the_c_text_is_seen() -> None:
