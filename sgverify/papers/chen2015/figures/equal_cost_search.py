@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.mse import autocorrelation_time, mean_square_errors
@@ -24,8 +25,6 @@ DECADES = 5
 
 TOLERANCE = 1e-3
 """Relative width to which a minimum is bracketed; the error there is flat, so that its own is about TOLERANCE^2."""
-
-GOLDEN = (math.sqrt(5) - 1) / 2
 
 End = Literal["inside", "stability limit", "smallest step"]
 INSIDE: End = "inside"
@@ -140,7 +139,7 @@ class Runner:
 
 
 def smallest(function: Callable[[float], float], grid: Sequence[float], values: Sequence[float]) -> float:
-    """Where `function` is smallest, from its `values` on an increasing grid: a golden section in every dip of them.
+    """Where `function` is smallest, from its `values` on an increasing grid: a bounded search in every dip of them.
 
     The bracket of a dip reaches to the neighbouring grid points; a minimum at an end of the grid is that end. Finds
     the smallest of all minima where no dip falls between two grid points.
@@ -151,22 +150,14 @@ def smallest(function: Callable[[float], float], grid: Sequence[float], values: 
         for k in range(len(grid))
         if (k == 0 or values[k] <= values[k - 1]) and (k == last or values[k] <= values[k + 1])
     ]
-    found = [_golden_section(function, grid[max(k - 1, 0)], grid[min(k + 1, last)]) for k in dips]
+    found = [
+        minimize_scalar(
+            function,
+            bounds=(grid[max(k - 1, 0)], grid[min(k + 1, last)]),
+            method="bounded",
+            options={"xatol": TOLERANCE},
+        )
+        for k in dips
+    ]
     ends = [(values[k], grid[k]) for k in dips]
-    return min([*found, *ends])[1]
-
-
-def _golden_section(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """The smallest value found and its place, from a bracket that shrinks to `TOLERANCE` (Kiefer 1953)."""
-    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > TOLERANCE:
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - GOLDEN * (high - low)
-            at_left = function(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + GOLDEN * (high - low)
-            at_right = function(right)
-    return min((at_left, left), (at_right, right))
+    return min([*((float(one.fun), float(one.x)) for one in found), *ends])[1]
