@@ -23,6 +23,7 @@ from typing import Any
 
 from sgverify.campaigns.engines import LONGEST, Costs, LocalProcesses
 from sgverify.campaigns.tasks import Task, answered
+from sgverify.evidence import canonical
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.keeping.store import Store
 
@@ -157,21 +158,10 @@ def survived(kills: int = KILLS, seed: int = 0, text: str = SURVIVING) -> dict[s
     }
 
 
-def _settled(document: dict[str, Any]) -> dict[str, Any]:
-    """The part that configuration and seed determine: no provenance, no seconds, and no mend, searched for a limited time."""
-    evidence = [
-        {key: value for key, value in item.items() if key != "seconds"} for item in document["evidence"]
-    ]
-    return {
-        **{key: value for key, value in document.items() if key not in ("provenance", "answer")},
-        "evidence": evidence,
-    }
-
-
 def _report(folder: Path) -> list[Any]:
     """What a report says, but for times and versions."""
     evidence, summary = (json.loads((folder / name).read_text()) for name in ("report.json", "campaign.json"))
-    return [_settled(evidence), summary["rows"], summary["cells"]]
+    return [canonical(evidence), summary["rows"], summary["cells"]]
 
 
 def _campaign(folder: Path, name: str) -> subprocess.Popen[bytes]:

@@ -12,9 +12,8 @@ from sgverify.campaigns.collecting import SpooledAnswers, write_campaign_report
 from sgverify.campaigns.combinations import CampaignQuestion
 from sgverify.campaigns.engines import Lost
 from sgverify.cli import main
-from sgverify.evidence import Provenance, read_evidence
+from sgverify.evidence import Provenance, canonical, read_evidence
 from sgverify.evidence.documents import CAMPAIGN, CampaignDocument
-from sgverify.evidence.model import canonical
 from sgverify.keeping import identity
 from sgverify.report import campaign as pages
 

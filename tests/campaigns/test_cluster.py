@@ -20,7 +20,7 @@ from sgverify.campaigns.engines import Costs, Job, Lost, Spent
 from sgverify.campaigns.tasks import Task, answered, key_of_task
 from sgverify.cli import main
 from sgverify.errors import UserError
-from sgverify.evidence.model import canonical
+from sgverify.evidence import canonical
 from sgverify.keeping.identity import Circumstances
 from sgverify.keeping.store import Store
 from tests.campaigns.test_campaign import CAMPAIGN_FILE, MINE

@@ -14,7 +14,7 @@ so that for given (h', D', T') every g and m has the same law of theta.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -126,6 +126,11 @@ class Convention:
     own: Mapping[str, Monomial | None]
     damped: bool
     noiseless: bool
+
+    def of_divided_gradients(self) -> Convention:
+        """That of a step which is given U/T: beside second moments of gradients of U a floor is T times as large."""
+        moved = {name: own / one("T") for name, own in self.own.items() if own and any(own.exponents)}
+        return replace(self, own={**self.own, **moved})
 
     @staticmethod
     def of(

@@ -21,7 +21,7 @@ from sgverify.advice.identification.candidates import (
     word_candidates,
 )
 from sgverify.advice.identification.comparing import AGREES, Comparison, StepImages, compare, images_of
-from sgverify.advice.identification.conventions import Convention, Reading, one, read_convention
+from sgverify.advice.identification.conventions import Convention, Reading, read_convention
 from sgverify.advice.identification.fitting import ResponseFit, Solution, solved
 from sgverify.advice.identification.model import OPEN, Identification, RecoveredNumber
 from sgverify.advice.identification.starts import (
@@ -237,8 +237,7 @@ class Search:
 
     def _read(self, solutions: Sequence[Solution]) -> tuple[Convention, Reading]:
         """The convention of the solutions at all settings, and its meaning."""
-        candidate = solutions[0].candidate
-        scheme = candidate.scheme
+        candidate, scheme = solutions[0].candidate, solutions[0].candidate.scheme
         names = (*candidate.roles, *(f"{name} offset" for name in candidate.scalars))
         convention = Convention.of(self.settings, solutions, names, candidate.numbers)
         overdamped = tuple(scheme.shapes.values()) == (VECTOR,)
@@ -246,12 +245,7 @@ class Search:
         # A step that takes no T is given U/T; where it has no noise either, it was handed none.
         tempered = TOLD in getattr(self.step.step, "conventions", "")
         if kind == "preconditioned" and "gradient of U/T" in getattr(self.step.step, "conventions", ""):
-            # A floor beside the root of the second moment of gradients of U/T is, beside that of gradients of U, T times as large.
-            own = {
-                name: own if own is None or not any(own.exponents) else own / one("T")
-                for name, own in convention.own.items()
-            }
-            convention = replace(convention, own=own)
+            convention = convention.of_divided_gradients()
         declared = tuple(
             name for name in self.step.parameters if name != "T" or not (tempered and convention.noiseless)
         )

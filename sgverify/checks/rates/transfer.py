@@ -9,12 +9,13 @@ from fractions import Fraction
 from typing import Any
 
 from sgverify.checks.order.configured_steps import expansion_reach, limit_alone
+from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import transfer_answers
 from sgverify.checks.rates.leading_bias import LeadingBias, leading_bias
 from sgverify.claims import claim_for
-from sgverify.errors import ConfigurationError, InstabilityError, Unreached
+from sgverify.errors import ConfigurationError, InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.transfer import GridBias
 from sgverify.rates import (
@@ -207,9 +208,13 @@ ASSUMED = (
 def transferred_rate(question: Question, what: str) -> Evidence:
     """The rate of bias, mean square error or the slower of both along a schedule.
 
-    Raises `Unreached` if no grid settles the stationary bias.
+    Raises `Unreached` if no grid settles the stationary bias, or if what the step tends to as h -> 0 moves by less than h.
     """
     subject = question.subject
+    if _without_diffusion(subject):
+        raise Unreached(
+            "what the scheme tends to as h -> 0 is no diffusion that forgets its start in a time of 1/h steps"
+        )
     schedule, alpha = question.schedule.kind, question.alpha
     stationary = _stationary(subject)
     power = stationary.found.exponent
@@ -231,6 +236,14 @@ def transferred_rate(question: Question, what: str) -> Evidence:
             "logarithm": {"found": found.logarithm, "predicted": prediction.logarithm},
         },
     )
+
+
+def _without_diffusion(subject: Subject) -> bool:
+    """Is a step of another law than the dynamics proved to have no noise of size sqrt(h) that reaches every coordinate?"""
+    order, invariant = subject.order, invariant_proof(subject)
+    if isinstance(order, NotExpandableError) or isinstance(invariant, NotExpandableError):
+        return False
+    return order.order < 1 and not invariant.found.mixes
 
 
 @cached_per_subject
