@@ -12,7 +12,7 @@ from sgverify.advice.diagnosis.causes import leading_cause, named_cause, require
 from sgverify.advice.diagnosis.code_edits.search import mended_code
 from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis, Edit
 from sgverify.advice.diagnosis.own_words import cause_of_loss, cause_of_run, in_own_words, of_edit
-from sgverify.advice.diagnosis.search import Search, shown
+from sgverify.advice.diagnosis.search import MendSearch, shown
 from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
 from sgverify.advice.diagnosis.wrong_terms.draws import is_kept_for_ever
 from sgverify.evidence import Evidence
@@ -75,7 +75,7 @@ def diagnose(
     failed = [item for item in every if part.black_box or item.method in SURE]
     kept = not part.black_box and is_kept_for_ever(part.scheme)
     cause, stopped = leading_cause(part, failed), False
-    search: Search | None = None
+    search: MendSearch | None = None
     edit: Edit | None = None
     mended: Scheme | TorchStep | None = None
     usual = CODE_BUDGET if part.black_box else BUDGET
@@ -98,7 +98,7 @@ def diagnose(
                     edit, mended = found.shown, found.step if found.shown else None
                     cause = of_edit(found.edit, cause, every[0])
             elif in_code is None and not part.black_box and not (right and _of_code_alone(every)):
-                search = Search(part, failed, cause)
+                search = MendSearch(part, failed, cause)
                 search.run()
                 if search.mend is not None:
                     edit, mended = shown(search.mend), search.mend.scheme

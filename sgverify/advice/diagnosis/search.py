@@ -71,7 +71,7 @@ def _plainness(text: Text, candidate: Candidate) -> int:
     return len(edited) if text.word else plainness(edited, text.clock) + 2 * len(candidate.changes)
 
 
-class Search:
+class MendSearch:
     """The search for the simplest edit under which the proof of the scheme's order and the checks that failed pass.
 
     Of equally simple edits those come first that `cause` speaks for. It ends with the time of the context `limited`: `stopped`
@@ -324,4 +324,4 @@ def _line(text: str, start: int, end: int) -> tuple[int, int]:
     return first, len(text) if last < 0 else last
 
 
-__all__ = ["Mend", "Search", "shown"]
+__all__ = ["Mend", "MendSearch", "shown"]
