@@ -22,6 +22,7 @@ from sgverify.exact.series import LocalOrder
 from sgverify.rates import Judgement, Rate, judge_length_rate
 from sgverify.subject.subject import Subject
 from sgverify.targets.own.function import OwnPotential
+from sgverify.targets.target import Target
 
 BY = "the averages of every smooth function, whose Poisson equation is assumed to have a solution that is bounded as the claim says"
 
@@ -31,7 +32,10 @@ def carried_over(question: Question) -> Evidence:
     subject, prediction = question.subject, question.prediction
     if not subject.whole or subject.affine:
         raise Unreached("a proof is carried over in a whole answer alone, for a step that is not affine")
-    if subject.target.rugged or isinstance(subject.target.prior, OwnPotential) or escape_of(subject):
+    target = subject.target
+    # Those of modules are of a type of their own: whether a network is smooth is not known.
+    own = isinstance(target.prior, OwnPotential) or type(target) is not Target
+    if own or target.rugged or escape_of(subject):
         raise Unreached(
             "a proof is carried over where the potential is known to be smooth, and no chain escapes"
         )

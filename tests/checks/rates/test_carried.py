@@ -42,8 +42,14 @@ def test_nothing_is_carried_over_to_potentials_that_need_not_be_smooth_or_to_cha
     (tmp_path / "kink.py").write_text(
         "import sgverify\n\n@sgverify.log_density(dim=2)\ndef kink(theta):\n    return -theta.abs().sum(-1)\n"
     )
+    (tmp_path / "relu.py").write_text(
+        "import torch, sgverify\n\ntorch.manual_seed(0)\nx = torch.randn(9, 1)\n"
+        "net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1))\n"
+        "relu = sgverify.module_target(net, torch.nn.MSELoss(reduction='sum'), data=(x, x))\n"
+    )
     for settings in (
         {"target": {"name": "kink.py:kink"}},
+        {"target": {"name": "relu.py:relu"}, "schedule": {"step": 0.01}},
         {"target": {"name": "rastrigin"}},
         {"target": {"name": "quartic"}, "gradient": {"kind": "additive"}},
         {**LOGISTIC, "gradient": {"kind": "iid", "clip": 1.0}},
