@@ -171,18 +171,3 @@ def _is_loaded(place: str, folder: str | Path) -> bool:
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     base, real = os.path.basename(place), _real(place, folder)
     return any(os.path.realpath(file) == real for file in files if file and os.path.basename(file) == base)
-
-
-__all__ = [
-    "CODE_KEYS",
-    "OPTION",
-    "Asked",
-    "asked",
-    "asking",
-    "changes",
-    "named_in",
-    "named_on",
-    "recorded_for",
-    "refuse_unasked",
-    "run_code",
-]

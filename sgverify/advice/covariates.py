@@ -119,6 +119,3 @@ def _places(names: tuple[str, ...]) -> str:
     ]
     more = [f"and so on to theta[{len(names) - 1}]"] * (len(names) > len(shown))
     return ", ".join([*shown, *more])
-
-
-__all__ = ["WORTH", "Covariates", "covariates_of"]

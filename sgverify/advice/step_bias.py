@@ -194,6 +194,3 @@ def _better(laws: ChainLaws, step: float) -> float | None:
             break
         trial = following
     return found
-
-
-__all__ = ["StepBias", "step_bias", "step_bias_below"]

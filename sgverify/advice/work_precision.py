@@ -257,6 +257,3 @@ def _row(curve: CostCurve) -> tuple[str | float | None, ...]:
         None if there is None else there.step,
         "unstable" if there is None else 0.0 if abs(there.bias) <= there.error_bound else there.bias,
     )
-
-
-__all__ = ["Cost", "CostCurve", "WorkPrecision", "work_precision"]

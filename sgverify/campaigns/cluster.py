@@ -372,6 +372,3 @@ def _different(there: Mapping[str, Any], here: Mapping[str, Any]) -> Iterator[st
                 "" if key in ("processor", "plugins") else f" {told or 'not set'}, here {own or 'not set'}"
             )
             yield f"{key}{values}"
-
-
-__all__ = ["AHEAD", "DaskCluster", "SchedulerGoneError", "SentCode", "Worker", "connected"]

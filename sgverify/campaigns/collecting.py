@@ -211,6 +211,3 @@ def _status(asked: CampaignQuestion, answer: dict[str, Any] | None, lost: Lost |
     if answer is None:
         return "not-run", ""
     return ("refused", answer["refused"]) if answer["refused"] else ("answered", "")
-
-
-__all__ = ["SpooledAnswers", "write_campaign_report"]

@@ -204,6 +204,3 @@ def misfit_of(settings: Mapping[str, Any]) -> str:
     if gradient.draws_data and target in TARGETS and not TARGETS[target].has_data:
         return f"gradient.kind={gradient.name} draws data, and target.name={target} has none"
     return ""
-
-
-__all__ = ["MOST", "CampaignQuestion", "combinations_of", "drawn", "misfit_of"]

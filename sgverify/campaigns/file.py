@@ -206,6 +206,3 @@ def _tree(key: str, value: Any) -> dict[str, Any]:
     for name in reversed(tables):
         tree = {name: tree}
     return tree
-
-
-__all__ = ["Campaign", "CampaignCase", "DrawTable", "read_campaign"]

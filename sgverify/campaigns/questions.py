@@ -145,6 +145,3 @@ def _summed(measured: Iterable[tuple[str, float]]) -> dict[str, Spent]:
     for sort, seconds in measured:
         found[sort] = found.get(sort, Spent(0, 0.0)) + (1, seconds)
     return found
-
-
-__all__ = ["KIND", "CampaignPlan", "code_of", "judged", "planned", "sort_of", "spent", "task_of"]

@@ -172,6 +172,3 @@ class _Progress:
                 spent=time.monotonic() - self._began,
             )
         )
-
-
-__all__ = ["AnswerStore", "Progressed", "RunKeys", "Task", "answered", "key_of_task"]

@@ -85,6 +85,3 @@ def _missed(axis: Axis, extent: Extent, asked: Collection[float]) -> str:
         return extent.told
     numbers = " and ".join(f"{number:g}" for number in asked)
     return f"{axis.removesuffix('s')} {numbers} was not examined, but {extent.told}"
-
-
-__all__ = ["asked_of", "conclude", "configured_scope", "held_of", "proof_scope"]

@@ -82,6 +82,3 @@ def isolated(question: Question, ask: Callable[[], Answer]) -> Answer | Evidence
 def raised_on() -> bool:
     """Is `SGVERIFY_RAISE` set, so that exceptions in checks are raised and do not become evidence?"""
     return bool(os.environ.get(RAISE))
-
-
-__all__ = ["isolated", "raised_on"]

@@ -318,6 +318,3 @@ def _found(found: Rate | Decision | Fraction | None) -> Found:
     if isinstance(found, Rate):
         return Found(found.exponent, None if found.at_most else found.exponent, found.exponent)
     return Found(found, found, found)
-
-
-__all__ = ["STATED", "Question", "whole", "why_not_asked"]

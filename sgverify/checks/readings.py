@@ -349,18 +349,3 @@ def _step(subject: Subject) -> tuple[Move, Move]:
     known = {name: given[name] for name in subject.scheme.dynamics.parameters}
     clip = subject.configuration.gradient.clip
     return step_of_many(subject.scheme, subject.effective_target, known, subject.metric, subject.scale, clip)
-
-
-__all__ = [
-    "escape_of",
-    "followed",
-    "held_to_flow",
-    "measured_beyond_noise",
-    "measured_of_definition",
-    "measured_order",
-    "noise_enters_as_drift",
-    "orbits_of",
-    "predicted_order",
-    "told_of_orbits",
-    "why_no_law",
-]

@@ -195,14 +195,3 @@ def differing(stored: Evidence, again: Evidence) -> list[str]:
         stored = replace(stored, points=tuple(point for point in stored.points if point.kind != "sampled"))
     names = [field.name for field in fields(stored) if field.name != "seconds"]
     return [name for name in names if getattr(stored, name) != getattr(again, name)]
-
-
-__all__ = [
-    "METHODS",
-    "QUANTITIES",
-    "claim_of_rate",
-    "differing",
-    "rate",
-    "replay",
-    "verify",
-]

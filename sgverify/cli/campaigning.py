@@ -234,6 +234,3 @@ def _exit_code(document: CampaignDocument, strict: bool) -> int:
     if "refused" in statuses:
         return WRONG_CALL
     return exit_code(outcome for row in document.rows for outcome in row.outcomes)
-
-
-__all__ = ["campaign"]

@@ -296,6 +296,3 @@ def _same_bits() -> tuple[bool, str]:
     ]
     same = np.array_equal(found[0].last["theta"], found[1].last["theta"])
     return same, f"{STEPS} steps on a double well end at {'the same' if same else 'other'} bits"
-
-
-__all__ = ["INSTALLATION", "Installation", "InstalledPart", "SelfTest", "examine"]

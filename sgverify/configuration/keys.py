@@ -213,6 +213,3 @@ def _limits(metadata: Iterable[Any]) -> list[str]:
         for name, text in _BOUNDS.items()
         if getattr(item, name, None) is not None
     ]
-
-
-__all__ = ["Key", "keys"]

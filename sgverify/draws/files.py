@@ -290,6 +290,3 @@ def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
 
 
 _ZARR = (".zgroup", "zarr.json", ".zmetadata")
-
-
-__all__ = ["write_netcdf"]

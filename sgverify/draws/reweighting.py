@@ -58,6 +58,3 @@ def log_weights_between(energy: np.ndarray, *, drawn_at: float, wanted: float) -
         if not (np.isfinite(number) and number > 0):
             raise ConfigurationError(f"{name}={number!r}: expected a positive, finite temperature")
     return -np.asarray(energy, dtype=np.float64) * (1 / wanted - 1 / drawn_at)
-
-
-__all__ = ["WeightedAverage", "log_weights_between", "reweighted"]

@@ -162,6 +162,3 @@ def _first(posterior: Any) -> tuple[Any, int]:
     shown = posterior[[]].assign(kept)
     drawn = sum(value.size for value in kept.values()) // (posterior.sizes["chain"] * posterior.sizes["draw"])
     return shown, total - drawn
-
-
-__all__ = ["round_trips"]

@@ -145,6 +145,3 @@ def _size(subject: Subject) -> int:
 
 def _given(configuration: Configuration) -> dict[str, Any]:
     return configuration.model_dump(exclude_unset=True, exclude=set(FREE))
-
-
-__all__ = ["FREE", "potential_of", "recall", "remember", "target_of"]

@@ -125,6 +125,3 @@ def _written(error: BaseException) -> str | None:
         return str(path)
     except Exception:  # the disk is full, memory is out: what was to be told is told without a file
         return None
-
-
-__all__ = ["RAISE", "Crash", "out_of_memory"]

@@ -358,6 +358,3 @@ def _short(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return "none" if value is None else shorten(str(value), LONGEST, placeholder=" ...")
-
-
-__all__ = ["DIFFERENCE", "AnswersDifference", "difference"]

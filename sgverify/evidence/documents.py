@@ -267,15 +267,3 @@ CAMPAIGN = Published(
     "a campaign",
     "Write it again with `sgverify campaign FILE --out DIR`.",
 )
-
-
-__all__ = [
-    "CAMPAIGN",
-    "OUTCOMES",
-    "STATUSES",
-    "WORST",
-    "CampaignCell",
-    "CampaignDocument",
-    "CampaignRow",
-    "Status",
-]

@@ -333,17 +333,3 @@ def _together(rows: Iterable[tuple[KnownViolation, str]]) -> list[str]:
 
 def _number(found: Found) -> str:
     return "none" if found.exponent is None else f"{float(found.exponent):.3g}"
-
-
-__all__ = [
-    "BASELINE",
-    "DEFAULT_FILE",
-    "REGRESSION",
-    "BaselineFile",
-    "Compared",
-    "KnownViolation",
-    "RecordedFailure",
-    "add_regression",
-    "read_regressions",
-    "write_baseline",
-]

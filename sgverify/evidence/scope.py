@@ -207,5 +207,3 @@ class Scope:
 
 NOWHERE = Scope()
 """The scope of an answer that examined nothing."""
-
-__all__ = ["AXES", "EVERY", "NOWHERE", "Axis", "Extent", "Scope", "held", "tried"]

@@ -209,6 +209,3 @@ def find_evidence(document: Document, id: str) -> Evidence:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
-
-
-__all__ = ["StoredEdit", "WholeAnswer"]

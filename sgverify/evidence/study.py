@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from sgverify.errors import UserError
 from sgverify.evidence.published import Name, Number, Provenance, Published, Says, Size, read_as
+from sgverify.evidence.storage import read_json
 from sgverify.keeping.files import json_text, write_atomically
 
 SeriesKind = Literal["exact", "sampled", "printed"]
@@ -115,16 +114,7 @@ def read_studies(path: str | Path) -> Studies:
     Raises UserError for a file that is missing, unreadable, not JSON, no studies or of another schema version.
     """
     where = f"study file {str(path)!r}"
-    try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(
-            f"{where} cannot be read: {error.strerror}; expected studies.json as `sgverify report` writes it."
-        ) from None
-    except (ValueError, RecursionError) as error:
-        raise UserError(
-            f"{where} is not JSON ({' '.join(str(error).split())}); expected studies.json as `sgverify report` writes it."
-        ) from None
+    document = read_json(path, where, "studies.json as `sgverify report` writes it")
     validate_studies(document, where=where)
     return decode_studies(document)
 

@@ -54,6 +54,3 @@ def handling(
     finally:
         for number, old in before.items():
             signal.signal(number, old)
-
-
-__all__ = ["SIGNALS", "Stop", "handling", "stoppable"]

@@ -395,6 +395,3 @@ def _readable_rows(path: Path) -> list[StoredRow]:
                 query = connection.execute(f"{SELECT} WHERE number = ?", (number,))
                 rows += [StoredRow(*fields[1:]) for fields in query]
     return [row for row in rows if row.wrong is None]
-
-
-__all__ = ["VARIABLE", "CannotKeepError", "Store", "StoredRow"]

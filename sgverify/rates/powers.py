@@ -292,6 +292,3 @@ def _hidden(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q: int) -
             entry = int(np.argmax(np.where(seen, here, 0.0)))
             return ErrorTrend("slow", len(times) - 1, entry, float(power))
     return None
-
-
-__all__ = ["ErrorTrend", "PowersOfH", "StepFit", "fit_steps", "judge_errors", "powers_of_h", "undecided_end"]

@@ -42,11 +42,7 @@ class Rate:
 def judge_step_rate(found: Rate, predicted: Fraction, what: str) -> Judgement:
     """A rate in h: at least as fast means an exponent at least as large. A zero conforms."""
     if found.exponent is None:
-        return Judgement(
-            "conforms",
-            False,
-            f"{what} is identically zero: every coefficient of its expansion and every computed value is 0",
-        )
+        return _vanishes(what)
     if found.exponent < predicted:
         return Judgement(
             "violates",
@@ -65,11 +61,7 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
     """
     assert predicted.exponent is not None
     if found.exponent is None:
-        return Judgement(
-            "conforms",
-            False,
-            f"{what} is identically zero: every coefficient of its expansion and every computed value is 0",
-        )
+        return _vanishes(what)
     law = _law(found)
     slower = found.exponent > predicted.exponent or (
         found.exponent == predicted.exponent and (strict or found.logarithm > predicted.logarithm)
@@ -102,6 +94,11 @@ def judge_length_rate(found: Rate, predicted: Rate, what: str, strict: bool = Fa
     to_zero = strict and predicted.exponent == 0
     relation = "to 0 as predicted" if to_zero else f"faster than the predicted {_law(predicted)}"
     return Judgement("conforms", False, f"{what} decays like {law}, {relation}")
+
+
+def _vanishes(what: str) -> Judgement:
+    reason = f"{what} is identically zero: every coefficient of its expansion and every computed value is 0"
+    return Judgement("conforms", False, reason)
 
 
 def leading_power(coefficients: Sequence[float], zero: Sequence[bool]) -> int | None:

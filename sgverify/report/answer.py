@@ -142,6 +142,3 @@ def _text(words: str, start: int, width: int) -> str:
         f'<text x="{start + MARGIN}" y="14" textLength="{width - 2 * MARGIN}" lengthAdjust="spacingAndGlyphs" '
         f'font-family="Verdana,DejaVu Sans,sans-serif" font-size="{SIZE}" fill="{WHITE}">{escape(words)}</text>\n'
     )
-
-
-__all__ = ["Answer", "Untested", "answers_of", "assumed", "badge", "untested"]

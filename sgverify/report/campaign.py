@@ -213,6 +213,3 @@ def _refusals(document: CampaignDocument) -> list[str]:
 
 def _left_out(count: int, noun: str) -> Iterable[str]:
     return [f"{count} more {noun} are in campaign.json."] if count else []
-
-
-__all__ = ["MOST_FINDINGS", "MOST_ROWS", "render_campaign", "render_campaign_markdown"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -99,17 +100,60 @@ def draw(figure: Figure) -> Drawing:
 
 
 def set_log_axes(axes: Axes, figure: Figure, frame: Frame) -> None:
-    """Logarithmic axes with these limits, their ticks, grid and names."""
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(frame[0], frame[1])
-    axes.set_ylim(frame[2], frame[3])
-    set_log_ticks(axes.xaxis, frame[0], frame[1])
-    set_log_ticks(axes.yaxis, frame[2], frame[3])
+    """Logarithmic axes of a figure with these limits."""
+    x_label = "step h" if figure.x == "step" else "length L"
+    set_axes(axes, frame, ("log", "log"), (x_label, VALUES.get(figure.quantity, "|bias|")))
+
+
+def set_axes(
+    axes: Axes, frame: Frame, scales: tuple[str, str], labels: tuple[str, str], *, fine: bool = False
+) -> None:
+    """Axes with these limits, scales of x and y, and names; with a grid, and ticks of their own where they are logarithmic."""
+    for axis, scale, low, high in ((axes.xaxis, scales[0], *frame[:2]), (axes.yaxis, scales[1], *frame[2:])):
+        axes.set(**{f"{axis.axis_name}scale": scale, f"{axis.axis_name}lim": (low, high)})
+        if scale == "log":
+            set_log_ticks(axis, low, high, fine=fine)
+    axes.set(xlabel=labels[0], ylabel=labels[1], axisbelow=True)
     axes.grid(True)
-    axes.set_axisbelow(True)
-    axes.set_xlabel("step h" if figure.x == "step" else "length L")
-    axes.set_ylabel(VALUES.get(figure.quantity, "|bias|"))
+
+
+def put_legend(axes: Axes, columns: int = 2) -> None:
+    """The legend, in the lower left corner of the drawing."""
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0.015, 0.005), bbox_transform=axes.figure.transFigure, ncols=columns,
+        borderaxespad=0, borderpad=0, handlelength=2.6,
+    )  # fmt: skip
+
+
+def look_of(place: int) -> dict[str, Any]:
+    """Colour and marker of the curve at a place in the legend."""
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+
+
+def draw_bars(axes: Axes, points: Iterable[tuple[float, float, float]], colour: str) -> None:
+    """The bars of errors at places and heights."""
+    places, heights, errors = zip(*points, strict=True)
+    axes.errorbar(
+        places, heights, yerr=errors, fmt="none", ecolor=colour, elinewidth=1.0, capsize=3, capthick=1.0
+    )
+
+
+def draw_marks(
+    axes: Axes, points: Sequence[tuple[float, float]], style: Mapping[str, Any], *, folded: bool = True
+) -> None:
+    """Markers of values at places; where values are `folded`, drawn by their absolute ones, those below 0 are hollow."""
+    for negative in (False, True):
+        chosen = [(x, height_of(y) if folded else y) for x, y in points if (folded and y < 0) == negative]
+        if chosen:
+            fill = {"markerfacecolor": PAPER} if negative else {}
+            axes.plot(*zip(*chosen, strict=True), **{"linestyle": "none", **style, **fill})
+
+
+def draw_edge_mark(axes: Axes, place: float, height: float, marker: str, colour: str, **how: Any) -> None:
+    """A mark at an edge of the axes, which may lie half beyond it: a cross for a missing value, a 0 for an exact zero."""
+    axes.plot(
+        [place], [height], marker=marker, color=colour, clip_on=False, linestyle="none", markersize=6, **how
+    )
 
 
 def set_log_ticks(axis: Axis, low: float, high: float, *, fine: bool = False) -> None:
@@ -148,55 +192,37 @@ def frame_of(figure: Figure) -> Frame:
     if high / low < least:
         middle = math.sqrt(low) * math.sqrt(high)
         low, high = middle / math.sqrt(least), middle * math.sqrt(least)
-    return (*_widened(left, right), *_widened(low, high))
+    return (*widened(left, right, MARGIN), *widened(low, high, MARGIN))
 
 
-def _widened(low: float, high: float) -> tuple[float, float]:
-    room = (high / low) ** MARGIN if high > low else 2.0
+def widened(low: float, high: float, margin: float) -> tuple[float, float]:
+    """The ends of a logarithmic axis with a margin, a share of its length."""
+    room = (high / low) ** margin if high > low else 2.0
     return low / room, high * room
 
 
 def draw_curve(axes: Axes, curve: Curve, x: str, frame: Frame) -> None:
     """Points with their marks and errors, and the slopes that the curve's guides name."""
-    colour, marker = COLOURS[curve.place % len(COLOURS)], MARKERS[curve.place % len(MARKERS)]
+    style = {**look_of(curve.place), "markersize": 4.5}
+    colour = style["color"]
     plain = sorted((p for p in curve.points if p.value and not p.diverged), key=lambda point: _x(point, x))
     exact = [point for point in plain if not _sampled(point)]
     sampled = [point for point in plain if _sampled(point)]
-    style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5}
     if exact:
         axes.plot([_x(p, x) for p in exact], [_height(p) for p in exact], color=colour, linewidth=1.1)
-        _mark(axes, exact, x, style)
+        draw_marks(axes, [(_x(p, x), p.value or 0.0) for p in exact], style)
         _draw_sign_changes(axes, exact, x, colour)
     if sampled:
         bars = [ERROR_BARS * (p.standard_error or 0) + (p.error_bound or 0) for p in sampled]
-        axes.errorbar(
-            [_x(p, x) for p in sampled], [_height(p) for p in sampled], yerr=bars, fmt="none", ecolor=colour,
-            elinewidth=1.0, capsize=3, capthick=1.0,
-        )  # fmt: skip
-        _mark(axes, sampled, x, {**style, "markersize": 5.5})
+        draw_bars(axes, [(_x(p, x), _height(p), bar) for p, bar in zip(sampled, bars, strict=True)], colour)
+        draw_marks(axes, [(_x(p, x), p.value or 0.0) for p in sampled], {**style, "markersize": 5.5})
     _draw_guides(axes, curve, exact or sampled, x, frame)
     left_over = [point for point in curve.points if point.diverged or not point.value]
     for point in left_over:
         gone = point.diverged or point.value is None
-        edge: dict[str, Any] = {
-            "marker": "x" if gone else "$0$",
-            "color": colour,
-            "clip_on": False,
-            "linestyle": "none",
-            "markersize": 6,
-        }
-        axes.plot([_x(point, x)], [frame[3] if gone else frame[2]], **edge)
+        draw_edge_mark(axes, _x(point, x), frame[3 if gone else 2], "x" if gone else "$0$", colour)
     label = f"{curve.label}: found {curve.found}"
     axes.plot([], [], label=label, linewidth=1.1 if exact else 0, **style)
-
-
-def _mark(axes: Axes, points: list[Point], x: str, style: dict[str, Any]) -> None:
-    for negative in (False, True):
-        chosen = [point for point in points if ((point.value or 0) < 0) == negative]
-        if chosen:
-            fill: dict[str, Any] = {"markerfacecolor": PAPER} if negative else {}
-            places, values = [_x(p, x) for p in chosen], [_height(p) for p in chosen]
-            axes.plot(places, values, linestyle="none", **style, **fill)
 
 
 def _draw_sign_changes(axes: Axes, points: list[Point], x: str, colour: str) -> None:
@@ -229,11 +255,7 @@ def _dress(axes: Axes, figure: Figure, frame: Frame) -> None:
         style: Any = ":" if corrected else (0, (5, 3))
         label = "predicted slope, corrected claim" if corrected else "predicted slope"
         axes.plot([], [], color=SOFT, linewidth=0.9, linestyle=style, label=label)
-    corner = (0.015, 0.005)
-    axes.legend(
-        loc="lower left", bbox_to_anchor=corner, bbox_transform=axes.figure.transFigure, ncols=2, borderaxespad=0,
-        borderpad=0, handlelength=2.6,
-    )  # fmt: skip
+    put_legend(axes)
 
 
 def _legend_height(figure: Figure) -> float:
@@ -258,8 +280,12 @@ def _sampled(point: Point) -> bool:
 
 
 def _height(point: Point) -> float:
+    return height_of(point.value or 0.0)
+
+
+def height_of(value: float) -> float:
     """|value|, kept where a logarithmic axis can be drawn."""
-    return min(max(abs(point.value or 0.0), SMALLEST), 1 / SMALLEST)
+    return min(max(abs(value), SMALLEST), 1 / SMALLEST)
 
 
 def _x(point: Point, x: str) -> float:

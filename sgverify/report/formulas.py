@@ -237,6 +237,3 @@ def equations(listing: str) -> list[Markup] | None:
     lines.append(becomes if "," not in state else f"({becomes.replace(' -> ', ') -> (')})")
     # A definition calls the gradient `grad`; its formula names the potential too.
     return [Markup(formula(re.sub(r"\bgrad\(", "grad U(", line.strip()), True)) for line in lines]
-
-
-__all__ = ["equations", "formula", "in_a_line", "latex", "marked_texts", "with_formulas"]

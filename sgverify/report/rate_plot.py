@@ -265,6 +265,3 @@ def _legend(evidence: Evidence, x: str) -> list[str]:
     return [
         f"{'; '.join(said)}. Where the claim holds, points stay on the dashed line or below it as {falls}."
     ]
-
-
-__all__ = ["check_plot_path", "draw_rate", "has_rate", "write_drawing", "write_rate"]

@@ -12,14 +12,18 @@ from sgverify.report.drawing import (
     COLOURS,
     ERROR_BARS,
     INK,
-    MARKERS,
-    PAPER,
     SIZE,
-    SMALLEST,
     SOFT,
     STYLE,
     Frame,
-    set_log_ticks,
+    draw_bars,
+    draw_edge_mark,
+    draw_marks,
+    height_of,
+    look_of,
+    put_legend,
+    set_axes,
+    widened,
 )
 
 if TYPE_CHECKING:
@@ -104,15 +108,14 @@ def draw_panel(panel: Panel, places: Mapping[str, int], above: str = "") -> Draw
         columns, height = _legend_shape(panel)
         axes = drawing.add_axes((0.115, 0.1 + height, 0.865, 0.84 - height))
         frame = _frame(panel)
-        axes.set_xscale(panel.x_scale)
-        axes.set_yscale(panel.y_scale)
-        axes.set_xlim(frame[0], frame[1])
-        axes.set_ylim(frame[2], frame[3])
+        y_label = f"|{panel.y_label}|" if _folded(panel) else panel.y_label
+        set_axes(axes, frame, (panel.x_scale, panel.y_scale), (panel.x_label, y_label), fine=True)
         for series in sorted(panel.series, key=lambda series: series.label == above):
             plain = series.kind == "exact" and "sampled" in _kinds(panel.series)[series.label]
             _draw_series(axes, series, places[series.label], panel.y_scale == "log", frame, plain)
         _draw_missing(axes, panel, places)
-        _dress(axes, panel, places, frame, columns)
+        _label(axes, panel, places)
+        put_legend(axes, columns)
     return drawing
 
 
@@ -124,7 +127,7 @@ def description_of(panel: Panel) -> str:
 
 def _draw_series(axes: Axes, series: Series, place: int, log: bool, frame: Frame, plain: bool) -> None:
     """Draw one series; a `plain` curve has no markers, since its sampled points carry them."""
-    colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
+    look = look_of(place)
     errors = series.error or (None,) * len(series.x)
     points = [
         None if y is None or (log and y == 0) else (x, y, error or 0.0)
@@ -133,15 +136,13 @@ def _draw_series(axes: Axes, series: Series, place: int, log: bool, frame: Frame
     if series.kind == "exact":
         for there, run in groupby(points, key=lambda point: point is not None):
             if there:
-                _draw_curve(axes, [point for point in run if point], colour, log)
+                _draw_curve(axes, [point for point in run if point], look["color"], log)
     marked = [point for point in points if point]
     if series.kind != "exact" or (len(series.x) <= FEW and not plain):
-        _mark(axes, marked, series.kind, {"color": colour, "marker": marker}, log)
+        _mark(axes, marked, series.kind, look, log)
     for x, y in zip(series.x, series.y, strict=True):
         if log and y == 0:
-            axes.plot(
-                [x], [frame[2]], marker="$0$", color=colour, clip_on=False, linestyle="none", markersize=6
-            )
+            draw_edge_mark(axes, x, frame[2], "$0$", look["color"])
 
 
 def _draw_missing(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
@@ -153,11 +154,8 @@ def _draw_missing(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
                 stacked[x].append(series.label)
     for x, labels in stacked.items():
         for rank, label in enumerate(labels):
-            colour, height = COLOURS[places[label] % len(COLOURS)], 1 + rank * STACKED
-            axes.plot(
-                [x], [height], marker="x", color=colour, clip_on=False, linestyle="none", markersize=6,
-                transform=axes.get_xaxis_transform(),
-            )  # fmt: skip
+            colour, above = COLOURS[places[label] % len(COLOURS)], axes.get_xaxis_transform()
+            draw_edge_mark(axes, x, 1 + rank * STACKED, "x", colour, transform=above)
 
 
 def _draw_curve(axes: Axes, points: list[Point], colour: str, log: bool) -> None:
@@ -173,59 +171,38 @@ def _draw_curve(axes: Axes, points: list[Point], colour: str, log: bool) -> None
             place = (
                 math.sqrt(before[0] * after[0]) if axes.get_xscale() == "log" else (before[0] + after[0]) / 2
             )
-            height = math.sqrt(_height(before[1]) * _height(after[1]))
+            height = math.sqrt(height_of(before[1]) * height_of(after[1]))
             axes.plot([place], [height], marker="|", markersize=13, markeredgewidth=1.5, color=colour)
 
 
 def _draw_line(axes: Axes, points: list[Point], colour: str, style: Any) -> None:
-    heights = [_height(y) for _, y, _ in points]
+    heights = [height_of(y) for _, y, _ in points]
     axes.plot([x for x, _, _ in points], heights, color=colour, linewidth=1.2, linestyle=style)
 
 
 def _mark(axes: Axes, points: list[Point], kind: str, style: dict[str, Any], log: bool) -> None:
-    uncertain = [point for point in points if point[2]]
-    if kind == "sampled" and uncertain:
-        axes.errorbar(
-            [x for x, _, _ in uncertain], [_height(y) if log else y for _, y, _ in uncertain],
-            yerr=[ERROR_BARS * error for _, _, error in uncertain], fmt="none", ecolor=style["color"], elinewidth=1.0,
-            capsize=3, capthick=1.0,
-        )  # fmt: skip
+    bars = [(x, height_of(y) if log else y, ERROR_BARS * error) for x, y, error in points if error]
+    if kind == "sampled" and bars:
+        draw_bars(axes, bars, style["color"])
     if kind == "printed":
         style = {"color": INK, "marker": "*", "markersize": 9}
-    for negative in (False, True):
-        chosen = [(x, y) for x, y, _ in points if (log and y < 0) == negative]
-        if chosen:
-            fill: dict[str, Any] = {"markerfacecolor": PAPER} if negative else {}
-            size = {"markersize": 4.0 if kind == "exact" else 5.5, **style}
-            heights = [_height(y) if log else y for _, y in chosen]
-            axes.plot([x for x, _ in chosen], heights, linestyle="none", **size, **fill)
+    size = {"markersize": 4.0 if kind == "exact" else 5.5}
+    draw_marks(axes, [(x, y) for x, y, _ in points], {**size, **style}, folded=log)
 
 
-def _dress(axes: Axes, panel: Panel, places: Mapping[str, int], frame: Frame, columns: int) -> None:
-    if panel.x_scale == "log":
-        set_log_ticks(axes.xaxis, frame[0], frame[1], fine=True)
-    if panel.y_scale == "log":
-        set_log_ticks(axes.yaxis, frame[2], frame[3], fine=True)
-    axes.grid(True)
-    axes.set_axisbelow(True)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(f"|{panel.y_label}|" if _folded(panel) else panel.y_label)
+def _label(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
+    """Entries of the legend: one for each label, and one for each kind of points."""
     for label, kinds in _kinds(panel.series).items():
-        colour, marker = COLOURS[places[label] % len(COLOURS)], MARKERS[places[label] % len(MARKERS)]
         few = any(len(s.x) <= FEW for s in panel.series if s.label == label)
-        style: dict[str, Any] = {"color": colour, "linewidth": 1.2 if "exact" in kinds else 0}
-        if "sampled" in kinds or few:
-            style |= {"marker": marker, "markersize": 4.5}
+        style = {**look_of(places[label]), "markersize": 4.5, "linewidth": 1.2 if "exact" in kinds else 0}
+        if "sampled" not in kinds and not few:
+            style["marker"] = "none"
         if kinds == {"printed"}:
             style |= {"color": INK, "marker": "*", "markersize": 8}
         axes.plot([], [], label=label, **style)
     for kind, label in (("sampled", "points with bars: sampled"), ("printed", "stars: printed")):
         if any(series.kind == kind for series in panel.series):
             axes.plot([], [], label=label, linewidth=0, color=SOFT, marker="o" if kind == "sampled" else "*")
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0.015, 0.005), bbox_transform=axes.figure.transFigure, ncols=columns,
-        borderaxespad=0, borderpad=0, handlelength=2.6,
-    )  # fmt: skip
 
 
 def _kinds(series: Iterable[Series]) -> dict[str, set[str]]:
@@ -254,19 +231,13 @@ def _frame(panel: Panel) -> Frame:
     """Limits of the axes, from the values alone: error bars may leave the frame, points may not."""
     places = [x for series in panel.series for x in series.x]
     values = [y for series in panel.series for y in series.y if y is not None]
-    values = [_height(y) for y in values if y] if panel.y_scale == "log" else [*values, 0.0]
+    values = [height_of(y) for y in values if y] if panel.y_scale == "log" else [*values, 0.0]
     return (*_widened(places, panel.x_scale), *_widened(values, panel.y_scale))
 
 
 def _widened(values: list[float], scale: str) -> tuple[float, float]:
     low, high = (min(values), max(values)) if values else (0.1, 1.0)
     if scale == "log":
-        room = (high / low) ** MARGIN if high > low else 2.0
-        return low / room, high * room
+        return widened(low, high, MARGIN)
     gap = MARGIN * (high - low) if high > low else 1.0
     return low - gap, high + gap
-
-
-def _height(value: float) -> float:
-    """|value|, kept where a logarithmic axis can be drawn."""
-    return min(max(abs(value), SMALLEST), 1 / SMALLEST)

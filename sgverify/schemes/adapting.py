@@ -332,24 +332,3 @@ INSTALLED: Installed[Adapter] = Installed(
     "adapters", _read, lambda name: name in {adapter.name for adapter in shipped_adapters()}
 )
 """The adapters that other distributions add."""
-
-
-__all__ = [
-    "DYNAMICS",
-    "FUNCTIONS",
-    "INSTALLED",
-    "QUANTITIES",
-    "Adapter",
-    "AdapterSettings",
-    "Parameter",
-    "adapt",
-    "adapted",
-    "adapters",
-    "given_gradient",
-    "is_of",
-    "is_taken",
-    "parameter",
-    "pasted_into",
-    "shipped_adapters",
-    "unmade",
-]

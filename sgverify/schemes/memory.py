@@ -129,16 +129,3 @@ def _refused(given: Any, call: str) -> DefinitionError:
         f"{call}, memory={given!r}): expected new names of positional parameters, such as memory=['v']; a first value is "
         "memory={'v': 0.0}, another shape memory=[Memory('n', shape='scalar')]"
     )
-
-
-__all__ = [
-    "DIM",
-    "Axes",
-    "Memory",
-    "axes_of",
-    "coordinate_names",
-    "read_memory",
-    "shape_at",
-    "shaped",
-    "size_at",
-]

@@ -99,6 +99,3 @@ def with_mean_gradient(
         return _divided(function, dynamics, size, math.sqrt, state, h, given)
 
     return of_mean
-
-
-__all__ = ["TOLD", "is_tempered", "with_mean_gradient", "with_temperature"]

@@ -287,6 +287,3 @@ def _declaration(
     check_state(function, tuple(state), expected, dynamics.name, allowed, face="torch_step")
     check_ingredients(function, ingredients, allowed, "h")
     return Declaration(tuple(state), tuple(ingredients))
-
-
-__all__ = ["LifeCycle"]

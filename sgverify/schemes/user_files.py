@@ -194,6 +194,3 @@ def _hidden(folder: Path) -> str:
         or path.stem in ("numpy", "scipy", "sgverify", "sympy", "torch")
     )
     return f"; beside it, {', '.join(hiding[:3])} may hide the module of that name" if hiding else ""
-
-
-__all__ = ["loaded_once", "module_of", "place_of"]

@@ -167,6 +167,3 @@ def _text(template: str, values: Mapping[str, str]) -> str:
     source = resources.files(__package__).joinpath("templates", f"{template}.jinja").read_text("utf-8")
     made = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
     return made.from_string(source).render(values)
-
-
-__all__ = ["SKELETONS", "Skeleton", "check_name", "write_skeleton"]

@@ -87,6 +87,3 @@ def _covariances(dim: int) -> SearchStrategy[Any]:
         return number
     flat = st.lists(decimals(low=0.0, high=9.0, places=1), min_size=dim, max_size=dim).filter(any)
     return st.one_of(number, flat, precisions(dim=dim, shape="dense"))
-
-
-__all__ = ["gradients"]

@@ -72,6 +72,3 @@ def _schedules(
         fraction = draw(st.sampled_from([0.5, 0.25, 0.75, 0.1, 0.9]))
         given["step" if kind == "fixed" else "scale"] = float(f"{fraction * limit:.3g}")
     return ScheduleTable(**given)
-
-
-__all__ = ["exponents", "schedules"]

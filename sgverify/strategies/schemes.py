@@ -97,6 +97,3 @@ def schemes(
             f"{', '.join(DYNAMICS)}, of which {', '.join(PARTS)} have words"
         )
     return st.one_of(alternatives)
-
-
-__all__ = ["AFFINE", "DYNAMICS", "REMEMBERING", "schemes"]

@@ -136,6 +136,3 @@ def _partitions(parts: Sequence[str]) -> Iterator[list[Block]]:
         yield [(first,), *blocks]
         for i, block in enumerate(blocks):
             yield [(first, *block), *blocks[:i], *blocks[i + 1 :]]
-
-
-__all__ = ["splitting", "splitting_names"]

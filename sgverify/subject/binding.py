@@ -346,6 +346,3 @@ def _of_own_loss(own: OwnLoss | None, configuration: Configuration, reference: s
             f"expected a density of dimension {own.dim}, in the order of the parameters"
         )
     return found
-
-
-__all__ = ["bind", "make_subject", "refuse_stray_tables", "refuse_unused", "tell_unsampled"]

@@ -82,6 +82,3 @@ def cached_by(
         return once
 
     return decorated
-
-
-__all__ = ["cached_by", "cached_per_subject"]

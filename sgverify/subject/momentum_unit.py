@@ -214,6 +214,3 @@ def _moved_code(
 
         rows = torch.eye(count, dtype=torch.float64)
         return after(torch.zeros(count, dtype=torch.float64)), [after(row) for row in rows]
-
-
-__all__ = ["TOLD", "in_own_unit", "told_unit"]

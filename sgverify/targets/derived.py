@@ -74,6 +74,3 @@ class MarginalTarget(Target):
         assert self.whole is not None
         vectors = self.whole.data_vectors().last(self.whole.dim)
         return PolynomialVectors(vectors.sums, [vectors.forms[place] for place in self.places])
-
-
-__all__ = ["MarginalTarget"]

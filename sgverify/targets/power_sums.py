@@ -154,6 +154,3 @@ def _whole(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """k and e with x = k 2^e, k whole numbers of at most 53 bits and a sign."""
     mantissa, exponent = np.frexp(values)
     return (mantissa * 2.0**53).astype(np.int64), exponent.astype(np.int64) - 53
-
-
-__all__ = ["PolynomialVectors", "PowerSums"]

@@ -91,6 +91,3 @@ class Collected(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.pairs)
-
-
-__all__ = ["Collected"]

@@ -83,6 +83,3 @@ def _entry(key: Any, reason: Any, scheme: str | None, labels: Collection[str]) -
             f"{KEYWORD}[{key!r}]={reason!r}: expected a sentence that says why it fails; write one"
         )
     return ExpectedFailure(key, reason.strip(), scheme)
-
-
-__all__ = ["ExpectedFailure", "Reasons", "expected", "expected_failures"]

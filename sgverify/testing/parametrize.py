@@ -198,6 +198,3 @@ def labels_of(schemes: Sequence[Given], namespace: Mapping[str, Any]) -> list[st
 
 def _name(scheme: Given) -> str:
     return repr(scheme) if isinstance(scheme, str) else scheme.name
-
-
-__all__ = ["check_property", "parametrize_with_checks"]

@@ -76,6 +76,3 @@ def regression_examples(
         return test
 
     return decorate
-
-
-__all__ = ["Places", "places_for", "regression_examples"]

@@ -168,6 +168,3 @@ def _forget(caches: Sequence[Callable[[], None]]) -> None:
 
 _FUTURE = 0x1000000
 """CO_FUTURE_ANNOTATIONS, the one future statement that changes how today's Python compiles a function."""
-
-
-__all__ = ["PlantError", "edited", "edited_source", "source_text"]

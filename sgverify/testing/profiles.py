@@ -45,6 +45,3 @@ def examples(count: int) -> int:
     """
     most = settings().max_examples
     return max(count, most) if most >= NIGHTLY_EXAMPLES else count
-
-
-__all__ = ["examples", "register_profiles"]

@@ -143,6 +143,3 @@ class _Generated:
 
 class _Met(Exception):
     """A violation was met: hypothesis ends."""
-
-
-__all__ = ["MOST_EXAMPLES", "Property"]

@@ -64,17 +64,3 @@ def take_screened() -> dict[str, int]:
     found = dict(_SCREENED)
     _SCREENED.clear()
     return found
-
-
-__all__ = [
-    "STANDINGS",
-    "Standing",
-    "count_screened",
-    "record",
-    "remark",
-    "take",
-    "take_remarks",
-    "take_screened",
-    "take_tallies",
-    "tally",
-]

@@ -115,6 +115,3 @@ def note_replay(reference: str, configuration: Configuration, claim: str) -> Non
     """Have hypothesis print that command with the example, should it fail; outside of one, do nothing."""
     if currently_in_test_context():
         note(f"replay: {replay_command(reference, configuration, claim)}")
-
-
-__all__ = ["loadable", "note_replay", "reference_of", "references_of", "replay_command"]

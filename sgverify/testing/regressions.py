@@ -123,6 +123,3 @@ class Regressions:
             return load_configuration(row.configuration)
         except UserError as error:
             raise UserError(f"{self.place(row)}: {error}") from None
-
-
-__all__ = ["Regressions"]

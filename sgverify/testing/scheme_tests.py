@@ -213,6 +213,3 @@ def _counted(held: Sequence[Evidence]) -> list[tuple[str, int]]:
 
 def _replay(evidence: Evidence) -> str:
     return f" (replay: {evidence.replay})" if evidence.outcome == "undecided" else ""
-
-
-__all__ = ["Conclusion", "Given", "Mistake", "SchemeCheck", "SchemeProperty", "Suite", "conclude"]

@@ -118,16 +118,3 @@ def seed_of(example: Any, stage: str) -> int:
         example = [example.reference, example.configuration.as_dict()]
     content = json.dumps(canonical_numbers([example, stage]), sort_keys=True)
     return int.from_bytes(hashlib.sha256(content.encode()).digest()[:8], "big") >> 1
-
-
-__all__ = [
-    "CONFIRM",
-    "FACTOR",
-    "SCREEN",
-    "Faulty",
-    "Screening",
-    "Unconfirmed",
-    "assert_sampled",
-    "screen_and_confirm",
-    "seed_of",
-]

@@ -41,6 +41,3 @@ def verify(
     """
     enquiry = enquire(scheme, load_configuration(config, **overrides), checks)
     return Results(enquiry.ask(progress), enquiry)
-
-
-__all__ = ["rate", "verify"]

@@ -215,6 +215,3 @@ def enquire(
         both = load_configuration({**tree_of(configuration), "gradient": gradient})
         enquiry.minibatches = subject.with_gradient(both)
     return enquiry
-
-
-__all__ = ["Answered", "Enquiry", "enquire"]

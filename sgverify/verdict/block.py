@@ -332,6 +332,3 @@ def _number(text: str) -> str:
         except ValueError:
             return plain
     return f"{value:.3g}"
-
-
-__all__ = ["MOST_LINES", "ClosingBlock"]

@@ -237,19 +237,3 @@ def _claims(evidence: Sequence[Evidence], few: int) -> str:
     names = list(dict.fromkeys(item.claim.rpartition("/")[2] for item in evidence))
     more = f" +{len(names) - few}" if len(names) > few else ""
     return "" if names == [evidence[0].check] else f" {', '.join(names[:few])}{more}"
-
-
-__all__ = [
-    "MATTERS",
-    "Finding",
-    "clauses",
-    "consequences",
-    "findings_of",
-    "folded",
-    "follows",
-    "gradient_of",
-    "matter_of",
-    "place_in_lines",
-    "said",
-    "shortened",
-]

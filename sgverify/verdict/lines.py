@@ -91,6 +91,3 @@ def introduced(scheme: str, step: object) -> str:
 
 def _quantity(item: Evidence) -> tuple[str, str, str]:
     return matter_of(item), item.check, item.scheme
-
-
-__all__ = ["Lines", "introduced"]

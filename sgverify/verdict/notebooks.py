@@ -71,6 +71,3 @@ class Line:
             self._handle = display(shown, raw=True, display_id=True)
         else:
             self._handle.update(shown, raw=True)
-
-
-__all__ = ["in_notebook", "with_progress"]

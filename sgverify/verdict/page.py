@@ -297,6 +297,3 @@ def _compared(subject: Subject) -> WorkPrecision | str:
         return work_precision(subject)
     except (Unreached, UserError) as why:
         return str(why)
-
-
-__all__ = ["badge_of", "render_answer"]

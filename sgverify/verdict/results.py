@@ -319,6 +319,3 @@ def _attempted(question: Callable[[], Answer]) -> Answer | Crash:
         if raised_on():
             raise
         return Crash.of(error)
-
-
-__all__ = ["Results"]

@@ -179,6 +179,3 @@ def _of_own_loss(step: TorchStep) -> Iterator[Untried]:
     yield Untried("its bias at a step size, and orders of h beyond the first")
     yield Untried("states other than those from which it is called")
     yield Untried("other densities than its own")
-
-
-__all__ = ["Untried", "reach_text", "untested", "whole_scope"]

@@ -114,5 +114,5 @@ def test_a_file_that_is_no_json_is_refused(tmp_path, text):
 
 
 def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(UserError, match=r"missing\.json.*cannot be read"):
+    with pytest.raises(UserError, match=r"missing\.json.*does not exist"):
         read_studies(tmp_path / "missing.json")

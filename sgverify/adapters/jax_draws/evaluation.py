@@ -221,6 +221,3 @@ def _branches(eqn: Any, given: list[Any], numbers: GivenNumbers) -> list[Any]:
 
 def _value(value: Any) -> Any:
     return value.value if isinstance(value, Known) else value
-
-
-__all__ = ["Known", "draws", "evaluate", "inner_jaxprs"]

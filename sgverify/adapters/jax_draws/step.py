@@ -353,6 +353,3 @@ def _line(eqn: Any) -> str:
 
     frame = source_info_util.user_frame(eqn.source_info.traceback)
     return _WHERE_NONE if frame is None else f"{frame.file_name.rpartition('/')[2]}:{frame.start_line}"
-
-
-__all__ = ["Call", "GivenGradient", "Handover", "JaxStep", "derivative_by_draws", "precision"]

@@ -206,6 +206,3 @@ def refused(code: PlainCode, told: str, why: str) -> DefinitionError:
         f"def my_step({state}, *, {', '.join(asked)}):\n    return {call}({_texts(code, code.inner)})"
     )
     return error
-
-
-__all__ = ["PlainCode", "as_step", "called", "constructor", "refused", "signature_of", "tensors_of"]

@@ -189,6 +189,3 @@ ADAPTER = Adapter(
     takes=takes,
     adapt=adapt,
 )
-
-
-__all__ = ["adapt", "takes"]

@@ -95,6 +95,3 @@ def roles_of(parameters: Mapping[str, Any], given: Mapping[str, Any] | None = No
         if free is not None and (role != "h" or "told" not in found.values()):
             found[free] = role
     return found
-
-
-__all__ = ["WORDS", "parameters_of", "role_of", "roles_of"]

@@ -308,6 +308,3 @@ def held_of(step: PlainStep, at: Mapping[str, Any], code: PlainCode) -> Iterator
             texts.append(f"{name} at {first}: a call with {name}={first + MANY - 1} is not {MANY} calls")
     if texts:
         yield "options", " and ".join(texts)
-
-
-__all__ = ["PlainStep", "held_of", "tried"]

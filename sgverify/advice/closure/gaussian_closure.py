@@ -297,6 +297,3 @@ def _far(whose: str, how: str, change: np.ndarray, size: float) -> str | None:
 
 def _log_widths(covariance: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(np.diag(covariance)) / 2)
-
-
-__all__ = ["GaussianClosure", "GaussianLaw"]

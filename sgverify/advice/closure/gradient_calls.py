@@ -121,6 +121,3 @@ def _row(blocks: Mapping[Base, Sequence[Any]], letters: Sequence[Base]) -> np.nd
         value = coefficient.value if isinstance(coefficient, Scalar) else coefficient
         row[letters.index(base)] = float(as_ball(value))
     return row
-
-
-__all__ = ["PlacedGradient", "StepInGradients", "step_in_gradients"]

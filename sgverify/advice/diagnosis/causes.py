@@ -152,6 +152,3 @@ def _leading(subject: Subject, evidence: Sequence[Evidence]) -> str:
             return f"the step and its dynamics differ at {defect.text}"
     failing = next((item for item in evidence if item.verdict == "violates" and not item.refuted), None)
     return failing.reason if failing is not None else "nothing fails"
-
-
-__all__ = ["leading_cause", "named_cause", "required_order"]

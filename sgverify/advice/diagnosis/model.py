@@ -115,6 +115,3 @@ class Diagnosis:
     tried: int = 0
     stopped: bool = False
     mended: Scheme | TorchStep | None = field(default=None, repr=False, compare=False)
-
-
-__all__ = ["CAUSES", "Cause", "CauseName", "Diagnosis", "Edit"]

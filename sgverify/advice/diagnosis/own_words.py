@@ -110,6 +110,3 @@ def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
     if measured.name == "not-named":
         size = (failed.reason.partition(": ")[2] or failed.reason).partition("; ")[0]
     return Cause(name, f"{told.format(**vars(edit))}: {size}")
-
-
-__all__ = ["cause_of_loss", "cause_of_run", "in_own_words", "of_edit"]

@@ -322,6 +322,3 @@ def _line(text: str, start: int, end: int) -> tuple[int, int]:
     first = text.rfind("\n", 0, start) + 1
     last = text.find("\n", end)
     return first, len(text) if last < 0 else last
-
-
-__all__ = ["Mend", "MendSearch", "shown"]

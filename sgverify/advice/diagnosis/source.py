@@ -308,6 +308,3 @@ def _function(function: FunctionType, inner: CodeType) -> FunctionType:
 
 def _named(code: CodeType, name: str) -> CodeType:
     return next(item for item in code.co_consts if isinstance(item, CodeType) and item.co_name == name)
-
-
-__all__ = ["Replacement", "Text", "own_lines", "replaced", "texts_of"]

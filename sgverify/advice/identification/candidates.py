@@ -213,16 +213,3 @@ def _words(letters: str) -> Iterator[str]:
 def source_of(name: str, scheme: Scheme) -> str:
     """Where the scheme was published."""
     return scheme.source or next((SOURCES[prefix] for prefix in SOURCES if name.startswith(prefix)), "")
-
-
-__all__ = [
-    "CandidateScheme",
-    "Shift",
-    "cyclic_shifts",
-    "families",
-    "named_candidates",
-    "own_numbers",
-    "shifted_candidates",
-    "source_of",
-    "word_candidates",
-]

@@ -373,15 +373,3 @@ def _constant(value: float, error: float) -> tuple[str, str]:
         if abs(value / root - 1) <= error:
             return shown
     return f"{value:.9g}", "1"
-
-
-__all__ = [
-    "Convention",
-    "Monomial",
-    "Reading",
-    "factors_of",
-    "monomial",
-    "number",
-    "one",
-    "read_convention",
-]

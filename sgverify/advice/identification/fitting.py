@@ -296,6 +296,3 @@ def solved(
         if best is not None and best.residual <= FOUND:
             break
     return None if best is None else replace(best, errors=fit.errors(vector_of_best))
-
-
-__all__ = ["NEAR", "RecordedStep", "ResponseFit", "Solution", "solved"]

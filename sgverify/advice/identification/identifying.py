@@ -348,6 +348,3 @@ def _untested() -> tuple[str, ...]:
         "minibatches: the gradient is the full one",
         "composites such as replica exchange; what a step does in float32",
     )
-
-
-__all__ = ["identify"]

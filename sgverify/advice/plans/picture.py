@@ -67,6 +67,3 @@ def write_picture(advice: Advice, path: str | Path) -> None:
 
     check_plot_path(path)
     write_drawing(draw_advice(advice), path)
-
-
-__all__ = ["draw_advice", "write_picture"]

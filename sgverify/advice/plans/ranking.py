@@ -365,6 +365,3 @@ def _untested(plans: Sequence[Plan], unknown: Mapping[str, Mapping[str, None]]) 
         said.append("modes far from the one found, and tails beyond a few standard deviations, were not seen")
     said += [f"{', '.join(whose)}: {why}" for why, whose in unknown.items()]
     return tuple(said)
-
-
-__all__ = ["ERROR", "advise"]

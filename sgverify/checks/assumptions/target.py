@@ -215,12 +215,3 @@ def _judged(question: Question, judge, by_bounds) -> Evidence:  # type: ignore[n
 def _of_the_energy(question: Question) -> Scope:
     """The scope of a statement about U and its gradient alone: no step enters."""
     return question.scope(states=EVERY, steps=EVERY, time=EVERY)
-
-
-__all__ = [
-    "check_dissipativity",
-    "check_lipschitz_gradient",
-    "check_noise_growth",
-    "judge_dissipative",
-    "judge_lipschitz",
-]

@@ -194,6 +194,3 @@ def _sizes(subject: Subject) -> list[int]:
     sizes = [size for size in sorted({*SIZES, subject.configuration.chains}) if 1 < size <= most]
     # A vector that all chains share looks like a number for each where there are as many chains as coordinates.
     return sorted(sizes, key=lambda size: size <= subject.target.dim)
-
-
-__all__ = ["Batches", "judge_batches"]

@@ -275,6 +275,3 @@ def curvature_of(subject: Subject) -> float:
         step[i] = width
         columns.append((gradient(centre + step) - gradient(centre - step)) / (2 * width))
     return max(float(np.linalg.norm(np.array(columns), 2)), 1e-12)
-
-
-__all__ = ["RealRun", "curvature_of", "law_of_run", "seeded"]

@@ -76,6 +76,3 @@ def imbalances(subject: CompositeSubject) -> dict[str, arb]:
 
 def _choice(subject: CompositeSubject) -> Any:
     return subject.configuration.exchange or ExchangeChoice()
-
-
-__all__ = ["check_swap_balance", "imbalances"]

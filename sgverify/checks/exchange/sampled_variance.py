@@ -329,6 +329,3 @@ def _points(subject: CompositeSubject, run: _Run, batch: int) -> list[Point]:
             )
         )
     return points
-
-
-__all__ = ["sampled_energy_variance"]

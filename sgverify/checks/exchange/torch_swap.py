@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from scipy.optimize import bisect
 from scipy.special import ndtr, ndtri
 from torch import Tensor
 
@@ -33,8 +34,8 @@ temperature of 1 in these units, one has the hotter replica first, and one has e
 MOVED = 3
 """The dimension in which the states are exchanged too: one coordinate alone shows no rule that exchanges some of several."""
 
-LOOKED, FINER, BISECTIONS = 23, 63, 40
-"""Quantiles of each draw that show which one decides, those of this one, and the halvings of a change between two of them."""
+LOOKED, FINER = 23, 63
+"""Quantiles of each draw that show which one decides, and those of this one, between two of which a change is bisected."""
 
 TAIL = (3.0, 4.0, 6.0, 8.0)
 """The sizes of rare draws that are tried beside the quantiles."""
@@ -173,13 +174,7 @@ def _chance(
     values = along(decides[0], points)
     edges = [-math.inf]
     for k in np.flatnonzero(values[1:] != values[:-1]):
-        low, high = points[k], points[k + 1]
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            low, high = (
-                (middle, high) if along(decides[0], np.array([middle]))[0] == values[k] else (low, middle)
-            )
-        edges.append(float((low + high) / 2))
+        edges.append(bisect(lambda z: along(decides[0], np.array([z]))[0] - 0.5, points[k], points[k + 1]))
     edges.append(math.inf)
     starts = [bool(values[0]) ^ bool(k % 2) for k in range(len(edges) - 1)]
     return float(sum(ndtr(b) - ndtr(a) for a, b, on in zip(edges, edges[1:], starts, strict=False) if on))
@@ -202,6 +197,3 @@ def _swapped(result: Any, states: tuple[Tensor, Tensor]) -> bool:
         if same[0][1] and same[1][0]:
             return True
     raise Unreached("what it returns is neither the two states as they came nor the two exchanged")
-
-
-__all__ = ["torch_swap_balance"]

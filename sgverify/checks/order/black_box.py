@@ -205,6 +205,3 @@ def _taken_apart(measured: MeasuredOrder) -> str:
     if not measured.irregular:
         return ""
     return f" ({measured.irregular} on panels that end where the step jumps or bends)"
-
-
-__all__ = ["black_box_invariance", "black_box_order"]

@@ -59,6 +59,3 @@ class _Gradient:
 
     def fresh(self) -> _Gradient:
         return _Gradient(self._source.fresh())
-
-
-__all__ = ["as_torch_step", "as_torch_subject", "measurable"]

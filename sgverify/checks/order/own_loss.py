@@ -302,6 +302,3 @@ def _coefficients(subject: TorchSubject) -> CallCoefficients:
         (np.array(part) for part in zip(*found, strict=True)) for found in (means, squares)
     )
     return CallCoefficients(mean, mean_off, covariance, off, calls, call.minibatches, call.laws)
-
-
-__all__ = ["call_error", "check_own_loss"]

@@ -162,6 +162,3 @@ def _around(z: np.ndarray, free: Sequence[int]) -> Iterator[np.ndarray]:
         at = z.copy()
         at[j] = sign * math.sqrt(len(free))
         yield at
-
-
-__all__ = ["RIGHT", "CallOfDraws", "moments"]

@@ -130,6 +130,3 @@ def _fitted(rest: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, fl
     table = np.stack([column.reshape(-1) for column in columns], axis=1)
     factors, *_ = np.linalg.lstsq(table, rest.reshape(-1), rcond=None)
     return factors, float(np.abs(table @ factors - rest.reshape(-1)).max())
-
-
-__all__ = ["Terms", "cause_of_drift", "cause_of_noise", "index_laws"]

@@ -143,6 +143,3 @@ def _biases(subject: Subject, h: float) -> GalerkinLaw:
 def _value(subject: Subject, place: int, h: float) -> StepValue:
     found = _biases(subject, h)
     return StepValue(h, float(found.values[place]), float(found.errors[place]), None)
-
-
-__all__ = ["bias_beyond_gaussians"]

@@ -159,6 +159,3 @@ def _columns(points: Sequence[StepValue]) -> tuple[np.ndarray, np.ndarray, np.nd
         np.array([getattr(p, name) for p in points]) for name in ("step", "value", "error")
     )
     return steps, values, errors
-
-
-__all__ = ["Followed", "StepValue"]

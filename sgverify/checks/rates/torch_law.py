@@ -344,6 +344,3 @@ def _point(chain: TorchChain, h: float, distance: Distance) -> Point:
         except PrecisionLostError:
             return Point(step=h, note="the invariant covariance is singular to the precision of the reading")
         return Point(step=h, value=float(value.mid()), error_bound=float(value.rad()) * (1 + 2.0**-20))
-
-
-__all__ = ["certificate_of", "followed_bias", "torch_bias", "torch_covariance", "torch_wasserstein"]

@@ -254,6 +254,3 @@ def _at_length(subject: Subject, squared: bool, h: float, length: int) -> Certif
     values = mean_square_error if squared else ergodic_bias
     problem = chain_of(subject).problem
     return values(lambda bits: problem(h), length, bits=BITS, rounds=1)
-
-
-__all__ = ["torch_length_rate"]

@@ -273,6 +273,3 @@ def rate_of_powers(
     if not bias:
         raise Unreached("a fixed step needs the bias itself, and only its expansion is known")
     return Rate(Fraction(0))
-
-
-__all__ = ["ASSUMED", "rate_of_powers", "transferred_rate"]

@@ -100,6 +100,3 @@ def listed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: listed(item) for key, item in value.items()}
     return listed(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
-
-
-__all__ = ["TaskAnswers", "answers", "listed"]

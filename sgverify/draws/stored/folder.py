@@ -146,20 +146,21 @@ class DrawsFolder:
         low, high = (
             -(-(edge - self.chains.start) // self.layout.chains) for edge in (chains.start, chains.stop)
         )
-        for group, name, dims, grid in self._arrays():
+        for path, array, dims in _growing(self.place):
             if "chain" not in dims and low:
                 continue
+            grid = [-(-a // b) for a, b in zip(array["shape"], array["chunks"], strict=True)]
             places = {"draw": range(part, part + 1), "chain": range(low, high)}
             ranges = [places.get(dim, range(count)) for dim, count in zip(dims, grid, strict=True)]
             for key in product(*ranges):
-                yield f"{group}/{name}/{'.'.join(map(str, key))}"
+                yield f"{path.parent.name}/{path.name}/{'.'.join(map(str, key))}"
 
     def tidy(self, after: int | None = None) -> None:
         """Remove what processes that were killed left half written, and the chunks of draws from part `after` on."""
         for path in list(self.place.glob(f"**/.*{UNFINISHED}")):
             remove(path)
-        for group, name, dims, _ in self._arrays():
-            for path in (self.place / group / name).iterdir():
+        for folder, _, dims in _growing(self.place):
+            for path in folder.iterdir():
                 key = dict(zip(dims, path.name.split("."), strict=False))
                 beyond = after is not None and path.name[0].isdecimal() and int(key["draw"]) >= after
                 if path.suffix == ".partial" or beyond or path.is_dir():
@@ -282,30 +283,10 @@ class DrawsFolder:
             found[f"/{group}"][name] = {"chunks": tuple(sizes)}
         return found
 
-    def _arrays(self) -> list[tuple[str, str, tuple[str, ...], tuple[int, ...]]]:
-        """Group, name, dimensions and numbers of chunks of each array that grows with the draws."""
-        found = []
-        for group in GROUPS:
-            for path in sorted((self.place / group).iterdir()):
-                if (path / ".zarray").is_file():
-                    metadata = json.loads((path / ".zarray").read_text())
-                    dims = tuple(json.loads((path / ".zattrs").read_text())["_ARRAY_DIMENSIONS"])
-                    if "draw" in dims:
-                        sizes = zip(metadata["shape"], metadata["chunks"], strict=True)
-                        found.append((group, path.name, dims, tuple(-(-a // b) for a, b in sizes)))
-        return found
-
     def _plan(self, place: Path, planned: int) -> None:
         """Let the arrays have so many draws. Their chunks stay as they are."""
-        for group in GROUPS:
-            for path in (place / group).iterdir():
-                if (path / ".zarray").is_file():
-                    array = json.loads((path / ".zarray").read_text())
-                    dims = json.loads((path / ".zattrs").read_text())["_ARRAY_DIMENSIONS"]
-                    if "draw" in dims:
-                        shape = zip(dims, array["shape"], strict=True)
-                        array["shape"] = [planned if dim == "draw" else size for dim, size in shape]
-                        put(path / ".zarray", _json(array))
+        for path, array, dims in _growing(place):
+            put(path / ".zarray", _json(_with_draws(array, dims, planned)))
 
     def _publish(self, place: Path, made: Any, count: int) -> None:
         """Replace the consolidated metadata, with `count` draws in each array."""
@@ -324,9 +305,24 @@ class DrawsFolder:
         for key in found:
             if key.endswith("/.zarray"):
                 dims = found[key.replace(".zarray", ".zattrs")].get("_ARRAY_DIMENSIONS", ())
-                shape = zip(dims, found[key]["shape"], strict=True)
-                found[key]["shape"] = [count if dim == "draw" else size for dim, size in shape]
+                found[key] = _with_draws(found[key], dims, count)
         put(place / METADATA, _json({"metadata": found, "zarr_consolidated_format": 1}))
+
+
+def _growing(place: Path) -> list[tuple[Path, dict[str, Any], list[str]]]:
+    """The folder, metadata and dimensions of each array that grows with the draws."""
+    found = []
+    for path in sorted(file.parent for group in GROUPS for file in (place / group).glob("*/.zarray")):
+        array, attributes = (json.loads((path / name).read_text()) for name in (".zarray", ".zattrs"))
+        if "draw" in attributes["_ARRAY_DIMENSIONS"]:
+            found.append((path, array, attributes["_ARRAY_DIMENSIONS"]))
+    return found
+
+
+def _with_draws(array: dict[str, Any], dims: Iterable[str], count: int) -> dict[str, Any]:
+    """The metadata of an array, with room for so many draws."""
+    sizes = zip(dims, array["shape"], strict=True)
+    return {**array, "shape": [count if dim == "draw" else size for dim, size in sizes]}
 
 
 def put(path: Path, text: str) -> None:
@@ -395,6 +391,3 @@ def _quietly() -> Iterator[None]:
         warnings.simplefilter("ignore", FutureWarning)
         warnings.simplefilter("ignore", UserWarning)
         yield
-
-
-__all__ = ["ChunkGrid", "DrawsFolder", "checksum", "put"]

@@ -238,6 +238,3 @@ class Ledger:
             steps = [0, *(step for step, _ in older)]
             place = min(range(len(older) - 2), key=lambda k: steps[k + 2] - steps[k])
             older.pop(place)[1].unlink(missing_ok=True)
-
-
-__all__ = ["FULL", "Ledger", "StoredRun", "legible"]

@@ -372,6 +372,3 @@ def stopped_text(out: str | Path) -> str:
     return (
         f"go on with the same command and --resume; until then its state is kept in {partial_of(Path(out))}"
     )
-
-
-__all__ = ["KeptRun", "stopped_text"]

@@ -288,6 +288,3 @@ class Processes:
 
 def _text(chains: range) -> str:
     return f"{chains.start} to {chains.stop - 1}"
-
-
-__all__ = ["SHORTEST", "Processes", "Shard", "ShardCall", "Told", "advance"]

@@ -223,6 +223,3 @@ def _short(value: Any) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-__all__ = ["DrawSource", "check_identity", "definition_of", "identity", "potential_of"]

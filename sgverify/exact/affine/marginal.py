@@ -75,6 +75,3 @@ def _covariance_of_places(table: GradientTable, places: list[int]) -> GradientTa
         for i in places
     ]
     return table.model_copy(update={"covariance": rows})
-
-
-__all__ = ["marginal"]

@@ -150,6 +150,3 @@ def checked_position(position: int | None, steps: int | None) -> int | None:
             f"position={position!r}: a position in this epoch is an integer from 1 to {last}"
         )
     return position
-
-
-__all__ = ["ExactAnswers", "Question", "checked_position"]

@@ -55,6 +55,3 @@ def powers_at_zero(value: Callable[[arb], list[arb]], orders: int) -> list[list[
                 slack = (slack + abs(terms[j]) * WIDER).upper()
             found.append(enclosed[::-1][:orders])
         return found
-
-
-__all__ = ["BITS", "TINY", "powers_at_zero"]

@@ -202,15 +202,3 @@ _COEFFICIENTS = _chebyshev()
 _TAIL = _COEFFICIENTS[-TAIL:]
 _EVEN = np.arange(0, ORDER + 1, 2)
 _CLENSHAW_CURTIS = (2 / (1 - _EVEN**2.0)) @ _COEFFICIENTS[_EVEN]
-
-__all__ = [
-    "END",
-    "Panels",
-    "Section",
-    "UnresolvedError",
-    "first_points",
-    "resolve",
-    "rough_panels",
-    "smooth_on",
-    "whole_axis",
-]

@@ -38,8 +38,6 @@ from sgverify.schemes.definition.mathematics import cos, exp, log, sin, softplus
 from sgverify.targets import Matrix, Target, Vector, constant
 from sgverify.targets.line import Energy, Frame, find_frame
 
-__all__ = ["enclosed_average", "enclosed_moments"]
-
 
 class Bounds:
     """A function of t >= 0 between two polynomials in t; `upper` is None where there is none above."""

@@ -281,6 +281,3 @@ def _outwards(move: Move, starts: Sequence[np.ndarray], centre: np.ndarray, k: i
         if not len(rows):
             break
     return np.isin(np.arange(len(starts[k])), rows)
-
-
-__all__ = ["Move", "Orbits", "Origin", "followed_orbits", "step_of_many"]

@@ -263,11 +263,3 @@ def _extended(numbers: tuple[Any, ...]) -> np.ndarray:
 @first_entry.register
 def _(draw: LongDouble) -> LongDouble:
     return type(draw)(draw.value[..., :1])
-
-
-__all__ = [
-    "LongDouble",
-    "LongDoubleGradient",
-    "start_in_long_double",
-    "step_in_long_double",
-]

@@ -322,6 +322,3 @@ def _inverse(rows: list[list[Fraction]]) -> list[list[Fraction]]:
     except ZeroDivisionError:
         raise NotExpandableError("a memory that does not forget its start") from None
     return [[to_fraction(value) for value in row] for row in found.tolist()]
-
-
-__all__ = ["EquilibratedStep"]

@@ -43,8 +43,6 @@ from sgverify.schemes.dynamics import default_density
 from sgverify.schemes.numbers.algebraic import Algebraic, basis_of, coordinates
 from sgverify.schemes.numbers.periods import Periods
 
-__all__ = ["InvariantOrder", "invariant_order", "leaves_density", "prove_invariant_order"]
-
 HIGHEST = 4
 
 

@@ -60,6 +60,3 @@ def step_text(pace: Fraction) -> str:
     ('h/2', '3/2 h')
     """
     return f"h/{pace.denominator}" if pace.numerator == 1 and pace != 1 else "h" if pace == 1 else f"{pace} h"
-
-
-__all__ = ["pace_of", "step_text"]

@@ -31,16 +31,6 @@ from sgverify.exact.splittings.bch import BCHResult, bch
 from sgverify.exact.splittings.order_conditions import defect_of
 from sgverify.exact.splittings.splitting import Splitting
 
-__all__ = [
-    "Conjugacy",
-    "EffectiveOrder",
-    "conjugacy",
-    "conjugacy_with_minibatches",
-    "effective_order",
-    "product_text",
-    "split",
-]
-
 Factor = tuple[str, Any]
 Product = tuple[Factor, ...]
 

@@ -254,15 +254,3 @@ def render_evidence(
             titles={item.id: part.title for part in groups(evidence) for item in part.evidence},
         )
     )
-
-
-__all__ = [
-    "EVIDENCE",
-    "FOLDER",
-    "INDEX",
-    "UNTITLED",
-    "figure_files",
-    "render_evidence",
-    "render_page",
-    "study_files",
-]

@@ -392,6 +392,3 @@ def _gradients(kinds: Iterable[str], items: Sequence[Evidence]) -> str:
     return _and(
         [text[:1].lower() + text[1:] for text in dict.fromkeys(gradient_text(i.configuration) for i in items)]
     )
-
-
-__all__ = ["ClaimRow", "Story", "pictures_of", "story_of"]

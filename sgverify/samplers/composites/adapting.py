@@ -290,6 +290,3 @@ class Energies:
 @hooks_of.register
 def _(composite: AdaptivelyWeighted, settings: Settings) -> StepHooks:
     return Adapting(composite, settings)
-
-
-__all__ = ["Adapting"]

@@ -280,6 +280,3 @@ def check_choice(choice: Any) -> None:
 @hooks_of.register
 def _(composite: ReplicaExchange, settings: Settings) -> Exchange:
     return Exchange(composite, settings)
-
-
-__all__ = ["Exchange", "ExchangeChoice", "check_choice", "log_uniform"]

@@ -170,6 +170,3 @@ class _HittingOfOneRow(_Hitting, Keeping):
             at = energy <= self._level
             hit = at.any(0) & (self.first[0] == NEVER)
             self.first[0] = torch.where(hit, number + start + at.int().argmax(0), self.first[0])
-
-
-__all__ = ["NEVER", "Hits", "begin_at", "sample_hits"]

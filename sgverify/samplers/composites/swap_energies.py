@@ -171,6 +171,3 @@ def _covariance(a: Tensor, b: Tensor) -> Tensor:
     """The sample covariance along the first axis."""
     count = len(a)
     return sum_of_samples((a - sum_of_samples(a) / count) * (b - sum_of_samples(b) / count)) / (count - 1)
-
-
-__all__ = ["Controls", "Measured", "Samples", "SwapEnergies", "sum_of_samples"]

@@ -214,6 +214,3 @@ def _number(value: Any, kind: torch.dtype) -> str:
     if math.isinf(value):
         return f"{'-' if value < 0 else ''}__builtin_inf()"
     return float(value).hex()
-
-
-__all__ = ["called", "function_text", "in_c", "loop_text", "with_functions"]

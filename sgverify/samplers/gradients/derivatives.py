@@ -35,9 +35,7 @@ def of_batch(summed: Callable[[Tensor, Tensor], Tensor], data: Tensor) -> Callab
 def linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor, Tensor] | None:
     """The gradients (n, d) and Hessians (n, d, d) at points (n, d); None if the Hessian may depend on the point."""
     with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
+        at, gradient = _differentiated(function, points, again=True)
         rows = []
         for i in range(points.shape[1]):
             row = torch.zeros_like(at)
@@ -53,11 +51,17 @@ def linearise(function: Callable[[Chains], Any], points: Tensor) -> tuple[Tensor
 
 def gradient_by_autograd(function: Callable[[Chains], Any], points: Tensor) -> Tensor:
     """The gradients at points; both have shape (*batch, d)."""
-    with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at)
-    return gradient
+    return _differentiated(function, points)[1]
+
+
+@torch.enable_grad()
+def _differentiated(
+    function: Callable[[Chains], Any], points: Tensor, *, again: bool = False
+) -> tuple[Tensor, Tensor]:
+    """A copy of the points and the gradients there, which can be differentiated `again` with respect to it."""
+    at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
+    value: Tensor = function(Chains(at)).tensor
+    return at, torch.autograd.grad(value.sum(), at, create_graph=again)[0]
 
 
 def gradient_by_tracking(potential: Callable[..., Any], points: Tensor, *data: Tensor) -> Tensor:
@@ -92,9 +96,7 @@ def is_trackable(potential: Callable[..., Any], dim: int, *widths: int) -> bool:
 def hessian_product(function: Callable[[Chains], Any], points: Tensor, vectors: Tensor) -> Tensor:
     """The Hessian at each point times the vector of that point; points, vectors and result have shape (*batch, d)."""
     with torch.enable_grad():
-        at = points.detach().clone(memory_format=torch.contiguous_format).requires_grad_()
-        value: Tensor = function(Chains(at)).tensor
-        (gradient,) = torch.autograd.grad(value.sum(), at, create_graph=True)
+        at, gradient = _differentiated(function, points, again=True)
         if not gradient.requires_grad:
             return torch.zeros_like(points)
         # No term couples two points, so that the gradient of the sum over points is the gradient at each.

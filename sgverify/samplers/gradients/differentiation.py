@@ -366,12 +366,3 @@ class ArrayGradients:
         self._potential.target.check_data()
         assert self._data is not None
         return np.array(self._potential.likelihoods(torch.tensor(points), self._data).numpy())
-
-
-__all__ = [
-    "ArrayGradients",
-    "LinearisedGradient",
-    "Potential",
-    "affine_of",
-    "read_affine",
-]

@@ -229,11 +229,3 @@ def _is_gradient(fit: FittedLaw, points: np.ndarray) -> bool:
     rises = np.einsum("k,knd,nd->n", shares / 2, slopes, away)
     due = fit.potential.values(ends) - fit.lowest
     return bool((np.abs(rises - due) <= _AGREE * (1 + np.abs(due))).all())
-
-
-__all__ = [
-    "SCRAMBLES",
-    "EstimatedAverage",
-    "WeightedDraws",
-    "draw_weighted",
-]

@@ -186,6 +186,3 @@ def _of_pymc(model: Any) -> ModelDensity:
     start = model.initial_point()
     sites = {variable.name: int(np.size(start[variable.name])) for variable in model.continuous_value_vars}
     return ModelDensity(model.name or "pymc_model", sites, evaluate)
-
-
-__all__ = ["ModelDensity", "model_target", "read_model"]

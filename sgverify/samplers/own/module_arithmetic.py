@@ -115,6 +115,3 @@ FURTHER = (
     _ATEN.var_mean,
 )
 """Operations that torch is asked to express by simpler ones, beyond those that it expresses by itself."""
-
-
-__all__ = ["COMPARISONS", "ELEMENTWISE", "FURTHER", "MAKES", "POWERS", "VIEWS"]

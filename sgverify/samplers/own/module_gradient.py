@@ -150,6 +150,3 @@ def _compile(graph: fx.GraphModule, device: torch.device) -> Callable[..., Tenso
         return found.clone() if mode else found
 
     return run
-
-
-__all__ = ["ChainGradient", "as_one_operation"]

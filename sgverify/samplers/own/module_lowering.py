@@ -374,6 +374,3 @@ def _kept(places: Tensor, axes: Sequence[int]) -> Tensor:
     for axis in axes:
         places = places.unsqueeze(axis)
     return places
-
-
-__all__ = ["Instruction", "Number", "instructions_of"]

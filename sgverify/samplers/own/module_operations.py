@@ -113,11 +113,3 @@ def _agree(found: ModuleOperations, of_one: Callable[..., Tensor], start: Tensor
     given = found.gradient(points[:, None], rows)
     scale = expected.abs().amax(-1, keepdim=True) + torch.finfo(start.dtype).tiny
     return bool(((given - expected).abs() <= tolerance * scale).all())
-
-
-__all__ = [
-    "LARGEST",
-    "Layout",
-    "ModuleOperations",
-    "operations_of",
-]

@@ -120,6 +120,3 @@ def _wrapper(loss: Any) -> str:
     with suppress(TypeError, ValueError):
         name = f"{name}{inspect.signature(loss)}"
     return f"{name} is called as loss(outputs, y) of a batch; write one: loss = lambda outputs, y: ..."
-
-
-__all__ = ["network_target"]

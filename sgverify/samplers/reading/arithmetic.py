@@ -162,16 +162,3 @@ def _chosen(value: Tensor, places: Places) -> Tensor:
 @cache
 def _index(places: Places, device: torch.device) -> Tensor:
     return torch.tensor(places, device=device)
-
-
-__all__ = [
-    "RUN",
-    "Places",
-    "add_up",
-    "contracted",
-    "in_order",
-    "joined",
-    "progression",
-    "summed",
-    "taken",
-]

@@ -238,20 +238,3 @@ def _by_tensors(definition: Definition, flat: Tensor) -> Tensor:
 def _owns_memory(x: Tensor) -> bool:
     """Does the tensor hold its numbers? Those of `torch.func` transformations and of subclasses need not."""
     return type(x) in (Tensor, torch.nn.Parameter) and not torch._C._functorch.is_functorch_wrapped_tensor(x)
-
-
-__all__ = [
-    "COMPILED",
-    "ELEMENTARY",
-    "cos",
-    "definition_of",
-    "erf",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "logistic",
-    "sin",
-    "softplus",
-    "tanh",
-]

@@ -145,6 +145,3 @@ def _copy(tensor: torch.Tensor) -> np.ndarray:
 def _group(arrays: Mapping[str, np.ndarray], group: str) -> dict[str, np.ndarray]:
     """The arrays of a group by name, in the order in which they were written."""
     return {name.partition(".")[2]: value for name, value in arrays.items() if name.startswith(f"{group}.")}
-
-
-__all__ = ["Halt"]

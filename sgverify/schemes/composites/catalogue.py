@@ -65,5 +65,3 @@ COMPOSITES: dict[str, Composite] = {
         *_weighted("hmc", "sghmc-euler"),
     )
 }
-
-__all__ = ["COMPOSITES"]

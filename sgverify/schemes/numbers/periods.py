@@ -127,6 +127,3 @@ def _kind(unit: Places, constants: Sequence[Constant]) -> Any:
         else tuple(constant[i % len(constant)] for i in unit)
         for constant in constants
     )
-
-
-__all__ = ["Periods"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,16 @@ from sgverify.targets.potential import PairPotential, Potential, Vector, constan
 SIZE = 20
 
 
+def _over_coordinates(dim: int, energy: Callable[..., Any], *constants: Vector) -> Callable[..., Any]:
+    """The sum over the coordinates of an energy of one, which takes theta_k, those of data, and of constants."""
+
+    def summed(theta: Any, *data: Any) -> Any:
+        given = (theta, *data, *(constant(theta, value) for value in constants))
+        return sum(energy(*(coordinate(part, k) for part in given)) for k in range(dim))
+
+    return summed
+
+
 # Successes and failures with a beta prior on their chance: a conjugate posterior in theta = log odds.
 
 
@@ -25,23 +36,8 @@ def beta_bernoulli_potential(*, alpha: Vector, beta: Vector) -> tuple[Potential,
     -log p(x | theta) = softplus(theta) - x theta, constants left out. Gelman et al. 2013, section 2.4.
     """
     dim = len(alpha.entries)
-
-    def prior(theta: Any) -> Any:
-        total = 0
-        for k in range(dim):
-            place = coordinate(theta, k)
-            for_one, for_zero = (coordinate(constant(theta, value), k) for value in (alpha, beta))
-            total = total + ((for_one + for_zero) * softplus(place) - for_one * place)
-        return total
-
-    def likelihood(theta: Any, x: Any) -> Any:
-        total = 0
-        for k in range(dim):
-            place = coordinate(theta, k)
-            total = total + (softplus(place) - coordinate(x, k) * place)
-        return total
-
-    return prior, likelihood
+    prior = _over_coordinates(dim, lambda place, a, b: (a + b) * softplus(place) - a * place, alpha, beta)
+    return prior, _over_coordinates(dim, lambda place, x: softplus(place) - x * place)
 
 
 def draw_beta_bernoulli(size: int, dim: int, seed: int) -> np.ndarray:
@@ -77,23 +73,8 @@ def gamma_poisson_potential(*, shape: Vector, rate: Vector) -> tuple[Potential, 
     shape theta, and -log p(x | theta) = e^theta - x theta, constants left out. Gelman et al. 2013, section 2.6.
     """
     dim = len(shape.entries)
-
-    def prior(theta: Any) -> Any:
-        total = 0
-        for k in range(dim):
-            place = coordinate(theta, k)
-            exponent, weight = (coordinate(constant(theta, value), k) for value in (shape, rate))
-            total = total + (weight * exp(place) - exponent * place)
-        return total
-
-    def likelihood(theta: Any, x: Any) -> Any:
-        total = 0
-        for k in range(dim):
-            place = coordinate(theta, k)
-            total = total + (exp(place) - coordinate(x, k) * place)
-        return total
-
-    return prior, likelihood
+    prior = _over_coordinates(dim, lambda place, a, b: b * exp(place) - a * place, shape, rate)
+    return prior, _over_coordinates(dim, lambda place, x: exp(place) - x * place)
 
 
 def draw_gamma_poisson(size: int, dim: int, seed: int) -> np.ndarray:
@@ -197,10 +178,6 @@ def natural_potential(*, concentration: Vector) -> tuple[Potential, PairPotentia
     """-log p(n | theta) = (sum_k n_k) log sum_k exp theta_k - sum_k n_k theta_k for the counts n of one datum."""
     dim = len(concentration.entries)
 
-    def prior(theta: Any) -> Any:
-        a = constant(theta, concentration)
-        return sum(natural_prior_energy(coordinate(theta, k), coordinate(a, k)) for k in range(dim))
-
     def likelihood(theta: Any, counts: Any) -> Any:
         partition = coordinate(theta, 0)
         for k in range(1, dim):
@@ -209,23 +186,19 @@ def natural_potential(*, concentration: Vector) -> tuple[Potential, PairPotentia
         total = sum(coordinate(counts, k) for k in range(dim))
         return total * partition - sum(coordinate(counts, k) * coordinate(theta, k) for k in range(dim))
 
-    return prior, likelihood
+    return _over_coordinates(dim, natural_prior_energy, concentration), likelihood
 
 
 def mean_potential(*, concentration: Vector) -> tuple[Potential, PairPotential]:
     """-log p(n | theta) = (sum_k n_k) log sum_k theta_k - sum_k n_k log theta_k for the counts n of one datum."""
     dim = len(concentration.entries)
 
-    def prior(theta: Any) -> Any:
-        a = constant(theta, concentration)
-        return sum(mean_prior_energy(coordinate(theta, k), coordinate(a, k)) for k in range(dim))
-
     def likelihood(theta: Any, counts: Any) -> Any:
         total = sum(coordinate(counts, k) for k in range(dim))
         parts = sum(coordinate(counts, k) * log(coordinate(theta, k)) for k in range(dim))
         return total * log(sum(coordinate(theta, k) for k in range(dim))) - parts
 
-    return prior, likelihood
+    return _over_coordinates(dim, mean_prior_energy, concentration), likelihood
 
 
 def draw_expanded_simplex(size: int, dim: int, seed: int) -> np.ndarray:

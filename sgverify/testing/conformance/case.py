@@ -185,6 +185,3 @@ def cases(
 def _dyadics() -> SearchStrategy[float]:
     whole = st.integers(-3, 3).map(float)
     return st.one_of(whole, st.integers(-3 * GRID, 3 * GRID).map(lambda k: k / GRID))
-
-
-__all__ = ["Case", "cases"]

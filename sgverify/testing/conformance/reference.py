@@ -203,6 +203,3 @@ def _(vector: Numbers, rows: tuple[Any, ...]) -> Numbers:
 @first_entry.register
 def _(draw: Numbers) -> TrackedBall:
     return draw.entries[0]
-
-
-__all__ = ["DOUBLE", "Numbers", "TrackedBall", "as_ball"]

@@ -268,6 +268,3 @@ class CodeEdits(CodeText):
                 if calls & {*DRAWS, "grad"}:
                     kind = "gradient" if "grad" in calls else "noise"
                     yield from self._put(node, self.of(other.value), kind, "anew", 1)
-
-
-__all__ = ["CodeEdit", "CodeEdits"]

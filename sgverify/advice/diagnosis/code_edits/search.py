@@ -252,6 +252,3 @@ class _CodeSearch:
         before = self._text.split("\n")[edit.line - 1]
         after = replaced(self._text, (edit.change,)).split("\n")[edit.line - 1]
         return Edit(edit.was, edit.now, before, after, achieves, str(self._file), edit.line)
-
-
-__all__ = ["CodeMend", "mended_code", "names_of"]

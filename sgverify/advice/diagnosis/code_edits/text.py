@@ -166,6 +166,3 @@ class CodeText(SourceText):
         ):
             return False
         return not (isinstance(parent, ast.keyword) and parent.arg not in ("alpha", "value", "std"))
-
-
-__all__ = ["DRAWS", "CodeText", "Kind"]

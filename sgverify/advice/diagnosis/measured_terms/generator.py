@@ -220,6 +220,3 @@ def _covariances(found: MeasuredGenerator, names: list[str], squares: np.ndarray
         apart = limit[:, k, m] - dues[:, k, m]
         if (spread > SEEN).all() and (np.abs(apart) > SEEN * spread).all():
             found.correlated[f"{names[k]}{k}", f"{names[m]}{m}"] = float(np.median(apart / spread))
-
-
-__all__ = ["OFF", "DueLaw", "MeasuredGenerator", "Setting", "due_law", "measured_generator"]

@@ -152,6 +152,3 @@ def _moments(step: TorchStep, x: float, kept: float, push: float, h: float) -> t
     moved = run.after(nodes, h)[:, 0] - x
     mean = float(share @ moved)
     return mean / h, float(share @ (moved - mean) ** 2) / h
-
-
-__all__ = ["Response", "answer", "out_of_balance", "response_cause"]

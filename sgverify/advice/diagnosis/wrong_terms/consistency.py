@@ -381,6 +381,3 @@ def _metric_free(expected: Polynomial, moments: StepMoments) -> Polynomial | Non
 def _times(ratio: Quotient, name: str) -> str:
     text = ratio.text
     return f"{text} {name}" if ratio.number is not None else f"{name} times {text}"
-
-
-__all__ = ["kick_shares", "wrong_generator"]

@@ -287,6 +287,3 @@ def _used(value: Polynomial, moments: StepMoments) -> set[str]:
     ring = moments.ring
     degrees = value.degrees()
     return {name for k, (name, _) in enumerate(ring.coordinates) if degrees[k]}
-
-
-__all__ = ["Interaction", "Part", "interactions", "made_of_whole_steps", "parts_of", "wrong_second_order"]

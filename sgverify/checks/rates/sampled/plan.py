@@ -195,6 +195,3 @@ def _doubled(first: int, kind: str, most: float) -> tuple[int, ...]:
         if (lengths[-1] if kind == "power" else sum(lengths)) <= most:
             break
     return lengths
-
-
-__all__ = ["CHAINS", "COVERED", "FEWEST", "SampledRun", "plan_lengths", "plan_sweep"]

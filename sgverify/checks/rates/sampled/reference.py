@@ -95,6 +95,3 @@ def _reference(subject: Subject) -> tuple[Reference, WeightedDraws | None]:
 
     average = reference_average(subject.target, subject.observable, exact(temperature), estimate)
     return average, used[0]
-
-
-__all__ = ["reference_certificate", "reference_of", "truth_of", "with_resolution"]

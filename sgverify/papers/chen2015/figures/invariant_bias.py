@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
+from scipy.optimize import bisect
 
 from sgverify.errors import find_named
 from sgverify.evidence import Cell, Panel, Series, Study, Table
@@ -32,8 +33,6 @@ NAMES = {
 
 GRID = tuple(float(d) for d in np.geomspace(1e-1, 1e5, 61))
 """Ten values of D a decade: a window of stability narrower than a quarter of its place may be missed."""
-
-BISECTIONS = 25
 
 
 def figure_1(effort: str) -> Study:
@@ -255,10 +254,4 @@ def _over(draws: DataDraws, scheme: str, gradient: str, friction: float, step: f
 
 def _edge(scheme: str, step: float, outside: float, inside: float) -> float:
     """The end of a window between a friction outside and one inside."""
-    for _ in range(BISECTIONS):
-        middle = (outside * inside) ** 0.5
-        if contracts(scheme, step, middle):
-            inside = middle
-        else:
-            outside = middle
-    return inside
+    return float(bisect(lambda friction: contracts(scheme, step, friction) - 0.5, outside, inside))

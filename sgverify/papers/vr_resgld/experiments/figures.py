@@ -289,6 +289,3 @@ def _exchanges(title: str, trails: dict[str, ExchangeTrail], length: int) -> Tab
             for name, trail in trails.items()
         ),
     )
-
-
-__all__ = ["barrier_height", "figure_2", "figure_6"]

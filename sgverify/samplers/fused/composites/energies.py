@@ -279,12 +279,3 @@ class EnergyText:
     def _chosen(self, source: str, place: str) -> str:
         """The data of a minibatch at a place in it, for the chains at hand."""
         return f"const uint32_t *const chosen_by = {self.minibatches[source].data.format(place)};"
-
-
-__all__ = [
-    "EnergyMinibatch",
-    "EnergyTables",
-    "EnergyText",
-    "RecordedEnergies",
-    "sample_of_energies",
-]

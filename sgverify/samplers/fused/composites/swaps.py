@@ -350,5 +350,3 @@ class _RecordedSwapEnergies(SwapEnergies):
 
 _SWAPS, _MEASURED = "apart[0]", "apart[1]"
 """The streams of minibatches in C: those of swaps, and those of measurements."""
-
-__all__ = ["Swaps"]

@@ -177,5 +177,3 @@ class _Minibatches(tuple[Tensor, ...]):
 
 _ADAPTING = "apart[0]"
 """The stream in C of the minibatches by which weights adapt."""
-
-__all__ = ["Weights"]
