@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from benchmarks.measuring import Row, Setting, compare, measure
-from sgverify.exact.stationarity import find_curl, stationarity_residual
+from sgverify.exact.stationarity import stationarity_residual
 from sgverify.schemes import Dynamics, kinetic, langevin, riemannian_kinetic, riemannian_langevin, thermostat
 
 BAR = 0.1
@@ -17,11 +17,10 @@ DYNAMICS = (langevin, kinetic, thermostat, riemannian_langevin, riemannian_kinet
 
 
 def run(setting: Setting) -> Iterator[Row]:
-    """Every dynamics of the catalogue in dimension 3, its curl in dimension 2, and the thermostat beside sympy."""
+    """Every dynamics of the catalogue in dimension 3, and the thermostat beside sympy."""
     for item in DYNAMICS[: 1 if setting.tiny else None]:
         timing = measure(partial(stationarity_residual, item, None, 3), setting)
         yield Row(f"stationarity of {item.name}, dim 3", timing, BAR)
-        yield Row(f"curl of {item.name}, dim 2", measure(partial(find_curl, item), setting), BAR)
     dim = 1 if setting.tiny else 3
     yield _beside_sympy(thermostat, dim, setting)
 
