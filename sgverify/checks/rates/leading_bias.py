@@ -88,11 +88,8 @@ class LeadingBias:
 
 
 def leading_bias(subject: Subject, answers: GridAnswers, steps: Sequence[float]) -> LeadingBias:
-    """The leading bias by grids at `steps` and, until its first coefficient settles, at smaller ones.
-
-    Raises `Unreached` where the step has no expansion in whole powers of h.
-    """
-    proved = _proved_order(subject)
+    """The leading bias by grids at `steps` and, until its first coefficient settles, at smaller ones; raises as `proved_order`."""
+    proved = proved_order(subject)
     zeros = tuple(BiasTerm(Fraction(k), 0.0, 0.0, proved_zero=True) for k in range(proved))
     known = [
         bias for bias in answers.stationary_biases(sorted(steps, reverse=True)) if bias.value is not None
@@ -112,8 +109,11 @@ def leading_bias(subject: Subject, answers: GridAnswers, steps: Sequence[float])
     return found
 
 
-def _proved_order(subject: Subject) -> int:
-    """The power of h below which the bias has no terms, for every smooth potential."""
+def proved_order(subject: Subject) -> int:
+    """The power of h below which the bias has no terms, for every smooth potential.
+
+    Raises `Unreached` where the step has no expansion in whole powers of h.
+    """
     local, invariant = subject.order, invariant_proof(subject)
     orders = [] if isinstance(local, NotExpandableError) else [local.order]
     if not isinstance(invariant, NotExpandableError):
