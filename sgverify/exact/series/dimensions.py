@@ -21,7 +21,7 @@ among n others do not occur: a scheme that fails only with the symbol, as one th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, isinf
 from typing import Generic, TypeVar
@@ -148,7 +148,8 @@ def least(
             symbolic=symbolic,
         )
         if examined.wrong is None:
-            break
+            # The first look was in this dimension, whatever further ones could not read.
+            return found, replace(examined, dims=tuple(sorted({base, *examined.dims}))), dim
         found, dim = examined.wrong, examined.dim
     return found, examined, dim
 

@@ -14,6 +14,7 @@ from sgverify.exact.readings.formula import plant
 from sgverify.exact.rings.roots import reciprocal
 from sgverify.exact.series import local_order
 from sgverify.exact.series.dimensions import prove_order
+from sgverify.exact.series.invariant_order import prove_invariant_order
 from sgverify.exact.series.operators import ring_of
 from sgverify.schemes import NAMED, Scheme, find_scheme, langevin
 
@@ -131,3 +132,9 @@ def test_a_pole_at_a_whole_dimension_is_no_number() -> None:
     for pole in (n - ring.constant(3), n * n - ring.constant(9), ring.generator("root", "T") ** 2 - ring.one):
         with pytest.raises(NotExpandableError, match="which is not a polynomial"):
             reciprocal(pole, ring)
+
+
+def test_an_order_that_is_read_in_one_dimension_alone_holds_there() -> None:
+    """The increments of a momentum kept over steps are known to few orders: no further look can read them."""
+    found, dimensions, dim = prove_invariant_order(find_scheme("sghmc-momentum"), 2, 1, 2)
+    assert (found.order, dimensions.told, dim) == (1, "dimension 2", 2)
