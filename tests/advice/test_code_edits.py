@@ -33,6 +33,26 @@ def test_one_slip_in_one_expression_is_tried() -> None:
     assert ("noise * math.sqrt(2 * lr)", "torch.randn_like(theta) * math.sqrt(2 * lr)") in told
 
 
+KEPT = """
+class Pulled:
+    def start(self, p, lr):
+        self.first = p.detach().clone()
+        self.scale = math.sqrt(2 * lr)
+
+    def step(self, p, lr, gamma):
+        d = p.grad + gamma * (p - self.first)
+        p.add_(d, alpha=-lr).add_(torch.randn_like(p), alpha=self.scale)
+"""
+
+
+def test_a_number_that_is_kept_is_computed_anew_and_a_copy_of_a_parameter_is_not() -> None:
+    """p - p mends every pull, and says nothing of it."""
+    found = CodeEdits(KEPT, range(1, 12), ["lr", "gamma"]).found
+    anew = {(edit.was, edit.now, edit.kind) for edit in found if edit.rule == "cached"}
+    assert anew == {("self.scale", "math.sqrt(2 * lr)", "noise")}
+    assert "+ gamma * (p - self.first)" in {edit.part for edit in found}
+
+
 CODE = """import torch
 from sgverify import torch_step
 from sgverify.schemes import langevin

@@ -85,12 +85,16 @@ TOLD = {
     "branch": "the noise comes under a condition alone: `{was}` stands before the draw in line {line}",
     "without statement": "`{was}` in line {line} changes the state besides, which is no part of the dynamics",
     "generator": "the generator is seeded alike for several draws: `{was}` in line {line} draws equal numbers again",
-    "cached": "the noise takes `{was}` of earlier in line {line}, where `{now}` is due",
-    "rescaled": "the noise takes `{was}` of earlier in line {line}, where `{now}` is due",
+    "cached": "the {kind} takes `{was}` of earlier in line {line}, where `{now}` is due",
+    "rescaled": "the {kind} takes `{was}` of earlier in line {line}, where `{now}` is due",
     "anew": "the {kind} of earlier is used again in line {line}: `{was}`, where `{now}` is due",
     "draw": "the draw is `{was}` in line {line}, where `{now}` is due",
 }
 """What is wrong in the code, by the rule of the edit that mends it."""
+
+
+_NOUNS = {"factor": "step", "steps": "step", "state": "step"}
+"""The noun for a kind of edit that is about no draw and no gradient."""
 
 
 def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
@@ -98,8 +102,8 @@ def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
     name = NAMES.get(edit.rule, measured.name) if measured.name in UNNAMED else measured.name
     if edit.rule == "anew":
         name = "noise-reused" if edit.kind == "noise" else "gradient-at-old-point"
-    what = f"the {edit.kind} has" if edit.kind != "factor" else "the step has"
-    told = TOLD.get(edit.rule, f"{what} `{{was}}` in line {{line}}, where `{{now}}` is due")
+    noun = _NOUNS.get(edit.kind, edit.kind)
+    told = TOLD.get(edit.rule, f"the {noun} has `{{was}}` in line {{line}}, where `{{now}}` is due")
     if edit.part:
         told = "line {line} has `{part}`, which is no part of the dynamics"
     elif name == "not-named" and edit.rule == "draw":
@@ -109,4 +113,4 @@ def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
     size = measured.sentence
     if measured.name == "not-named":
         size = (failed.reason.partition(": ")[2] or failed.reason).partition("; ")[0]
-    return Cause(name, f"{told.format(**vars(edit))}: {size}")
+    return Cause(name, f"{told.format(**{**vars(edit), 'kind': noun})}: {size}")

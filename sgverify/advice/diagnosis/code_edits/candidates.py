@@ -49,7 +49,7 @@ class CodeEdits(CodeText):
         noisy = self._noisy(function)
         numbers = self._numbers(function, nodes)
         for node in nodes:
-            yield from self._of_cached(node, function)
+            yield from self._of_cached(node, function, noisy)
             yield from self._of_draw(node)
             yield from self._of_branch(node)
             yield from self._of_statement(node)
@@ -179,21 +179,25 @@ class CodeEdits(CodeText):
 
     # What is kept, drawn, left out at some steps, or done besides.
 
-    def _of_cached(self, node: ast.AST, function: ast.FunctionDef) -> Iterator[CodeEdit]:
+    def _of_cached(
+        self, node: ast.AST, function: ast.FunctionDef, noisy: Collection[ast.AST]
+    ) -> Iterator[CodeEdit]:
         """What an attribute or an entry holds since it was first computed, computed where it is used."""
         if not (isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load)):
             return
         own = self.of(node)
         for other in ast.walk(self.tree):
             if isinstance(other, ast.Assign) and len(other.targets) == 1 and self.of(other.targets[0]) == own:
-                if self._draws(other.value) or isinstance(other.value, ast.Name | ast.Constant):
+                # A copy of a parameter, made anew, is the parameter: that takes the difference of both away, and mends nothing.
+                if self._draws(other.value) or isinstance(copied(other.value), ast.Name | ast.Constant):
                     continue
-                yield from self._put(node, self._translated(other.value, function), "noise", "cached", 1)
+                kind = self._kind(node, noisy)
+                yield from self._put(node, self._translated(other.value, function), kind, "cached", 1)
                 group = self._group(function)
                 if group and self.options:
                     # What else it is made of may be known in __init__ alone.
                     ratio = f"({group}['{self.options[0]}'] / self.defaults['{self.options[0]}'])"
-                    yield from self._put(node, f"{own} * {ratio}**0.5", "noise", "rescaled", 2)
+                    yield from self._put(node, f"{own} * {ratio}**0.5", kind, "rescaled", 2)
 
     def _translated(self, value: ast.expr, function: ast.FunctionDef) -> str:
         """An expression with the options of __init__ spelled as `function` spells them."""
@@ -268,3 +272,13 @@ class CodeEdits(CodeText):
                 if calls & {*DRAWS, "grad"}:
                     kind = "gradient" if "grad" in calls else "noise"
                     yield from self._put(node, self.of(other.value), kind, "anew", 1)
+
+
+def copied(value: ast.expr) -> ast.expr:
+    """The expression that `detach`, `clone` and `data` make a copy of."""
+    while isinstance(value, ast.Call | ast.Attribute):
+        inner = value.func if isinstance(value, ast.Call) else value
+        if not isinstance(inner, ast.Attribute) or inner.attr not in ("detach", "clone", "data"):
+            break
+        value = inner.value
+    return value
