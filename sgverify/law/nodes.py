@@ -186,6 +186,7 @@ class NodeRunner:
         *,
         parameters: Mapping[str, Fraction],
         first: float,
+        compared: int = COMPARED,
     ) -> None:
         powers, numbers = potential.gradient_terms()
         exponents = torch.tensor(powers, dtype=torch.float64)
@@ -197,7 +198,7 @@ class NodeRunner:
         given = {name: float(parameters[name]) for name in step.parameters}
         self.x = np.array([float(value) for value in state.values()])
         self._known: dict[tuple[int, float], DrawRules] = {}
-        self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
+        self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first, compared=compared)
         # A gradient has a power, a product and a sum for each of its terms.
         self._roundings = self._step.operations + 4 * len(powers)
         self.draws = self._step.draws
@@ -265,23 +266,36 @@ def increments(
     dim: int,
     parameters: Mapping[str, Fraction],
     steps: Sequence[float],
-    rule: int = 0,
-) -> tuple[np.ndarray, np.ndarray]:
+    rules: Sequence[int] = (0,),
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """E D, shape (steps, n), and Cov D, shape (steps, n, n), of D = X_1 - x at a state of the generic potential.
 
-    By the first quadrature rule for the draws, or by the second with `rule` 1.
+    By each of some `rules`: the first quadrature rule for the draws is 0, and the second 1.
     """
     n = len(state)
     pairs = list(combinations_with_replacement(range(n), 2))
     units = np.eye(n, dtype=int)
     indices = [tuple(row) for row in [*units, *(units[i] + units[j] for i, j in pairs)]]
-    runner = NodeRunner(step, generic_potential(dim), state, dim, parameters=parameters, first=steps[0])
-    rules = runner.rules(DEGREE)
-    values = np.array([runner.moments(runner.pair(rules, DEGREE, h)[rule], h, indices)[0] for h in steps])
-    mean, square = values[:, :n], np.zeros((len(steps), n, n))
-    for (i, j), column in zip(pairs, values[:, n:].T, strict=True):
-        square[:, i, j] = square[:, j, i] = column - mean[:, i] * mean[:, j]
-    return mean, square
+    runner = NodeRunner(
+        step,
+        generic_potential(dim),
+        state,
+        dim,
+        parameters=parameters,
+        first=steps[0],
+        compared=AGAIN,
+    )
+    known = [runner.pair(runner.rules(DEGREE), DEGREE, h) for h in steps]
+    found = []
+    for rule in rules:
+        values = np.array(
+            [runner.moments(two[rule], h, indices)[0] for two, h in zip(known, steps, strict=True)]
+        )
+        mean, square = values[:, :n], np.zeros((len(steps), n, n))
+        for (i, j), column in zip(pairs, values[:, n:].T, strict=True):
+            square[:, i, j] = square[:, j, i] = column - mean[:, i] * mean[:, j]
+        found.append((mean, square))
+    return found
 
 
 def first_power(steps: Sequence[float], values: np.ndarray) -> np.ndarray:

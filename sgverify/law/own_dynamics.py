@@ -139,8 +139,8 @@ def _leading(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The limits of E dX/h and E dX dX^T/(2h) for h -> 0 at one state."""
     (drift, square), other = (
-        [first_power(SMALL, part) for part in increments(step, state, dim, setting, SMALL, rule)]
-        for rule in (0, 1)
+        [first_power(SMALL, part) for part in found]
+        for found in increments(step, state, dim, setting, SMALL, (0, 1))
     )
     if not (_near(drift, other[0]) and _near(square, other[1])):
         raise Unreached("two quadratures for its draws differ")

@@ -16,8 +16,8 @@ from torch import Tensor
 from torch._utils import _flatten_dense_tensors
 
 from sgverify.adapters.optimizers.kept_values import KeptValue, is_own
-from sgverify.adapters.optimizers.options import At, Options, uses
-from sgverify.adapters.optimizers.step import OptimizerStep, apart, closure_needed
+from sgverify.adapters.optimizers.options import Options, uses
+from sgverify.adapters.optimizers.step import OptimizerStep, apart, closure_needed, unrecorded_step
 from sgverify.errors import DefinitionError, SgverifyError, UserError
 from sgverify.samplers.intercepted import Interception
 
@@ -68,15 +68,17 @@ class OptimizerRun:
         first: Mapping[str, float],
         second: Mapping[str, float],
         centre: float,
-        rate: float,
+        rate: float | Tensor,
         *,
         dtype: torch.dtype = torch.float64,
         made_with: Mapping[str, Any] | None = None,
         several: bool | None = None,
+        grid: Sequence[Mapping[str, float]] = (),
     ) -> None:
         """`first` and `second` are h, T and D of the groups, as far as its options can differ between groups.
 
-        `several`: with several parameters, by default where what is kept is one value of each.
+        `several`: with several parameters, by default where what is kept is one value of each. `grid` are the numbers of as many
+        groups, in the place of `first` and `second`, each of one parameter of two entries.
         """
         self._several = step.kept.split if several is None else several
         self._step, self._dtype, self._centre, self._rate = step, dtype, centre, rate
@@ -90,13 +92,16 @@ class OptimizerRun:
             )
         self._options = options
         self.in_groups = group_options(options, step.told)
-        apart_ = {q for q in ("h", *options.dynamics.parameters) if self._varies(q)}
+        apart_ = {q for q in ("h", *options.dynamics.parameters) if self.varies(q)}
         numbers = [dict(first), {**first, **{name: second[name] for name in apart_}}]
         self.parts: tuple[ParameterRun, ...] = ()
         self.left_out = ""
-        self._start(numbers)
         self._twin: tuple[Any, list[Tensor]] | None = None
-        self.drawn = 0
+        self.drawn, self._grid = 0, bool(grid)
+        if grid:
+            self._make([[("two entries", (2,))]] * len(grid), grid)
+        else:
+            self._start(numbers)
 
     def _start(self, numbers: Sequence[Mapping[str, float]]) -> None:
         """Make the optimizer of the first layout with which it takes two steps."""
@@ -118,11 +123,11 @@ class OptimizerRun:
         assert refused is not None
         raise refused
 
-    def _varies(self, quantity: str) -> bool:
+    def varies(self, quantity: str) -> bool:
         """Can each group have its own value: are all options that it enters those of groups?"""
         texts = {name: text for name, text in self._options.told.items() if uses(text, quantity)}
         if self._options.tempered and quantity == "T":
-            return self._varies("h")
+            return self.varies("h")
         return bool(texts) and set(texts) <= set(self.in_groups)
 
     def _make(self, shapes: Shapes, numbers: Sequence[Mapping[str, float]]) -> None:
@@ -131,7 +136,7 @@ class OptimizerRun:
             for group, inner in enumerate(shapes)
             for name, shape in inner
         )
-        self.at = [self.options_at(numbers[group]) for group in range(len(shapes))]
+        self._set_numbers(numbers)
         self.optimizer, self.parameters = self._made()
         self._needed = closure_needed(self.optimizer.step)
         with torch.no_grad():
@@ -140,9 +145,14 @@ class OptimizerRun:
                 # Drawn as the code draws, from the seed of the run.
                 parameter.copy_(self._centre + spread * torch.randn(part.shape, dtype=torch.float64))
 
-    def options_at(self, numbers: Mapping[str, float]) -> At:
-        """The options at h, T and D."""
-        return self._options.at({**numbers, "dim": 3.0})
+    def _set_numbers(self, numbers: Sequence[Mapping[str, float]]) -> None:
+        """Set h, T and D of each group, and what follows from them."""
+        self.at = [self._options.at({**given, "dim": 3.0}) for given in numbers]
+        here = [self.at[part.group] for part in self.parts]
+        self._forces = [self._rate / at.temperature for at in here]
+        self._priors = [at.prior for at in here] if any(at.prior for at in here) else []
+        self._held = list(self._held_places())
+        self._factors: np.ndarray | None = None
 
     def _made(self) -> tuple[Any, list[Tensor]]:
         parameters: list[Tensor] = [
@@ -184,14 +194,14 @@ class OptimizerRun:
     def schedule(self, factor: float) -> bool:
         """Do as a scheduler does: write the options that go with h, at h times a factor; False where no option is a group's."""
         moved = [name for name in self.in_groups if uses(self._options.told[name], "h")]
-        if not moved or not self._varies("h"):
+        if not moved or not self.varies("h"):
             return False
         self.parts = tuple(
             replace(part, numbers={**part.numbers, "h": part.numbers["h"] * factor}) for part in self.parts
         )
         self._twin = None
         numbers = {part.group: part.numbers for part in self.parts}
-        self.at = [self.options_at(numbers[group]) for group in range(len(self.at))]
+        self._set_numbers([numbers[group] for group in range(len(self.at))])
         for group, at in zip(self.optimizer.param_groups, self.at, strict=True):
             for name in moved:
                 group[self.in_groups[name]] = at.values[name]
@@ -210,29 +220,21 @@ class OptimizerRun:
             ) from error
 
     def _take(self, optimizer: Any, parameters: Sequence[Tensor]) -> None:
-        forces = [self._rate / self.at[part.group].temperature for part in self.parts]
-        nothing = torch.full((), float("nan"), dtype=self._dtype)
-
         def differentiate() -> Tensor:
             with torch.no_grad():
                 gradients = torch._foreach_sub(list(parameters), self._centre)
-                torch._foreach_mul_(gradients, forces)
-                if self.at[0].prior:
-                    torch._foreach_sub_(
-                        gradients,
-                        torch._foreach_mul(
-                            list(parameters), [self.at[part.group].prior for part in self.parts]
-                        ),
-                    )
+                torch._foreach_mul_(gradients, self._forces)
+                if self._priors:
+                    torch._foreach_sub_(gradients, torch._foreach_mul(list(parameters), self._priors))
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 parameter.grad = gradient
-            return nothing
+            return torch.full((), float("nan"), dtype=self._dtype)
 
         if self._needed:
-            optimizer.step(differentiate)
+            unrecorded_step(optimizer, differentiate)
         else:
             differentiate()
-            optimizer.step()
+            unrecorded_step(optimizer)
 
     def flat(self) -> np.ndarray:
         """The state, shape (values,)."""
@@ -248,13 +250,20 @@ class OptimizerRun:
         return True
 
     def _read(self, optimizer: Any, parameters: Sequence[Tensor]) -> np.ndarray:
-        parts = [_flatten_dense_tensors([parameter.detach() for parameter in parameters])]
-        for place, factor in self._held():
-            parts.append(torch.as_tensor(place.read(optimizer, parameters)).detach().reshape(-1) * factor)
-        return torch.cat([part.to(torch.float64) for part in parts]).numpy()
+        kept = [torch.as_tensor(place.read(optimizer, parameters)) for place, _ in self._held]
+        values = (*parameters, *kept)
+        with torch.no_grad():
+            # Of one tensor it is that tensor itself, into which the next step writes.
+            found = _flatten_dense_tensors(values) if len(values) > 1 else values[0].reshape(-1).clone()
+        state = found.to(torch.float64).numpy()
+        if self._factors is None:
+            factors = [1.0] * len(parameters) + [factor for _, factor in self._held]
+            self._factors = np.repeat(factors, [value.numel() for value in values])
+            self._scaled = bool((self._factors != 1.0).any())
+        return state * self._factors if self._scaled else state
 
-    def held(self, state: np.ndarray, draw: float) -> np.ndarray:
-        """The state after a step of the twin from a state, where every normal number behind its draws is `draw`."""
+    def held(self, state: np.ndarray, draw: float | Sequence[float]) -> np.ndarray:
+        """The state after a step of the twin from a state, where every normal number behind its draws is `draw`, in turn."""
         if self._twin is None:
             with apart():
                 optimizer, parameters = self._made()
@@ -272,7 +281,7 @@ class OptimizerRun:
         with torch.no_grad():
             for part, parameter in zip(self.parts, parameters, strict=True):
                 parameter.copy_(taken(part.size).reshape(part.shape))
-        for place, factor in self._held():
+        for place, factor in self._held:
             old = torch.as_tensor(place.read(optimizer, parameters))
             value = taken(old.numel()).reshape(old.shape) / factor
             place.write(optimizer, parameters, value.to(old.dtype))
@@ -286,18 +295,19 @@ class OptimizerRun:
 
         def put(shape: tuple[int, ...], law: Any = None, chances: Any = None) -> Tensor:
             self.drawn += int(np.prod(shape, dtype=int))
-            return torch.full(shape, draw, dtype=torch.float64)
+            return torch.from_numpy(np.resize(np.asarray(draw, dtype=float), shape))
 
         with apart(), Interception(put):
             self._take(optimizer, parameters)
         return self._read(optimizer, parameters)
 
-    def _held(self) -> Iterator[tuple[KeptValue, float]]:
+    def _held_places(self) -> Iterator[tuple[KeptValue, float]]:
         """The places of all buffers, those of the momentum first, each with its factor."""
         named = {buffer.name: buffer for buffer in self._step.kept.buffers}
         variables = {variable.buffer: variable for variable in self._step.variables}
         for buffer in (*(named[name] for name in variables), *self._step.memory):
-            places = self._places(buffer.places[0]) if buffer.by_parameter else buffer.places[:1]
+            apart_ = buffer.by_parameter or self._grid
+            places = self._places(buffer.places[0]) if apart_ else buffer.places[:1]
             for place, part in zip(places, self.parts, strict=False):
                 at = self.at[part.group]
                 variable = variables.get(buffer.name)

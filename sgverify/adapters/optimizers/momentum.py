@@ -46,18 +46,28 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
     name = next((name for name in buffers if share_of(step, at, name)), "")
     if not name:
         raise _no_momentum(step, buffers)
-    multiple = _multiple(step, name) or partial(_measured, step, buffers, name, {})
+
+    def measured(at: At) -> float:
+        share = share_of(step, at, name)
+        if not share:
+            raise _no_momentum(step, buffers, f", with {at.values}")
+        return share
+
+    multiple = _as_option(step, partial(share_of, step, name=name)) or _once(measured)
     return MomentumBuffer(name, lambda at: multiple(at) / at.h, f"{_spelled(multiple(at), at)}{name}/h")
 
 
-def _measured(step: OptimizerStep, buffers: list[str], name: str, cache: dict[Any, float], at: At) -> float:
-    """The multiple s of `share_of`, measured once with each values of the options."""
-    key = tuple(at.values.items())
-    if key not in cache:
-        cache[key] = share_of(step, at, name)
-    if not cache[key]:
-        raise _no_momentum(step, buffers, f", with {at.values}")
-    return cache[key]
+def _once(measured: Callable[[At], float]) -> Callable[[At], float]:
+    """A measurement that is made once with each values of the options."""
+    cache: dict[Any, float] = {}
+
+    def kept(at: At) -> float:
+        key = tuple(at.values.items())
+        if key not in cache:
+            cache[key] = measured(at)
+        return cache[key]
+
+    return kept
 
 
 def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBuffer:
@@ -68,26 +78,21 @@ def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBu
             f"{step.told}: {step.options.name} keeps no single number beside the momentum {momentum.buffer}; expected the friction "
             "xi of a thermostat; leave adapter.dynamics out"
         )
-    cache: dict[Any, float] = {}
 
-    def factor(at: At) -> float:
-        key = tuple(at.values.items())
-        if key not in cache:
-            left = []
-            for xi in (0.5, 1.5):
-                theta = torch.zeros(DIMS[0], dtype=torch.float64)
-                values = {
-                    momentum.buffer: torch.ones_like(theta),
-                    others[0]: torch.tensor(xi, dtype=theta.dtype),
-                }
-                with apart():
-                    left.append(
-                        step.take(at, theta, values, constant_force(theta))[1][momentum.buffer].double()
-                    )
-            cache[key] = float((left[0] - left[1]).mean()) / at.h
-        return cache[key]
+    def measured(at: At) -> float:
+        left = []
+        for xi in (0.5, 1.5):
+            theta = torch.zeros(DIMS[0], dtype=torch.float64)
+            values = {
+                momentum.buffer: torch.ones_like(theta),
+                others[0]: torch.tensor(xi, dtype=theta.dtype),
+            }
+            with apart():
+                left.append(step.take(at, theta, values, constant_force(theta))[1][momentum.buffer].double())
+        return float((left[0] - left[1]).mean())
 
-    return MomentumBuffer(others[0], factor, others[0])
+    multiple = _as_option(step, measured) or _once(measured)
+    return MomentumBuffer(others[0], lambda at: multiple(at) / at.h, others[0])
 
 
 def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -> DefinitionError:
@@ -97,13 +102,13 @@ def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -
     )
 
 
-def _multiple(step: OptimizerStep, name: str) -> Callable[[At], float] | None:
-    """The multiple s of `share_of` as 1, an option or its square root, with a sign, where it is that at every setting tried.
+def _as_option(step: OptimizerStep, measured: Callable[[At], float]) -> Callable[[At], float] | None:
+    """What is measured as 1, an option or its square root, with a sign, where it is that at every setting tried.
 
     A formula costs nothing, where a measurement takes some steps at each setting.
     """
     places = [step.options.at({**numbers, "dim": float(DIMS[0])}) for numbers in (AT, *ELSEWHERE)]
-    shares = [share_of(step, at, name) for at in places]
+    shares = [measured(at) for at in places]
 
     def read(at: At, option: str, power: float, sign: float) -> float:
         return sign * at.values[option] ** power if option else sign

@@ -11,7 +11,7 @@ import copy
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch._functorch.pyfunctorch import temporarily_pop_interpreter_stack
+from torch.autograd import profiler
 from torch.utils._python_dispatch import _disable_current_modes
 
 from sgverify.adapters.optimizers.kept_values import OUTSIDE, KeptValue
@@ -307,6 +308,28 @@ def _needs_arguments(step: Callable[..., Any], given: int) -> bool:
 _cached_needs = lru_cache(maxsize=64)(_needs_arguments)
 
 
+class _Unrecorded(ContextDecorator):
+    """Stands for torch's `record_function`, and records nothing."""
+
+    def __init__(self, *_: Any) -> None:
+        """Takes what the original takes."""
+
+    def __enter__(self) -> None:
+        """Begins nothing."""
+
+    def __exit__(self, *_: Any) -> None:
+        """Ends nothing."""
+
+
+def unrecorded_step(optimizer: Any, *closure: Any) -> None:
+    """`step()` without the record for torch's profiler that torch puts around it, a share of the time of a short step."""
+    kept, profiler.record_function = profiler.record_function, _Unrecorded  # type: ignore[misc, assignment]
+    try:
+        optimizer.step(*closure)
+    finally:
+        profiler.record_function = kept  # type: ignore[misc]
+
+
 def run(
     optimizer: Any,
     parameters: Sequence[Tensor],
@@ -333,7 +356,7 @@ def run(
     shapes = [tuple(parameter.shape) for parameter in parameters]
     needed = closure_needed(optimizer.step)
     if loss is not None or needed:
-        optimizer.step(differentiate)
+        unrecorded_step(optimizer, differentiate)
         if needed and not differentiated:
             # Else it would be judged with gradients of another place.
             raise DefinitionError(
@@ -342,7 +365,7 @@ def run(
             )
     else:
         differentiate()
-        optimizer.step()
+        unrecorded_step(optimizer)
     for shape, parameter in zip(shapes, parameters, strict=True):
         if shape != tuple(parameter.shape):
             raise DefinitionError(
@@ -361,4 +384,5 @@ __all__ = [
     "made",
     "parts_of",
     "run",
+    "unrecorded_step",
 ]

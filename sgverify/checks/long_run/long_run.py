@@ -176,9 +176,12 @@ class _LongRun:
     def _run(self, run: CodeRun, count: int, *, error: float = 0.0) -> Ran:
         laws = [self._laws(*part.numbers.values()) for part in run.parts]
         if run.variables is not None and all(law is not None for law in laws):
-            known = [
-                replace(law, error=law.error + error, rounding=law.rounding + error) for law in laws if law
-            ]
+            widened = {
+                id(law): replace(law, error=law.error + error, rounding=law.rounding + error)
+                for law in laws
+                if law
+            }
+            known = [widened[id(law)] for law in laws]
             return run_affine(run, known, CENTRE, count, self._seed)
         return run_held(run, CENTRE, count, self._seed, error)
 

@@ -16,8 +16,8 @@ from sgverify.law.step_law import StepLaw
 STRETCH = 50
 """The number of steps whose states are looked at together."""
 
-FIRST, LATER, STRETCHES = 40, 12, 20
-"""Of a step that is not affine, its first steps are looked at, and stretches of later ones."""
+FIRST, LATER, STRETCHES, FEWEST = 40, 12, 250, 4
+"""Of a step that is not affine, its first steps are looked at, and stretches of later ones: one of so many, and the fewest."""
 
 LINEAR = 1e-6
 """The relative error up to which draws enter a step linearly."""
@@ -76,6 +76,12 @@ def run_affine(run: CodeRun, laws: Sequence[StepLaw], centre: float, count: int,
         raise Unreached("the noise of its groups has not the same number of directions")
     (ranks,) = rank
     starts = np.concatenate([[0], np.cumsum(sizes)])
+    # Neighbours of one law together.
+    firsts = [k for k, law in enumerate(laws) if not k or law is not laws[k - 1]]
+    spans = [
+        (laws[k], slice(int(starts[k]), int(starts[end])))
+        for k, end in zip(firsts, [*firsts[1:], len(laws)], strict=True)
+    ]
     blocks = [CopyBlock(part.name, part.size) for _ in range(max(1, ranks)) for part in run.parts]
     error, normal = max(law.error for law in laws), all(law.normal for law in laws)
     found = Innovations(blocks, count, normal=normal, error=error, seed=seed)
@@ -98,8 +104,7 @@ def run_affine(run: CodeRun, laws: Sequence[StepLaw], centre: float, count: int,
             raise Unreached(f"step {where} of a run is not finite")
         shaped = states.reshape(steps + 1, n, copies)
         made, theta = np.zeros((steps, max(1, ranks), copies)), shaped[:, 0] - centre
-        for number, law in enumerate(laws):
-            here = slice(int(starts[number]), int(starts[number + 1]))
+        for law, here in spans:
             old, new = shaped[:-1, :, here], shaped[1:, :, here]
             left = [
                 new[:, i] - law.still[i] - sum(law.matrix[i, j] * old[:, j] for j in range(n))
@@ -111,8 +116,8 @@ def run_affine(run: CodeRun, laws: Sequence[StepLaw], centre: float, count: int,
                 size = 1 + np.abs(old).max((1, 2))
                 off = np.abs(np.einsum("ki,isc->skc", law.quiet, np.array(left))).max((1, 2)) / size
                 quiet[start : start + steps] = np.maximum(quiet[start : start + steps], off / law.rounding)
-            moved = theta[1:, here]
-            squares[start : start + steps, number] = np.einsum("ij,ij->i", moved, moved) / moved.shape[1]
+        moved = theta[1:]
+        squares[start : start + steps] = np.add.reduceat(moved * moved, starts[:-1], axis=1) / sizes
         before_it = theta[:-1] if ranks < 2 else np.repeat(theta[:-1, None], ranks, axis=1).reshape(steps, -1)
         found.add(made.reshape(steps, -1), before_it)
     ran = Ran(squares, np.arange(first, first + count))
@@ -142,7 +147,7 @@ def run_held(run: CodeRun, centre: float, count: int, seed: int, error: float = 
     random = np.random.default_rng(seed)
     wanted = np.zeros(count, dtype=bool)
     wanted[:FIRST] = True
-    for start in random.integers(FIRST, count - LATER, STRETCHES):
+    for start in random.integers(FIRST, count - LATER, max(FEWEST, count // STRETCHES)):
         wanted[start : start + LATER] = True
     sizes = [part.size for part in run.parts]
     blocks = [CopyBlock(part.name, part.size) for part in run.parts]

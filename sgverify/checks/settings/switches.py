@@ -39,6 +39,9 @@ FIXED = {"h": 1 / 512, "T": 1.0, "D": 1.5, SIZE: 1.0}
 
 DIM = 2
 
+RATES = torch.tensor([1.3, 0.7], dtype=torch.float64)
+"""The second derivatives of the potential in its coordinates."""
+
 BENT = 0.06
 """A sixth difference that counts, as a share of the largest value among its seven.
 
@@ -52,6 +55,8 @@ _DIFFERENCE = np.array([1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0])
 SMALLEST = 1e-7
 """A movement below this share of the state counts as rounding."""
 
+ALIKE = 1e-12
+"""The relative tolerance between a step of one group among many and the same step alone."""
 
 SUDDEN = 1e3
 """A movement this many times larger than at its neighbours cannot have been hidden by rounding there."""
@@ -175,15 +180,16 @@ def _bends(step: TorchStep, number: str, h: float = FIXED["h"]) -> tuple[list[fl
     """
     values = _values(number)
     start = min(range(len(values)), key=lambda k: abs(math.log(values[k] / FIXED[number])))
-    first = {**FIXED, "h": h, number: values[start]}
-    state = _state(step, first[SIZE])
+    listed = [{**FIXED, "h": h, number: value} for value in values]
+    state = _state(step, listed[start][SIZE])
     with default_dtype(torch.float64):
-        count = _box(step, first).census(step.tensors(state[None] if step.chains else state, DIM), first["h"])
-    found: dict[int, np.ndarray] = {}
-    for places in (range(start, len(values)), range(start - 1, -1, -1)):
+        many = state[None] if step.chains else state
+        count = _box(step, listed[start]).census(step.tensors(many, DIM), listed[start]["h"])
+    found = _in_groups(step, number, listed, start, count) or {}
+    for places in (range(start, len(values)), range(start - 1, -1, -1)) if not found else ():
         for k in places:
             try:
-                found[k] = _ends(step, {**first, number: values[k]}, count)
+                found[k] = _ends(step, listed[k], count)
             except UserError:
                 # A step need not be finite at extreme values.
                 if k == start:
@@ -200,14 +206,57 @@ def _box(step: TorchStep, numbers: dict[str, float]) -> BlackBox:
     return BlackBox(step, _gradient, DIM, {name: numbers[name] for name in step.parameters})
 
 
+def _drawn(count: int) -> list[float]:
+    """Draws of at most one standard deviation: rare draws are tested elsewhere."""
+    return [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(count)]
+
+
+def _in_groups(
+    step: TorchStep, number: str, listed: list[dict[str, float]], start: int, count: int
+) -> dict[int, np.ndarray] | None:
+    """`_ends` at all numbers about the middle one at which the step is finite, by one step of as many groups of an optimizer.
+
+    None where groups cannot have these numbers, or where one of the middle and outermost ones has another result alone.
+    """
+    if step.as_it_is is None or count != DIM:
+        return None
+    before = np.stack([_state(step, numbers[SIZE]).numpy() for numbers in listed])
+    splits = np.cumsum(step.sizes(DIM))[:-1]
+    state = np.concatenate([part.reshape(-1) for part in np.split(before, splits, axis=1)])
+    try:
+        run = step.as_it_is(listed[0], listed[0], 0.0, RATES, grid=listed)
+        if not (number == SIZE or run.varies(number)):
+            return None
+        with default_dtype(torch.float64):
+            after = [run.held(state, draw) for draw in (0.0, _drawn(count))]
+    except Exception:
+        # The code may raise at extreme values: it is run at each alone.
+        return None
+    if run.drawn != count * len(listed) or len(after[0]) != len(state):
+        return None
+    rows = [
+        np.hstack([part.reshape(len(listed), -1) for part in np.split(moved, splits * len(listed))])
+        for moved in after
+    ]
+    ends = np.stack([before, *rows], axis=1)
+    finite = np.isfinite(ends).all((1, 2))
+    if not finite[start]:
+        return None
+    below, above = (np.append(part, False).argmin() for part in (finite[:start][::-1], finite[start:]))
+    kept = range(start - int(below), start + int(above))
+    for k in {kept[0], start, kept[-1]}:
+        alone = _ends(step, listed[k], count)
+        if not np.abs(alone - ends[k]).max() <= ALIKE * np.abs(alone).max():
+            return None
+    return {k: ends[k] for k in kept}
+
+
 def _ends(step: TorchStep, numbers: dict[str, float], count: int) -> np.ndarray:
     """The state before a step of `count` draws, after it without noise, and with it, shape (3, coordinates)."""
     box, state = _box(step, numbers), _state(step, numbers[SIZE])
-    # Draws of at most one standard deviation: rare draws are tested elsewhere.
-    drawn = [(-1) ** k * (0.4 + 0.5 * math.modf(0.618 * k)[0]) for k in range(count)]
     found = [state]
     with default_dtype(torch.float64):
-        for row in torch.tensor([[0.0] * count, drawn], dtype=torch.float64):
+        for row in torch.tensor([[0.0] * count, _drawn(count)], dtype=torch.float64):
             start = step.tensors(state[None] if step.chains else state, DIM)
             moved, _ = box.run(start, row[None] if step.chains else row, numbers["h"])
             found.append(torch.cat([part.to(torch.float64).reshape(-1) for part in moved]))
@@ -240,7 +289,7 @@ def _bent(
 
 def _gradient(theta: Tensor, minibatch: int) -> Tensor:
     """The gradient of a quadratic potential with its minimum at 0, proportional to the size of the state."""
-    return theta * torch.tensor([1.3, 0.7], dtype=theta.dtype)
+    return theta * RATES.to(theta.dtype)
 
 
 def _state(step: TorchStep, size: float) -> Tensor:

@@ -77,7 +77,7 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
         drift = [kinds_of(operator.get(unit(size, k), ring.zero), k, ring) for k in range(size)]
         terms.append([{kind: float(at(value)) for kind, value in _split(row, ring).items()} for row in drift])
         dues.append(_due(operator, at, size)[1])
-        mean, square = increments(step, state, dim, setting, STEPS)
+        ((mean, square),) = increments(step, state, dim, setting, STEPS)
         means.append(mean)
         squares.append(square)
     found = MeasuredGenerator(setting, dim)
@@ -102,7 +102,7 @@ class DueLaw:
     def error(self, step: TorchStep) -> float:
         """By how much those of one step, as h -> 0, are off, in units of the largest that is due; a step of h/2, say, is right."""
         dim = sum(name == "theta" for name, _ in self.state)
-        mean, found = increments(step, self.state, dim, self.setting, STEPS[-2:])
+        ((mean, found),) = increments(step, self.state, dim, self.setting, STEPS[-2:])
         pairs = zip((mean, found), (self.drift, self.square), strict=True)
         limits = [(2 * values[1] / STEPS[-1] - values[0] / STEPS[-2], due) for values, due in pairs]
         own, due = limits[0]
