@@ -204,11 +204,13 @@ class Question:
         """Evidence without a value; `reason` says why no value was found."""
         return self.evidence(Judgement(verdict, False, reason), method=method, scope=Scope())
 
-    def sampled(self, why: str = "") -> Evidence:
+    def by_chains(self, why: str = "asked for") -> Evidence:
         """Evidence from samples where they are asked for; else an unanswered one with the reason `why` and the command for them."""
         method = self.subject.method
-        if method == "exact" or not self.check.sampled:
-            return self.unanswered(why or "a claim about L to infinity, and samples end at a finite length")
+        if method == "exact":
+            return self.unanswered(why)
+        if not self.check.sampled:
+            return self.unanswered(f"{why}; a claim about L to infinity, and samples end at a finite length")
         if method is None and not self.samples:
             command = self.subject.command(
                 "rate", "--quantity", self.quantity, "--method", "monte-carlo", under=self.configuration
@@ -225,7 +227,7 @@ class Question:
         certificate = {
             **evidence.certificate,
             "reference_average": reference,
-            "why_sampled": why or "asked for",
+            "why_sampled": why,
         }
         return replace(evidence, certificate=certificate)
 

@@ -5,7 +5,7 @@ Orders and laws are proved of a definition, and measured by quadrature of somebo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, cast
 
@@ -293,8 +293,18 @@ def orbits_of(subject: Subject) -> Orbits | str:
             if why_no_law(subject)
             else "one step is an affine map that contracts, at states out to 6 spreads, and no start far out was followed"
         )
-    if subject.affine:
-        return AFFINE
+    return AFFINE if subject.affine else _orbits(subject)
+
+
+def _of_full_gradient(subject: Subject) -> Hashable:
+    """All that orbits depend on: not the minibatches, as the gradient is that of all data."""
+    c = subject.configuration
+    setting = c.target, c.gradient.scale, c.gradient.clip, c.temperature, c.friction, c.metric
+    return id(subject.scheme), repr(setting), subject.scale, subject.usual_step
+
+
+@cached_by(_of_full_gradient)
+def _orbits(subject: Subject) -> Orbits:
     from sgverify.exact.readings.escape import followed_orbits
 
     move, begin = _step(subject)

@@ -122,7 +122,7 @@ def _(left: Points, right: Any) -> Any:
         return dot(right, left)
     if not isinstance(right, Points):
         raise DefinitionError(f"dot of a vector and a {type(right).__name__}; expected two vectors")
-    return Points((left.array * right.array).sum(-1, keepdims=True))
+    return Points(np.einsum("...i,...i->...", left.array, right.array)[..., None])
 
 
 def _evaluated(function: Any, value: Points) -> Points:

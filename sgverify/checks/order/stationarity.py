@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Any
 
 from sgverify.checks.concluding import proof_scope
@@ -18,6 +19,8 @@ from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
 from sgverify.schemes.numbers.constants import places_of
 from sgverify.schemes.numbers.periods import Periods
+from sgverify.subject.caching import cached_by
+from sgverify.subject.subject import Subject
 
 LARGEST = 30
 """The largest dimension of the proof, which takes about a second."""
@@ -37,25 +40,11 @@ def check_stationarity(question: Question) -> Evidence:
     if density is None:
         reason = f"the dynamics states no density; of `{dynamics.name}`: write @dynamics(..., density=f)"
         return question.unanswered(reason, "not-applicable", method="proof")
-    values = dict(question.claim.values)
-    residuals: dict[int, Residual] = {}
-
-    def look(dim: int, symbol: bool) -> Seen[Residual]:
-        found = stationarity_residual(dynamics, density, dim, values, symbolic=symbol)
-        if not symbol and places_of(dim) == range(dim):
-            residuals[dim] = found
-        return Seen(found, not found.zero, found.sums, found.crowd)
-
     try:
-        examined = over_dimensions(
-            look,
-            Periods.of((*dynamics.constants, *density.constants)),
-            1,
-            1,
-            subject.target.dim,
-            largest=4 if dynamics.riemannian else LARGEST,
-            symbolic="dim" in (*dynamics.declaration.ingredients, *density.declaration.ingredients),
-        )
+        if density is dynamics.density and not question.claim.values:
+            residuals, examined = examine_stated(subject)
+        else:
+            residuals, examined = _examine(dynamics, density, subject.target.dim, question.claim.values)
         if 1 not in residuals:
             return question.unanswered(f"Fokker-Planck cannot be read; {examined.why_not}", method="proof")
     except NotExpandableError as error:
@@ -69,6 +58,41 @@ def check_stationarity(question: Question) -> Evidence:
         certificate=_certificate(found),
         scope=proof_scope(examined.extent, steps=EVERY),
     )
+
+
+Examined = tuple[dict[int, Residual], Dimensions[Residual]]
+
+
+@cached_by(lambda subject: (id(subject.scheme.dynamics), subject.target.dim))
+def examine_stated(subject: Subject) -> Examined:
+    """The residuals of Fokker-Planck by dimension for the density that the dynamics states, and the dimensions in which it holds.
+
+    Raises `NotExpandableError` where dynamics or density cannot be read.
+    """
+    dynamics = subject.scheme.dynamics
+    assert dynamics.density is not None
+    return _examine(dynamics, dynamics.density, subject.target.dim, {})
+
+
+def _examine(dynamics: Dynamics, density: Density, configured: int, values: Mapping[str, Any]) -> Examined:
+    residuals: dict[int, Residual] = {}
+
+    def look(dim: int, symbol: bool) -> Seen[Residual]:
+        found = stationarity_residual(dynamics, density, dim, values, symbolic=symbol)
+        if not symbol and places_of(dim) == range(dim):
+            residuals[dim] = found
+        return Seen(found, not found.zero, found.sums, found.crowd)
+
+    examined = over_dimensions(
+        look,
+        Periods.of((*dynamics.constants, *density.constants)),
+        1,
+        1,
+        configured,
+        largest=4 if dynamics.riemannian else LARGEST,
+        symbolic="dim" in (*dynamics.declaration.ingredients, *density.declaration.ingredients),
+    )
+    return residuals, examined
 
 
 def stated_density(claim: Claim, dynamics: Dynamics) -> Density | None:

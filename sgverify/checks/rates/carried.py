@@ -7,19 +7,24 @@ that are drawn anew for each step, a step is that of a Markov chain, whose power
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from sgverify.checks.concluding import proof_scope
 from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.invariant_order import invariant_proof
+from sgverify.checks.order.stationarity import examine_stated
 from sgverify.checks.question import Question
 from sgverify.checks.rates.transfer import ASSUMED, rate_of_powers
 from sgverify.checks.readings import escape_of, unbiased
-from sgverify.errors import NotExpandableError, Unreached
+from sgverify.errors import NotExpandableError, SgverifyError, Unreached
 from sgverify.evidence import Evidence, Extent, tried
 from sgverify.exact.series import LocalOrder
+from sgverify.exact.series.dimensions import dimensions_text
+from sgverify.exact.series.stated_density import absorbs_noise, why_not_posterior
 from sgverify.rates import Judgement, Rate, judge_length_rate
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets.own.function import OwnPotential
 from sgverify.targets.target import Target
@@ -35,7 +40,11 @@ def carried_over(question: Question) -> Evidence:
     target = subject.target
     # Those of modules are of a type of their own: whether a network is smooth is not known.
     own = isinstance(target.prior, OwnPotential) or type(target) is not Target
-    if own or target.rugged or escape_of(subject):
+    escape = escape_of(subject)
+    # A step that the user chose may lose its mass before a law has settled, which grids find.
+    chosen = subject.configuration.schedule.step or subject.configuration.sweep.steps
+    before = question.claim.escaping and not chosen and not subject.configuration.gradient.estimator.noisy
+    if own or target.rugged or (escape and not before):
         raise Unreached(
             "a proof is carried over where the potential is known to be smooth, and no chain escapes"
         )
@@ -79,36 +88,104 @@ def carried_over(question: Question) -> Evidence:
     return replace(evidence, found=replace(evidence.found, exponent=None, high=None))
 
 
-def carried_or_sampled(question: Question, why: str) -> Evidence:
-    """What is carried over, or samples where that does not decide; `why` says what no exact engine reads."""
-    try:
-        return carried_over(question)
-    except Unreached as reason:
-        return question.sampled(f"{why}; {reason}")
+def beyond_moments(question: Question, why: str, by_grids: Callable[[Question], Evidence]) -> Evidence:
+    """The rate where moments do not close: by a proof and by grids, on the line, where they are quick, by these first.
+
+    `why` says what no exact engine reads.
+    """
+    engines = [carried_over, by_grids]
+    if question.subject.scheme.dynamics.state == ("theta",):
+        engines.reverse()
+    for engine in engines:
+        try:
+            return engine(question)
+        except Unreached as reason:
+            why = f"{why}; {reason}"
+    return question.by_chains(why)
 
 
+@cached_per_subject
 def _power(subject: Subject) -> tuple[Fraction, Extent]:
     """The power of h in the bias of the invariant law that is proved, and the dimensions of the proof."""
-    order, estimator = subject.order, subject.configuration.gradient.estimator
-    if isinstance(order, NotExpandableError):
-        raise Unreached(order.told())
+    proved, estimator = subject.proved_order, subject.configuration.gradient.estimator
+    if isinstance(proved, NotExpandableError):
+        raise Unreached(proved.told())
+    order = proved.order
     if order.unseen:
         raise Unreached("the step has terms that no power of h shows")
-    invariant = invariant_proof(subject)
-    if isinstance(invariant, NotExpandableError):
-        raise Unreached(invariant.told())
-    found, dimensions = invariant.found, invariant.dimensions
-    if not found.mixes or found.order < 1:
-        raise Unreached(
-            "the step is not proved to forget its start, or to leave the density invariant at order 1"
-        )
+    full, dimensions = order.order, proved.dimensions
+    if full >= 1:
+        # With L* rho = 0 every power of L leaves rho invariant, and so do the first powers of h in a step of this local order.
+        dimensions = dimensions.meet(_invariant(subject))
+    else:
+        full, dimensions = _of_law(subject)
     if not estimator.noisy and unbiased(subject):
-        return max(found.order, order.order), dimensions
-    if not (estimator.fresh and unbiased(subject)):
+        return full, dimensions
+    # Noise of each evaluation is that of one minibatch where a step takes one gradient.
+    fresh = estimator.fresh or (estimator.each_evaluation and subject.scheme.gradients == 1)
+    if not (fresh and unbiased(subject)):
         raise Unreached(
             f"the average over {subject.configuration.gradient.kind} gradients is not that of one step"
         )
+    if full > order.averaged_order == 1 and _absorbed(subject):
+        dim = subject.target.dim
+        return min(full, Fraction(2)), dimensions.meet(tried(dimensions_text([dim]), (dim,)))
     return order.averaged_order, dimensions
+
+
+MOST_ABSORBED = 4
+"""The largest dimension in which the noise that a thermostat absorbs is followed, in less than a second."""
+
+
+@cached_per_subject
+def _absorbed(subject: Subject) -> bool:
+    """Whether the gradient noise has a constant covariance, and moves variables besides theta and p alone to first order."""
+    if subject.target.dim > MOST_ABSORBED:
+        return False
+    try:
+        noise = subject.noise
+    except SgverifyError:
+        return False
+    if noise.covariance is None or noise.multiplicative or not noise.known:
+        return False
+    rows = noise.covariance.tolist()
+    places = range(len(rows))
+    if any(rows[i][j] for i in places for j in places if i != j):
+        return False
+    isotropic = all(rows[i][i] == rows[0][0] for i in places)
+    try:
+        return absorbs_noise(subject.scheme, subject.target.dim, isotropic=isotropic)
+    except NotExpandableError:
+        return False
+
+
+def _invariant(subject: Subject) -> Extent:
+    """The dimensions in which the diffusion is proved to leave the posterior invariant, and to forget its start."""
+    dynamics = subject.scheme.dynamics
+    if dynamics.density is None:
+        raise Unreached(f"`{dynamics.name}` states no density")
+    if "T" not in dynamics.parameters and subject.configuration.temperature != 1:
+        raise Unreached(f"`{dynamics.name}` knows no temperature but 1")
+    try:
+        why = why_not_posterior(dynamics, momentum=subject.observable.uses_momentum)
+        _, examined = examine_stated(subject)
+    except NotExpandableError as error:
+        raise Unreached(error.told()) from None
+    if why is not None or examined.wrong is not None:
+        raise Unreached(why or f"`{dynamics.name}` is not proved to leave its density invariant")
+    return examined.extent
+
+
+def _of_law(subject: Subject) -> tuple[Fraction, Extent]:
+    """The order of the invariant law of a step that is not consistent with the diffusion, or not known to be."""
+    invariant = invariant_proof(subject)
+    if isinstance(invariant, NotExpandableError):
+        raise Unreached(invariant.told())
+    if not invariant.found.mixes or invariant.found.order < 1:
+        raise Unreached(
+            "the step is not proved to forget its start, or to leave the density invariant at order 1"
+        )
+    return invariant.found.order, invariant.dimensions
 
 
 def _by_noise_alone(subject: Subject) -> bool:

@@ -70,7 +70,7 @@ def _check(question: Question) -> Evidence:
     if question.why_no_rate:
         return question.unanswered(question.why_no_rate, "not-applicable")
     if subject.method == "monte-carlo":
-        return question.sampled()
+        return question.by_chains()
     quantity, schedule, alpha = question.quantity, question.schedule.kind, question.alpha
     prediction = question.prediction
     try:
@@ -123,14 +123,11 @@ def told_of(question: Question) -> str:
 
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
-    """Evidence if the moments do not close: the rate from transfer operators on grids, from a proof, else from samples."""
-    from sgverify.checks.rates.carried import carried_or_sampled
+    """Evidence if the moments do not close: the rate from a proof, or from transfer operators on grids."""
+    from sgverify.checks.rates.carried import beyond_moments
     from sgverify.checks.rates.transfer import transferred_rate
 
-    try:
-        return transferred_rate(question, told_of(question))
-    except Unreached as reason:
-        return carried_or_sampled(question, f"{why}; {reason}")
+    return beyond_moments(question, why, partial(transferred_rate, what=told_of(question)))
 
 
 def _rate(subject: Subject, answers: ExactAnswers, quantity: str, schedule: str, alpha: Fraction) -> Rate:

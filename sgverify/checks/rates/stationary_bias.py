@@ -34,7 +34,7 @@ def check_stationary_bias(question: Question) -> Evidence:
     """d(rho_h, rho) = O(h^K) for the test function, chen2015 Theorem 4.
 
     The verdict comes from the expansion of phi_h - phi_bar at h = 0, and the points illustrate it; where there is no
-    exact expansion of moments from transfer operators on grids, and from samples where neither reaches.
+    exact expansion of moments from what is proved of a step, or from transfer operators on grids.
 
     Cannot see: test functions and targets other than the configured ones, and how slowly the chain reaches its
     invariant law.
@@ -56,7 +56,7 @@ def check_stationary_bias(question: Question) -> Evidence:
 def _answered(question: Question) -> Evidence:
     subject = question.subject
     if subject.method == "monte-carlo":
-        return question.sampled()
+        return question.by_chains()
     try:
         answers = answers_with_closure(subject, question.quantity)
     except Unreached as reason:
@@ -105,18 +105,12 @@ def _beside(point: Point, found: Rate) -> str:
 
 
 def _beyond_moments(question: Question, why: str) -> Evidence:
-    """Evidence if the moments do not close: from the limit of a memory, transfer operators on grids, a proof, or else samples."""
-    from sgverify.checks.rates.carried import carried_or_sampled
+    """Evidence if the moments do not close: from the limit of a memory, a proof, or transfer operators on grids."""
+    from sgverify.checks.rates.carried import beyond_moments
     from sgverify.checks.rates.gradient_bias import bias_of_memory
     from sgverify.checks.rates.transfer import transferred_stationary_bias
 
-    found = bias_of_memory(question)
-    if found is not None:
-        return found
-    try:
-        return transferred_stationary_bias(question)
-    except Unreached as reason:
-        return carried_or_sampled(question, f"{why}; {reason}")
+    return bias_of_memory(question) or beyond_moments(question, why, transferred_stationary_bias)
 
 
 def stationary_rate(answers: ExactAnswers, points: list[Point]) -> Rate | None:

@@ -13,7 +13,7 @@ from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import transfer_answers
-from sgverify.checks.rates.leading_bias import LeadingBias, leading_bias, proved_order
+from sgverify.checks.rates.leading_bias import LeadingBias, leading_bias
 from sgverify.claims import claim_for
 from sgverify.errors import ConfigurationError, InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Point
@@ -46,12 +46,11 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     Raises `Unreached` where no engine of grids reaches the subject.
     """
     subject = question.subject
-    # Raises before the grids, which take long where a step has features as narrow as h: no power of h shows these.
-    proved_order(subject)
     answers = transfer_answers(subject)
+    # It raises before the grids, which take long where a step has features as narrow as h: no power of h shows these.
+    leading = leading_bias(subject, answers, subject.sweep_steps)
     biases = answers.stationary_biases(subject.sweep_steps)
     _refuse_chosen_escapes(subject, biases)
-    leading = leading_bias(subject, answers, subject.sweep_steps)
     escaping = [bias for bias in biases if bias.escape is not None]
     prediction = question.prediction
     what = f"the {QUASI_STATIONARY if escaping else 'stationary'} bias of {subject.observable}"

@@ -204,7 +204,17 @@ class _ReverseGradient(LongDoubleGradient):
 
     def _at(self, theta: np.ndarray, data: np.ndarray | None, factor: Any = 1) -> np.ndarray:
         target = self._target
-        return gradient_at(theta, target.prior, target.likelihood, data)
+
+        def at(states: np.ndarray) -> np.ndarray:
+            rows = None if data is None else np.asarray(data, dtype=states.dtype)
+            return gradient_at(states, target.prior, target.likelihood, rows)
+
+        # Long double takes ten times as long, and its further exponents are asked for far out alone.
+        total = at(theta.astype(np.float64)).astype(theta.dtype)
+        beyond = ~np.isfinite(total).all(-1)
+        if beyond.any():
+            total[beyond] = at(theta[beyond])
+        return total
 
 
 def _linear_gradient(target: Target) -> FullGradientIngredient:

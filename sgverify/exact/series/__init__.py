@@ -4,7 +4,7 @@
 operator, `averaging` averages it over minibatches. `local_order` compares it with exp(hL), or exp(c h L) by its `pace` c,
 in several `dimensions`, and answers with the `orders`; `noise_terms` names the terms that minibatches add. `letters` proves
 an alphabet, `equilibrated_memory` gives the step after the start of a memory is forgotten, `invariant_order` the order of
-the invariant law, `probe` a generic potential for black boxes.
+the invariant law, by the `stated_density` of a dynamics, `probe` a generic potential for black boxes.
 
 The central type is the truncated power series in sqrt(h), whose coefficients are polynomials in the state, in the draws, and in
 derivatives of U at the state, all as symbols. It answers "what is proved of a step, for every smooth potential?": an identity

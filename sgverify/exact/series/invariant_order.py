@@ -13,14 +13,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
 
-import numpy as np
-
 from sgverify.errors import NotExpandableError
 from sgverify.evidence.scope import Extent
-from sgverify.exact.numbers.ball import FLOATS
 from sgverify.exact.rings.context import TooShallowError
-from sgverify.exact.rings.evaluation import Values, by_key
-from sgverify.exact.rings.polynomials import Key, Polynomial
+from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import WHERE
 from sgverify.exact.series.averaging import merge_minibatches
@@ -31,15 +27,15 @@ from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.series.operators import (
     Operator,
     add_to,
-    derivative_along,
+    difference,
     generator_of,
     operator_of,
     operator_text,
     ring_of,
     transition_of,
 )
+from sgverify.exact.series.stated_density import StatedDensity, spreads
 from sgverify.schemes import Dynamics, Scheme
-from sgverify.schemes.dynamics import default_density
 from sgverify.schemes.numbers.algebraic import Algebraic, basis_of, coordinates
 from sgverify.schemes.numbers.periods import Periods
 
@@ -77,15 +73,12 @@ def invariant_order(
     """Prove the order of the invariant law in dimension `dim`, to `highest` at most, for every smooth potential.
 
     `symbolic`: a symbol stands for the `dim` that definitions ask for. Raises `NotExpandableError` where the
-    step has no power series or the dynamics states another density than exp(-U/T) or exp(-(U + p.p/2)/T).
+    step has no power series or the dynamics states another density than exp(-U/T) in theta.
     """
-    energy = _energy_gradient(scheme.dynamics)
     highest = min(highest, HIGHEST)
     found = [
         branch
-        for _, branch in on_every_branch(
-            lambda signs: _on_branch(scheme, dim, highest, signs, energy, symbolic)
-        )
+        for _, branch in on_every_branch(lambda signs: _on_branch(scheme, dim, highest, signs, symbolic))
     ]
     return replace(
         min(found, key=lambda branch: (branch.order, branch.mixes)),
@@ -127,7 +120,7 @@ def leaves_density(
     """Whether Y^* rho = 0 is proved, Y a combination of the letters' generators: rho Y f = 0 for every f."""
     ring = alphabet.ring
     try:
-        energy = _energy_gradient(dynamics)
+        density = StatedDensity(dynamics, ring)
     except NotExpandableError:
         return False
     basis = basis_of(list(combination.values()))
@@ -138,32 +131,24 @@ def leaves_density(
             times = coordinates(share, basis)[part]
             for index, value in alphabet.operators[letter].items():
                 add_to(operator, index, value * ring.constant(times))
-        if told_from_zero(_adjoint_on_density(operator, dynamics, ring, energy), ring):
+        if told_from_zero(density.adjoint(operator), ring):
             return False
     return True
 
 
-def _on_branch(
-    scheme: Scheme, dim: int, highest: int, signs: Signs, energy: dict[str, str], symbolic: bool
-) -> InvariantOrder:
+def _on_branch(scheme: Scheme, dim: int, highest: int, signs: Signs, symbolic: bool) -> InvariantOrder:
     degree = 2 * (highest + 1)
     why: NotExpandableError = NotExpandableError("a step")
     for depth in range(degree, 2 * degree + 2, 2):
         try:
-            return _examined(scheme, dim, highest, depth, signs, energy, symbolic)
+            return _examined(scheme, dim, highest, depth, signs, symbolic)
         except TooShallowError as error:
             why = error
     raise why
 
 
 def _examined(
-    scheme: Scheme,
-    dim: int,
-    highest: int,
-    depth: int,
-    signs: Signs,
-    energy: dict[str, str],
-    symbolic: bool,
+    scheme: Scheme, dim: int, highest: int, depth: int, signs: Signs, symbolic: bool
 ) -> InvariantOrder:
     degree = 2 * (highest + 1)
     ring, symbols, crowd = _symbols(scheme, dim, degree, depth, signs, symbolic)
@@ -172,9 +157,10 @@ def _examined(
         raise NotExpandableError("a step that does not tend to the identity")
     first = operator_of(symbols[2], ring)
     stated = generator_of(scheme.dynamics, ring)
+    density = StatedDensity(scheme.dynamics, ring)
     power, left = None, None
     for j in range(1, degree + 1):
-        rest = _adjoint_on_density(operator_of(symbols[j], ring), scheme.dynamics, ring, energy)
+        rest = density.adjoint(operator_of(symbols[j], ring))
         if told_from_zero(rest, ring):
             power, left = Fraction(j, 2), ring.text(rest)
             break
@@ -184,8 +170,8 @@ def _examined(
         left=left,
         power=power,
         generator=operator_text(first, ring),
-        own=any(ring.reduce(value) for value in _less(first, stated).values()),
-        mixes=not symbols[1] and _forgets(first, ring),
+        own=bool(difference(first, stated, ring)),
+        mixes=not symbols[1] and spreads(first, ring),
         sums=ring.sums,
         crowd=inf if ring.counts else crowd,
     )
@@ -228,75 +214,3 @@ def _symbols(
     raw = [step.symbol(j) for j in range(degree + 1)]
     symbols = [ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero)) for symbol in raw]
     return ring, symbols, step.crowd(groups)
-
-
-def _energy_gradient(dynamics: Dynamics) -> dict[str, str]:
-    """-T d log rho/dx for each variable x: "U" for grad U, "x" for the variable itself."""
-    stated, meant = dynamics.density, default_density(dynamics.shapes, dynamics.parameters)
-    if stated is None or meant is None or stated.function is not meant.function:
-        raise NotExpandableError("another density than exp(-U/T) or exp(-(U + p.p/2)/T)")
-    return {name: "U" if name == "theta" else "x" for name in dynamics.state}
-
-
-def _adjoint_on_density(
-    operator: Operator, dynamics: Dynamics, ring: Ring, energy: dict[str, str]
-) -> Polynomial:
-    """A^* rho / rho times a power of T: sum_a (-1)^|a| T^(m-|a|) D^a c_a, D_k c = T d_k c - (-T d_k log rho) c."""
-    T = ring.generator("root", "T") ** 2 if "T" in dynamics.parameters else ring.one
-    most = max((sum(index) for index in operator), default=0)
-    total = ring.zero
-    for index, value in operator.items():
-        for k, times in enumerate(index):
-            name, i = ring.coordinates[k]
-            unit = tuple(int(i == j) for j in range(ring.dim))
-            log_gradient = ring.jet("U", 0, unit) if energy[name] == "U" else ring.coordinate(name, i)
-            for _ in range(times):
-                value = derivative_along(value, k, ring) * T - log_gradient * value
-        sign = -ring.one if sum(index) % 2 else ring.one
-        total = total + value * sign * T ** (most - sum(index))
-    return ring.reduce(total)
-
-
-def _less(left: Operator, right: Operator) -> Operator:
-    found = dict(left)
-    for index, value in right.items():
-        found[index] = found[index] - value if index in found else -value
-    return found
-
-
-def _forgets(operator: Operator, ring: Ring) -> bool:
-    """Whether every eigenvalue of the drift's Jacobian at 0 has a negative real part, for U = theta.P theta/2.
-
-    P is 1, diagonal, and a generic positive definite matrix, T = 3/4 and D = 5/4: what does not forget its start on one of them,
-    as a coordinate that neither friction nor noise reaches but through U, is no step for sampling, whatever it leaves invariant.
-    """
-    size, dim = len(ring.coordinates), ring.dim
-    drifts = {k: operator.get(tuple(int(k == j) for j in range(size))) for k in range(size)}
-    slopes = {
-        (k, j): derivative_along(drift, j, ring)
-        for k, drift in drifts.items()
-        if drift is not None
-        for j in range(size)
-    }
-    diagonal = np.diag(2 + 0.3 * np.arange(dim))
-    apart = np.abs(np.subtract.outer(np.arange(dim), np.arange(dim)))
-    for precision in (np.eye(dim), diagonal, diagonal + 0.7 * 0.5**apart):
-        jacobian = np.zeros((size, size))
-        for place, slope in slopes.items():
-            jacobian[place] = _number(slope, ring, precision)
-        if not np.linalg.eigvals(jacobian).real.max() < -1e-9:
-            return False
-    return True
-
-
-def _number(value: Polynomial, ring: Ring, precision: np.ndarray) -> float:
-    """The value at the state 0, where U = theta.P theta/2 has second derivatives alone."""
-
-    def number(key: Key) -> float:
-        if key[0] == "root":
-            return {"T": 0.75**0.5, "D": 1.25**0.5}.get(key[1], 1.1)
-        if key[0] == "U" and sum(key[2]) == 2:
-            return float(precision[tuple(j for j, n in enumerate(key[2]) for _ in range(n))])
-        return 0.0
-
-    return float(Values(ring, by_key(ring, number), FLOATS)(value))

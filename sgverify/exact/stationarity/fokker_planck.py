@@ -233,7 +233,8 @@ def _crowd(
 def _coordinates(value: Element, groups: Sequence[int]) -> Iterator[frozenset[int]]:
     """The groups of the coordinates of each term of an element."""
     field = value.field
-    below = {groups[i] for k in field.occurring(value.below) for i in field.entries_of(k)}
+    divisors = () if value.below.is_one() else field.occurring(value.below)
+    below = {groups[i] for k in divisors for i in field.entries_of(k)}
     for powers in value.top.monoms():
         used = (field.entries_of(k) for k, n in enumerate(powers) if n)
         yield frozenset(below.union(*({groups[i] for i in entries} for entries in used)))
