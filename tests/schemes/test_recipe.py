@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.rings.differential_field import Field
+from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series import local_order
+from sgverify.exact.series.operators import coefficients_of
 from sgverify.exact.stationarity import stationarity_residual
-from sgverify.exact.stationarity.fokker_planck import read_dynamics
 from sgverify.schemes import complete_recipe, dot, kinetic, langevin, scheme, sqrt
 
 
@@ -28,9 +28,9 @@ def warped(theta, p, *, D):
 
 
 def _drift(found, dim):
-    field = Field(dim, found.shapes, ("D", "T"))
-    drift, squares = read_dynamics(found, field)
-    return [str(value) for value in drift], [[str(value) for value in row] for row in squares]
+    ring = Ring(dim, found.shapes, ("D", "T"), depth=1, draws=0, minibatches=1, cap=1)
+    drift, squares = coefficients_of(found, ring)
+    return list(map(str, drift)), {pair: str(ring.reduce(value)) for pair, value in squares.items() if value}
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

@@ -65,7 +65,7 @@ class Context(FunctionSymbols):
             name if dim == 1 or shapes[name] != "vector" else f"{name}{i + 1}" for name, i in self.coordinates
         ]
         parameters = tuple(parameters)
-        self.slots = max(SLOTS, min(4 * dim, MOST_SLOTS))
+        self.slots = max(SLOTS, min(8 * dim, MOST_SLOTS))
         slots = (("slot", k) for k in range(self.slots))
         # A state may be called like a family of symbols; `coordinate` finds it all the same.
         others = (*jets, *parameters, *slots, *others)
@@ -76,7 +76,7 @@ class Context(FunctionSymbols):
         self.positive_coordinates = theta if positive else set()
         self.opaque: dict[int, Opaque] = {}
         self.signs_of = ManifestSigns(self, self.parameter_positions | self.positive_coordinates)
-        self.exponentials: dict[tuple[str, str], Exponentials] = {}
+        self.exponentials: dict[str, Exponentials] = {}
         self.rounded = self.counts = self.sums = False
         self._coordinates_at: dict[int, frozenset[int]] = {}
         self.floats: dict[int, float] = {}
@@ -163,16 +163,11 @@ class Context(FunctionSymbols):
         return self._generators[self._slots[key]]
 
     def function_slot(
-        self,
-        kind: str,
-        argument: Polynomial,
-        below: Polynomial | None,
-        relation: list[Polynomial] | None = None,
+        self, kind: str, argument: Polynomial, relation: list[Polynomial] | None = None
     ) -> Polynomial:
         """See `FunctionSymbols.function_slot`."""
-        inside = self.text(argument) if below is None else f"({self.text(argument)}) / ({self.text(below)})"
-        key = kind, str(argument), str(below)
-        found = self.slot(key, Opaque(kind, f"{kind}({inside})", argument, below=below))
+        key = kind, str(argument)
+        found = self.slot(key, Opaque(kind, f"{kind}({self.text(argument)})", argument))
         if relation is not None:
             self._relations.setdefault(self._slots[key], relation)
         return found
@@ -195,17 +190,20 @@ class Context(FunctionSymbols):
     def note_sum(self, value: Polynomial) -> None:
         """Record a sum over coordinates: a term without state, derivative or draw is a multiple of their number."""
         self.sums = True
-        self.counts = self.counts or any(
-            all(k in self.parameter_positions or k in self.opaque for k, e in enumerate(powers) if e)
-            for powers in value.monoms()
-        )
+        nothing: dict[str | int, int] = {
+            self.context.name(k): 0
+            for k, degree in enumerate(value.degrees())
+            if degree > 0 and k not in self.parameter_positions
+            if k not in self.opaque or not self.depends_only_on_parameters(self.generator_at(k))
+        }
+        self.counts = self.counts or bool(value.subs(nothing))
 
     def entries_of(self, position: int) -> frozenset[int]:
         """The coordinates of vectors that a generator belongs to."""
         if position not in self._coordinates_at:
             key, found = self.keys[position], set[int]()
             if position in self.opaque:
-                inner = self.occurring(*self.opaque[position].parts) - {position}
+                inner = self.occurring(self.generator_at(position)) - {position}
                 found.update(*map(self.entries_of, inner))
             elif position < len(self.coordinates):
                 found = {key[1]} if self.shapes[key[0]] == "vector" else set()
@@ -222,8 +220,9 @@ class Context(FunctionSymbols):
     def occurring(self, *values: Polynomial) -> set[int]:
         """The positions of the generators that occur in polynomials, and in what the slots among them stand for."""
         found = {k for value in values for k, degree in enumerate(value.degrees()) if degree > 0}
-        inside = [part for k in found & self.opaque.keys() for part in self.opaque[k].parts]
-        return found | self.occurring(*inside) if inside else found
+        inside = [self.opaque[k].argument for k in found & self.opaque.keys()]
+        held = [argument for argument in inside if argument is not None]
+        return found | self.occurring(*held) if held else found
 
     def text(self, value: Polynomial, most: int = 24) -> str:
         """A readable form, parameters by name, at most `most` terms."""

@@ -96,8 +96,6 @@ class Values:
             return self._kind.number(what.number)
         assert what.argument is not None
         inside = self(what.argument)
-        if what.below is not None:
-            inside = inside / self(what.below)
         if what.kind in ELEMENTARY:
             return getattr(self._kind, what.kind)(inside)
         if not isinstance(inside, arb):

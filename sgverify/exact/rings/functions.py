@@ -29,18 +29,12 @@ Product = list[tuple[Polynomial, int]]
 
 @dataclass(frozen=True, eq=False)
 class Opaque:
-    """The meaning of a slot: a "number", or a "root", "reciprocal" or one of `ELEMENTARY` of argument / below, two polynomials."""
+    """The meaning of a slot: a "number", or a "root", "reciprocal" or one of `ELEMENTARY` of its argument."""
 
     kind: str
     text: str
     argument: Polynomial | None = None
     number: Irrational | None = None
-    below: Polynomial | None = None
-
-    @property
-    def parts(self) -> list[Polynomial]:
-        """The polynomials in it."""
-        return [part for part in (self.argument, self.below) if part is not None]
 
 
 @dataclass
@@ -55,42 +49,38 @@ class FunctionSymbols(Generators):
     """Generators some of which, the slots of `opaque`, stand for functions."""
 
     opaque: dict[int, Opaque]
-    exponentials: dict[tuple[str, str], Exponentials]
+    exponentials: dict[str, Exponentials]
 
     def function_slot(
-        self,
-        kind: str,
-        argument: Polynomial,
-        below: Polynomial | None,
-        relation: list[Polynomial] | None = None,
+        self, kind: str, argument: Polynomial, relation: list[Polynomial] | None = None
     ) -> Polynomial:
-        """The slot of a function of argument/below, with [c_0, ..., c_(n-1)] of its n-th power; the same one each time."""
+        """The slot of a function, with [c_0, ..., c_(n-1)] of its n-th power; the same one each time."""
         raise NotImplementedError
 
-    def function_symbol(self, kind: str, argument: Polynomial, below: Polynomial | None = None) -> Polynomial:
-        """The symbol of log, sin, cos or erf of argument/below; sin(-x) is -sin(x), and sin(x)^2 is 1 - cos(x)^2."""
+    def function_symbol(self, kind: str, argument: Polynomial) -> Polynomial:
+        """The symbol of log, sin, cos or erf; sin(-x) is -sin(x), and sin(x)^2 is 1 - cos(x)^2."""
         if kind != "log" and argument.leading_coefficient() < 0:
-            mirrored = self.function_symbol(kind, -argument, below)
+            mirrored = self.function_symbol(kind, -argument)
             return mirrored if kind == "cos" else -mirrored
         relation = None
         if kind == "sin":
-            relation = [self.one - self.function_symbol("cos", argument, below) ** 2, self.zero]
-        return self.function_slot(kind, argument, below, relation)
+            relation = [self.one - self.function_symbol("cos", argument) ** 2, self.zero]
+        return self.function_slot(kind, argument, relation)
 
-    def exponential(self, argument: Polynomial, below: Polynomial | None = None) -> Product:
-        """exp(argument/below) as a product of powers of symbols."""
+    def exponential(self, argument: Polynomial) -> Product:
+        """exp(argument) as a product of powers of symbols."""
         share = to_fraction(argument.leading_coefficient())
         unit = argument * to_fmpq(1 / share)
-        known = self.exponentials.setdefault((str(unit), str(below)), Exponentials())
-        base = self._under_logarithm(unit) if below is None else None
+        known = self.exponentials.setdefault(str(unit), Exponentials())
+        base = self._under_logarithm(unit)
         if base is not None:
             return self._power(unit, base, share, known)
         if known.finest is not None:
             ratio = share / known.finest[0]
             if ratio.denominator <= FEW:
-                return [(self._finer(unit, below, known, ratio.denominator), ratio.numerator)]
+                return [(self._finer(unit, known, ratio.denominator), ratio.numerator)]
             known.apart.append(known.finest)
-        known.finest = share, self.function_slot("exp", argument, below)
+        known.finest = share, self.function_slot("exp", argument)
         return [(known.finest[1], 1)]
 
     def _power(self, unit: Polynomial, base: Polynomial, share: Fraction, known: Exponentials) -> Product:
@@ -108,9 +98,9 @@ class FunctionSymbols(Generators):
             )
             if known.finest is None:
                 relation = [base, *[self.zero] * (index - 1)]
-                found = self.function_slot("exp", unit * to_fmpq(Fraction(1, index)), None, relation)
+                found = self.function_slot("exp", unit * to_fmpq(Fraction(1, index)), relation)
                 known.finest = Fraction(1, index), found
-            found = self._finer(unit, None, known, index // known.finest[0].denominator)
+            found = self._finer(unit, known, index // known.finest[0].denominator)
             return [*product, (found, int(rest / known.finest[0]))]
         for place, (other, symbol) in enumerate(known.apart):
             for times in (Fraction(n, d) for d in (1, 2) for n in (1, -1, 2, -2, 3, -3)):
@@ -118,31 +108,29 @@ class FunctionSymbols(Generators):
                     continue
                 if times.denominator > 1:
                     argument = unit * to_fmpq(other / 2)
-                    symbol = self.function_slot("exp", argument, None, [symbol, self.zero])
+                    symbol = self.function_slot("exp", argument, [symbol, self.zero])
                     known.apart[place] = other / 2, symbol
                     times *= 2
                 left = share - times * known.apart[place][0]
                 return [(symbol, int(times)), *(self._power(unit, base, left, known) if left else [])]
-        known.apart.append((rest, self.function_slot("exp", unit * to_fmpq(rest), None)))
+        known.apart.append((rest, self.function_slot("exp", unit * to_fmpq(rest))))
         return [*product, (known.apart[-1][1], 1)]
 
-    def _finer(
-        self, unit: Polynomial, below: Polynomial | None, known: Exponentials, index: int
-    ) -> Polynomial:
+    def _finer(self, unit: Polynomial, known: Exponentials, index: int) -> Polynomial:
         """The finest symbol, made the root of this index of what it was."""
         assert known.finest is not None
         share, symbol = known.finest
         if index > 1:
             relation = [symbol, *[self.zero] * (index - 1)]
             argument = unit * to_fmpq(share / index)
-            symbol = self.function_slot("exp", argument, below, relation)
+            symbol = self.function_slot("exp", argument, relation)
             known.finest = share / index, symbol
         return symbol
 
     def _under_logarithm(self, unit: Polynomial) -> Polynomial | None:
         """q where `unit` is the symbol of log q."""
         for at, what in self.opaque.items():
-            if what.kind == "log" and what.below is None and unit == self.generator_at(at):
+            if what.kind == "log" and unit == self.generator_at(at):
                 return what.argument
         return None
 
@@ -173,7 +161,7 @@ class ManifestSigns:
             sign = max(self.of(inside), what.kind == "root")
         elif what.kind == "log":
             assert inside is not None
-            sign = self.of(inside - (self._ring.one if what.below is None else what.below))
+            sign = self.of(inside - self._ring.one)
         if sign:
             self.never_negative.add(at)
         if sign == 2:

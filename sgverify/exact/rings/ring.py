@@ -30,8 +30,8 @@ class Ring(Context):
     """Q[x, U_a, sqrt(D), sqrt(T), ..., z, xi] for one dynamics in one dimension.
 
     `U_a` stands for the derivative of the potential with multi-index `a`, 1 <= |a| <= `depth`, one family
-    per minibatch, so that an identity in this ring holds for *every* smooth potential. Parameters enter by
-    their square roots, because noise amplitudes are square roots; numbers without a root in the ring (sqrt(3),
+    per minibatch, beside U itself for densities, so that an identity in this ring holds for *every* smooth potential.
+    Parameters enter by their square roots, because noise amplitudes are square roots; numbers without a root in the ring (sqrt(3),
     exp(-D) without a step size) and functions of the state take one of a few opaque slots, roots
     with the relation of their square. With
     `metric` there are symbols for the entries B_ij of a metric's root and their derivatives, 0 <= |a| <= `depth`; with
@@ -63,6 +63,7 @@ class Ring(Context):
         minibatches = max(1, minibatches)
         self.derivatives: list[Index] = [a for size in range(1, depth + 1) for a in multi_indices(dim, size)]
         jets: list[Key] = [("U", m, a) for m in range(minibatches) for a in self.derivatives]
+        jets.append(("U", 0, (0,) * dim))
         if parts:
             jets += [("prior", 0, a) for a in self.derivatives]
         if metric:

@@ -162,7 +162,7 @@ def without_quotients(value: Polynomial, ring: Ring) -> Polynomial:
     for at, divisor in reversed(ring.reciprocals.items()):
         if value.degrees()[at]:
             value = _cancelled(value, at, divisor, ring)
-    return ring.zero if _vanishes(value, ring) else value
+    return value if as_quotient(value, ring)[0] else ring.zero
 
 
 def is_positive(value: Polynomial, ring: Ring) -> bool:
@@ -201,14 +201,22 @@ def _cancelled(value: Polynomial, at: int, divisor: Polynomial, ring: Ring) -> P
     return total
 
 
-def _vanishes(value: Polynomial, ring: Ring) -> bool:
+def as_quotient(value: Polynomial, ring: Ring) -> tuple[Polynomial, Polynomial]:
+    """Two polynomials without reciprocals of which `value` is the quotient."""
+    below = ring.one
     while value:
-        degrees = value.degrees()
-        held = [at for at in reversed(ring.reciprocals) if degrees[at]]
-        if not held:
-            return False
-        parts, value = coefficients_in(value, held[0]), ring.zero
-        for part in parts:
-            value = value * ring.reciprocals[held[0]] + part
-        value = ring.carried_out(value)
-    return True
+        degrees, others = value.degrees(), below.degrees()
+        at = next((at for at in reversed(ring.reciprocals) if degrees[at] or others[at]), None)
+        if at is None:
+            break
+        most = int(max(degrees[at], others[at]))
+        value, below = (_times_divisor(part, at, most, ring) for part in (value, below))
+    return value, below
+
+
+def _times_divisor(value: Polynomial, at: int, most: int, ring: Ring) -> Polynomial:
+    """`value` q^most, where r q = 1 for the reciprocal r at a position, in which its degree is at most that."""
+    total, divisor = ring.zero, ring.reciprocals[at]
+    for n, part in enumerate(coefficients_in(value, at)):
+        total = total + part * divisor ** (most - n)
+    return ring.carried_out(total)

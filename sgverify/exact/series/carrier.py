@@ -112,11 +112,13 @@ class SeriesInterpreter:
     """Runs of definitions on series: the symbols of state, parameters, draws and minibatches, and the step size h = s^2.
 
     `laws` are those of the draws so far, in order. With `each_evaluation` every gradient evaluation counts as a
-    minibatch of its own.
+    minibatch of its own. `fixed` are the parameters that are numbers, and no symbols of the ring.
     """
 
-    def __init__(self, ring: Ring, *, each_evaluation: bool = False) -> None:
-        self.ring, self.laws = ring, list[NoiseLaw]()
+    def __init__(
+        self, ring: Ring, *, each_evaluation: bool = False, fixed: Mapping[str, Any] | None = None
+    ) -> None:
+        self.ring, self.laws, self._fixed = ring, list[NoiseLaw](), fixed or {}
         self.h = TruncatedSeries(ring, {2: ring.one}, EXACT)
         self._gradient = SeriesGradient(ring, each_evaluation)
 
@@ -133,6 +135,9 @@ class SeriesInterpreter:
         parameters = {
             name: TruncatedSeries(ring, {0: ring.generator("root", name) ** 2}, EXACT)
             for name in ring.parameters
+        }
+        parameters |= {
+            name: TruncatedSeries(ring, {0: ring.constant(n)}, EXACT) for name, n in self._fixed.items()
         }
         # Where the ring has a symbol for `dim`, the definition is given this symbol, not the number of coordinates.
         dim = parameters.pop(DIM, ring.dim)

@@ -32,6 +32,7 @@ from sgverify.exact.series.operators import (
     operator_of,
     operator_text,
     ring_of,
+    symbol_of,
     transition_of,
 )
 from sgverify.exact.series.stated_density import StatedDensity, spreads
@@ -131,7 +132,7 @@ def leaves_density(
             times = coordinates(share, basis)[part]
             for index, value in alphabet.operators[letter].items():
                 add_to(operator, index, value * ring.constant(times))
-        if told_from_zero(density.adjoint(operator), ring):
+        if told_from_zero(density.adjoint(symbol_of(operator, ring)), ring):
             return False
     return True
 
@@ -160,7 +161,7 @@ def _examined(
     density = StatedDensity(scheme.dynamics, ring)
     power, left = None, None
     for j in range(1, degree + 1):
-        rest = density.adjoint(operator_of(symbols[j], ring))
+        rest = density.adjoint(symbols[j])
         if told_from_zero(rest, ring):
             power, left = Fraction(j, 2), ring.text(rest)
             break

@@ -28,10 +28,10 @@ def is_smooth(value: Polynomial, ring: Ring) -> bool:
     """Whether no root of the state occurs in `value` that may be 0, where it has no derivatives."""
     degrees = value.degrees()
     return all(
-        ring.depends_only_on_parameters(part)
-        or (is_smooth(part, ring) and (what.kind != "root" or ring.signs_of.of(part) == 2))
+        what.argument is None
+        or ring.depends_only_on_parameters(what.argument)
+        or (is_smooth(what.argument, ring) and (what.kind != "root" or ring.signs_of.of(what.argument) == 2))
         for position, what in ring.opaque.items()
-        for part in what.parts
         if degrees[position]
     )
 
@@ -39,7 +39,7 @@ def is_smooth(value: Polynomial, ring: Ring) -> bool:
 def has_moments(value: Polynomial, ring: Ring) -> bool:
     """Whether no function in `value` holds a derivative of U: its average is a sum of moments of the gradients then."""
     degrees = value.degrees()
-    return not any(_holds_gradients(what.parts, ring) for k, what in ring.opaque.items() if degrees[k])
+    return not _holds_gradients((ring.generator_at(k) for k in ring.opaque if degrees[k]), ring)
 
 
 def _holds_gradients(parts: Iterable[Polynomial], ring: Ring) -> bool:
@@ -48,8 +48,7 @@ def _holds_gradients(parts: Iterable[Polynomial], ring: Ring) -> bool:
 
 def takes_roots_of_gradients(ring: Ring) -> bool:
     """Whether a derivative of U stands under a root, in another function, or in a polynomial whose sign is supposed."""
-    inside = [part for what in ring.opaque.values() for part in what.parts]
-    return _holds_gradients((*inside, *ring.supposed.values()), ring)
+    return _holds_gradients((*map(ring.generator_at, ring.opaque), *ring.supposed.values()), ring)
 
 
 def ring_of(
@@ -90,16 +89,27 @@ def operator_text(operator: Operator, ring: Ring) -> str:
 
 def generator_of(dynamics: Dynamics, ring: Ring) -> Operator:
     """L = F . grad + a : Hess (chen2015, below equation (1)), for every smooth U and every metric."""
-    reading = SeriesInterpreter(ring)
-    drift, diffusion = reading.bind(dynamics).coefficients(reading.state(), grad=reading.gradient())
+    drift, squares = coefficients_of(dynamics, ring)
     unit = [tuple(int(j == k) for j in range(len(ring.coordinates))) for k in range(len(ring.coordinates))]
     operator: Operator = {}
-    for k, f in enumerate(coordinates_of(drift, ring.shapes, ring.dim)):
-        add_to(operator, unit[k], _coefficient(f, ring))
-    for (k, j), a in squares_of(diffusion, ring.shapes, ring.dim).items():
-        index = tuple(m + n for m, n in zip(unit[k], unit[j], strict=True))
-        add_to(operator, index, _coefficient(a, ring))
+    for k, f in enumerate(drift):
+        add_to(operator, unit[k], f)
+    for (k, j), a in squares.items():
+        add_to(operator, tuple(m + n for m, n in zip(unit[k], unit[j], strict=True)), a)
     return operator
+
+
+def coefficients_of(
+    dynamics: Dynamics, ring: Ring, fixed: Mapping[str, Any] | None = None
+) -> tuple[list[Polynomial], dict[tuple[int, int], Polynomial]]:
+    """The drift F by coordinates, and a = sigma sigma^T / 2 by pairs of them; `fixed` as for `SeriesInterpreter`."""
+    reading = SeriesInterpreter(ring, fixed=fixed)
+    drift, diffusion = reading.bind(dynamics).coefficients(reading.state(), grad=reading.gradient())
+    squares = squares_of(diffusion, ring.shapes, ring.dim)
+    return (
+        [_coefficient(f, ring) for f in coordinates_of(drift, ring.shapes, ring.dim)],
+        {pair: _coefficient(a, ring) for pair, a in squares.items()},
+    )
 
 
 def identity(ring: Ring) -> Operator:
@@ -193,6 +203,8 @@ def derivative_along(value: Polynomial, k: int, ring: Ring) -> Polynomial:
     Raises `TooShallowError` where that needs more derivatives of U than the ring holds, and `NotExpandableError`
     for a root of the state that may be 0.
     """
+    if not value:
+        return value
     if not is_smooth(value, ring):
         raise NotExpandableError(f"a derivative of {ring.text(value)}")
     total = ring.differentiated(value, k)

@@ -12,21 +12,19 @@ import numpy as np
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.ball import FLOATS
-from sgverify.exact.rings.differential_field import Field
 from sgverify.exact.rings.evaluation import Values, by_key
-from sgverify.exact.rings.polynomials import Key, Polynomial
+from sgverify.exact.rings.polynomials import Key, Polynomial, coefficients_in
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.rings.roots import DIM
 from sgverify.exact.series.averaging import average
 from sgverify.exact.series.operators import (
     Operator,
     derivative_along,
     generator_of,
-    operator_of,
     ring_of,
+    symbol_of,
     transition_of,
 )
-from sgverify.exact.stationarity.fokker_planck import field_of, integrable, read_density
+from sgverify.exact.stationarity.fokker_planck import integrable, read_density
 from sgverify.schemes import Dynamics, Scheme
 
 
@@ -41,18 +39,18 @@ class StatedDensity:
         self.ring = ring
         if dynamics.density is None:
             raise NotExpandableError("a dynamics that states no density")
-        field = field_of(dynamics, dynamics.density, ring.dim, None, ("root", DIM) in ring.keys)
-        log_density = read_density(dynamics.density, field)
-        if not integrable(log_density, field):
+        if not set(dynamics.density.parameters) <= set(ring.parameters):
+            raise NotExpandableError("a density with parameters that the dynamics has not")
+        log_density = ring.reduce(read_density(dynamics.density, ring))
+        if not integrable(log_density, ring):
             raise NotExpandableError("a density that is not known to be integrable")
-        slopes = [-field.derivative(log_density, k) for k in range(len(ring.coordinates))]
-        below = slopes[0].below
-        for slope in slopes:
-            below = below * (slope.below / below.gcd(slope.below))
-        if not field.occurring(below) <= field.parameter_positions:
-            raise NotExpandableError("a density with quotients of the state")
-        self.slopes = [_in_ring(slope.top * (below / slope.below), field, ring) for slope in slopes]
-        self.below = _in_ring(below, field, ring)
+        self.below = ring.one
+        for at, divisor in ring.reciprocals.items():
+            power = int(log_density.degrees()[at])
+            if power > 0 and ring.depends_only_on_parameters(divisor):
+                self.below = self.below * divisor**power
+        scaled = ring.reduce(log_density * self.below)
+        self.slopes = [-derivative_along(scaled, k, ring) for k in range(len(ring.coordinates))]
         self._temperature = ring.generator("root", "T") ** 2 if "T" in dynamics.parameters else ring.one
         if not self.is_usual("theta"):
             raise NotExpandableError("another density than exp(-U/T) in theta")
@@ -63,43 +61,23 @@ class StatedDensity:
         for k, (name, i) in enumerate(ring.coordinates):
             unit = tuple(int(i == j) for j in range(ring.dim))
             usual = ring.jet("U", 0, unit) if name == "theta" else ring.coordinate(name, i)
-            if name == variable and self.slopes[k] * self._temperature - usual * self.below:
+            if name == variable and ring.reduce(self.slopes[k] * self._temperature - usual * self.below):
                 return False
         return True
 
-    def adjoint(self, operator: Operator) -> Polynomial:
-        """A^* rho / rho times below^m: sum_a (-1)^|a| below^(m-|a|) D^a c_a, D_k c = below d_k c - slope_k c."""
+    def adjoint(self, symbol: Polynomial) -> Polynomial:
+        """A^* rho / rho times a power of below, A the operator of this symbol, sum_a c_a xi^a: sum_a (-1)^|a| D^a c_a.
+
+        D_k c = d_k c - (slope_k / below) c commute, so that each is carried out by Horner's rule in its xi_k.
+        """
         ring = self.ring
-        most = max((sum(index) for index in operator), default=0)
-        total = ring.zero
-        for index, value in operator.items():
-            for k, times in enumerate(index):
-                for _ in range(times):
-                    value = derivative_along(value, k, ring) * self.below - self.slopes[k] * value
-            sign = -ring.one if sum(index) % 2 else ring.one
-            total = total + value * sign * self.below ** (most - sum(index))
-        return ring.reduce(total)
-
-
-def _in_ring(value: Polynomial, field: Field, ring: Ring) -> Polynomial:
-    """A polynomial of the field, where it has no slots, in the ring, whose parameters are squares of its generators."""
-    total = ring.zero
-    for exponents, factor in value.to_dict().items():
-        term = ring.one * factor
-        for position, power in enumerate(exponents):
-            if not power:
-                continue
-            key = field.keys[position]
-            if key[0] == "slot":
-                raise NotExpandableError("a density with functions of the state")
-            root = key[0] == "parameter"
-            term = term * (
-                ring.generator("root", key[1]) ** (2 * power)
-                if root
-                else (ring.coordinate(*key) if position < len(field.coordinates) else ring.jet(*key)) ** power
-            )
-        total = total + term
-    return total
+        for k, slope in enumerate(self.slopes):
+            *lower, symbol = coefficients_in(symbol, ring.position("dual", k))
+            weight = ring.one
+            for part in reversed(lower):
+                weight = weight * self.below
+                symbol = slope * symbol - derivative_along(symbol, k, ring) * self.below + part * weight
+        return ring.reduce(symbol)
 
 
 def why_not_posterior(dynamics: Dynamics, *, momentum: bool) -> str | None:
@@ -138,13 +116,15 @@ def absorbs_noise(scheme: Scheme, dim: int, *, isotropic: bool) -> bool:
     noise = [moved.get(((unit, unit),), ring.zero) for unit in units]
     generator = generator_of(dynamics, ring)
     shifts = [
-        density.adjoint({index: value * density.slopes[k] for index, value in generator.items() if value})
+        density.adjoint(
+            symbol_of({index: value * density.slopes[k] for index, value in generator.items()}, ring)
+        )
         for k, (name, _) in enumerate(ring.coordinates)
         if name in others
     ]
 
     def absorbed(symbol: Polynomial) -> bool:
-        change = density.adjoint(operator_of(ring.reduce(symbol), ring))
+        change = density.adjoint(ring.reduce(symbol))
         return not change or any(_proportional(change, shift, ring) for shift in shifts)
 
     return all(map(absorbed, noise)) or (isotropic and absorbed(sum(noise, ring.zero)))
@@ -180,7 +160,7 @@ def spreads(operator: Operator, ring: Ring) -> bool:
             pair = tuple(m + n for m, n in zip(unit[k], unit[j], strict=True))
             value = operator.get(pair, ring.zero)
             column.append(value if k == j else value * half)
-            drift[k] = drift[k] - _slope(column[k], j, ring)
+            drift[k] = drift[k] - derivative_along(column[k], j, ring)
         columns.append(column)
     diagonal = np.diag(2 + 0.3 * np.arange(dim))
     apart = np.abs(np.subtract.outer(np.arange(dim), np.arange(dim)))
@@ -210,14 +190,10 @@ def _bracket(left: list[Polynomial], right: list[Polynomial], ring: Ring) -> lis
     """[X, Y]_k = X . grad Y_k - Y . grad X_k."""
 
     def along(one: list[Polynomial], value: Polynomial) -> Polynomial:
-        moved = (speed * _slope(value, j, ring) for j, speed in enumerate(one) if speed)
+        moved = (speed * derivative_along(value, j, ring) for j, speed in enumerate(one) if speed)
         return sum(moved, ring.zero)
 
     return [ring.reduce(along(left, y) - along(right, x)) for x, y in zip(left, right, strict=True)]
-
-
-def _slope(value: Polynomial, k: int, ring: Ring) -> Polynomial:
-    return derivative_along(value, k, ring) if value else value
 
 
 def _rank(rows: np.ndarray) -> int:

@@ -1,13 +1,14 @@
 """The stationary Fokker-Planck equation of a dynamics and a density, decided for every smooth potential.
 
-Dynamics and density are evaluated on the differential field, coordinate by coordinate.
+Dynamics and density are read in the ring of the series, with the symbols of U and its derivatives, at h^0 alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, permutations, product
 from math import inf
 from typing import Any
 
@@ -15,102 +16,35 @@ from flint import arb, fmpq
 
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.exact.numbers.ball import BALLS
-from sgverify.exact.numbers.entrywise import (
-    EntrywiseVector,
-    RootMetric,
-    coordinates_of,
-    squares_of,
-    state_of,
-    transpose,
-)
-from sgverify.exact.rings.differential_field import Element, Field
+from sgverify.exact.numbers.entrywise import EntrywiseVector
+from sgverify.exact.rings.context import TooShallowError
 from sgverify.exact.rings.evaluation import Values
 from sgverify.exact.rings.polynomials import Polynomial, to_fmpq, to_fraction
-from sgverify.exact.rings.roots import DIM
+from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
+from sgverify.exact.rings.ring import Ring
+from sgverify.exact.rings.roots import DIM, as_quotient
+from sgverify.exact.series.carrier import ElsewhereError, SeriesInterpreter, shifts_of
+from sgverify.exact.series.operators import coefficients_of, derivative_along
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
 from sgverify.schemes.numbers.periods import Periods
 from sgverify.targets.form import leading_minors
 
-
-class Functions(RootMetric):
-    """U, its gradient and the metric at the position of the state, as symbols."""
-
-    def __init__(self, field: Field) -> None:
-        self._field = field
-
-    def potential(self, theta: EntrywiseVector) -> Element:
-        """U(theta)."""
-        self._check(theta, "U")
-        return self._field.symbol("U", 0, (0,) * self._field.dim)
-
-    def gradient(self, theta: EntrywiseVector) -> EntrywiseVector:
-        """grad U(theta)."""
-        self._check(theta, "grad")
-        dim = self._field.dim
-        return EntrywiseVector(
-            [self._field.symbol("U", 0, tuple(int(i == k) for k in range(dim))) for i in range(dim)]
-        )
-
-    def divergence(self, theta: EntrywiseVector) -> EntrywiseVector:
-        """The vector sum_j d_j (G^-1)_ij."""
-        return self._divergence(self.diffusion(theta).rows)
-
-    def root_divergence(self, theta: EntrywiseVector) -> EntrywiseVector:
-        """The vector sum_j d_j B_ji."""
-        return self._divergence(transpose(self.rows(theta)))
-
-    def _divergence(self, rows: list[list[Element]]) -> EntrywiseVector:
-        field = self._field
-        places = [field.coordinates.index(("theta", j)) for j in range(field.dim)]
-        zero = field.element(0)
-        return EntrywiseVector(
-            [sum((field.derivative(b, j) for b, j in zip(row, places, strict=True)), zero) for row in rows]
-        )
-
-    def rows(self, theta: EntrywiseVector) -> list[list[Element]]:
-        """B."""
-        self._check(theta, "metric")
-        field, here = self._field, (0,) * self._field.dim
-        flat = [field.symbol("B", member, here) for member in range(field.dim**2)]
-        return [flat[i * field.dim : (i + 1) * field.dim] for i in range(field.dim)]
-
-    def _check(self, theta: EntrywiseVector, name: str) -> None:
-        here = [self._field.symbol("theta", i) for i in range(self._field.dim)]
-        if not isinstance(theta, EntrywiseVector) or any(
-            a - b for a, b in zip(theta.entries, here, strict=True)
-        ):
-            raise NotExpandableError(f"{name} at another place than theta")
+DEPTH = 2
+"""The order of the derivatives of U and B: a drift holds one, and its divergence one more; more are tried where these are few."""
 
 
-def read_dynamics(dynamics: Dynamics, field: Field) -> tuple[list[Element], list[list[Element]]]:
-    """Drift F and half squared diffusion a = sigma sigma^T / 2 in coordinates."""
-    drift, diffusion = dynamics.coefficients(_state(field), **_ingredients(dynamics, field))
-    size = len(field.coordinates)
-    squares = [[field.element(0) for _ in range(size)] for _ in range(size)]
-    for (i, j), value in squares_of(diffusion, field.shapes, field.dim).items():
-        squares[i][j] = field.element(value)
-    return [field.element(value) for value in coordinates_of(drift, field.shapes, field.dim)], squares
-
-
-def read_density(density: Density, field: Field) -> Element:
+def read_density(density: Density, ring: Ring, fixed: Mapping[str, Any] | None = None) -> Polynomial:
     """log rho."""
-    return field.element(density.log(_state(field), **_ingredients(density, field)))
+    reading = SeriesInterpreter(ring, fixed=fixed)
 
+    def potential(theta: EntrywiseVector) -> TruncatedSeries:
+        if any(shift.terms for shift in shifts_of(theta.entries, ring, "U")):
+            raise ElsewhereError("U", ring.text(theta.entries[0].coefficient(0)))
+        return TruncatedSeries(ring, {0: ring.jet("U", 0, (0,) * ring.dim)}, EXACT)
 
-def _state(field: Field) -> tuple[Any, ...]:
-    return state_of(field.shapes, field.dim, lambda name, i: Element(field, field.coordinate(name, i)))
-
-
-def _ingredients(definition: Dynamics | Density, field: Field) -> dict[str, Any]:
-    functions = Functions(field)
-    return {
-        "U": functions.potential,
-        "grad": functions.gradient,
-        "metric": functions,
-        "dim": field.parameter(DIM) if DIM in field.parameters else field.dim,
-        **{name: field.parameter(name) for name in definition.parameters},
-    }
+    value = density.log(reading.state(), U=potential, **reading.bind(density).given)
+    return value.coefficient(0) if isinstance(value, TruncatedSeries) else ring.constant(value)
 
 
 EXACT_OR_BALLS = replace(
@@ -121,6 +55,9 @@ EXACT_OR_BALLS = replace(
     coefficient=fmpq,
 )
 """Fractions, which become balls where a root or an exponential stands beside them."""
+
+MOST_MINORS = 3
+"""The largest Hessian of functions that is told to be definite by its minors; a larger one is where it is diagonal."""
 
 TRIES = 24
 PLAIN = (1, 2, 3, -1, 5, -2, 7, -3, 11)
@@ -179,65 +116,62 @@ def stationarity_residual(
     >>> stationarity_residual(kinetic).zero
     True
     """
-    stated = density_of(dynamics, density)
-    field = field_of(dynamics, stated, dim, fixed, symbolic)
-    log_density = read_density(stated, field)
-    drift, squares = read_dynamics(dynamics, field)
-    left = residual_of(drift, squares, log_density, field)
-    groups = Periods.of((*dynamics.constants, *stated.constants)).groups(dim)
+    stated, fixed = density_of(dynamics, density), dict(fixed or {})
+    for depth in range(DEPTH, DEPTH + 3):
+        try:
+            return _residual(dynamics, stated, ring_for(dynamics, stated, dim, fixed, symbolic, depth), fixed)
+        except TooShallowError as error:
+            why = error
+    raise why
+
+
+def _residual(dynamics: Dynamics, density: Density, ring: Ring, fixed: Mapping[str, Any]) -> Residual:
+    log_density = ring.reduce(read_density(density, ring, fixed))
+    drift, squares = coefficients_of(dynamics, ring, fixed)
+    left = residual_of(drift, squares, log_density, ring)
+    groups = Periods.of((*dynamics.constants, *density.constants)).groups(ring.dim)
     return Residual(
         dynamics=dynamics.name,
-        density=stated.name,
-        log_density=str(log_density),
-        dim=dim,
-        text=str(left) if left else "0",
+        density=density.name,
+        log_density=quotient_text(log_density, ring),
+        dim=ring.dim,
+        text=quotient_text(left, ring),
         zero=not left,
-        witness=find_witness(left),
-        integrable=integrable(log_density, field),
-        fixed={name: str(value) for name, value in field.fixed.items()},
-        sums=field.sums,
-        crowd=inf if field.counts else _crowd(drift, squares, log_density, field, groups),
+        witness=find_witness(left, ring),
+        integrable=integrable(log_density, ring),
+        fixed={name: str(value) for name, value in fixed.items()},
+        sums=ring.sums,
+        crowd=inf if ring.counts else _crowd(drift, squares, log_density, ring, groups),
     )
 
 
 def _crowd(
-    drift: list[Element],
-    squares: list[list[Element]],
-    log_density: Element,
-    field: Field,
+    drift: list[Polynomial],
+    squares: Mapping[tuple[int, int], Polynomial],
+    log_density: Polynomial,
+    ring: Ring,
     groups: Sequence[int],
 ) -> int:
     """The most coordinates of a term of div(F rho) / rho or of d_i d_j (a rho) / rho, those of one of the `groups` counted once."""
 
-    def of(*values: Element) -> set[frozenset[int]]:
-        return {kinds for value in values for kinds in _coordinates(value, groups)}
+    def of(value: Polynomial) -> set[frozenset[int]]:
+        degrees = value.degrees()
+        entries = {
+            k: {groups[i] for i in ring.entries_of(k)} for k, degree in enumerate(degrees) if degree > 0
+        }
+        return {frozenset().union(*(entries[k] for k in entries if powers[k])) for powers in value.monoms()}
 
-    gradient = [of(field.derivative(log_density, k)) for k in range(len(drift))]
+    gradient = [of(derivative_along(log_density, k, ring)) for k in range(len(drift))]
     most = 0
-    for k, (name, i) in enumerate(field.coordinates):
-        own = {groups[i]} if field.shapes[name] == "vector" else set()
+    for k, (name, i) in enumerate(ring.coordinates):
+        own = {groups[i]} if ring.shapes[name] == "vector" else set()
         terms = of(drift[k])
-        for j, square in enumerate(squares[k]):
-            terms |= {one | other for one in of(square) for other in gradient[j]} | of(square)
-        most = max(
-            most,
-            *(
-                len(one | other | own)
-                for one in terms or [frozenset()]
-                for other in gradient[k] or [frozenset()]
-            ),
-        )
+        for (row, j), square in squares.items():
+            if row == k:
+                terms |= {one | other for one in of(square) for other in gradient[j]} | of(square)
+        pairs = product(terms or [frozenset[int]()], gradient[k] or [frozenset[int]()])
+        most = max(most, *(len(one | other | own) for one, other in pairs))
     return most
-
-
-def _coordinates(value: Element, groups: Sequence[int]) -> Iterator[frozenset[int]]:
-    """The groups of the coordinates of each term of an element."""
-    field = value.field
-    divisors = () if value.below.is_one() else field.occurring(value.below)
-    below = {groups[i] for k in divisors for i in field.entries_of(k)}
-    for powers in value.top.monoms():
-        used = (field.entries_of(k) for k, n in enumerate(powers) if n)
-        yield frozenset(below.union(*({groups[i] for i in entries} for entries in used)))
 
 
 def density_of(dynamics: Dynamics, density: Density | Callable[..., Any] | None = None) -> Density:
@@ -259,84 +193,110 @@ def density_of(dynamics: Dynamics, density: Density | Callable[..., Any] | None 
     return stated
 
 
-def field_of(
-    dynamics: Dynamics, density: Density, dim: int, fixed: Mapping[str, Any] | None, symbolic: bool = False
-) -> Field:
-    """The field that holds a dynamics and a density, with a symbol for `dim` where this is `symbolic`."""
-    parameters = (*dynamics.parameters, *density.parameters, *([DIM] if symbolic else []))
-    return Field(
+def ring_for(
+    dynamics: Dynamics,
+    density: Density,
+    dim: int,
+    fixed: Mapping[str, Any],
+    symbolic: bool = False,
+    depth: int = DEPTH,
+) -> Ring:
+    """The ring that holds a dynamics and a density, with a symbol for `dim` where this is `symbolic`."""
+    names = dict.fromkeys((*dynamics.parameters, *density.parameters, *([DIM] if symbolic else [])))
+    return Ring(
         dim,
         dynamics.shapes,
-        parameters,
+        [name for name in names if name not in fixed],
+        depth=depth,
+        draws=0,
+        minibatches=1,
+        cap=1,
         metric=dynamics.riemannian,
-        fixed=fixed,
         positive=dynamics.positive,
     )
 
 
 def residual_of(
-    drift: list[Element], squares: list[list[Element]], log_density: Element, field: Field
-) -> Element:
-    """L* rho / rho = -div J - J . grad log rho, J = F - a grad log rho - div a the current's velocity."""
-    gradient = [field.derivative(log_density, k) for k in range(len(drift))]
-    total = field.element(0)
-    for k, current in enumerate(velocity(drift, squares, gradient, field)):
-        if current:
-            total = total - field.derivative(current, k) - current * gradient[k]
-    return field.reduce(total)
+    drift: list[Polynomial],
+    squares: Mapping[tuple[int, int], Polynomial],
+    log_density: Polynomial,
+    ring: Ring,
+) -> Polynomial:
+    """L* rho / rho = -div J - J . grad log rho, with J = F - a grad log rho - div a the probability current divided by rho."""
+    gradient = [derivative_along(log_density, k, ring) for k in range(len(drift))]
+    currents = list(drift)
+    for (k, j), a in squares.items():
+        currents[k] = currents[k] - a * gradient[j] - derivative_along(a, j, ring)
+    total = ring.zero
+    for k, current in enumerate(map(ring.reduce, currents)):
+        # Each part has the denominators of few coordinates; over a common one of all the sum would be large.
+        total = total - ring.reduce(derivative_along(current, k, ring) + current * gradient[k])
+    return ring.reduce(total) if total else total
 
 
-def velocity(
-    drift: list[Element], squares: list[list[Element]], gradient: list[Element], field: Field
-) -> list[Element]:
-    """J_i = F_i - sum_j (a_ij d_j log rho + d_j a_ij): the probability current divided by rho."""
-    found = []
-    for f, row in zip(drift, squares, strict=True):
-        for j, a in enumerate(row):
-            if a:
-                f = f - a * gradient[j] - field.derivative(a, j)
-        found.append(field.reduce(f))
-    return found
-
-
-def integrable(log_density: Element, field: Field) -> bool | None:
+def integrable(log_density: Polynomial, ring: Ring) -> bool | None:
     """False where rho is not integrable over the variables besides theta, at any theta; None where that is undecided.
 
-    Decided where log rho = c U + q with c < 0 and q of degree at most 2 in these variables, with coefficients that are
-    numbers and parameters: the integral over them exists iff the quadratic part is negative definite. Signs are taken
-    at the parameters' value 1 (and at what they are fixed to).
+    Decided where log rho = c U + q with c < 0 and q of these variables alone. A q of degree at most 2 is integrable iff its
+    quadratic part is negative definite, another one where it is concave at every state with its maximum at 0. Signs that numbers
+    decide are taken at the parameters' value 1 (and at what they are fixed to).
     """
-    if not log_density:
+    others = [k for k, (name, _) in enumerate(ring.coordinates) if name != "theta"]
+    slope = log_density.derivative(ring.position("U", 0, (0,) * ring.dim))
+    gradient = [derivative_along(log_density, k, ring) for k in others]
+    known = ring.parameter_positions | ring.opaque.keys() | set(others)
+    if not (log_density and ring.depends_only_on_parameters(slope) and ring.occurring(*gradient) <= known):
         return None
-    potential = field.position("U", 0, (0,) * field.dim)
-    others = [k for k, (name, _) in enumerate(field.coordinates) if name != "theta"]
-    parameters = field.parameter_positions
-    scale = _at_one(log_density.below, parameters)
-    if scale is None:
+    bends = [[-ring.reduce(derivative_along(g, k, ring)) for k in others] for g in gradient]
+    at_one = Values(ring, lambda place: fmpq(1), EXACT_OR_BALLS)
+    if all(ring.depends_only_on_parameters(bend) for row in bends for bend in row):
+        form = [[to_fraction(at_one(bend)) for bend in row] for row in bends]
+        # By the leading minors (Sylvester).
+        if not all(minor > 0 for minor in leading_minors(form)):
+            return False
+    elif not _is_concave(bends, gradient, others, ring):
         return None
-    slope = Fraction(0)
-    size = len(others)
-    form = [[Fraction(0)] * size for _ in range(size)]
-    for exponents, factor in log_density.top.to_dict().items():
-        number = to_fraction(factor) / scale
-        used = {place: power for place, power in enumerate(exponents) if power and place not in parameters}
-        if used == {potential: 1}:
-            slope += number
-            continue
-        powers = [place for place, power in used.items() for _ in range(power)]
-        if any(place not in others for place in powers) or len(powers) > 2:
-            return None
-        if len(powers) == 2:
-            i, j = (others.index(place) for place in powers)
-            form[i][j] += number
-            form[j][i] += number
-    # By the leading minors (Sylvester).
-    if not all(minor > 0 for minor in leading_minors([[-entry for entry in row] for row in form])):
+    return True if slope and at_one(slope) < 0 else None
+
+
+def _is_concave(
+    bends: list[list[Polynomial]], gradient: list[Polynomial], others: list[int], ring: Ring
+) -> bool:
+    """Whether terms show the leading minors of a Hessian, its sign changed, to be positive, and the gradient vanishes at 0."""
+    try:
+        at_rest = Values(ring, lambda place: fmpq(place not in others), EXACT_OR_BALLS)
+        if any(at_rest(g) != 0 for g in gradient):
+            return False
+        for size in range(1, len(others) + 1 if len(others) <= MOST_MINORS else 1):
+            minor = ring.zero
+            for order in permutations(range(size)):
+                term = ring.constant((-1) ** sum(a > b for a, b in combinations(order, 2)))
+                for row, column in enumerate(order):
+                    term = term * bends[row][column]
+                minor = minor + term
+            if ring.signs_of.of(ring.reduce(minor)) != 2:
+                return False
+    except NotExpandableError:
         return False
-    return True if slope < 0 else None
+    return all(
+        not bend or (row == column and ring.signs_of.of(bend) == 2)
+        for row, bends_of in enumerate(bends)
+        for column, bend in enumerate(bends_of)
+        if len(others) > MOST_MINORS
+    )
 
 
-def find_witness(value: Element) -> dict[str, str]:
+def quotient_text(value: Polynomial, ring: Ring) -> str:
+    """An element as text, over one denominator."""
+    above, below = as_quotient(value, ring)
+    common = above.gcd(below) * (below.leading_coefficient() if value else 1)
+    top, bottom = ring.text(above / common), ring.text(below / common)
+    if bottom == "1":
+        return top
+    return f"{f'({top})' if ' + ' in top or ' - ' in top else top} / {f'({bottom})' if ' ' in bottom else bottom}"
+
+
+def find_witness(value: Polynomial, ring: Ring) -> dict[str, str]:
     """Values of the symbols that occur at which `value` is not zero, and the value there; empty where none is found.
 
     A smooth U may have any derivatives at a point, so that such a point refutes that `value` vanishes for all U. With
@@ -344,56 +304,43 @@ def find_witness(value: Element) -> dict[str, str]:
     """
     if not value:
         return {}
-    field = value.field
     # Those in the arguments of roots and exponentials too.
-    places = sorted(field.occurring(value.top, value.below) - field.opaque.keys())
+    places = sorted(ring.occurring(value) - ring.opaque.keys())
     for attempt in range(TRIES):
         chosen = {
             place: Fraction(
-                PLAIN[(attempt * (k + 1)) % len(PLAIN)] if _free(field, place) else 1 + attempt % 3
+                PLAIN[(attempt * (k + 1)) % len(PLAIN)] if _free(ring, place) else 1 + attempt % 3
             )
             for k, place in enumerate(places)
         }
-        if _at(value, chosen) is None:
+        if _at(value, chosen, ring) is None:
             continue
         for place in places:
             # A witness with mostly zeros is easy to check by hand.
             fewer = {**chosen, place: Fraction(0)}
-            if _free(field, place) and _at(value, fewer) is not None:
+            if _free(ring, place) and _at(value, fewer, ring) is not None:
                 chosen = fewer
-        found = {field.label(place)[0]: str(number) for place, number in chosen.items()}
-        return {**found, "residual": str(_at(value, chosen))}
+        found = {ring.label(place)[0]: str(number) for place, number in chosen.items()}
+        return {**found, "residual": str(_at(value, chosen, ring))}
     return {}
 
 
-def _at_one(polynomial: Polynomial, parameters: set[int]) -> Fraction | None:
-    """A polynomial in the parameters alone at 1; None where it is none, or vanishes there."""
-    total = Fraction(0)
-    for exponents, factor in polynomial.to_dict().items():
-        if any(power and place not in parameters for place, power in enumerate(exponents)):
-            return None
-        total += to_fraction(factor)
-    return total or None
-
-
-def _free(field: Field, place: int) -> bool:
+def _free(ring: Ring, place: int) -> bool:
     """Whether a symbol may take any sign, and zero: not so parameters, nor the diagonal of B, which is invertible."""
-    key = field.keys[place]
+    key = ring.keys[place]
     if key[0] == "B":
-        return key[1] % (field.dim + 1) != 0 or any(key[2])
-    return key[0] != "parameter"
+        return key[1] % (ring.dim + 1) != 0 or any(key[2])
+    return place not in ring.signs_of.positive
 
 
-def _at(value: Element, chosen: dict[int, Fraction]) -> Any:
+def _at(value: Polynomial, chosen: dict[int, Fraction], ring: Ring) -> Any:
     """The value at a point, exact or as a ball that excludes 0; None where it is 0, undefined or may be 0."""
-    values = Values(value.field, lambda place: to_fmpq(chosen[place]), EXACT_OR_BALLS)
+    parameters = {ring.keys[k][1]: to_fmpq(n) for k, n in chosen.items() if k in ring.parameter_positions}
+    values = Values(ring, lambda place: to_fmpq(chosen[place]), EXACT_OR_BALLS, parameters)
     try:
-        top, below = values(value.top), values(value.below)
-        if below == 0 or top == 0:
-            return None
-        found = top / below
+        found = values(value)
     except (ZeroDivisionError, ValueError):
         return None
     if isinstance(found, arb):
         return found if found.is_finite() and not found.contains(0) else None
-    return found
+    return found or None

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from sgverify.errors import SgverifyError
 from sgverify.exact.affine.field import Scalar
 from sgverify.exact.closure import moments as closure
-from sgverify.exact.numbers.ball import BALLS, enclosed
+from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.jets import Jet
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.posterior import panels as enclosure
@@ -27,11 +27,12 @@ from sgverify.exact.readings.expression import name as leaf
 from sgverify.exact.readings.expression import number, text
 from sgverify.exact.readings.formula import define
 from sgverify.exact.readings.long_double import LongDouble
-from sgverify.exact.rings.differential_field import Element, Field
-from sgverify.exact.rings.evaluation import Values, sign_of, value_at
+from sgverify.exact.rings.evaluation import Values, root_interval, sign_of, value_at
+from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.carrier import on_every_branch
+from sgverify.exact.series.operators import derivative_along
 from sgverify.exact.transfer.plane.interpreter import Noisy
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.abstract_value import SCALAR
@@ -84,7 +85,15 @@ def ball_of(value: Any) -> arb:
 
 
 def in_series(tree: Tree, point: Point, T: Fraction) -> arb | None:
-    # The parameter is the square of the ring's symbol, which T stands for here.
+    """The parameter is the square of the ring's symbol, which T stands for here."""
+    return on_its_branch(tree, point, T, lambda value, ring: value)
+
+
+def on_its_branch(
+    tree: Tree, point: Point, root: Fraction | arb, follow: Callable[[Polynomial, Ring], Polynomial]
+) -> arb | None:
+    """What follows from the coefficient of h^0 on the branch that holds the point, `root` the root of T."""
+
     def read(signs: Any) -> tuple[Ring, Any]:
         here = Ring(
             1, {"x": "vector", "y": "vector"}, ("T",), depth=0, draws=0, minibatches=1, cap=1, signs=signs
@@ -94,11 +103,11 @@ def in_series(tree: Tree, point: Point, T: Fraction) -> arb | None:
         return here, evaluate(tree, values)
 
     for signs, (here, value) in on_every_branch(read):
-        at = {here.position(k, 0): point[k] for k in STATES} | {here.position("root", "T"): T}
+        at = {here.position(k, 0): point[k] for k in STATES} | {here.position("root", "T"): root}
         if all(sign_of(f, here, at.__getitem__) in (0, signs[key]) for key, f in here.supposed.items()):
-            if not isinstance(value, TruncatedSeries):
-                return ball_of(value)
-            return value_at(value.coefficient(0), here, at.__getitem__)
+            if isinstance(value, TruncatedSeries):
+                return value_at(follow(value.coefficient(0), here), here, at.__getitem__)
+            return ball_of(value) if not follow(here.zero + 1, here).is_zero() else arb(0)
     raise AssertionError("no branch holds the point")
 
 
@@ -114,44 +123,6 @@ def in_a_closure(tree: Tree, point: Point, T: Fraction) -> arb | None:
         found.value
     )
     return value
-
-
-def in_a_field(tree: Tree, point: Point, T: Fraction) -> arb | None:
-    field = Field(1, {"x": "vector", "y": "vector"}, ("T",))
-    values = {k: field.symbol(k, 0) for k in STATES} | {"T": field.parameter("T")}
-    found = evaluate(tree, values)
-    return (
-        ball_of(found) if not isinstance(found, Element) else of_field(field, field.reduce(found), point, T)
-    )
-
-
-def of_field(field: Field, value: Element, point: Point, T: Fraction) -> arb:
-    """An element at a point."""
-    from sgverify.schemes.definition.mathematics import exp, log, sqrt
-
-    def generator(place: int) -> arb:
-        key = field.keys[place]
-        if key[0] == "parameter":
-            return ball(T)
-        if key[0] == "slot":
-            what = field.opaque[place]
-            if what.argument is None:
-                return enclosed(what.number)
-            inside = of_field(field, Element(field, what.argument, what.below), point, T)
-            return {"exp": exp, "root": sqrt, "log": log}[what.kind](inside)
-        return ball(point[key[0]])
-
-    def polynomial(of: Any) -> arb:
-        total = arb(0)
-        for exponents, factor in of.to_dict().items():
-            term = arb(factor)
-            for place, e in enumerate(exponents):
-                if e:
-                    term = term * generator(place) ** int(e)
-            total += term
-        return total
-
-    return polynomial(value.top) / polynomial(value.below)
 
 
 def as_text(tree: Tree, point: Point, T: Fraction) -> arb | None:
@@ -215,7 +186,6 @@ def floats(point: Point, T: Fraction) -> dict[str, float]:
 CARRIERS: dict[Callable[[Tree, Point, Fraction], arb | None], frozenset[str]] = {
     in_series: frozenset(),
     in_a_closure: frozenset(),
-    in_a_field: frozenset(),
     as_text: frozenset(),
     in_an_affine_reading: frozenset(),
     in_jets: frozenset(),
@@ -270,12 +240,12 @@ def test_every_carrier_read_something() -> None:
 @settings(max_examples=examples(20))
 @given(tree=trees(NAMES), point=points, T=parameters)
 def test_derivatives_are_those_of_the_same_branch(tree: Tree, point: Point, T: Fraction) -> None:
-    """By Taylor polynomials, by the rules of a differential field, by the reverse mode."""
+    """By Taylor polynomials, by the chain rule on symbols, by the reverse mode."""
     given_at = {**point, "T": T}
     expected = slope_in_balls(tree, given_at)
     if expected is None or not abs(expected) < 1e9:
         return
-    for slope in (by_jets, by_a_field, by_the_reverse_mode):
+    for slope in (by_jets, by_a_ring, by_the_reverse_mode):
         try:
             found = slope(tree, point, T)
         except REFUSALS:
@@ -291,12 +261,9 @@ def by_jets(tree: Tree, point: Point, T: Fraction) -> arb | None:
     return ball_of(float(found.c[1][0])) if isinstance(found, Jet) else arb(0)
 
 
-def by_a_field(tree: Tree, point: Point, T: Fraction) -> arb | None:
+def by_a_ring(tree: Tree, point: Point, T: Fraction) -> arb | None:
     """By the chain rule on symbols."""
-    field = Field(1, {"x": "vector", "y": "vector"}, ("T",))
-    values = {k: field.symbol(k, 0) for k in STATES} | {"T": field.parameter("T")}
-    found = evaluate(tree, values)
-    return of_field(field, field.derivative(found, 0), point, T) if isinstance(found, Element) else arb(0)
+    return on_its_branch(tree, point, root_interval(T), lambda value, ring: derivative_along(value, 0, ring))
 
 
 def by_the_reverse_mode(tree: Tree, point: Point, T: Fraction) -> arb | None:

@@ -1,4 +1,4 @@
-"""Fokker-Planck on the differential field, against sympy on a concrete potential and against quadrature."""
+"""Fokker-Planck in the ring of the series, against sympy on a concrete potential and against quadrature."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import sympy
 import tests.exact.stationarity.oracle as oracle
 import tests.zoo.dynamics as wrong
 from sgverify.errors import DefinitionError, NotExpandableError
-from sgverify.exact.rings.evaluation import FRACTIONS, Values
+from sgverify.exact.rings.evaluation import FRACTIONS, Values, by_key
+from sgverify.exact.series.operators import coefficients_of
 from sgverify.exact.stationarity import stationarity_residual
 from sgverify.exact.stationarity.fokker_planck import (
     density_of,
-    field_of,
     read_density,
-    read_dynamics,
     residual_of,
+    ring_for,
 )
 from sgverify.schemes import (
     density,
@@ -96,26 +96,21 @@ def test_a_thermostat_without_its_dim_passes_in_dimension_one_only():
 def _of_the_package(found, dim, point):
     """The package's residual at the jet that the concrete potential and metric have at a point."""
     stated = density_of(found)
-    field = field_of(found, stated, dim, None)
-    left = residual_of(*read_dynamics(found, field), read_density(stated, field), field)
-    values = []
-    for key in field.keys:
+    ring = ring_for(found, stated, dim, {})
+    left = residual_of(*coefficients_of(found, ring), read_density(stated, ring), ring)
+
+    def number(key):
         kind, *rest = key
         if kind in ("theta", "p"):
-            symbol = (oracle.COORDINATES if kind == "theta" else oracle.MOMENTA)[rest[0]]
-            values.append(point[symbol])
-        elif kind == "parameter":
-            values.append(point[sympy.Symbol(rest[0], positive=True)])
-        elif kind in ("U", "B"):
-            member, index = rest
-            function = oracle.potential(dim) if kind == "U" else oracle.root(dim)[divmod(member, dim)]
-            for symbol, times in zip(oracle.COORDINATES, index, strict=False):
-                function = sympy.diff(function, symbol, times)
-            values.append(Fraction(str(sympy.nsimplify(function.subs(point)))))
-        else:
-            values.append(Fraction(0))
-    number = Values(field, lambda place: Fraction(values[place]), FRACTIONS)
-    return number(left.top) / number(left.below)
+            return point[(oracle.COORDINATES if kind == "theta" else oracle.MOMENTA)[rest[0]]]
+        member, index = rest
+        function = oracle.potential(dim) if kind == "U" else oracle.root(dim)[divmod(member, dim)]
+        for symbol, times in zip(oracle.COORDINATES, index, strict=False):
+            function = sympy.diff(function, symbol, times)
+        return Fraction(str(sympy.nsimplify(function.subs(point))))
+
+    parameters = {name: point[sympy.Symbol(name, positive=True)] for name in ring.parameters}
+    return Values(ring, by_key(ring, number), FRACTIONS, parameters)(left)
 
 
 POINT = dict(
@@ -203,7 +198,7 @@ def test_a_root_that_may_be_zero_is_refused_for_currents_may_jump_there():
     def laplace(theta, p):
         return -sqrt(dot(p, p))
 
-    with pytest.raises(NotExpandableError, match="not known to be smooth"):
+    with pytest.raises(NotExpandableError, match="whose sign differs from state to state"):
         stationarity_residual(jumping, laplace, dim=1)
 
 
@@ -238,7 +233,7 @@ def test_a_density_of_another_state_and_a_missing_one_are_refused():
     def ahead(theta, *, grad, T):
         return -grad(theta + 1), T
 
-    with pytest.raises(NotExpandableError, match="another place than theta"):
+    with pytest.raises(NotExpandableError, match="a point that does not tend to theta"):
         stationarity_residual(ahead)
 
 
