@@ -1,7 +1,7 @@
 """The invariant law of a chain at any step size, by the best method that reaches it, beside the law of its target.
 
-Exact where U is quadratic and one step affine; from transfer operators on grids where theta is one number and gradients are full;
-else by the Gaussian approximation of `sgverify.advice.closure.gaussian_closure`. On a line gradient noise, at least, heats a step.
+Exact where U is quadratic and one step affine; from transfer operators on grids where theta is one number and the noise of its
+gradient does not depend on it; else by the Gaussian approximation of `sgverify.advice.closure.gaussian_closure`.
 """
 
 from __future__ import annotations
@@ -24,22 +24,18 @@ from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.chain.ergodic import Moments, stationary_law
-from sgverify.schemes import exact
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import parse_observable
 
 if TYPE_CHECKING:
     from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLaw
-    from sgverify.exact.transfer.result import GridAnswers, GridBias, GridLaw
+    from sgverify.exact.transfer.result import GridAnswers, GridLaw
 
 BITS = 128
 
 LARGEST, LARGEST_MULTIPLICATIVE = 12, 2
 """The largest numbers of coordinates for an invariant law within milliseconds: with additive noise, and with random Hessians."""
-
-_MOST_HEATED = 1
-"""Dimensions in which the spread of exp(-U/T') is an integral, whatever the form of U."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +95,14 @@ class ChainLaws(ABC):
     def at(self, step: float) -> StationaryMoments:
         """The moments at this step size. Raises `InstabilityError` where the chain has no law."""
 
+    def near(self, step: float) -> StationaryMoments:
+        """The moments at a step size at which the law hardly differs from the target's; quicker than `at` where that takes long."""
+        return self.at(step)
+
+    def beside(self, subject: Subject) -> ChainLaws:
+        """The laws of another subject on the same target at the same temperature, by the same method."""
+        return type(self)(subject)
+
     def distrust(self, step: float) -> str | None:
         """The reason why the moments are unreliable at this step size; None where they are not."""
         return None
@@ -108,29 +112,32 @@ class ChainLaws(ABC):
         chain = self.at(step).chain
         return None if chain is None else chain.forgetting
 
+    def independent_draw(self, step: float) -> float | None:
+        """The steps after which an average knows as much as one independent draw of theta; None where they are not known.
+
+        That is the sum of all autocorrelations, of the coordinate that forgets most slowly.
+        """
+        chain = self.at(step).chain
+        return None if chain is None else float((chain.mean_variance / np.diag(chain.of_theta)).max())
+
     @property
     def _kinetic(self) -> bool:
         return "p" in self.subject.scheme.dynamics.state
 
 
 def laws_of(subject: Subject, *, quick: bool = False) -> Iterator[ChainLaws]:
-    """The methods that apply, from the most to the least reliable; with `quick` those that take a fraction of a second.
-
-    The rule of the heat is the last one of these.
-    """
+    """The methods that apply, from the most to the least reliable; with `quick` those that take a fraction of a second."""
     if exact_law_in_reach(subject):
         yield ExactLaws(subject)
         return
     from sgverify.advice.closure.gaussian_closure import GaussianClosure
 
-    if not (quick or subject.target.quadratic or subject.target.dim > 1):
+    noise = subject.configuration.gradient.estimator.each_evaluation
+    if (noise or not quick) and not (subject.target.quadratic or subject.target.dim > 1):
         with suppress(Unreached):
             yield GridLaws(subject)
     if GaussianClosure.why_not(subject) is None:
         yield ClosureLaws(subject)
-    heat = _heat(subject) if quick else None
-    if heat is not None:
-        yield HeatedLaws(subject, heat)
 
 
 def exact_law_in_reach(subject: Subject) -> bool:
@@ -212,7 +219,7 @@ class ExactLaws(ChainLaws):
 
 @dataclass(frozen=True, eq=False)
 class GridLaws(ChainLaws):
-    """The laws on a line that is no Gaussian's, of full gradients: averages of theta, theta^2 and p^2 by transfer operators.
+    """The laws on a line that is no Gaussian's, by transfer operators: full gradients, or normal noise added to each.
 
     Raises `Unreached` where no grid holds the subject.
     """
@@ -220,7 +227,7 @@ class GridLaws(ChainLaws):
     method: ClassVar[str] = "grid"
 
     def __post_init__(self) -> None:
-        _ = self._average, self.answers
+        _ = self.answers
 
     @property
     def quick(self) -> bool:
@@ -236,56 +243,50 @@ class GridLaws(ChainLaws):
         return StationaryMoments(target.location_float64(T), target.spread_float64(T), momentum)
 
     def at(self, step: float) -> StationaryMoments:
-        """The moments at this step size: on the line those of the law, on the plane those of the target and their biases."""
-        if not self._kinetic:
-            law = self.on_grid(step)[1]
-            points, weights = law.points, law.weights
-            mean = float(weights @ points)
-            variance = float(weights @ (points - mean) ** 2)
-            return StationaryMoments(np.array([mean]), np.array([math.sqrt(variance)]))
-        bias = {text: _value(answers.stationary_bias(step)) for text, answers in self.answers.items()}
-        target = self.target
+        """The moments at this step size: those of the target and their biases."""
+        law, target = self.law(step), self.target
+        shift, square = self.bias_of("theta", law), self.bias_of("theta**2", law)
         # E theta^2 - (E theta)^2, from the differences to the target's: no large numbers cancel.
-        shift = bias["theta"]
-        variance = float(target.sd[0]) ** 2 + bias["theta**2"] - 2 * float(target.mean[0]) * shift - shift**2
-        momentum = None if target.momentum is None else target.momentum + bias["p**2"]
+        variance = float(target.sd[0]) ** 2 + square - 2 * float(target.mean[0]) * shift - shift**2
+        momentum = None if target.momentum is None else target.momentum + self.bias_of("p**2", law)
         return StationaryMoments(target.mean + shift, np.array([math.sqrt(variance)]), momentum)
 
-    def on_grid(self, step: float) -> tuple[GridBias, GridLaw]:
-        """The bias of the subject's test function on the line, and the law. Raises `InstabilityError` where there is none."""
-        if step not in self._found:
-            self._found[step] = self._average.stationary_bias(step)
-        found = self._found[step]
+    def law(self, step: float) -> GridLaw:
+        """The law on a grid. Raises `InstabilityError` where there is none."""
+        found = self.answers.stationary_bias(step)
         if found.law is None:
             raise InstabilityError(f"h={step:g}: {found.note}")
-        return found, found.law
+        return found.law
+
+    def bias_of(self, text: str, law: GridLaw) -> float:
+        """The bias of the average of a test function."""
+        return law.bias(parse_observable(text, 1, self.subject.scheme.dynamics.state))
 
     def bias(self, step: float) -> tuple[float, float]:
         """The bias of the average of the subject's test function, and the bound of its error."""
-        found = self.on_grid(step)[0]
-        return _value(found), float(found.error_bound or 0.0)
-
-    @cached_property
-    def _found(self) -> dict[float, GridBias]:
-        return {}
-
-    @property
-    def _average(self) -> GridAnswers:
-        # Grids take a while to load, and the step of a sample needs none.
         from sgverify.checks.rates.engines import transfer_answers
 
-        return transfer_answers(self.subject)
+        found = transfer_answers(self.subject).stationary_bias(step)
+        if found.value is None:
+            raise InstabilityError(f"h={step:g}: {found.note}")
+        return found.value, float(found.error_bound)
+
+    def independent_draw(self, step: float) -> float:
+        """See `ChainLaws`."""
+        return self.grids("theta").forgetting(step)
 
     @cached_property
-    def answers(self) -> dict[str, GridAnswers]:
-        """The grids of theta, theta^2 and, on the plane, p^2."""
-        from sgverify.checks.rates.engines import ENGINES
+    def answers(self) -> GridAnswers:
+        """The grids, as fine as theta^2 needs them."""
+        return self.grids("theta**2")
 
-        c, state = self.subject.configuration, self.subject.scheme.dynamics.state
-        texts = ["theta", "theta**2", *(["p**2"] if "p" in state else [])]
-        given = self.subject.read_scheme, self.subject.target
-        numbers = exact(c.temperature), exact(c.friction)
-        return {text: ENGINES[state](*given, parse_observable(text, 1, state), *numbers) for text in texts}
+    def grids(self, text: str) -> GridAnswers:
+        """The grids, as fine as a test function needs them."""
+        # Grids take a while to load, and the step of a sample needs none.
+        from sgverify.checks.rates.engines import grid_answers
+        from sgverify.exact.transfer.result import TOLD
+
+        return grid_answers(self.subject, parse_observable(text, 1, self.subject.scheme.dynamics.state), TOLD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,6 +316,10 @@ class ClosureLaws(ChainLaws):
         """The moments to first order in the difference of the chain's law from the target's, quickly."""
         return self._read(self._closure.near(step))
 
+    def beside(self, subject: Subject) -> ClosureLaws:
+        """See `ChainLaws`: averages over the target's law are taken over."""
+        return ClosureLaws(subject, self._closure.beside(subject))
+
     def _read(self, law: GaussianLaw) -> StationaryMoments:
         dim = self.subject.target.dim
         assert law.chain is not None
@@ -336,53 +341,6 @@ def _closure_of(subject: Subject) -> GaussianClosure:
     from sgverify.advice.closure.gaussian_closure import GaussianClosure
 
     return GaussianClosure(subject)
-
-
-@dataclass(frozen=True, eq=False)
-class HeatedLaws(ChainLaws):
-    """Gradient noise of the covariance v I widens exp(-U/T) to exp(-U/T'): T' = T + h v/2, or T + h v/(2 D) with a momentum.
-
-    The noise adds the variance h^2 v to the step's own 2 T h (2 D T h). `heat` is the rise per step size; the rule is crude.
-    """
-
-    heat: float
-    method: ClassVar[str] = "heat of the gradient noise"
-
-    @cached_property
-    def target(self) -> StationaryMoments:
-        """Mean and standard deviation under exp(-U/T)."""
-        return self.at(0.0)
-
-    def at(self, step: float) -> StationaryMoments:
-        """Mean and standard deviation under exp(-U/T')."""
-        T = float(self.subject.configuration.temperature) + step * self.heat
-        return StationaryMoments(
-            self.subject.target.location_float64(T), self.subject.target.spread_float64(T)
-        )
-
-
-def _heat(subject: Subject) -> float | None:
-    """The rise of the temperature per step size; None where it is not known.
-
-    That is where the covariance of the gradient noise is not a known multiple of I, or if the dynamics compensates the noise (a
-    thermostat) or has a metric. With another covariance, coordinates that the Hessian couples share the added variance, so that
-    a rule for each coordinate would be wrong.
-    """
-    c, state = subject.configuration, subject.scheme.dynamics.state
-    if not c.gradient.estimator.each_evaluation or state not in (("theta",), ("theta", "p")):
-        return None
-    if subject.scheme.dynamics.riemannian or subject.target.dim > _MOST_HEATED:
-        return None
-    covariance = np.asarray(c.gradient.covariance, dtype=np.float64) * np.eye(subject.target.dim)
-    if not np.array_equal(covariance, covariance[0, 0] * np.eye(len(covariance))):
-        return None
-    return float(covariance[0, 0]) / (2 * (float(c.friction) if "p" in state else 1.0))
-
-
-def _value(found: GridBias) -> float:
-    if found.value is None:
-        raise InstabilityError(f"h={found.step:g}: {found.note}")
-    return float(found.value)
 
 
 def _floats(matrix: Any) -> np.ndarray:

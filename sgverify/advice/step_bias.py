@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, HeatedLaws, laws_of
+from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, GridLaws, laws_of
 from sgverify.advice.size.model import below
 from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
@@ -27,7 +27,7 @@ MOST_QUARTERINGS = 12
 HOW = {
     ExactLaws: "computed from the law of the chain",
     ClosureLaws: "approximated by a Gaussian law, U's Hessian and the minibatch noise averaged over it",
-    HeatedLaws: "by the rule that gradient noise of covariance v I heats a step by h v/2",
+    GridLaws: "computed from the law of the chain on a grid",
 }
 """The method behind the standard deviations, as a phrase."""
 
@@ -96,11 +96,8 @@ class StepBias:
 def step_bias(subject: Subject, step: float) -> StepBias | None:
     """The bias of the spread of draws at a fixed step size; None if there is no cheap way to compute it.
 
-    On quadratic targets the bias is that of the chain's invariant law, with minibatches included. On other targets it is that of
-    a Gaussian closure of the chain's law (`ClosureLaws`), an approximation. If the closure fails and gradient noise has the
-    covariance v I, the chain moves as if T were T + h v/2, or T + h v/(2 D) with a momentum: the noise adds the variance h^2 v to
-    the step's own 2 T h (2 D T h).
-    Source: chen2015 section 2; Mandt, Hoffman, Blei 2017 for the law at a mode; Vollmer, Zygalakis, Teh 2016.
+    On quadratic targets, and on a line with noise that is added to the gradient, the bias is that of the chain's invariant law,
+    minibatches included. On other targets it is that of a Gaussian closure of this law (`ClosureLaws`), an approximation.
     """
     if not _plain(subject):
         return None

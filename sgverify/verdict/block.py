@@ -249,6 +249,8 @@ class ClosingBlock:
             for kind, size in self.sizes:
                 text = _not_found(size) if isinstance(size, Crash) else size.sentence
                 yield "how large", f"{kind}: {text}" if several else text
+                if not isinstance(size, Crash) and size.details:
+                    yield "", size.details
         if self.subject is not None:
             conventions = getattr(self.subject.scheme, "conventions", "") or told_unit(self.subject.scheme)
             if conventions:

@@ -127,7 +127,7 @@ class Results(Sequence[Evidence]):
         from sgverify.advice.size import how_large
 
         found = {
-            subject.configuration.gradient.kind: _attempted(partial(how_large, subject, full=False))
+            subject.configuration.gradient.kind: _attempted(partial(how_large, subject))
             for subject in self._enquiry.subjects
         }
         return {kind: size for kind, size in found.items() if size is not None}

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sgverify.advice.chain_laws import ClosureLaws, ExactLaws
+from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, GridLaws
 from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.advice.size import HowLarge, how_large
 from sgverify.advice.size.finding import FACTOR, smallest_crossings
@@ -50,9 +50,13 @@ def test_euler_on_a_gaussian_is_as_wide_as_its_formula_says() -> None:
 
 def test_minibatches_and_full_gradients_are_both_told() -> None:
     answer = found("sgld-euler", **IID)
-    quiet = answer.with_full_gradients
-    assert quiet is not None and quiet.sd_bias == found("sgld-euler").sd_bias
-    assert answer.sd_bias[0] > 20 * quiet.sd_bias[0]
+    quiet = answer.without_noise
+    assert quiet is not None and quiet == found("sgld-euler").sd_bias[0]
+    assert answer.sd_bias[0] > 20 * quiet
+    assert answer.details.startswith("with full gradients it is 41 % too wide; an independent draw costs")
+    small = found("sgld-euler", **IID, **{"schedule.step": 1e-5})
+    noise = 100 * (small.error - found("sgld-euler", **{"schedule.step": 1e-5}).error)
+    assert small.details.startswith(f"of which {noise:.2g} % from gradient noise")
     assert answer.sentence.startswith(
         "h = 0.000999: sd 9.9 times the target's (effective T 97.5); 1 % at h <= 4.1e-07"
     )
@@ -177,7 +181,20 @@ def test_calls_on_one_minibatch_share_their_noise_in_many_coordinates(dim: int) 
     np.testing.assert_allclose(shares[0], shares[1], rtol=0.05)
 
 
-@pytest.mark.power  # 2.2 s
+@pytest.mark.parametrize("scheme", ["sgld-euler", "sghmc-aboba"])
+def test_noise_that_is_added_on_a_line_is_as_exact_as_on_gaussians(scheme: str) -> None:
+    given = {"target.name": "gaussian", "target.precision": 2.0, "target.mean": 0.3, "schedule.step": 0.1}
+    subject = make_subject(
+        scheme, load_configuration(**given, **{"gradient.kind": "additive", "gradient.covariance": 3.0})
+    )
+    grid, exact = GridLaws(subject), ExactLaws(subject)
+    one, other = grid.at(0.1), exact.at(0.1)
+    assert other.biases(exact.target)[1][0] > 0.03
+    np.testing.assert_allclose(one.sd, other.sd, rtol=1e-7)
+    assert grid.independent_draw(0.1) == pytest.approx(exact.independent_draw(0.1), rel=1e-7)
+
+
+@pytest.mark.power  # 0.9 s
 def test_a_line_beyond_gaussians_is_told_by_grids() -> None:
     answer = found("sgld-euler", **{"target.name": "double-well", "schedule.step": 0.01})
     assert answer.method == "grid" and answer.monte_carlo is not None and answer.power is not None

@@ -54,12 +54,13 @@ def test_noise_on_a_double_well_heats_the_step() -> None:
         weights = np.exp(-(energy - energy.min()) / temperature)
         return math.sqrt(float(weights @ x**2 / weights.sum() - (weights @ x / weights.sum()) ** 2))
 
-    for scheme, rate in (("sgld-euler", 1), ("sghmc-baoab", 2)):
+    # BAOAB has two half kicks, each with noise of its own: half of the heat h v/(2 D) of one whole kick.
+    for scheme, rate in (("sgld-euler", 1), ("sghmc-baoab", 4)):
         bias = step_bias(make_subject(scheme, load_configuration(**given)), 0.01)
         assert bias is not None and bias.distrust is None
-        # A chain in two wells is no Gaussian: the widths are those of exp(-U/T') with the heat of the noise in T'.
+        # A chain in two wells is no Gaussian: to first order the widths are those of exp(-U/T') with the heat of the noise in T'.
         assert bias.found / bias.true == pytest.approx(
-            spread(1 + 0.01 * 300 / (2 * rate)) / spread(1.0), rel=1e-6
+            spread(1 + 0.01 * 300 / (2 * rate)) / spread(1.0), rel=0.01
         )
 
 

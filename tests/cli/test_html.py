@@ -130,9 +130,7 @@ def test_an_exception_inside_a_check_is_shown_as_what_it_is(
 
     monkeypatch.delenv("SGVERIFY_RAISE")
     monkeypatch.setattr("sgverify.verdict.page.work_precision", broken)
-    monkeypatch.setattr(
-        "sgverify.checks.rates.stationary_bias.answers_with_closure", lambda *given: broken(given)
-    )
+    monkeypatch.setattr("sgverify.checks.rates.stationary_bias.exact_answers", lambda *given: broken(given))
     answer = call("verify", "mine.py:heun", *CHECKS, "--html", "a.html")
     words = " ".join(read(tmp_path / "a.html").text)
     assert answer.code == 3 and "UNDECIDED" in words

@@ -199,7 +199,9 @@ class GaussianClosure:
         evaluated again, so that a search over steps is quick.
         """
         fitted, fourth = self._fit_over_target, self._fourth
-        return self._settled(step, lambda mean, covariance: fitted.moved(mean, covariance, fourth), _NEARLY)
+        return self._settled(
+            step, lambda mean, covariance: fitted.moved(mean, covariance, fourth), _CONVERGED
+        )
 
     def _settled(self, step: float, fit_at: FitAt, tolerance: float) -> GaussianLaw:
         """The fixed point of one step with these averages, from the target's law. Raises `InstabilityError` where there is none."""

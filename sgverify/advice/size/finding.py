@@ -20,8 +20,7 @@ import numpy as np
 
 from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments, laws_of
 from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
-from sgverify.checks.rates.engines import exact_answers, transfer_answers
-from sgverify.checks.rates.leading_bias import leading_bias
+from sgverify.checks.rates.engines import exact_answers
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.exact.affine.model import fixed_step
@@ -130,13 +129,12 @@ _LAW_IS_LOST = (InstabilityError, PrecisionLostError, Unreached)
 
 
 @cached_per_subject
-def how_large(subject: Subject, errors: tuple[float, ...] = ERRORS, *, full: bool = True) -> HowLarge | None:
+def how_large(subject: Subject, errors: tuple[float, ...] = ERRORS) -> HowLarge | None:
     """The errors of the subject's scheme at its own step size, on its own target and with its own gradient estimator.
 
-    Exact on Gaussian targets (the invariant law of an affine chain, minibatches included), from grids on a line with full
-    gradients, else by a Gaussian approximation at the mode, named as such. `errors` are those for which the largest step is
-    sought; `full` adds the same with full gradients where the configured gradient is noisy. None where no method applies: torch
-    code, composites, thermostats, a setting that changes along the run, an unstable step.
+    Exact on Gaussian targets (the invariant law of an affine chain, minibatches included), from grids on a line, else by a Gaussian
+    approximation at the mode, named as such. `errors` are those for which the largest step is sought. None where no method
+    applies: torch code, composites, thermostats, a setting that changes along the run, an unstable step.
     """
     if subject.black_box or subject.composite is not None or subject.changes_along_run is not None:
         return None
@@ -145,7 +143,7 @@ def how_large(subject: Subject, errors: tuple[float, ...] = ERRORS, *, full: boo
     doubtful = None
     for laws in laws_of(subject):
         try:
-            found = _Finding(subject, laws, errors, full).found()
+            found = _Finding(subject, laws, errors).found()
         except _LAW_IS_LOST:
             continue
         if found.distrust is None:
@@ -159,7 +157,6 @@ class _Finding:
     subject: Subject
     laws: ChainLaws
     errors: Sequence[float]
-    full: bool
 
     def found(self) -> HowLarge:
         subject, step = self.subject, self.subject.step
@@ -191,10 +188,11 @@ class _Finding:
             return answer
         return replace(
             answer,
+            without_noise=self._without_noise(*worst_of(mean, sd)),
+            independent_draw=self.laws.independent_draw(self.subject.step),
             power=self._power(*worst_of(mean, sd)),
             levels=self.levels,
             monte_carlo=self._monte_carlo(),
-            with_full_gradients=self._quiet() if self.full else None,
         )
 
     @cached_property
@@ -204,7 +202,7 @@ class _Finding:
     def error(self, step: float) -> float:
         """The largest error at a step size; infinite where there is no law."""
         try:
-            return self.laws.at(step).error(self.laws.target)
+            return self.laws.near(step).error(self.laws.target)
         except _LAW_IS_LOST:
             return math.inf
 
@@ -212,11 +210,13 @@ class _Finding:
     def levels(self) -> tuple[Level, ...]:
         if not self.laws.quick:
             return tuple(Level(error, None) for error in self.errors)
-        rapid = isinstance(self.laws, ExactLaws)
-        factor, tolerance = (FACTOR, 1e-4) if rapid else (2.0, 1e-2)
-        return smallest_crossings(
-            self.error, self.errors, self.subject.step, self.laws.largest_step, factor, tolerance
-        )
+        given = self.subject.step, self.laws.largest_step
+        if isinstance(self.laws, ExactLaws):
+            return smallest_crossings(self.error, self.errors, *given, FACTOR, 1e-4)
+        # A law on a grid takes a tenth of a second.
+        sought = self.errors[:1] if isinstance(self.laws, GridLaws) else self.errors
+        found = smallest_crossings(self.error, sought, *given, 2.0, 1e-2)
+        return (*found, *(Level(error, None) for error in self.errors[len(found) :]))
 
     def _power(self, quantity: str, place: int) -> PowerOfStep | None:
         """The leading term of the error of one coordinate's mean or standard deviation."""
@@ -225,8 +225,6 @@ class _Finding:
                 return self._expanded(self.laws, quantity, place)
             except NotExpandableError:
                 return None
-        if isinstance(self.laws, GridLaws):
-            return self._on_grid(self.laws, quantity)
         smallest = min((level.step for level in self.levels if level.step), default=None)
         return None if smallest is None else self._by_halving(smallest / 4, quantity, place)
 
@@ -244,24 +242,10 @@ class _Finding:
                 return PowerOfStep(order, constant, True) if order else None
         return None
 
-    def _on_grid(self, laws: GridLaws, quantity: str) -> PowerOfStep | None:
-        subject, grids = self.subject, (laws.answers[text] for text in ("theta", "theta**2"))
-        first, second = (leading_bias(subject, grid, [subject.step]).leading for grid in grids)
-        mean, sd = float(laws.target.mean[0]), float(laws.target.sd[0])
-        terms: dict[float, float] = {}
-        if first is not None:
-            terms[float(first.order)] = (
-                first.value / sd if quantity == "mean" else -mean * first.value / sd**2
-            )
-        if quantity == "sd" and second is not None:
-            terms[float(second.order)] = terms.get(float(second.order), 0.0) + second.value / (2 * sd**2)
-        told = {order: value for order, value in terms.items() if value}
-        return None if not told else PowerOfStep(min(told), told[min(told)], False)
-
     def _by_halving(self, step: float, quantity: str, place: int) -> PowerOfStep | None:
         kind = 0 if quantity == "mean" else 1
         try:
-            laws = (self.laws.at(h).biases(self.laws.target) for h in (step, step / 2))
+            laws = (self.laws.near(h).biases(self.laws.target) for h in (step, step / 2))
             one, two = (float(found[kind][place]) for found in laws)
         except _LAW_IS_LOST:
             return None
@@ -276,19 +260,27 @@ class _Finding:
             return _of_exact_average(self.subject) or self._of_linear_chain()
         return self._of_grid(self.laws) if isinstance(self.laws, GridLaws) else self._of_linear_chain()
 
+    def _without_noise(self, quantity: str, place: int) -> float | None:
+        """The same error of the same chain with full gradients; None where the gradients are full, or it has no law."""
+        if not self.subject.configuration.gradient.estimator.noisy:
+            return None
+        quiet = self._quiet_subject
+        try:
+            mean, sd = self.laws.beside(quiet).near(self.subject.step).biases(self.laws.target)
+        except _LAW_IS_LOST:
+            return None
+        return float((mean if quantity == "mean" else sd)[place])
+
     def _of_grid(self, laws: GridLaws) -> MonteCarlo | None:
         if not laws.quick:
             return None
         step, observable = self.subject.step, self.subject.observable
-        found, law = laws.on_grid(step)
-        assert found.value is not None
-        values, weights = np.asarray(observable(law.points[:, None])), law.weights
+        law = laws.law(step)
+        values = np.asarray(observable(law.points[0][:, None]))
+        weights = law.target + law.difference
         variance = float(weights @ (values - weights @ values) ** 2)
-        # The grid's relaxation time is h times the sum of correlations over k >= 0.
-        time = 2 * float(found.grid["relaxation_time"]) / step - 1
-        leading = leading_bias(self.subject, transfer_answers(self.subject), [step]).leading
-        power = None if leading is None else PowerOfStep(float(leading.order), leading.value, False)
-        return _monte_carlo(str(observable), found.value, power, time * variance, variance)
+        time = laws.grids(str(observable)).forgetting(step)
+        return _monte_carlo(str(observable), law.bias(observable), None, time * variance, variance)
 
     def _of_linear_chain(self) -> MonteCarlo | None:
         """For a test function of degree 2 at most, from the linear chain as if it were Gaussian."""
@@ -313,16 +305,16 @@ class _Finding:
         variance = float(gradient @ s @ gradient + 2 * np.trace(form @ s @ form @ s))
         return _monte_carlo(str(observable), bias, None, chain.long_run_variance(gradient, form), variance)
 
-    def _quiet(self) -> HowLarge | None:
+    @cached_property
+    def _quiet_subject(self) -> Subject:
+        """The subject with full gradients, at the same step size."""
         subject = self.subject
-        if not subject.configuration.gradient.estimator.noisy:
-            return None
         tables = subject.configuration.model_dump(exclude_unset=True)
         tables["gradient"] = {"kind": "full"}
         tables.setdefault("schedule", {})["step"] = subject.step
         quiet = Subject(subject.scheme, load_configuration(tables), subject.reference)
         vars(quiet)["target"] = subject.target
-        return how_large(quiet, tuple(self.errors))
+        return quiet
 
 
 def _of_exact_average(subject: Subject) -> MonteCarlo | None:

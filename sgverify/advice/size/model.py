@@ -81,7 +81,8 @@ class HowLarge:
     `momentum_temperature` is E_h p_i^2, None without a momentum. `power` is the leading term of the largest of these errors,
     `levels` the largest steps for given errors, `monte_carlo` the error of averages of the test function. `method`: "exact", "grid"
     or "gaussian approximation"; `distrust` the reason why an approximation is not to be trusted here, and the biases are then left
-    out where it has none. `with_full_gradients` is the same without minibatches, where the configured gradient is noisy.
+    out where it has none. `without_noise` is the largest error where the gradients are full and the configured ones noisy;
+    `independent_draw` are the steps after which an average knows as much as from one independent draw of theta.
     """
 
     scheme: str
@@ -98,7 +99,8 @@ class HowLarge:
     levels: tuple[Level, ...] = ()
     monte_carlo: MonteCarlo | None = None
     distrust: str | None = None
-    with_full_gradients: HowLarge | None = None
+    without_noise: float | None = None
+    independent_draw: float | None = None
 
     @property
     def worst(self) -> tuple[str, int]:
@@ -134,6 +136,35 @@ class HowLarge:
         line = f"{start}: {said}; {level}" if level else f"{start}: {said}"
         return line if len(line) <= LINE else f"{start}: {said}"
 
+    @property
+    def details(self) -> str:
+        """The share of gradient noise in the largest error and the steps of an independent draw; why no error is told."""
+        if self.distrust is not None:
+            return self.distrust
+        said = []
+        if self.without_noise is not None and abs(self.error) >= NONE:
+            noise = self.error - self.without_noise
+            if 0 < noise / self.error <= 1 and self.error < 1:
+                said.append(f"of which {percent(abs(noise))} from gradient noise")
+            else:
+                said.append(f"with full gradients {self._quiet}")
+        if self.independent_draw is not None:
+            steps = max(1.0, self.independent_draw)
+            told = f"{steps:.2g}" if steps < 100 else f"{float(f'{steps:.2g}'):.0f}"
+            said.append(f"an independent draw costs {told} step{'' if told == '1' else 's'}")
+        return "; ".join(said)
+
+    @property
+    def _quiet(self) -> str:
+        """The error that `without_noise` is."""
+        assert self.without_noise is not None
+        size = abs(self.without_noise)
+        if size < NONE:
+            return "there is none"
+        if self.worst[0] == "mean":
+            return f"it is {percent(size)} of its sd"
+        return f"it is {percent(size)} too {'wide' if self.without_noise > 0 else 'narrow'}"
+
     def lines(self) -> list[str]:
         """Every number in words, one line for each subject: coordinates, largest steps, averages; the worst `MOST` coordinates."""
         lines = [f"at h = {self.step:.3g}, {_BY[self.method]}"]
@@ -155,6 +186,7 @@ class HowLarge:
         # Every larger error has the same limit.
         levels = [self._level(level) for level in known if level not in limits[1:]]
         lines += ["error below " + "; ".join(levels).removeprefix("below ")] if levels else []
+        lines += [line for line in (self.details,) if line]
         return [*lines, *([self.monte_carlo.sentence] if self.monte_carlo is not None else [])]
 
     def _size(self, place: int) -> float:

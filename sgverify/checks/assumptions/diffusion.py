@@ -14,8 +14,8 @@ from flint import fmpq
 from sgverify.checks.question import Question
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import EVERY, Evidence, tried
-from sgverify.exact.closure import Generator, read_generator
-from sgverify.exact.closure.generator import (
+from sgverify.exact.generator import Generator, read_generator
+from sgverify.exact.generator.generator import (
     ORDERS,
     Lyapunov,
     degree_of,

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from flint import arb
+import numpy as np
 
 from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.affine.marginal import marginal
 from sgverify.exact.answers import ExactAnswers, answers_for
-from sgverify.exact.numbers.ball import Certified, number
-from sgverify.exact.numbers.entrywise import coordinate_keys
-from sgverify.exact.transfer.result import GridAnswers
+from sgverify.exact.numbers.ball import Certified
+from sgverify.exact.transfer.result import FINE, GridAnswers
 from sgverify.rates import Judgement
 from sgverify.schemes import exact
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
-
-if TYPE_CHECKING:
-    from sgverify.exact.closure import ClosureAnswers
-    from sgverify.exact.closure.moments import ClosedMoments, Monomial
+from sgverify.targets import Observable
 
 FAR_BELOW = (20, 21, 22)
 """Halvings below the sweep at which a step without an expansion shows whether its error vanishes."""
@@ -114,87 +109,31 @@ def transfer_answers(subject: Subject) -> GridAnswers:
 
 
 def _on_a_grid(subject: Subject) -> GridAnswers:
+    gradient = subject.configuration.gradient
+    if gradient.estimator.noisy and subject.scheme.dynamics.state in ENGINES:
+        # The powers of h that are proved, with which these answers are compared, are those of full gradients.
+        raise Unreached(f"gradient.kind={gradient.kind!r}: grids take full gradients alone")
+    return grid_answers(subject, subject.observable, FINE)
+
+
+def grid_answers(subject: Subject, observable: Observable, tolerances: tuple[float, float]) -> GridAnswers:
+    """The answers on grids about a test function, with full gradients or normal noise that is added to each."""
     c, state = subject.configuration, subject.scheme.dynamics.state
     gradient = c.gradient
     if state not in ENGINES:
         raise Unreached(f"none for the state ({', '.join(state)})")
-    if gradient.estimator.noisy:
-        raise Unreached(f"gradient.kind={gradient.kind!r}: grids take full gradients alone")
+    if gradient.estimator.noisy and not gradient.estimator.each_evaluation:
+        raise Unreached(f"gradient.kind={gradient.kind!r}: grids take no noise that depends on theta")
+    if gradient.estimator.noisy and subject.scheme.census.parts:
+        raise Unreached("the step takes the gradients of prior and likelihood apart, to which no noise is added here")
     if gradient.clip is not None:
         raise Unreached(f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth")
     if gradient.scale != 1:
         raise Unreached(f"gradient.scale={gradient.scale!r}: grids take unbiased gradients alone")
-    given = subject.read_scheme, subject.target, subject.observable, exact(c.temperature), exact(c.friction)
-    return ENGINES[state](*given)
-
-
-def answers_with_closure(subject: Subject, quantity: str) -> ExactAnswers:
-    """The exact answers or, for a bias, those of closed moments; raises `Unreached` with the reasons of both."""
-    try:
-        return exact_answers(subject)
-    except Unreached as reason:
-        if quantity not in ("bias", "stationary-bias"):
-            raise
-        try:
-            return closure_answers(subject)
-        except Unreached as why:
-            raise Unreached(f"{reason}; no exact bias from moments: {why}") from None
-
-
-@cached_per_subject
-def closure_answers(subject: Subject) -> ClosureAnswers:
-    """The answers from closed moments; raises `Unreached` if the moments do not close."""
-    from sgverify.exact.closure import ClosureAnswers, close_moments
-
-    gradient = subject.configuration.gradient
-    if gradient.estimator.noisy or gradient.clip is not None:
-        raise Unreached("moments close for full, unclipped gradients alone")
-    parameters = {name: subject.model_parameters[name] for name in subject.scheme.parameters}
-    moments = close_moments(subject.scheme, subject.effective_target, subject.observable, parameters)
-    return ClosureAnswers(moments, _Start(subject), subject.reference_average)
-
-
-def closure_certificate(answers: ExactAnswers) -> dict[str, Any]:
-    """The certificate's entry with the monomials whose moments close; empty for answers from other engines."""
-    closed: ClosedMoments | None = getattr(answers, "closed", None)
-    return {} if closed is None else {"closed_moments": closed.texts()}
-
-
-class _Start:
-    """E m(X_0): theta at its start, p at 0 or N(0, T), xi at D, as chains start."""
-
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-
-    def __call__(self, monomial: Monomial) -> arb:
-        subject, total = self._subject, arb(1)
-        keys = coordinate_keys(subject.scheme.shapes, subject.target.dim)
-        for (name, i), power in zip(keys, monomial, strict=True):
-            total = total * self._moment(name, i, power)
-        return total
-
-    def _moment(self, name: str, place: int, power: int) -> arb:
-        configuration, target = self._subject.configuration, self._subject.target
-        if not power:
-            return arb(1)
-        T = number(exact(configuration.temperature))
-        if name == "theta":
-            if target.quadratic:
-                middle, spread = (
-                    number(target.mean[place]),
-                    (T * number(target.covariance[place][place])).sqrt(),
-                )
-            else:
-                middle, spread = (
-                    arb(float(values[place]))
-                    for values in (
-                        target.location_float64(configuration.temperature),
-                        target.spread_float64(configuration.temperature),
-                    )
-                )
-            return (middle + number(exact(configuration.start_of())) * spread) ** power
-        if name == "xi":
-            return number(exact(configuration.friction)) ** power
-        if name == "p" and configuration.start_momentum == "stationary" and power % 2 == 0:
-            return T ** (power // 2) * math.prod(range(1, power, 2))
-        return arb(0)
+    noise = (
+        0.0
+        if not gradient.estimator.noisy
+        else float(np.asarray(gradient.covariance, dtype=np.float64).flat[0])
+    )
+    given = subject.read_scheme, subject.target, observable, exact(c.temperature), exact(c.friction)
+    return ENGINES[state](*given, noise, tolerances)

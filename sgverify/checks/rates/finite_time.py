@@ -12,8 +12,7 @@ from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import (
-    answers_with_closure,
-    closure_certificate,
+    exact_answers,
     expansion_certificate,
     why_no_expansion,
 )
@@ -74,15 +73,12 @@ def _check(question: Question) -> Evidence:
     quantity, schedule, alpha = question.quantity, question.schedule.kind, question.alpha
     prediction = question.prediction
     try:
-        answers = answers_with_closure(subject, quantity)
+        answers = exact_answers(subject)
         why = None if quantity == "bias" else answers.why_not("mean square error")
         if why:
             raise Unreached(f"no exact mean square error: {why}")
         lengths = _lengths(subject, answers, schedule, alpha)
         point = partial(_point, subject, "mse" if quantity == "mse" else "bias", schedule, alpha)
-        if not subject.affine:
-            # Moments that close may diverge.
-            _ = [point(length) for length in lengths]
         found = _rate(subject, answers, quantity, schedule, alpha)
     except Unreached as reason:
         return _beyond_moments(question, str(reason))
@@ -176,7 +172,7 @@ def _step(subject: Subject, schedule: str, alpha: Fraction, length: int) -> floa
 @cached_per_subject
 def _point(subject: Subject, quantity: str, schedule: str, alpha: Fraction, length: int) -> Point:
     """The value at one length."""
-    answers, step = answers_with_closure(subject, quantity), _step(subject, schedule, alpha, length)
+    answers, step = exact_answers(subject), _step(subject, schedule, alpha, length)
     squared = quantity == "mse"
     if schedule == "power":
         weighted = answers.weighted_mean_square_error if squared else answers.weighted_bias
@@ -197,7 +193,6 @@ def _certificate(
     prediction: Prediction,
 ) -> dict[str, Any]:
     certificate = expansion_certificate(answers)
-    certificate.update(closure_certificate(answers))
     certificate.update(noise_certificate(subject))
     certificate["schedule"] = {
         "kind": schedule,

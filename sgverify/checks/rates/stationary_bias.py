@@ -14,8 +14,7 @@ from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.local_order import noise_certificate
 from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import (
-    answers_with_closure,
-    closure_certificate,
+    exact_answers,
     expansion_certificate,
     judge_far_below,
     why_no_expansion,
@@ -58,7 +57,7 @@ def _answered(question: Question) -> Evidence:
     if subject.method == "monte-carlo":
         return question.by_chains()
     try:
-        answers = answers_with_closure(subject, question.quantity)
+        answers = exact_answers(subject)
     except Unreached as reason:
         return _beyond_moments(question, str(reason))
     steps = subject.sweep_steps
@@ -78,7 +77,6 @@ def _answered(question: Question) -> Evidence:
         return question.unanswered(
             f"0 is not proved; {what} is 0 to the orders expanded, and not 0 at the computed steps",
         )
-    certificate.update(closure_certificate(answers))
     certificate.update(noise_certificate(subject))
     if not subject.whole and subject.target.dim == 1 and subject.target.quadratic:
         formula = posterior_formula(subject.target.name, subject.observable)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 
 from sgverify.errors import NotExpandableError
 from sgverify.exact.affine.carrier import AffineStep, Base, read_affine
@@ -28,14 +27,11 @@ from sgverify.exact.affine.matrices import (
 from sgverify.exact.affine.model import Model
 from sgverify.exact.chain.expansion import AffineSeries
 from sgverify.exact.numbers.matrix_series import (
-    MultiIndex,
-    multi_indices,
     ones_column,
     rational_column,
     rational_matrix,
     unit_matrix,
 )
-from sgverify.exact.rings.polynomials import to_fraction
 from sgverify.exact.rings.power_series import TruncatedSeries
 from sgverify.exact.rings.ring import Ring
 from sgverify.schemes import exact
@@ -155,60 +151,6 @@ class StepSeries:
                         for k in range(dim):
                             entries[r * dim + i][c * dim + k] = found[i, k]
         return rational_or_balls(entries)
-
-    def cumulants(self, degree: int) -> dict[MultiIndex, list[Any]]:
-        """Joint cumulants of the noise of orders 3 to `degree`: coefficients of h^1, h^2, ...
-
-        By multi-index over the coordinates; zeros are left out. Orders 2 and below are in `affine`. The coordinates of a
-        draw are independent, so that the cumulants of B z are sums over the columns of B; minibatches are of one dimension.
-        """
-        found: dict[MultiIndex, list[Any]] = {}
-        zero = constant(self._ring, 0)
-        for base, cumulant_of in self._sources:
-            columns = self._columns(base)
-            for powers in multi_indices(self.model.size, 3, degree):
-                factor = cumulant_of(sum(powers))
-                if not factor:
-                    continue
-                scale = constant(self._ring, Fraction(int(factor.numerator), int(factor.denominator)))
-                cumulant = zero
-                for column in columns:
-                    term = scale
-                    for entry, times in zip(column, powers, strict=True):
-                        term = term * entry**times
-                    cumulant = cumulant + term
-                terms = [coefficient(self._ring, cumulant, power) for power in range(2 * self.orders + 1)]
-                if any(term != 0 for term in terms[1::2]):
-                    raise NotExpandableError(
-                        f"`{self.model.scheme.name}` has odd powers of sqrt(h) in a cumulant"
-                    )
-                before = found.get(powers, [fmpq(0)] * self.orders)
-                found[powers] = [a + b for a, b in zip(before, terms[2::2], strict=True)]
-        return found
-
-    def _columns(self, base: Base) -> list[list[TruncatedSeries]]:
-        """The columns of the block of a base, their entries series in s."""
-        dim, zero = self.model.target.dim, constant(self._ring, 0)
-        rows = [self._step.rows[name].get(base, ()) for name in self._names]
-        return [
-            [
-                sum((c * to_fraction(self._powers[k][i, j]) for k, c in enumerate(row)), zero)
-                for row in rows
-                for i in range(dim)
-            ]
-            for j in range(dim)
-        ]
-
-    @property
-    def _sources(self) -> list[tuple[Base, Callable[[int], Any]]]:
-        """The independent noises of a step and their cumulants by order."""
-        noise = self.model.noise
-        found: list[tuple[Base, Callable[[int], Any]]] = [
-            (("noise", k), law.cumulant) for k, law in enumerate(self._step.laws)
-        ]
-        if noise.noisy:
-            found += [(("gradient", k), noise.scalar_cumulant) for k in range(self._step.gradients)]
-        return found
 
     @staticmethod
     def _product(left: Any, right: Any) -> Any:

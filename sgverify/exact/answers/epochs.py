@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import flint
-from flint import arb_mat
+from flint import arb, arb_mat
 
-from sgverify.exact.affine.matrices import alike
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
-from sgverify.exact.answers.questions import Question, checked_position
-from sgverify.exact.chain.chain import ChainProblem, QuadraticForm
+from sgverify.exact.answers.questions import Coefficients, Question, checked_position
+from sgverify.exact.chain.chain import ChainProblem
 from sgverify.exact.chain.ergodic import Moments
-from sgverify.exact.chain.expansion import EXPANSION_BITS, AffineSeries, SteadyExpansion
-from sgverify.exact.minibatch.epochs import Epoch, EpochLaw, epoch_ergodic_bias, epoch_stationary_bias
+from sgverify.exact.minibatch.epochs import (
+    Epoch,
+    EpochLaw,
+    epoch_bias,
+    epoch_ergodic_bias,
+    epoch_stationary_bias,
+    epoch_transient,
+)
 from sgverify.exact.numbers.ball import Certified
-from sgverify.exact.numbers.matrix_series import MatrixSeries, unit_matrix
 from sgverify.exact.recursion.additive import PermutationBlocks
 from sgverify.exact.recursion.average import Average
 
@@ -62,48 +65,35 @@ class EpochAnswers(QuadraticAnswers):
 
         def at(bits: int) -> tuple[ChainProblem, Epoch]:
             problem, parts = self.model.problem_at(step)(bits), self.model.parts(step())
-            return problem, self._epoch(parts.map, parts.drawn_covariance, parts.injections, arb_mat)
+            noise = self.model.noise
+            blocks = arb_mat(noise.covariance), arb_mat(noise.across)
+            return problem, Epoch.of(
+                parts.map,
+                parts.drawn_covariance,
+                parts.injections,
+                blocks,
+                self.steps,
+                backward=noise.symmetric,
+            )
 
         return at
 
-    @cached_property
-    def series(self) -> AffineSeries:
-        """M(h), c(h) and the covariance of the draws expanded at h = 0; a memory has to tend to the identity."""
-        with flint.ctx.workprec(EXPANSION_BITS):
-            return self._step_series.affine
-
-    @property
-    def _remembers(self) -> bool:
-        return False
-
-    def _steady(self, position: int | None, phi: QuadraticForm) -> SteadyExpansion:
-        checked, epoch = checked_position(position, self.steps), self._epoch_series
-        law = epoch.average() if checked is None else epoch.covariance_at(checked)
-        return self.series.steady(phi, law.terms)
+    def expansion_at(self, position: int | None) -> Coefficients:
+        """See `ExactAnswers`."""
+        checked = checked_position(position, self.steps)
+        return Coefficients.at_zero(lambda h: epoch_bias(*self._at(h), checked))
 
     @cached_property
-    def _epoch_series(self) -> Epoch:
-        """One epoch as series in h."""
-        plain, injections = self.series, self._step_series.gradients
-        matrices = [*plain.map, *plain.covariance, *(b for blocks in injections for b in blocks)]
-        kind = type(alike(matrices)[0])
-        n, orders = self.model.size, plain.orders
+    def transient(self) -> Coefficients:
+        """See `ExactAnswers`."""
+        return Coefficients.at_zero(lambda h: h * epoch_transient(*self._at(h)))
 
-        def series(terms: Sequence[Any], first: Any) -> MatrixSeries:
-            return MatrixSeries([kind(first), *map(kind, terms)][: orders + 1])
+    def moment_series(self, position: int | None = None) -> list[Moments]:
+        """See `ExactAnswers`."""
+        return self._moments_at_zero(len(self.model.scheme.dynamics.state) * self.model.target.dim, position)
 
-        unit = unit_matrix(n)
-        return self._epoch(
-            series(plain.map, unit),
-            series(plain.covariance, unit * 0),
-            [series(blocks, blocks[0] * 0) for blocks in injections],
-            lambda matrix: MatrixSeries.constant(kind(matrix), orders),
-        )
-
-    def _epoch(self, map_: Any, drawn: Any, injections: Sequence[Any], kind: Callable[[Any], Any]) -> Epoch:
-        noise = self.model.noise
-        blocks = kind(noise.covariance), kind(noise.across)
-        return Epoch.of(map_, drawn, injections, blocks, self.steps, backward=noise.symmetric)
+    def _at(self, h: arb) -> tuple[ChainProblem, Epoch]:
+        return self.problem_at(lambda: h)(flint.ctx.prec)
 
     @cached_property
     def _blocks(self) -> PermutationBlocks:

@@ -5,27 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
-import flint
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.affine.model import Model, StepSize
 from sgverify.exact.answers.quadratic import QuadraticAnswers
 from sgverify.exact.answers.questions import Coefficients, ExactAnswers, Question, checked_position
 from sgverify.exact.chain.ergodic import Moments
-from sgverify.exact.chain.expansion import EXPANSION_BITS, Expansion, steady_means
 from sgverify.exact.numbers import ball
-from sgverify.exact.numbers.ball import Certified, refine
-from sgverify.exact.numbers.matrix_series import MatrixSeries, multi_indices, unit
+from sgverify.exact.numbers.ball import Certified, identity, refine
+from sgverify.exact.numbers.matrix_series import multi_indices, unit
 from sgverify.exact.recursion.additive import telescopes
 from sgverify.exact.recursion.average import Average, Expandable
 from sgverify.exact.recursion.period import (
-    Period,
     RunningSum,
     inner_block,
     stationary_moments,
-    stationary_series,
 )
 from sgverify.exact.rings.polynomials import to_fmpq
 
@@ -69,12 +64,7 @@ class MomentAnswers(ExactAnswers):
     def stationary_bias(self, step: StepSize, position: int | None = None) -> Certified:
         """See `ExactAnswers`."""
         checked = checked_position(position, self.steps)
-
-        def evaluate(bits: int) -> arb:
-            law = self._law(step, self.degree, checked)
-            return (arb_mat(self._phi) * law)[0, 0] - ball.number(self.truth)
-
-        return refine(evaluate)
+        return refine(lambda bits: self._bias_at(step, checked))
 
     def bias(self, step: StepSize, length: int) -> Certified:
         """See `ExactAnswers`; the steps need not be whole periods."""
@@ -93,17 +83,7 @@ class MomentAnswers(ExactAnswers):
 
     def moment_series(self, position: int | None = None) -> list[Moments]:
         """See `ExactAnswers`."""
-        with flint.ctx.workprec(EXPANSION_BITS):
-            period = self.randomness.period_series(2)
-            laws = self._seen(period, stationary_series(period.after(period.steps)), position)
-            rational = all(isinstance(law, fmpq_mat) for law in laws)
-            plain = [self._first_two(law if rational else arb_mat(law)) for law in laws]
-            found = []
-            for k, (mean, second) in enumerate(plain):
-                for i in range(k + 1):
-                    second = second - plain[i][0] * plain[k - i][0].transpose()
-                found.append(Moments(mean, second))
-            return found
+        return self._moments_at_zero(self.model.size, position)
 
     @cached_property
     def expansion(self) -> Coefficients:
@@ -112,30 +92,23 @@ class MomentAnswers(ExactAnswers):
 
     def expansion_at(self, position: int | None) -> Coefficients:
         """See `ExactAnswers`."""
-        with flint.ctx.workprec(EXPANSION_BITS):
-            laws = self._seen(self._series, self._laws, checked_position(position, self.steps))
-            values = [(_alike(self._phi, law) * law)[0, 0] for law in laws]
-            return Coefficients.of(Expansion((values[0] - to_fmpq(self.truth), *values[1:])))
+        checked = checked_position(position, self.steps)
+        return Coefficients.at_zero(lambda h: self._bias_at(lambda: h, checked))
 
     @cached_property
     def transient(self) -> Coefficients:
         """e . (start - law) with e (I - A) = phi sum_i A_i, A_i the operator after i steps, A that of a period."""
-        with flint.ctx.workprec(EXPANSION_BITS):
-            period, phi = self._series, arb_mat(self._phi)
-            rows = [phi * arb_mat(term) for term in period.total(period.steps).terms]
-            gradients = [_tail(row.transpose()) for row in rows]
-            maps = [inner_block(arb_mat(term)).transpose() for term in period.after(period.steps).terms[1:]]
-            poisson = steady_means(maps, gradients[: len(maps)])
-            away = [_tail(arb_mat(law)) * -1 for law in self._laws]
-            away[0] = away[0] + _tail(self._average.start(self.degree))
-            return Coefficients.of(
-                Expansion(
-                    tuple(
-                        sum((ball.inner(poisson[i], away[k - i]) for i in range(k + 1)), arb(0))
-                        for k in range(len(away))
-                    )
-                )
-            )
+
+        def summed(h: arb) -> arb:
+            period = self.randomness.period(lambda: h, RunningSum(self.model.size, self.degree))
+            whole = period.after(period.steps)
+            gradient = _tail((arb_mat(self._phi) * period.total(period.steps)).transpose())
+            map_ = inner_block(whole).transpose()
+            poisson = (identity(map_.nrows()) - map_).solve(gradient)
+            away = _tail(self._average.start(self.degree, h) - stationary_moments(whole))
+            return h * ball.inner(poisson, away)
+
+        return Coefficients.at_zero(summed)
 
     @cached_property
     def variance(self) -> float | None:
@@ -153,6 +126,9 @@ class MomentAnswers(ExactAnswers):
     def _average(self) -> Average:
         return Average(self.randomness)
 
+    def _bias_at(self, step: StepSize, position: int | None) -> arb:
+        return (arb_mat(self._phi) * self._law(step, self.degree, position))[0, 0] - ball.number(self.truth)
+
     def _law(self, step: StepSize, degree: int, position: int | None) -> arb_mat:
         """The moments of the invariant law, a column with 1 first."""
         period = self.randomness.period(step, RunningSum(self.model.size, degree))
@@ -163,43 +139,18 @@ class MomentAnswers(ExactAnswers):
         return seen * law
 
     @cached_property
-    def _series(self) -> Period:
-        return self.randomness.period_series(self.degree)
-
-    @cached_property
-    def _laws(self) -> list[Any]:
-        """Coefficients of h^0, h^1, ... of the law at the start of a period."""
-        return stationary_series(self._series.after(self._series.steps))
-
-    def _seen(self, period: Period, laws: list[Any], position: int | None) -> list[Any]:
-        """The laws at a position, or averaged over the period, from those at its start."""
-        if period.steps == 1:
-            return laws
-        kind = type(laws[0])
-        if position is None:
-            terms = [kind(term) / period.steps for term in period.total(period.steps).terms]
-        else:
-            terms = [kind(term) for term in period.after(position).terms]
-        return list((MatrixSeries(terms[: len(laws)]) * MatrixSeries(laws)).terms)
-
-    @cached_property
     def _phi(self) -> fmpq_mat:
         """The test function as a row."""
         columns = multi_indices(self.model.size, 0, self.degree)
         terms = self._average.observable
         return fmpq_mat([[to_fmpq(terms[key]) if key in terms else fmpq(0) for key in columns]])
 
-    def _first_two(self, law: Any) -> tuple[Any, Any]:
+    def _first_two(self, law: arb_mat) -> tuple[arb_mat, arb_mat]:
         """Mean and second moments from the column of moments to degree 2."""
         n = self.model.size
         at = dict(zip(multi_indices(n, 0, 2), law.entries(), strict=True))
-        kind = type(law)
-        mean = kind(n, 1, [at[unit(n, i)] for i in range(n)])
-        return mean, kind(n, n, [at[unit(n, i, j)] for i in range(n) for j in range(n)])
-
-
-def _alike(row: fmpq_mat, column: Any) -> Any:
-    return row if isinstance(column, fmpq_mat) else arb_mat(row)
+        mean = arb_mat(n, 1, [at[unit(n, i)] for i in range(n)])
+        return mean, arb_mat(n, n, [at[unit(n, i, j)] for i in range(n) for j in range(n)])
 
 
 def _tail(column: arb_mat) -> arb_mat:

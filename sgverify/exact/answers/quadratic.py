@@ -22,13 +22,12 @@ from sgverify.exact.chain.expansion import (
     EXPANSION_BITS,
     ORDERS,
     AffineSeries,
-    Expansion,
     SteadyExpansion,
     asymptotic_variance,
     expand_bias,
     expand_decay,
 )
-from sgverify.exact.chain.small_steps import BITS, TINY, powers_at_zero
+from sgverify.exact.chain.small_steps import BITS, TINY
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.numbers.matrix_series import rational_column, rational_matrix
 from sgverify.exact.rings.polynomials import to_fmpq
@@ -135,20 +134,12 @@ class QuadraticAnswers(ExactAnswers):
         """See `ExactAnswers`."""
         with flint.ctx.workprec(EXPANSION_BITS):
             if self._remembers:
-                return self._moments_at_zero()
+                # Without the memory, whose own units may hold sqrt(h).
+                return self._moments_at_zero(
+                    len(self.model.scheme.dynamics.state) * self.model.target.dim, None
+                )
             steady = self._steady(position, nothing(self.model.size))
             return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
-
-    def _moments_at_zero(self) -> list[Moments]:
-        """Mean and covariance of the dynamics' state, without the memory, whose own units may hold sqrt(h)."""
-        n = len(self.model.scheme.dynamics.state) * self.model.target.dim
-
-        def entries(h: arb) -> list[arb]:
-            law = self.moments(lambda: h).of(range(n))
-            return [*law.mean.entries(), *law.covariance.entries()]
-
-        by_power = zip(*powers_at_zero(entries, ORDERS), strict=True)
-        return [Moments(arb_mat(n, 1, c[:n]), arb_mat(n, n, c[n:])) for c in by_power]
 
     @cached_property
     def _step_series(self) -> StepSeries:
@@ -174,11 +165,11 @@ class QuadraticAnswers(ExactAnswers):
     def _at_zero(self, value: Callable[[ChainProblem], arb], power: int = 0) -> Coefficients:
         """The coefficients of h^power times a number that a chain has, the sum over its independent parts."""
 
-        def summed(h: arb) -> list[arb]:
+        def summed(h: arb) -> arb:
             problem = self.model.problem_at(lambda: h)(flint.ctx.prec)
-            return [h**power * sum((value(part) for part in split(problem)), arb(0))]
+            return h**power * sum((value(part) for part in split(problem)), arb(0))
 
-        return Coefficients.of(Expansion(tuple(powers_at_zero(summed, ORDERS)[0])))
+        return Coefficients.at_zero(summed)
 
     @cached_property
     def expansion(self) -> Coefficients:

@@ -6,21 +6,21 @@ Expansion coefficients as a verdict and a certificate need them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from sgverify.errors import ConfigurationError, Unreached
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.chain.block_recursion import Array
+from sgverify.exact.chain.ergodic import Moments
+from sgverify.exact.chain.expansion import ORDERS, Expansion
+from sgverify.exact.chain.small_steps import powers_at_zero
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
-
-if TYPE_CHECKING:
-    from sgverify.exact.chain.ergodic import Moments
-    from sgverify.exact.chain.expansion import Expansion
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,11 @@ class Coefficients:
             values.append(0.0 if zero else to_float(c))
             texts.append("0" if zero else _text(c))
         return cls(tuple(values), tuple(texts), expansion.exact)
+
+    @classmethod
+    def at_zero(cls, value: Callable[[arb], arb]) -> Coefficients:
+        """The coefficients of a function of h by its enclosed values at tiny step sizes."""
+        return cls.of(Expansion(tuple(powers_at_zero(lambda h: [value(h)], ORDERS)[0])))
 
 
 def to_float(value: Any) -> float:
@@ -136,6 +141,16 @@ class ExactAnswers(ABC):
     def variance(self) -> float | None:
         """sigma_0^2, the limit of L h Var(phi_hat) as h -> 0; None where it is not computed."""
         return None
+
+    def _moments_at_zero(self, size: int, position: int | None) -> list[Moments]:
+        """Mean and covariance of the first coordinates in powers of h, by their values at tiny step sizes."""
+
+        def entries(h: arb) -> list[arb]:
+            law = self.moments(lambda: h, position).of(range(size))
+            return [*law.mean.entries(), *law.covariance.entries()]
+
+        by_power = zip(*powers_at_zero(entries, ORDERS), strict=True)
+        return [Moments(arb_mat(size, 1, c[:size]), arb_mat(size, size, c[size:])) for c in by_power]
 
     def _refuse(self, question: Question) -> NoReturn:
         raise Unreached(f"{question}: {self.why_not(question) or 'not computed'}")

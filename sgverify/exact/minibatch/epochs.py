@@ -13,8 +13,8 @@ m + 1 - r in reverse, and r steps into the second half the covariance has the ad
 
     W_r = sum_{i=1..r} M^(2r-i) D M^(i-1)T,        W_{r+q} = M^(2q) W_r + M^r W_q M^rT,
 
-where D is the covariance of the noises of a step and of its mirror image, less that of two different steps. Matrices are of
-balls, or power series in h with the steps of an epoch held fixed; sums over steps are formed by doubling.
+where D is the covariance of the noises of a step and of its mirror image, less that of two different steps. Sums over
+steps are formed by doubling.
 """
 
 from __future__ import annotations
@@ -24,23 +24,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from flint import arb, fmpq
+from flint import arb, arb_mat, fmpq
 
 from sgverify.errors import ConfigurationError
 from sgverify.exact.chain.chain import ChainProblem, checked_length, independent_parts, restricted
 from sgverify.exact.chain.ergodic import Centred, StationaryLaw
 from sgverify.exact.chain.lyapunov import Contraction
 from sgverify.exact.numbers.ball import Certified, identity, inner, refine
-from sgverify.exact.numbers.matrix_series import (
-    MatrixSeries,
-    block_matrix,
-    blocks_of,
-    lyapunov_series,
-    power,
-    sum_along,
-    termwise,
-    unit_matrix,
-)
+from sgverify.exact.numbers.matrix_series import block_matrix, blocks_of, power, sum_along
 
 
 @dataclass(frozen=True)
@@ -50,11 +41,11 @@ class Epoch:
     `mirrored`: D, where the second half of the epoch is the first one backward.
     """
 
-    map: Any
-    free: Any
-    across: Any
+    map: arb_mat
+    free: arb_mat
+    across: arb_mat
     steps: int
-    mirrored: Any | None = None
+    mirrored: arb_mat | None = None
     _backs: dict[int, BackwardSweep] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,10 +59,10 @@ class Epoch:
     @classmethod
     def of(
         cls,
-        map_: Any,
-        drawn: Any,
-        injections: Sequence[Any],
-        blocks: tuple[Any, Any],
+        map_: arb_mat,
+        drawn: arb_mat,
+        injections: Sequence[arb_mat],
+        blocks: tuple[arb_mat, arb_mat],
         steps: int,
         *,
         backward: bool,
@@ -90,7 +81,7 @@ class Epoch:
             mirrored = sum(terms[1:], terms[0])
         return cls(map_, free, total * other * total.transpose(), steps, mirrored)
 
-    def covariance_at(self, position: int) -> Any:
+    def covariance_at(self, position: int) -> arb_mat:
         """Y_i, i steps after the start of an epoch, i = 0, ..., `steps`; Y_0 = Y_s."""
         if position == 0:
             return self._own + self._start
@@ -99,13 +90,13 @@ class Epoch:
         back = self._back(position)
         return found if back is None else found + back.pair + back.pair.transpose()
 
-    def total(self, position: int) -> Any:
+    def total(self, position: int) -> arb_mat:
         """Y_1 + ... + Y_i, i >= 1."""
         found = self._own * position + self._corner(sum_along(self._walk, self._carried, position))
         back = self._back(position)
         return found if back is None else found + back.total + back.total.transpose()
 
-    def average(self) -> Any:
+    def average(self) -> arb_mat:
         """The mean of Y_1, ..., Y_s."""
         return self.total(self.steps) * fmpq(1, self.steps)
 
@@ -117,47 +108,40 @@ class Epoch:
 
     @property
     def _size(self) -> int:
-        first = self.map.terms[0] if isinstance(self.map, MatrixSeries) else self.map
-        return int(first.nrows())
+        return int(self.map.nrows())
 
-    def _corner(self, walked: Any) -> Any:
+    def _corner(self, walked: arb_mat) -> arb_mat:
         sizes = [self._size, self._size]
-        return termwise(lambda m: blocks_of(m, sizes, sizes)[0][0], walked)
+        return blocks_of(walked, sizes, sizes)[0][0]
 
     @cached_property
-    def _unit(self) -> Any:
-        n = self._size
-        if isinstance(self.map, MatrixSeries):
-            first = unit_matrix(n, type(self.map.terms[0]))
-            return MatrixSeries.constant(first, len(self.map.terms) - 1)
-        return identity(n)
-
-    @cached_property
-    def _walk(self) -> Any:
+    def _walk(self) -> arb_mat:
         """A."""
-        return termwise(lambda m, i: block_matrix([[m, i], [m * 0, i]]), self.map, self._unit)
+        unit = identity(self._size)
+        return block_matrix([[self.map, unit], [self.map * 0, unit]])
 
     @cached_property
-    def _own(self) -> Any:
+    def _own(self) -> arb_mat:
         """K."""
-        return _stationary(self.map, self.free)
+        return Contraction.of(self.map).forward(self.free)
 
     @cached_property
-    def _start(self) -> Any:
+    def _start(self) -> arb_mat:
         """Y_0 - K, which M^s (Y_0 - K) M^sT + G_s O G_s^T leaves alone."""
         sizes = [self._size, self._size]
         whole = power(self._walk, self.steps)
-        moved, reached = (termwise(lambda m, k=k: blocks_of(m, sizes, sizes)[0][k], whole) for k in (0, 1))
+        moved, reached = blocks_of(whole, sizes, sizes)[0]
         added = reached * self.across * reached.transpose()
         back = self._back(self.steps)
         if back is not None:
             added = added + back.pair + back.pair.transpose()
-        return _stationary(moved, added)
+        return Contraction.of(moved).forward(added)
 
     @cached_property
-    def _carried(self) -> Any:
+    def _carried(self) -> arb_mat:
         """The block matrix that A conjugates: Y_0 - K and O on the diagonal."""
-        return termwise(lambda x, o: block_matrix([[x, x * 0], [x * 0, o]]), self._start, self.across)
+        start = self._start
+        return block_matrix([[start, start * 0], [start * 0, self.across]])
 
     def _back(self, position: int) -> BackwardSweep | None:
         """The sums over the completed steps of the backward half; None in the forward half."""
@@ -173,13 +157,13 @@ class Epoch:
 class BackwardSweep:
     """M^r, sum_{j<=r} M^(2j), W_r and sum_{j<=r} W_j."""
 
-    power: Any
-    squares: Any
-    pair: Any
-    total: Any
+    power: arb_mat
+    squares: arb_mat
+    pair: arb_mat
+    total: arb_mat
 
     @classmethod
-    def of(cls, map_: Any, shared: Any, steps: int) -> BackwardSweep:
+    def of(cls, map_: arb_mat, shared: arb_mat, steps: int) -> BackwardSweep:
         """The sums for r = `steps` >= 1; `shared` is D."""
         one = cls(map_, map_ * map_, map_ * shared, map_ * shared)
         found = one
@@ -234,14 +218,21 @@ def epoch_stationary_bias(
     problem_at: EpochProblemAt, *, position: int | None = None, **options: Any
 ) -> Certified:
     """The stationary average of phi minus the target, at a position or over the whole epoch where None."""
+    return refine(lambda bits: epoch_bias(*problem_at(bits), position), **options)
 
-    def evaluate(bits: int) -> arb:
-        parts = _parts(*problem_at(bits))
-        if position is None:
-            return sum((part.sum_to(part.epoch.steps) / part.epoch.steps for part in parts), arb(0))
-        return sum((part.bias_at(position) for part in parts), arb(0))
 
-    return refine(evaluate, **options)
+def epoch_bias(problem: ChainProblem, epoch: Epoch, position: int | None) -> arb:
+    """The same as a ball at the working precision."""
+    parts = _parts(problem, epoch)
+    if position is None:
+        return sum((part.sum_to(part.epoch.steps) / part.epoch.steps for part in parts), arb(0))
+    return sum((part.bias_at(position) for part in parts), arb(0))
+
+
+def epoch_transient(problem: ChainProblem, epoch: Epoch) -> arb:
+    """sum_l (E phi(X_l) - phi_h) over all steps, whole epochs."""
+    moving = (part for part in _parts(problem, epoch) if not part.problem.constant)
+    return sum((part.transient(part.problem.chain.map * 0) for part in moving), arb(0))
 
 
 def epoch_ergodic_bias(problem_at: EpochProblemAt, length: int, **options: Any) -> Certified:
@@ -265,10 +256,3 @@ def epoch_ergodic_bias(problem_at: EpochProblemAt, length: int, **options: Any) 
 def _parts(problem: ChainProblem, epoch: Epoch) -> list[EpochLaw]:
     # Means of phi depend only on the blocks of O that the quadratic form joins, so that O joins no coordinates by itself.
     return [EpochLaw(part, epoch.restricted(group)) for group, part in independent_parts(problem)]
-
-
-def _stationary(map_: Any, source: Any) -> Any:
-    """X with X = M X M^T + source; of series the source is O(h), and one order less is known."""
-    if isinstance(map_, MatrixSeries):
-        return MatrixSeries(lyapunov_series(map_.terms[1:], source.terms[1:]))
-    return Contraction.of(map_).forward(source)

@@ -32,10 +32,8 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.errors import ConfigurationError, NotExpandableError
-from sgverify.exact.affine.field import coefficient
-from sgverify.exact.affine.matrices import alike, as_ball, minus_identity, nonzero, rational_or_balls
-from sgverify.exact.chain.expansion import ORDERS
+from sgverify.errors import ConfigurationError
+from sgverify.exact.affine.matrices import as_ball
 from sgverify.exact.minibatch.hessians import (
     HessianProductStep,
     KroneckerAverages,
@@ -43,8 +41,7 @@ from sgverify.exact.minibatch.hessians import (
     Product,
     letters,
 )
-from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices
-from sgverify.exact.rings.ring import Ring
+from sgverify.exact.numbers.matrix_series import MultiIndex, multi_indices
 from sgverify.targets.power_sums import PolynomialVectors
 
 Pattern = tuple[int, ...]
@@ -229,40 +226,6 @@ def leading_blocks(averages: KroneckerAverages, step: HessianProductStep, degree
                 if key in place:
                     blocks[k, place[key]] += factor * float(arb(weight).mid())
     return np.moveaxis(blocks, -1, 0)
-
-
-def transition_series(
-    averages: KroneckerAverages, step: HessianProductStep, degree: int, ring: Ring
-) -> MatrixSeries:
-    """T as a power series in h, in fractions where they are.
-
-    `step` was read in series of `ring`. Raises `NotExpandableError` where the step does not tend to the identity
-    or has odd powers of sqrt(h).
-    """
-    columns = multi_indices(averages.size, 0, degree)
-    place = {key: k for k, key in enumerate(columns)}
-    powers = range(2 * ORDERS + 1)
-    tables: list[list[list[Any]]] = [
-        [[int(power == j == 0) for j in range(len(columns))]] for power in powers
-    ]
-    for image in _images(averages, step, degree, lambda value: value):
-        rows: list[list[Any]] = [[0] * len(columns) for _ in powers]
-        for product, factor in image.items():
-            average = averages.average(product)
-            for power in powers if average else ():
-                value = coefficient(ring, factor, power)
-                if value != 0:
-                    for key, weight in average.items():
-                        rows[power][place[key]] += weight * value
-        for table, row in zip(tables, rows, strict=True):
-            table.append(row)
-    terms = [rational_or_balls(table) for table in tables]
-    if nonzero(minus_identity(terms[0])):
-        raise NotExpandableError("the step does not tend to the identity as h -> 0")
-    for power in powers[1::2]:
-        if nonzero(terms[power]):
-            raise NotExpandableError(f"the step has the power s^{power} of s = sqrt(h)")
-    return MatrixSeries(alike(terms[::2]))
 
 
 def is_reached(law: MinibatchLaw, step: HessianProductStep, degree: int) -> bool:

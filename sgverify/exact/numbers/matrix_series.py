@@ -1,4 +1,4 @@
-"""Truncated power series in h whose coefficients are matrices, and recursions over matrices or series of matrices alike.
+"""Matrices of exact numbers, and sums along a recursion by doubling.
 
 Lyapunov equations of a step M(h) = I + h M_1 + ... that tends to the identity, as power series in h.
 
@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -40,45 +39,6 @@ def ones_column(size: int) -> fmpq_mat:
 def unit_matrix(size: int, kind: Any = fmpq_mat) -> Any:
     """The identity, of one of flint's kinds."""
     return kind(size, size, [int(i == j) for i in range(size) for j in range(size)])
-
-
-@dataclass(frozen=True)
-class MatrixSeries:
-    """A truncated power series in h: coefficients of h^0, h^1, ..., all of one kind.
-
-    Sums and products are known to the orders that both have.
-    """
-
-    terms: Sequence[Any]
-
-    def __add__(self, other: MatrixSeries) -> MatrixSeries:
-        return MatrixSeries([a + b for a, b in zip(self.terms, other.terms, strict=False)])
-
-    def __sub__(self, other: MatrixSeries) -> MatrixSeries:
-        return MatrixSeries([a - b for a, b in zip(self.terms, other.terms, strict=False)])
-
-    def transpose(self) -> MatrixSeries:
-        """The series of the transposes."""
-        return MatrixSeries([a.transpose() for a in self.terms])
-
-    def __mul__(self, other: Any) -> MatrixSeries:
-        if not isinstance(other, MatrixSeries):
-            return MatrixSeries([a * other for a in self.terms])
-        orders = range(min(len(self.terms), len(other.terms)))
-        return MatrixSeries([_coefficient(self.terms, other.terms, k) for k in orders])
-
-    @classmethod
-    def constant(cls, matrix: Any, orders: int) -> MatrixSeries:
-        """A matrix that does not depend on h, to h^orders."""
-        return cls([matrix] + [matrix * 0] * orders)
-
-
-def termwise(function: Callable[..., Any], *values: Any) -> Any:
-    """The function of the matrices, or of the coefficients of each order."""
-    if isinstance(values[0], MatrixSeries):
-        terms = zip(*(value.terms for value in values), strict=False)
-        return MatrixSeries([function(*matrices) for matrices in terms])
-    return function(*values)
 
 
 def power(matrix: Any, steps: int) -> Any:
@@ -130,20 +90,6 @@ def _spans(sizes: Sequence[int]) -> list[tuple[int, int]]:
     for size in sizes:
         ends.append(ends[-1] + size)
     return list(pairwise(ends))
-
-
-def _coefficient(left: Sequence[Any], right: Sequence[Any], k: int) -> Any:
-    """The coefficient of h^k in a product; zero coefficients, which are frequent, are skipped."""
-    total = None
-    for i in range(k + 1):
-        if not (_is_zero(left[i]) or _is_zero(right[k - i])):
-            term = left[i] * right[k - i]
-            total = term if total is None else total + term
-    return left[0] * right[0] * 0 if total is None else total
-
-
-def _is_zero(matrix: Any) -> bool:
-    return all(entry == 0 for entry in matrix.entries())
 
 
 def lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matrix]:

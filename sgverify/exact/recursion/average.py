@@ -48,13 +48,7 @@ class Randomness(Protocol):
 
 
 class Expandable(Randomness, Protocol):
-    """A kind of randomness whose invariant law follows from its operators too, at any step size and in powers of h."""
-
-    def period_series(self, degree: int) -> Period:
-        """The operators in powers of h, on the moments of the state alone.
-
-        Raises `NotExpandableError` where the step has no such series.
-        """
+    """A kind of randomness whose invariant law follows from its operators too."""
 
     def check(self, degree: int) -> None:
         """Raise `Unreached` where test functions of this degree are not reached."""

@@ -18,12 +18,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from flint import arb_mat, fmpq, fmpq_mat
+from flint import fmpq
 
 from sgverify.errors import Unreached
-from sgverify.exact.affine.field import Scalar, constant, number_ring, step_size
+from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.model import Model, StepSize
-from sgverify.exact.chain.expansion import ORDERS
 from sgverify.exact.minibatch.hessians import (
     HessianProductStep,
     KroneckerAverages,
@@ -35,11 +34,9 @@ from sgverify.exact.minibatch.transition import (
     is_reached,
     leading_blocks,
     transition,
-    transition_series,
 )
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import BALLS, FLOATS, identity
-from sgverify.exact.numbers.matrix_series import MatrixSeries
 from sgverify.exact.recursion.period import ListedPeriod, Period, RepeatedPeriod, RunningSum, summed
 
 WHERE = "where the minibatch changes the Hessian"
@@ -80,10 +77,6 @@ class FreshHessians:
         """See `Randomness`."""
         return RepeatedPeriod(self.one_step(step, asked))
 
-    def period_series(self, degree: int) -> Period:
-        """See `Randomness`."""
-        return RepeatedPeriod(self.one_step_series(degree))
-
     def leading_blocks(self, steps: Any, degree: int) -> Any:
         """The block of a period's operator on the moments of exactly this degree: float64, shape (steps, m, m)."""
         h = np.asarray(steps, dtype=np.float64)
@@ -120,12 +113,6 @@ class FreshHessians:
         read = self._read(Scalar(BALLS, step()), lambda value: Scalar(BALLS, ball.number(value)))
         found = averages or self.averages
         return asked.joined(transition(found, read, asked.highest), found.size)
-
-    def one_step_series(self, degree: int, averages: KroneckerAverages | None = None) -> MatrixSeries:
-        """The operator of one step in powers of h, on moments of the state alone."""
-        ring = number_ring(2 * ORDERS + 4)
-        read = self._read(step_size(ring), lambda value: constant(ring, value))
-        return transition_series(averages or self.averages, read, degree, ring)
 
     @cached_property
     def averages(self) -> KroneckerAverages:
@@ -185,14 +172,6 @@ class Orders(FreshHessians):
         """See `Randomness`."""
         operators = {bits: self.one_step(step, asked, found) for bits, found in self._blocks.items()}
         return self._listed(operators, identity(next(iter(operators.values())).nrows()))
-
-    def period_series(self, degree: int) -> ListedPeriod:
-        """See `Randomness`."""
-        series = {bits: self.one_step_series(degree, found) for bits, found in self._blocks.items()}
-        if not all(isinstance(found.terms[0], fmpq_mat) for found in series.values()):
-            series = {bits: MatrixSeries([arb_mat(t) for t in found.terms]) for bits, found in series.items()}
-        first = next(iter(series.values()))
-        return self._listed(series, MatrixSeries([first.terms[0], *(t * 0 for t in first.terms[1:])]))
 
     def why_no_square(self, degree: int) -> str | None:
         """See `Randomness`."""

@@ -1,7 +1,7 @@
 """One period of a kind of randomness as operators on moments: after k steps, and summed over the steps 1 to k.
 
 Operators act on the monomials of the state, the constant first. They know +, a product and a product with a fraction:
-matrices of balls, or series of matrices (`MatrixSeries`).
+matrices of balls.
 
 The sum of a test function along a chain, as one more coordinate: S_l = sum_{i=1..l} f(X_i), S' = S + f(x').
 
@@ -24,11 +24,9 @@ from typing import Any, Protocol
 from flint import arb, arb_mat
 
 from sgverify.errors import InstabilityError, MomentsDivergeError
-from sgverify.exact.affine.matrices import alike
-from sgverify.exact.chain.expansion import steady_means
 from sgverify.exact.chain.lyapunov import Contraction
 from sgverify.exact.numbers.ball import identity
-from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices, product
+from sgverify.exact.numbers.matrix_series import MultiIndex, multi_indices, product
 
 
 class Period(Protocol):
@@ -130,13 +128,6 @@ def stationary_moments(operator: arb_mat) -> arb_mat:
     Contraction.of(map_)
     found = (identity(map_.nrows()) - map_).solve(shift_of(operator))
     return arb_mat([[arb(1)], *found.tolist()])
-
-
-def stationary_series(operator: MatrixSeries) -> list[Any]:
-    """The invariant moments in powers of h, for an operator that is the identity at h = 0."""
-    terms = alike(list(operator.terms[1:]))
-    means = steady_means([inner_block(term) for term in terms], [shift_of(term) for term in terms])
-    return [type(mean)([[int(k == 0)], *mean.tolist()]) for k, mean in enumerate(means)]
 
 
 def inner_block(operator: Any) -> Any:

@@ -17,10 +17,9 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue
 from sgverify.exact.affine.model import StepSize
-from sgverify.exact.chain.expansion import ORDERS
 from sgverify.exact.minibatch.hessians import HessianProductStep, MinibatchLaw, bent, read_hessian_products
 from sgverify.exact.minibatch.transition import MOST_MOMENTS, is_reached
-from sgverify.exact.numbers.matrix_series import MatrixSeries, MultiIndex, multi_indices, product, unit
+from sgverify.exact.numbers.matrix_series import MultiIndex, multi_indices, product, unit
 from sgverify.exact.recursion.hessians import HIGHEST_DEGREE, FreshHessians
 from sgverify.exact.recursion.period import RepeatedPeriod, RunningSum
 from sgverify.schemes import Scheme
@@ -59,12 +58,6 @@ class Snapshots(FreshHessians):
             asked.for_memory_change(enter, inner, outer),
             asked.for_memory_change(leave, outer, inner),
         )
-
-    def period_series(self, degree: int) -> RepeatedPeriod:
-        """See `Randomness`."""
-        series = self.one_step_series(degree)
-        enter, leave = (self._constant(matrix, series) for matrix in self._ends(degree))
-        return RepeatedPeriod(series, self.steps, enter, leave)
 
     def leading_blocks(self, steps: Any, degree: int) -> Any:
         """See `FreshHessians`; a step may contract at a fixed snapshot, and the period with its new snapshot still expand."""
@@ -108,10 +101,6 @@ class Snapshots(FreshHessians):
     def _ends(self, degree: int) -> tuple[fmpq_mat, fmpq_mat]:
         size = self.model.size
         return take_snapshot(self.law, size, degree), forget_snapshot(self.law, size, degree)
-
-    def _constant(self, matrix: fmpq_mat, series: MatrixSeries) -> MatrixSeries:
-        first = type(series.terms[0])(matrix)
-        return MatrixSeries([first] + [first * 0] * ORDERS)
 
 
 def read_snapshot_products(scheme: Scheme, ingredients: dict[str, Any]) -> HessianProductStep:

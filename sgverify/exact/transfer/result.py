@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from sgverify.targets import Observable
+
 
 @dataclass(frozen=True)
 class Escape:
@@ -28,11 +30,16 @@ class Escape:
 
 @dataclass(frozen=True, eq=False)
 class GridLaw:
-    """A (quasi-)stationary law on a grid of the line: points, their weights in the law and in exp(-U/T). Shapes (n,)."""
+    """A (quasi-)stationary law less exp(-U/T) on a grid: `points` are theta, or theta and p; all arrays have one shape."""
 
-    points: np.ndarray
-    weights: np.ndarray
+    points: tuple[np.ndarray, ...]
+    difference: np.ndarray
     target: np.ndarray
+
+    def bias(self, observable: Observable) -> float:
+        """pi_h(phi) - pi(phi)."""
+        values = np.asarray(observable(*(part[..., None] for part in self.points)))
+        return float((self.difference * values).sum())
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class GridBias:
 
     `value` is None where there is no (quasi-)stationary law, and `note` says why. `error_bound` adds the changes under
     refinement of the grid, of the quadrature of the noise and of the domain, and rounding: an estimate that relies on
-    geometric convergence, and no enclosure. `grid` records sizes, domain and each change; `law` is the law itself, on the line.
+    geometric convergence, and no enclosure. `grid` records sizes, domain and each change; `law` is the law itself.
     """
 
     step: float
@@ -53,12 +60,23 @@ class GridBias:
     law: GridLaw | None = field(default=None, repr=False, compare=False)
 
 
+FINE = 1e-8, 1e-13
+"""Tolerances of a bias under refinement: as a share of it, and of the spread of the test function."""
+
+TOLD = 1e-3, 1e-7
+"""The same where three figures are enough."""
+
+
 class GridAnswers(ABC):
     """pi_h(phi) - pi(phi) of one scheme, target and test function at a step size."""
 
     @abstractmethod
     def stationary_bias(self, step: float) -> GridBias:
         """The bias at one step size."""
+
+    @abstractmethod
+    def forgetting(self, step: float) -> float:
+        """The steps that an independent draw costs: the sum of the autocorrelations of the test function; of theta in the plane."""
 
     def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
         """The bias at several step sizes, which may share work."""

@@ -9,7 +9,7 @@ from flint import fmpq
 
 from sgverify.checks import verify
 from sgverify.checks.assumptions.target import judge_dissipative, judge_lipschitz
-from sgverify.exact.closure.moments import form_context
+from sgverify.exact.generator.polynomials import form_context
 from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.rates import Judgement
 

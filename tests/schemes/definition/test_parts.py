@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -14,12 +13,9 @@ from sgverify.checks import verify
 from sgverify.configuration import load_configuration
 from sgverify.errors import DefinitionError
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.closure.moments import _read_step
-from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.jets import derivatives_of
 from sgverify.exact.readings.formula import formula, plant
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleGradient, step_in_long_double
-from sgverify.exact.rings.evaluation import Values, by_key
 from sgverify.exact.series.local_order import compare_through, local_order
 from sgverify.exact.transfer.line.operator import StepMap
 from sgverify.exact.transfer.plane.interpreter import PlaneInterpreter
@@ -188,16 +184,6 @@ def test_the_line_takes_the_step_that_is_written() -> None:
     target = build_target(load_configuration({"target": {"name": "double-well"}}).target)
     motion = StepMap(bent, target, {"T": 1.0})
     found = float(motion.without_noise(np.array([0.7], dtype=np.longdouble), 0.02)[0])
-    assert abs(found - in_long_double(bent, 0.7, 0.02, 1.0, target)) < ROUNDING
-
-
-def test_polynomials_take_the_step_that_is_written() -> None:
-    target = build_target(load_configuration({"target": {"name": "double-well"}}).target)
-    ring, _, after = _read_step(bent, target, {"T": Fraction(1)})
-    with flint.ctx.workprec(128):
-        known = {("theta", 0): flint.arb("0.7"), ("z", 0, 0): flint.arb(0)}
-        value = Values(ring, by_key(ring, known.__getitem__), BALLS, {"h": flint.arb(1) / 50})
-        found = float(value(after[0]).mid())
     assert abs(found - in_long_double(bent, 0.7, 0.02, 1.0, target)) < ROUNDING
 
 

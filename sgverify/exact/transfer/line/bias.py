@@ -22,7 +22,7 @@ from sgverify.exact.transfer.line.operator import (
     escape_edges,
     stationary,
 )
-from sgverify.exact.transfer.result import Escape, GridAnswers, GridBias, GridLaw
+from sgverify.exact.transfer.result import FINE, Escape, GridAnswers, GridBias, GridLaw
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
@@ -38,7 +38,6 @@ _TYPICAL = 12.0
 _FINER = 1.5
 _NODES = {0: 1, 1: 16, 2: 10, 3: 8}
 _LEAKING = 200
-_RELATIVE, _ABSOLUTE = 1e-8, 1e-13
 _FORGOTTEN = 0.05
 _ROUNDED = 4 * float(np.finfo(np.float64).eps)
 _NO_LEAK = 1e-16
@@ -53,17 +52,25 @@ class LineGrids:
     observable: Observable
     temperature: float
     mass: Mass
+    tolerances: tuple[float, float] = FINE
     _solved: dict[tuple[float, ...], _Answer] = field(default_factory=dict, repr=False)
+    _intervals: dict[float, tuple[float, float]] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(
-        scheme: Scheme, target: Target, observable: Observable, parameters: Mapping[str, float]
+        scheme: Scheme,
+        target: Target,
+        observable: Observable,
+        parameters: Mapping[str, float],
+        noise: float = 0.0,
+        tolerances: tuple[float, float] = FINE,
     ) -> LineGrids:
         """The grids of a scheme against exp(-U/T). Raises `Unreached` where no grid of the line holds it."""
         known = {name: value for name, value in parameters.items() if name in scheme.parameters}
-        motion = StepMap(scheme, target, known)
+        motion = StepMap(scheme, target, known, noise)
         energy, T = target.energy_of_coordinate(0), parameters["T"]
-        return LineGrids(motion, observable, T, Mass.of(lambda x: energy(x) / T, *target.hint(0)))
+        mass = Mass.of(lambda x: energy(x) / T, *target.hint(0))
+        return LineGrids(motion, observable, T, mass, tolerances)
 
     def bias(self, step: float) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h, with its changes under refinement and widening of the grid.
@@ -114,7 +121,8 @@ class LineGrids:
             fine = self._solve(step, intervals[1], spacing / _FINER, more)
             widened, refined = abs(wide.value - coarse.value), abs(fine.value - wide.value)
             # Where rounding dominates, as between modes that hardly communicate, finer grids do not help.
-            enough = max(_RELATIVE * abs(fine.value), _ABSOLUTE * fine.spread, 10 * fine.rounding)
+            relative, absolute = self.tolerances
+            enough = max(relative * abs(fine.value), absolute * fine.spread, 10 * fine.rounding)
             # A quasi-stationary law is defined up to its leak only, whatever the grid.
             vague = fine.leak * fine.relaxation / step * fine.spread if fine.leak > _NO_LEAK else 0.0
             if widened + refined <= enough or vague or fine.points * _FINER > MOST_POINTS:
@@ -136,7 +144,9 @@ class LineGrids:
 
     def interval(self, level: float, edges: tuple[float, float] | None, trim: float) -> tuple[float, float]:
         """The interval where U/T is at most `level` above its minimum, cut at the edges of escape; `trim` moves cut ends."""
-        low, high = self.mass.interval(level)
+        if level not in self._intervals:
+            self._intervals[level] = self.mass.interval(level)
+        low, high = self._intervals[level]
         if edges is None:
             return low, high
         centre = self.mass.centre
@@ -200,7 +210,7 @@ class _Answer:
         spread = float(np.sqrt(density @ centred**2))
         size = float(np.abs(law.weights) @ np.abs(centred))
         rounding = law.sensitivity * defect + law.residual * float(np.abs(centred).max()) + _ROUNDED * size
-        on_grid = GridLaw(points, law.weights, density)
+        on_grid = GridLaw((points,), law.weights - density, density)
         return _Answer(value, rounding, spread, law.leak, law.relaxation, len(function), on_grid)
 
 
@@ -246,7 +256,9 @@ def _lost(step: float, escape: Escape, how: str) -> GridBias:
 
 
 class LineAnswers(GridAnswers):
-    """The bias of `observable` under a scheme with full gradients on a target of the line, against exp(-U/T).
+    """The bias of `observable` under a scheme on a target of the line, against exp(-U/T).
+
+    Gradients are full, or `noise` is the variance of the normal number that is added to each, fresh at every evaluation.
 
     Raises `Unreached` where scheme, target or test function are beyond the grids of one dimension.
     """
@@ -258,12 +270,19 @@ class LineAnswers(GridAnswers):
         observable: Observable,
         temperature: Fraction,
         friction: Fraction,
+        noise: float = 0.0,
+        tolerances: tuple[float, float] = FINE,
     ) -> None:
         parameters = {"T": float(temperature), "D": float(friction)}
-        self._grids = LineGrids.of(scheme, target, observable, parameters)
+        self._grids = LineGrids.of(scheme, target, observable, parameters, noise, tolerances)
         if observable.degree == 0:
             raise Unreached("the test function is constant")
 
     def stationary_bias(self, step: float) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h."""
         return self._grids.bias(step)
+
+    def forgetting(self, step: float) -> float:
+        """See `GridAnswers`."""
+        # The grid's relaxation time is h times the sum of correlations over k >= 0.
+        return 2 * float(self._grids.bias(step).grid["relaxation_time"]) / step - 1

@@ -23,7 +23,7 @@ from sgverify.exact.numbers.jets import Jet, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, in_order
-from sgverify.schemes.definition.mathematics import NoiseLaw
+from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.targets import Target
 from sgverify.targets.line import find_frame
 
@@ -45,6 +45,8 @@ MOST_DATA = 20_000
 class StepMap:
     """The map (x, z) -> X_1 of a scheme on the line, by its definition; `parameters` are T, D, ...
 
+    `noise` is the variance of a normal draw that is added to every gradient, after the step's own draws.
+
     The arrays have one axis for points and one for each draw. A vector is a list of one Taylor polynomial over them, so that
     scalar products of vectors are defined.
     """
@@ -52,16 +54,34 @@ class StepMap:
     scheme: Scheme
     target: Target
     parameters: Mapping[str, float] = field(default_factory=dict)
+    noise: float = 0.0
+    _known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         _refuse(self.scheme, self.target, self.parameters)
+        if self._noises and len(self._laws) > MOST_DRAWS:
+            raise Unreached(
+                f"one step draws {len(self._laws)} times with the noise of its gradients, and the quadrature of noise reaches "
+                f"{MOST_DRAWS} draws"
+            )
+
+    @property
+    def _noises(self) -> int:
+        """The noisy gradients of a step."""
+        return self.scheme.census.gradients if self.noise else 0
+
+    @property
+    def _laws(self) -> tuple[NoiseLaw, ...]:
+        return (*self.scheme.laws, *(NORMAL for _ in range(self._noises)))
 
     def after(self, x: np.ndarray, step: float, count: int) -> tuple[np.ndarray, np.ndarray]:
         """X_1 from each point at each node of the noise, and the nodes' weights. Shapes (n, m), (m,).
 
         A normal draw has `count` nodes, one of another law its atoms.
         """
-        laws = [_nodes(law, count) for law in self.scheme.laws]
+        laws = [_nodes(law, count) for law in self._laws]
         weights = np.ones(1, dtype=EXTENDED)
         for _, shares in laws:
             weights = np.multiply.outer(weights, shares).ravel()
@@ -70,38 +90,59 @@ class StepMap:
 
     def without_noise(self, x: np.ndarray, step: float) -> np.ndarray:
         """X_1 from each point with every draw 0: the motion by the drift alone. Shape (n,) -> (n,)."""
-        return self._run(x, step, [np.zeros(1, dtype=EXTENDED)] * self.scheme.draws).reshape(len(x))
+        return self._run(x, step, [np.zeros(1, dtype=EXTENDED)] * len(self._laws)).reshape(len(x))
 
     @property
     def normal(self) -> int:
         """The number of draws with a density, which quadrature nodes replace."""
-        return sum(not law.atoms for law in self.scheme.laws)
+        return sum(not law.atoms for law in self._laws)
 
     def _run(self, x: np.ndarray, step: float, draws: list[np.ndarray]) -> np.ndarray:
         shape = [len(x), *map(len, draws)]
-        along = (
+        along = [
             values.reshape([-1 if axis == 1 + k else 1 for axis in range(len(shape))])
             for k, values in enumerate(draws)
-        )
+        ]
+        own, noises = along[: self.scheme.draws], iter(along[self.scheme.draws :])
         start = np.asarray(x, dtype=EXTENDED).reshape(-1, *[1] * len(draws))
         bound = bind(self.scheme, ON_ARRAYS, self.parameters, dim=1)
         target = self.target
+
+        def gradient(theta: EntrywiseVector) -> EntrywiseVector:
+            found = self._derivative(target, theta, 1)
+            if self.noise:
+                found = found + Jet(EXTENDED(self.noise) ** EXTENDED(0.5) * next(noises)[None])
+            return EntrywiseVector([found])
+
         grad = FullGradientIngredient(
-            lambda theta: EntrywiseVector([_derivative(target, theta, 1)]),
+            gradient,
             prior=lambda theta: EntrywiseVector(
-                [_derivative(replace(target, likelihood=None, data=None), theta, 1)]
+                [self._derivative(replace(target, likelihood=None, data=None), theta, 1)]
             ),
-            hessian=lambda theta, v: EntrywiseVector([_derivative(target, theta, 2) * 2 * v.entries[0]]),
+            hessian=lambda theta, v: EntrywiseVector([self._derivative(target, theta, 2) * 2 * v.entries[0]]),
         )
         with np.errstate(all="ignore"):
-            (moved,) = bound.step((start,), h=step, grad=grad, draw=in_order(along))
+            (moved,) = bound.step((start,), h=step, grad=grad, draw=in_order(iter(own)))
         return np.broadcast_to(moved, shape)
 
+    def _derivative(self, target: Target, position: EntrywiseVector, order: int) -> Jet:
+        """U^(order)/order! at points of the line."""
+        given = position.entries[0].c[0]
+        points = given.ravel()
+        # Long doubles have bytes of no meaning: those of the nearest float64 find an entry, and its points decide.
+        key = (order, points.astype(np.float64).tobytes()) if target is self.target else None
+        kept, value = self._known.get(key, (None, None)) if key else (None, None)
+        if kept is None or not np.array_equal(kept, points):
+            value = taylor_of(target, points, order)[order]
+            if key and len(points) <= LARGEST_KEPT:
+                if len(self._known) >= MOST_KEPT:
+                    self._known.clear()
+                self._known[key] = points.copy(), value
+        return Jet(value.reshape(1, *given.shape))
 
-def _derivative(target: Target, position: EntrywiseVector, order: int) -> Jet:
-    """U^(order)/order! at points of the line."""
-    points = position.entries[0].c[0]
-    return Jet(taylor_of(target, points.ravel(), order)[order].reshape(1, *points.shape))
+
+MOST_KEPT, LARGEST_KEPT = 64, 4096
+"""The gradients that are kept, and the points of each: a step begins at the same grids at every step size."""
 
 
 def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:

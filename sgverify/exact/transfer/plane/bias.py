@@ -10,12 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.errors import DefinitionError, Unreached
+from sgverify.errors import DefinitionError, InstabilityError, Unreached
 from sgverify.exact.transfer.plane.interpreter import PlaneGrid, PlaneInterpreter, plane_grid
-from sgverify.exact.transfer.plane.law import LawDifference, difference_of_law, leak_of, plane_escapes
+from sgverify.exact.transfer.plane.law import (
+    LawDifference,
+    difference_of_law,
+    integrated_time,
+    leak_of,
+    plane_escapes,
+)
 from sgverify.exact.transfer.plane.operator import PlaneOperator
 from sgverify.exact.transfer.plane.poisson import memory_of
-from sgverify.exact.transfer.result import Escape, GridAnswers, GridBias
+from sgverify.exact.transfer.result import FINE, Escape, GridAnswers, GridBias, GridLaw
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
 
@@ -24,8 +30,6 @@ _TOGETHER = 0.4
 _FINER, _WIDER = 1.4, 1.2
 _LARGEST = 24_000
 """Points of the largest grid."""
-_RELATIVE, _ABSOLUTE = 1e-8, 1e-12
-"""Tolerances of the bias under refinement: as a share of the bias, and of the average of |phi|."""
 _LOST = 1e-3
 """The largest share of the law that may be lost within the relaxation time; with more there is no quasi-stationary law."""
 _ROUNDED = 4.0
@@ -77,9 +81,11 @@ class GridBiases:
     reading: PlaneInterpreter
     observable: Observable
     memory: float
+    tolerances: tuple[float, float] = FINE
     _grid: PlaneGrid | None = field(default=None, repr=False)
     _escapes: dict[float, Escape | None] = field(default_factory=dict, repr=False)
     _known: dict[float, GridBias] = field(default_factory=dict, repr=False)
+    _laws: dict[float, LawDifference] = field(default_factory=dict, repr=False)
 
     def foresee(self, steps: Sequence[float]) -> None:
         """Find the escapes at step sizes that will be asked for: together they take hardly longer than one."""
@@ -91,6 +97,14 @@ class GridBiases:
         if step not in self._known:
             self._known[step] = self._found(step)
         return self._known[step]
+
+    def forgetting(self, step: float) -> float:
+        """The sum of the autocorrelations of theta over all steps: 2 <phi, (I - P)^-1 phi> / <phi, phi> - 1 in the law."""
+        if self.at(step).value is None:
+            raise InstabilityError(f"h={step:g}: {self.at(step).note}")
+        found = self._laws[step]
+        operator, together = self._operator(step, found.grid)
+        return integrated_time(operator, found.law + found.masses, found.grid.points[0], together)
 
     def _found(self, step: float) -> GridBias:
         if step not in self._escapes:
@@ -109,9 +123,11 @@ class GridBiases:
         if escape is not None:
             leak = self._leak(step, escape, found.base)
             escape = replace(escape, leak=leak)
-        self._grid = found.base.grid
+        self._grid, self._laws[step] = found.base.grid, found.base
         bound = sum(found.changes) + found.rounding + leak * self.memory / step
-        return GridBias(step, found.value, bound, "" if escape is None else escape.text, escape, found.facts)
+        text, finer = "" if escape is None else escape.text, found.finer
+        law = GridLaw(finer.grid.points, finer.masses, finer.law)
+        return GridBias(step, found.value, bound, text, escape, found.facts, law)
 
     def _settle(self, step: float, escape: Escape | None) -> _Three:
         """Three grids on which the bias is as accurate as refinement can make it."""
@@ -147,7 +163,8 @@ class GridBiases:
         residual = max(finer.residual, wider.residual) + _ROUNDED * float(np.finfo(np.float64).eps)
         rounding = _ROUNDED * residual * self.memory / step
         changes = (abs(value - first), abs(other - first))
-        wanted = max(_RELATIVE * abs(value), _ABSOLUTE * size)
+        relative, absolute = self.tolerances
+        wanted = max(relative * abs(value), absolute * size)
         return _Three(base, finer, wider, value, changes, rounding, wanted)
 
     def _leak(self, step: float, escape: Escape, found: LawDifference) -> float:
@@ -159,11 +176,15 @@ class GridBiases:
         return spread / float(np.sqrt(self.reading.temperature))
 
     def _solve(self, step: float, grid: PlaneGrid, near: LawDifference | None) -> LawDifference:
-        operator = PlaneOperator(self.reading.moves(step), grid)
+        operator, together = self._operator(step, grid)
         law = grid.law(self.reading.target, self.reading.temperature)
-        together = max(1, round(_TOGETHER * self._forgetting / step))
         guess = None if near is None else near.grid.carry(near.masses, grid)
         return difference_of_law(operator, grid, law, together, guess)
+
+    def _operator(self, step: float, grid: PlaneGrid) -> tuple[PlaneOperator, int]:
+        """One step on this grid, and how many of them the iteration takes together."""
+        together = max(1, round(_TOGETHER * self._forgetting / step))
+        return PlaneOperator(self.reading.moves(step), grid), together
 
     def _values(self, grid: PlaneGrid) -> np.ndarray:
         theta, p = grid.points
@@ -171,8 +192,9 @@ class GridBiases:
 
 
 class PlaneAnswers(GridAnswers):
-    """pi_h(phi) - pi(phi) of a scheme of state (theta, p) on a target of one dimension, with full gradients.
+    """pi_h(phi) - pi(phi) of a scheme of state (theta, p) on a target of one dimension.
 
+    Gradients are full, or `noise` is the variance of the normal number that is added to each, fresh at every evaluation.
     Raises `Unreached` where the scheme, the target or its step is beyond this engine.
     """
 
@@ -183,8 +205,11 @@ class PlaneAnswers(GridAnswers):
         observable: Observable,
         temperature: Fraction,
         friction: Fraction,
+        noise: float = 0.0,
+        tolerances: tuple[float, float] = FINE,
     ) -> None:
-        self._reading = PlaneInterpreter(scheme, target, float(temperature), float(friction))
+        self._reading = PlaneInterpreter(scheme, target, float(temperature), float(friction), noise)
+        self._tolerances = tolerances
         self._observable = observable
         if observable.degree == 0:
             raise Unreached("the test function is constant")
@@ -198,6 +223,10 @@ class PlaneAnswers(GridAnswers):
         """The bias at one step size."""
         return self._biases.at(step)
 
+    def forgetting(self, step: float) -> float:
+        """See `GridAnswers`."""
+        return self._biases.forgetting(step)
+
     def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
         """See `GridAnswers`."""
         self._biases.foresee(steps)
@@ -205,4 +234,5 @@ class PlaneAnswers(GridAnswers):
 
     @cached_property
     def _biases(self) -> GridBiases:
-        return GridBiases(self._reading, self._observable, memory_of(self._reading, self._observable))
+        memory = memory_of(self._reading, self._observable)
+        return GridBiases(self._reading, self._observable, memory, self._tolerances)

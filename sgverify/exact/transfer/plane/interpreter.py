@@ -26,7 +26,7 @@ from sgverify.schemes.definition.binding import (
     bind,
     parameters_of,
 )
-from sgverify.schemes.definition.mathematics import first_entry, power, register
+from sgverify.schemes.definition.mathematics import NORMAL, first_entry, power, register
 from sgverify.schemes.numbers.constants import constants_like, linear_image
 from sgverify.targets import Target
 from sgverify.targets.potential import ARRAYS
@@ -188,15 +188,17 @@ Move = Callable[[np.ndarray, np.ndarray], Images]
 
 @dataclass(frozen=True)
 class PlaneInterpreter:
-    """A scheme of state (theta, p), one coordinate each, on one target with full gradients.
+    """A scheme of state (theta, p), one coordinate each, on one target.
 
-    Raises `Unreached` for other schemes and targets.
+    Gradients are full, or `noise` is the variance of the normal number that is added to each, fresh at every evaluation. Raises
+    `Unreached` for other schemes and targets.
     """
 
     scheme: Scheme
     target: Target
     temperature: float
     friction: float
+    noise: float = 0.0
 
     def __post_init__(self) -> None:
         if self.scheme.state != ("theta", "p"):
@@ -224,15 +226,22 @@ class PlaneInterpreter:
     def _move(self, function: Callable[..., tuple[Any, ...]], **time: Any) -> Move:
         bound = bind(self.scheme, ON_PLANE, parameters_of(self), dim=1)
         target = self.target
+        draws = [_draws()]
+
+        def gradient(theta: Noisy) -> Noisy:
+            found = _derivative(target, theta, 1)
+            return found + draws[0](NORMAL) * float(np.sqrt(self.noise)) if self.noise else found
+
         grad = FullGradientIngredient(
-            lambda theta: _derivative(target, theta, 1),
+            gradient,
             prior=lambda theta: _derivative(replace(target, likelihood=None, data=None), theta, 1),
             hessian=lambda theta, vector: _derivative(target, theta, 2) * vector,
         )
 
         def move(theta: np.ndarray, p: np.ndarray) -> Images:
+            draws[0] = _draws()
             with np.errstate(over="ignore", invalid="ignore"):
-                values = bound.run(function, (theta, p), grad=grad, draw=_draws(), **time)
+                values = bound.run(function, (theta, p), grad=grad, draw=draws[0], **time)
             shape = np.broadcast_shapes(theta.shape, p.shape)
             names = sorted({name for value in values for name in value.draws})
             first, second = (np.broadcast_to(value.mean, shape) for value in values)

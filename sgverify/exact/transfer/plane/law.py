@@ -70,6 +70,16 @@ def difference_of_law(
     return LawDifference(grid, law, found.reshape(law.shape), float(np.abs(left).sum()), count)
 
 
+def integrated_time(
+    operator: Callable[[np.ndarray], np.ndarray], law: np.ndarray, values: np.ndarray, steps: int
+) -> float:
+    """The sum over k in Z of the correlation of f(X_0) and f(X_k) in the invariant law. Shapes (theta, p)."""
+    rho, centred = law.reshape(-1), (values - (law * values).sum()).reshape(-1)
+    left = rho * centred
+    summed, _ = _correction(operator, rho, left, steps, _RELATIVE * float(np.linalg.norm(left)))
+    return float(2 * (centred @ summed) / (centred @ left) - 1)
+
+
 def _correction(
     operator: Callable[[np.ndarray], np.ndarray],
     rho: np.ndarray,

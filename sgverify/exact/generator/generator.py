@@ -19,15 +19,15 @@ from flint import arb, fmpq, fmpq_mat
 
 from sgverify.errors import NotExpandableError, Unreached
 from sgverify.exact.chain.lyapunov import EXACT_SIZE, ContinuousLyapunov
-from sgverify.exact.closure.moments import (
+from sgverify.exact.generator.polynomials import (
     Monomial,
     PolynomialValue,
     coordinate_names,
     form_context,
-    moment_ring,
     monomial_text,
     polynomial_gradient,
     polynomials_of,
+    state_ring,
     symbols_of,
 )
 from sgverify.exact.numbers.matrix_series import unit_matrix
@@ -102,7 +102,7 @@ def read_generator(dynamics: Dynamics, target: Target, parameters: Mapping[str, 
     if dynamics.riemannian:
         raise Unreached("the generator of a dynamics with a metric is not followed")
     dim = target.dim
-    ring = moment_ring(dynamics.shapes, dim, 0)
+    ring = state_ring(dynamics.shapes, dim, 0)
     numbers = {name: parameters[name] for name in dynamics.parameters}
     bound = bind(dynamics, Carrier(number=partial(PolynomialValue.of, ring)), numbers, dim=Fraction(dim))
     read = bound.coefficients(symbols_of(ring), grad=polynomial_gradient(target))

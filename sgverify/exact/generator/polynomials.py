@@ -1,42 +1,32 @@
-"""Whether the moments of a chain close: f -> E[f(X_1) | X_0] on polynomials, iterated from the test function.
-
-One step is run on polynomials in the state, the draws, h and opaque constants such as exp(-D h), so that the image of a
-monomial is exact for every h. The monomials that occur are
-followed until no new one appears: then they span an invariant space, and E f(X_L) is a matrix power for any L. Otherwise
-the degree grows with every step, and no finite set of moments is enough.
-"""
+"""Values of a dynamics as polynomials in its state, over the rationals and opaque constants; the gradient of a polynomial U."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
-from flint import arb, arb_mat, fmpq_mpoly_ctx
+from flint import fmpq_mpoly_ctx
 
 from sgverify.errors import DefinitionError, Unreached
-from sgverify.exact.numbers.ball import BALLS
 from sgverify.exact.numbers.entrywise import EntrywiseVector, coordinate_keys, coordinates_of, state_of
-from sgverify.exact.rings.evaluation import Values, nowhere
 from sgverify.exact.rings.functions import Opaque
-from sgverify.exact.rings.polynomials import Polynomial, parts_in, polynomials_in, to_fmpq, to_fraction
+from sgverify.exact.rings.polynomials import Polynomial, polynomials_in, to_fmpq, to_fraction
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series.operators import expect
-from sgverify.schemes import Scheme, dot
-from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, LiftedArithmetic, bind
-from sgverify.schemes.definition.mathematics import NoiseLaw, cos, erf, exp, log, power, register, sin, sqrt
+from sgverify.schemes import dot
+from sgverify.schemes.definition.binding import FullGradientIngredient, LiftedArithmetic
+from sgverify.schemes.definition.mathematics import cos, erf, exp, log, power, register, sin, sqrt
 from sgverify.schemes.numbers.algebraic import Irrational, sqrt_of_rational
-from sgverify.targets import Observable, Target
+from sgverify.targets import Target
 from sgverify.targets.form import read_form
 
 
-def moment_ring(shapes: Mapping[str, str], dim: int, draws: int) -> Ring:
+def state_ring(shapes: Mapping[str, str], dim: int, draws: int) -> Ring:
     """Q[state, sqrt(h), constants, draws].
 
     Roots are reduced by their squares. Other relations between constants are not used, so that a coefficient which vanishes
-    by one of them counts as non-zero: a closure may be missed for it, and is never claimed wrongly.
+    by one of them counts as non-zero.
     """
     return Ring(dim, shapes, ("h",), depth=0, draws=draws, minibatches=1, cap=1)
 
@@ -154,67 +144,7 @@ def _(value: PolynomialValue) -> PolynomialValue:
     return PolynomialValue(value.ring, value.root())
 
 
-MOST_MOMENTS = 120
-MOST_TERMS = 20_000
-HIGHEST_DEGREE = 48
-"""The highest degree of moments that are formed: a step of degree 3 leads from theta**2 to degrees 6, 18, 54, ..."""
-
 Monomial = tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ClosedMoments:
-    """The monomials of an invariant space, the constant 1 last, and their images under one step.
-
-    E m_i(X_1) = sum_j A_ij(h) m_j(X_0); `observable` holds the test function's coefficients.
-    """
-
-    ring: Ring
-    monomials: tuple[Monomial, ...]
-    images: tuple[dict[Monomial, Polynomial], ...]
-    observable: dict[Monomial, Fraction]
-
-    def matrix(self, step: arb) -> arb_mat:
-        """A at this step size, at the working precision."""
-        value, size = Values(self.ring, nowhere, BALLS, {"h": step}), len(self.monomials)
-        rows = [[value(image[m]) if m in image else arb(0) for m in self.monomials] for image in self.images]
-        return arb_mat(size, size, [entry for row in rows for entry in row])
-
-    def texts(self) -> list[str]:
-        """The moments by name."""
-        names = coordinate_names(self.ring.shapes, self.ring.dim)
-        return [monomial_text(m, names) for m in self.monomials]
-
-
-def close_moments(
-    scheme: Scheme, target: Target, observable: Observable, parameters: dict[str, Fraction]
-) -> ClosedMoments:
-    """The invariant space of moments that the observable needs, full gradients taken.
-
-    Raises `Unreached` where the moments do not close, with the moments that show it, or where the step is no polynomial.
-    """
-    if scheme.memory:
-        raise Unreached(f"the memory of `{scheme.name}` is not followed by moments")
-    coordinates = coordinate_names(scheme.shapes, target.dim)
-    ring, laws, after = _read_step(scheme, target, parameters)
-    given = _terms_of(observable, len(coordinates))
-    degree = max(sum(value.degrees()[: len(coordinates)], 0) for value in after)
-    one = (0,) * len(coordinates)
-    images: dict[Monomial, dict[Monomial, Polynomial]] = {one: {one: ring.one}}
-    pending = [m for m in given if any(m)]
-    grown = [max(pending, key=sum)] if pending else []
-    while pending:
-        found: list[Monomial] = []
-        for monomial in pending:
-            if sum(monomial) * degree > HIGHEST_DEGREE or len(images) >= MOST_MOMENTS:
-                raise Unreached(_growth(str(observable), grown, coordinates))
-            image = images[monomial] = _image(ring, laws, after, monomial, coordinates)
-            found += [m for m in image if m not in images and m not in pending and m not in found]
-        pending = found
-        if found:
-            grown.append(max(found, key=sum))
-    monomials = tuple(sorted(images, key=lambda m: (-sum(m), m)))
-    return ClosedMoments(ring, monomials, tuple(images[m] for m in monomials), given)
 
 
 def monomial_text(monomial: Monomial, names: list[str]) -> str:
@@ -225,54 +155,6 @@ def monomial_text(monomial: Monomial, names: list[str]) -> str:
         if power
     ]
     return "*".join(factors) or "1"
-
-
-def _growth(observable: str, grown: list[Monomial], names: list[str]) -> str:
-    steps = [
-        f"{monomial_text(m, names)} after {k} step{'s' if k > 1 else ''}"
-        for k, m in enumerate(grown[1:], start=1)
-    ]
-    needs = f": E[{observable}] needs " + ", then ".join(steps) if steps else ""
-    return (
-        f"the moments do not close up to degree {HIGHEST_DEGREE}{needs}"
-        if steps
-        else "the moments are of too high a degree to be followed"
-    )
-
-
-def _image(
-    ring: Ring, laws: list[NoiseLaw], after: list[Polynomial], monomial: Monomial, names: list[str]
-) -> dict[Monomial, Polynomial]:
-    """E[monomial(X_1) | X_0], by monomial of X_0."""
-    value = ring.one
-    for times, entry in zip(monomial, after, strict=True):
-        for _ in range(times):
-            value = ring.carried_out(value * entry)
-            if len(value) > MOST_TERMS:
-                raise Unreached(
-                    f"E[{monomial_text(monomial, names)}] of one step has too many terms to be followed"
-                )
-    return parts_in(expect(value, ring, laws), range(len(names)))
-
-
-def _read_step(
-    scheme: Scheme, target: Target, parameters: dict[str, Fraction]
-) -> tuple[Ring, list[NoiseLaw], list[Polynomial]]:
-    if scheme.dynamics.riemannian:
-        raise Unreached("the moments of a step with a metric are not followed")
-    dim = target.dim
-    ring = moment_ring(scheme.shapes, dim, scheme.draws)
-    laws: list[NoiseLaw] = []
-
-    def draw(law: NoiseLaw) -> EntrywiseVector:
-        laws.append(law)
-        symbols = [ring.generator("z", len(laws) - 1, i) for i in range(dim)]
-        return EntrywiseVector([PolynomialValue(ring, symbol) for symbol in symbols])
-
-    bound = bind(scheme, Carrier(number=partial(PolynomialValue.of, ring)), parameters, dim=Fraction(dim))
-    h, grad = PolynomialValue.step_size(ring), polynomial_gradient(target)
-    values = bound.step(symbols_of(ring), h=h, grad=grad, draw=draw)
-    return ring, laws, [ring.carried_out(value) for value in polynomials_of(values, ring)]
 
 
 def polynomial_gradient(target: Target) -> FullGradientIngredient:
@@ -322,7 +204,3 @@ def _at_place(gradient: Polynomial, place: list[PolynomialValue]) -> PolynomialV
     ring = place[0].ring
     value = gradient.compose(*(entry.value for entry in place), ctx=ring.context)
     return PolynomialValue(ring, ring.carried_out(value))
-
-
-def _terms_of(observable: Observable, size: int) -> dict[Monomial, Fraction]:
-    return {(*m, *(0,) * (size - len(m))): c for m, c in observable.terms.items()}
