@@ -62,6 +62,8 @@ class TorchStep:
     """Tries what a library does beside the step: starts of chains, and other ways to take a step."""
     conventions: str = ""
     """How an adapter calls a library's code: its parameters in h, T and D, as an answer prints them."""
+    own_step: float | None = None
+    """The step size h at which its options have their own defaults."""
     samples: str = ""
     """The density that it samples where it is right, and its scheme, in the words of the code: its options."""
     swap: Callable[..., Any] | None = field(default=None, repr=False)
@@ -83,6 +85,11 @@ class TorchStep:
 
     word = None
     """A black box has no letters."""
+
+    @property
+    def tempered(self) -> bool:
+        """Is it given U/T, for it takes no temperature?"""
+        return TOLD in self.conventions or "no option is T" in self.conventions
 
     @property
     def state(self) -> tuple[str, ...]:

@@ -156,7 +156,9 @@ class TorchSubject(Subject):
 
     @property
     def usual_step(self) -> float:
-        """The step size where none is configured."""
+        """The step size where none is configured: on the data of a training script that of the optimizer's own defaults."""
+        if self.scheme.own_step and self.configuration.target.loader:
+            return self.scheme.own_step
         return share_of_time_scale(
             self.scheme.dynamics, self.effective_target.curvature_float64(self.configuration.temperature)
         )

@@ -40,7 +40,7 @@ class Target:
     many data may be taken over few weighted ones (`line`). `peaks`: points near the modes of a target on the line whose
     modes may be far apart. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
     `positive`: the density is 0 but where every coordinate is above 0. `hessian_bounds`: the least and the largest eigenvalue that
-    the Hessian of U has anywhere, where bounds are known.
+    the Hessian of U has anywhere, where bounds are known. `told`: what is taken for granted in it, as an answer prints it.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Target:
     rugged: bool = field(default=False, repr=False)
     positive: bool = field(default=False, repr=False)
     hessian_bounds: tuple[float, float] | None = field(default=None, repr=False)
+    told: str = field(default="", repr=False)
 
     @property
     def size(self) -> int | None:

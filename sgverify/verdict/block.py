@@ -18,6 +18,7 @@ from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.momentum_unit import told_unit
 from sgverify.subject.subject import Subject
 from sgverify.verdict.findings import (
+    RATES,
     WIDEST,
     clauses,
     consequences,
@@ -129,11 +130,17 @@ class ClosingBlock:
         open_ = [item for item in self.evidence if item.outcome == "undecided"]
         # Where code cannot be called twice nothing else can be asked of it: the way on stands there.
         open_.sort(key=lambda item: "sources" not in item.certificate)
-        if open_:
-            many = f"{len(open_)} answers are undecided, the first is " if len(open_) > 1 else ""
-            yield f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
         order = self._of("local-order")
-        samples, _, of_what = ("" if open_ else self._sampled(order)).partition("; ")
+        # A step whose law is right, and whose rates are not read on this target, is told as what it is.
+        holds = order is not None and order.outcome == "pass" and all(item.check in RATES for item in open_)
+        told = ""
+        if open_:
+            noun = "rates" if holds else "answers"
+            many = f"{len(open_)} {noun} are undecided, the first is " if len(open_) > 1 else ""
+            told = f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
+        if told and not holds:
+            yield told
+        samples, _, of_what = ("" if open_ and not holds else self._sampled(order)).partition("; ")
         if samples:
             yield f"samples {samples}"
         if order is not None and order.outcome == "pass":
@@ -160,6 +167,8 @@ class ClosingBlock:
             yield "to first order in h one call follows the dynamics of its density"
         if of_what:
             yield of_what
+        if told and holds:
+            yield told
         for observable, constants in self._constants().items():
             listed = ", ".join(f"{constant} ({kind})" for kind, constant in constants.items())
             yield f"bias of {observable} ~ {listed}"
@@ -268,6 +277,7 @@ class ClosingBlock:
         size = "" if target.size is None else f" (N = {target.size})"
         told = [
             f"{target.name}{size}",
+            *([target.told] if target.told else []),
             *([f"dimension {target.dim}"] * (target.dim > 1)),
             str(c.test_function),
         ]

@@ -110,6 +110,8 @@ def _untested(enquiry: Enquiry, evidence: Sequence[Evidence]) -> Iterator[Untrie
     if isinstance(subject.scheme, TorchStep) and subject.scheme.own_loss is not None:
         yield from _of_own_loss(subject.scheme)
         return
+    if c.target.loader is not None:
+        yield Untried("its rates on this network, which a Gaussian decides", "leave --loss and --loader out")
     if enquiry.minibatches is None:
         full = c.gradient.kind == "full"
         if full and subject.target.size is not None:

@@ -113,6 +113,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         reference=reference,
         memory=memory,
         conventions=_called(options, kept, step),
+        own_step=options.own_step,
         untried=tuple(_untried(options, kept, other_call)),
         held=_held(step, counter, convention.idle),
         samples=_samples(options, momentum),
@@ -202,7 +203,7 @@ def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
     told += filter(None, [silent_flag(step)])
     if idle:
         told.append(
-            f"the gradient of the sum, for {idle} changes no step (if it is, --set adapter.map.{idle}=1, else --gradient mean)"
+            f"which loss you differentiate, for {idle} changes no step (a sum: --set adapter.map.{idle}=1; a mean: --gradient mean)"
         )
     names = ", ".join(dict.fromkeys(place.name for place in step.kept.rewritten))
     changed = f"its options {names}, which it changes, as it is made with" if names else ""

@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -138,7 +138,18 @@ class Options:
     """N where the gradient of the mean loss is given."""
     prior: str = ""
     """The option that is the precision of a prior."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     prior_at: Callable[[At], float] = lambda at: 0.0
+
+    @property
+    def own_step(self) -> float | None:
+        """The step size h that an option makes at its own default; None where none is a power of h, or it has no default."""
+        for name, text in self.told.items():
+            default = self.defaults.get(name)
+            if inverted(name, text, "h") and isinstance(default, float) and default > 0:
+                one, two = (self.at({"h": h, "T": 1.0, "D": 1.0, "dim": 1}).values[name] for h in (1.0, 2.0))
+                return float((default / one) ** (1 / math.log2(two / one)))
+        return None
 
     def at(self, quantities: Mapping[str, float]) -> At:
         """The options at h, T, D and dim."""
@@ -255,7 +266,7 @@ def read_options(
     told_as = {option: str(text) for option, text in spelled.items()}
     needed = tuple(option for option in spelled if known.get(option) is EMPTY)
     size = settings.data["N"] if settings.gradient == "mean" else 1.0
-    return Options(name, make, told_as, read, left, dynamics, tempered, needed, of_step, size)
+    return Options(name, make, told_as, read, left, dynamics, tempered, needed, of_step, size, defaults=known)
 
 
 def inverted(name: str, text: str, quantity: str) -> str:

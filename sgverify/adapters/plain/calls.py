@@ -154,9 +154,16 @@ WORDS = {
 """The same in words."""
 
 
+DECAYS = ("momentum", "mom", "beta", "mu")
+"""The names of the factor by which a buffer decays in a step of sqrt(lr): v = momentum*v - lr*grad, theta + v."""
+
+
 def _texts(code: PlainCode, names: Mapping[str, inspect.Parameter]) -> str:
     """The arguments of a call, as code."""
     found = []
+    decays = [
+        name for name in names if name in DECAYS and name not in code.state.values() and len(code.state) > 1
+    ]
     for name, item in names.items():
         role = code.roles.get(name, "")
         if item.kind is item.VAR_POSITIONAL:
@@ -165,9 +172,10 @@ def _texts(code: PlainCode, names: Mapping[str, inspect.Parameter]) -> str:
             text = next(
                 (variable for variable, own in code.state.items() if own == name), TEXTS.get(role, role)
             )
+            text = {"h": "h**2", "p": "h*p"}.get(text, text) if decays else text
             found.append(text if item.kind is item.POSITIONAL_ONLY else f"{name}={text}")
         elif item.default is EMPTY and item.kind is not item.VAR_KEYWORD:
-            found.append(f"{name}=1.0")
+            found.append(f"{name}={'1 - h*D' if name in decays else 1.0}")
     if any(item.kind is item.VAR_POSITIONAL for item in names.values()):
         found = [text.partition("=")[2] if "=" in text and "lambda" not in text else text for text in found]
     return ", ".join(found)
@@ -194,8 +202,11 @@ def refused(code: PlainCode, told: str, why: str) -> DefinitionError:
     dynamics = ("langevin", "kinetic", "thermostat")[max(len(code.state), 1) - 1]
     state = ", ".join(code.state) or "theta"
     asked = ["h", "grad", *["log_density"] * any(code.roles.get(name) in HANDED[2:] for name in code.handed)]
-    asked += [name for name in ("T", "D") if name in code.roles.values()]
     call = f"{code.name}({_texts(code, code.outer)}).{code.method}" if code.method else code.name
+    call += f"({_texts(code, code.inner)})"
+    if "h*p" in call:
+        call = f"[x/unit for x, unit in zip({call}, (1, h))]"
+    asked += [name for name in ("T", "D") if name in code.roles.values() or f"h*{name}" in call]
     error = DefinitionError(
         f"scheme={told!r}: {why}; expected parameters whose names say what they are, or a step around it; "
         + pasted_into(place)
@@ -203,6 +214,6 @@ def refused(code: PlainCode, told: str, why: str) -> DefinitionError:
     imports = f"from {place} import {name}; " if place and not place.endswith(".py") else ""
     error.paste = (
         f"{imports}from sgverify.schemes import {dynamics}, torch_step\n@torch_step({dynamics})\n"
-        f"def my_step({state}, *, {', '.join(asked)}):\n    return {call}({_texts(code, code.inner)})"
+        f"def my_step({state}, *, {', '.join(asked)}):\n    return {call}"
     )
     return error

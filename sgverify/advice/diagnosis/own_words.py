@@ -53,7 +53,8 @@ def cause_of_run(evidence: Evidence) -> Cause:
             "noise-in-some-steps",
             f"there is noise in some steps, and none in others: another step is taken {where}",
         )
-    return Cause("noise-in-some-steps", f"the noise is another one in some of the steps: {first}")
+    when = "has another size" if first.endswith("at every step") else "is another one in some of the steps"
+    return Cause("noise-in-some-steps", f"the noise {when}: {first}")
 
 
 OF_LOSS: tuple[tuple[str, CauseName], ...] = (
@@ -72,9 +73,15 @@ def cause_of_loss(evidence: Evidence) -> Cause:
     return Cause(next((name for words, name in OF_LOSS if words in told), "not-named"), told)
 
 
+def _untempered(told: re.Match[str]) -> str:
+    return f"{told[1] or f'1{told[2]}'} where 1 is due"
+
+
 def in_own_words(cause: Cause, step: TorchStep) -> Cause:
     """The cause with h, T and D by the names that they have in the code."""
     sentence = cause.sentence
+    if step.tempered:
+        sentence = re.sub(r"(?<=its temperature is )(?:(\S+) T|T(/\S+?))(?=[,;]|$)", _untempered, sentence)
     for quantity, own in names_of(step).items():
         if own != quantity:
             sentence = re.sub(rf"(?<![\w.]){quantity}(?![\w(])", own, sentence)
@@ -103,14 +110,18 @@ def of_edit(edit: CodeEdit, measured: Cause, failed: Evidence) -> Cause:
     if edit.rule == "anew":
         name = "noise-reused" if edit.kind == "noise" else "gradient-at-old-point"
     noun = _NOUNS.get(edit.kind, edit.kind)
-    told = TOLD.get(edit.rule, f"the {noun} has `{{was}}` in line {{line}}, where `{{now}}` is due")
-    if edit.part:
+    has = "lacks the factor `{part}`" if edit.rule == "times" else "has `{was}`"
+    told = TOLD.get(edit.rule, f"the {noun} {has} in line {{line}}, where `{{now}}` is due")
+    if edit.part and edit.rule != "times":
         told = "line {line} has `{part}`, which is no part of the dynamics"
     elif name == "not-named" and edit.rule == "draw":
         name = "noise-shared"
     elif name == "not-named" and edit.rule not in TOLD:
         name = "diffusion-scaled" if edit.kind == "noise" else "drift-scaled"
-    size = measured.sentence
+    # Its factor is what the edit shows; what follows from it, the temperature, is not.
+    size = measured.sentence.partition("; ")[2] or measured.sentence
+    if measured.name in UNNAMED:
+        size = size.partition(": ")[2] or size
     if measured.name == "not-named":
         size = (failed.reason.partition(": ")[2] or failed.reason).partition("; ")[0]
     return Cause(name, f"{told.format(**{**vars(edit), 'kind': noun})}: {size}")

@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.exact.numbers.quadrature import EXTENDED, normal_quadrature
+from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
-from sgverify.exact.rings.polynomials import to_fraction
 from sgverify.exact.series.probe import (
     PolynomialPotential,
     generic_potential,
@@ -28,6 +27,7 @@ from sgverify.exact.series.probe import (
     generic_state,
     increment_moments,
 )
+from sgverify.exact.transfer.line.operator import nodes_of
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind
@@ -86,17 +86,9 @@ class Difference:
         coarse, fine = np.abs(self.values).max(axis=1)
         return bool(fine <= max(ROUNDED, coarse * SLOWER * 0.25**self.level))
 
-    @property
-    def leading(self) -> np.ndarray:
-        """The coefficient of h, extrapolated from both step sizes: changes of different terms of a step add up in it."""
-        coarse, fine = self.values / (LARGEST * np.array([[1.0], [0.25]]))
-        found: np.ndarray = (4 * fine - coarse) / 3
-        return found
-
-    @property
-    def second(self) -> np.ndarray:
-        """The coefficient of h^2 where that of h vanishes, extrapolated in the same way."""
-        coarse, fine = self.values / (LARGEST * np.array([[1.0], [0.25]])) ** 2
+    def coefficient(self, power: int) -> np.ndarray:
+        """The coefficient of h^power where no lower one is left, from both step sizes: changes of different terms add up in it."""
+        coarse, fine = self.values / (LARGEST * np.array([[1.0], [0.25]])) ** power
         found: np.ndarray = (4 * fine - coarse) / 3
         return found
 
@@ -240,60 +232,40 @@ class _Grid:
     """Nodes and weights of the product rule for the draws of a step, exact through degree 2 count - 1 in each."""
 
     def __init__(self, laws: tuple[NoiseLaw, ...], dim: int, count: int) -> None:
-        axes = [_rule(law, count) for law in laws for _ in range(dim)]
+        rules = [nodes_of(law, count) for law in laws for _ in range(dim)]
+        axes = [(nodes.astype(float), weights.astype(float)) for nodes, weights in rules]
         self.weights = np.array([np.prod(row) for row in product(*(weights for _, weights in axes))])
         nodes = np.array(list(product(*(nodes for nodes, _ in axes)))).reshape(len(self.weights), -1)
         self.draws = np.split(nodes, max(1, len(laws)), axis=1)
 
 
-def _rule(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
-    if law.normal:
-        nodes, weights = normal_quadrature(count)
-        return nodes.astype(float), weights.astype(float)
-    if law.atoms:
-        return np.array([float(x) for x, _ in law.atoms]), np.array([float(w) for _, w in law.atoms])
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    return nodes * law.largest, weights / 2
-
-
 def _gradient(potential: PolynomialPotential) -> FullGradientIngredient:
     """The gradient of a polynomial potential on arrays of places; a cubic part of each coordinate is the prior's."""
-    units = [tuple(int(j == i) for j in range(potential.dim)) for i in range(potential.dim)]
-    first = [_coefficients(potential, unit) for unit in units]
-    second = [
-        [_coefficients(potential, tuple(map(sum, zip(a, b, strict=True)))) for b in units] for a in units
-    ]
+    powers, numbers = potential.gradient_terms()
+    exponents, factors = np.array(powers), np.array(numbers, dtype=EXTENDED)
+    degree = int(exponents.max())
 
-    def at(place: LongDouble) -> LongDouble:
-        points = list(place.value.T)
-        return LongDouble(np.stack([_value(c, points) for c in first], axis=1))
+    def monomials(x: np.ndarray, along: int | None = None) -> np.ndarray:
+        """The products of powers at every place, or their derivatives along one coordinate."""
+        found = np.ones((len(x), len(exponents)), dtype=EXTENDED)
+        for k in range(potential.dim):
+            table = np.ones((len(x), degree + 1), dtype=EXTENDED)
+            for n in range(degree):
+                table[:, n + 1] = table[:, n] * x[:, k]
+            if k == along:
+                table = np.concatenate([np.zeros((len(x), 1)), table[:, :-1]], axis=1) * np.arange(degree + 1)
+            found *= table[:, exponents[:, k]]
+        return found
 
     def prior(place: LongDouble) -> LongDouble:
         x = place.value
         return LongDouble(x * np.arange(1, x.shape[1] + 1) / 4 + x**3 / 8)
 
     def hessian(place: LongDouble, vector: LongDouble) -> LongDouble:
-        points = list(place.value.T)
-        matrix = np.array([[_value(c, points) for c in row] for row in second])
-        return LongDouble(np.einsum("ijn,nj->ni", matrix, vector.value))
+        x, v = place.value, vector.value
+        return LongDouble(sum(monomials(x, k) * v[:, k, None] for k in range(potential.dim)) @ factors)
+
+    def at(place: LongDouble) -> LongDouble:
+        return LongDouble(monomials(place.value) @ factors)
 
     return FullGradientIngredient(at, prior=prior, hessian=hessian)
-
-
-def _coefficients(potential: PolynomialPotential, index: tuple[int, ...]) -> Mapping[tuple[int, ...], float]:
-    """The coefficients of d^index U, by powers."""
-    return {powers: float(to_fraction(c)) for powers, c in potential.terms_of(index).items()}
-
-
-def _value(coefficients: Mapping[tuple[int, ...], float], points: list[np.ndarray]) -> Any:
-    """sum_a c_a x^a by Horner's rule in the last coordinate, and by the same rule for its coefficients."""
-    if not points:
-        return coefficients.get((), 0.0)
-    *others, x = points
-    parts: dict[int, dict[tuple[int, ...], float]] = {}
-    for powers, c in coefficients.items():
-        parts.setdefault(powers[-1], {})[powers[:-1]] = c
-    total: Any = 0.0
-    for power in range(max(parts, default=0), -1, -1):
-        total = total * x + (_value(parts[power], others) if power in parts else 0.0)
-    return total

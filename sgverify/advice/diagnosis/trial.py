@@ -166,12 +166,12 @@ class TriedEdit:
 def pairs(wrong: Difference, tried: Sequence[TriedEdit]) -> list[tuple[Text, Candidate]]:
     """The edits in two places of one text whose changes add up to the defect, those of one rule first."""
     found: dict[tuple[int, int], None] = {}
-    first = wrong.leading
+    first = wrong.coefficient(1)
     if np.abs(first).max() <= CLOSE:
-        near = [k for k, item in enumerate(tried) if np.abs(item.difference.leading).max() <= CLOSE]
-        second = np.array([item.difference.second for item in tried])
-        found.update(dict.fromkeys(_summing(second, wrong.second, near)))
-    coefficients = np.array([item.difference.leading for item in tried])
+        near = [k for k, item in enumerate(tried) if np.abs(item.difference.coefficient(1)).max() <= CLOSE]
+        second = np.array([item.difference.coefficient(2) for item in tried])
+        found.update(dict.fromkeys(_summing(second, wrong.coefficient(2), near)))
+    coefficients = np.array([item.difference.coefficient(1) for item in tried])
     moving = np.abs(coefficients - first).max(axis=1, initial=0.0) > 10 * CLOSE if len(tried) else []
     found.update(dict.fromkeys(_summing(coefficients, first, list(np.flatnonzero(moving)))))
     both = [joined for one, other in found if (joined := _joined(tried[one], tried[other])) is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,15 +21,18 @@ from sgverify.user_code import own_code
 MOST_BATCHES = 10_000
 """The most batches that are taken from a loader which is no `DataLoader`; an endless one is refused."""
 
+ASSUMED = "prior N(0, 1), network in evaluation mode"
+"""What no script says of its network, as an answer prints it."""
+
 _LOSS = Wanted(
-    key="target.name",
+    key="--loss",
     noun="loss",
     type=object,
-    written="a loss(outputs, y) of a batch, as torch.nn.MSELoss(), beside target.loader",
+    written="a loss(outputs, y) of a batch, as torch.nn.MSELoss(), beside --loader",
     catalogue="targets",
 )
 _LOADER = Wanted(
-    key="target.loader",
+    key="--loader",
     noun="loader",
     type=Iterable,
     written="a torch.utils.data.DataLoader, or a list of batches (x, y)",
@@ -44,7 +48,7 @@ def network_target(loss: str, loader: str) -> ModuleTarget:
     Whether the loss adds or averages over a batch is what it says itself (`reduction`), else what it does. Raises `UserError` for a
     reference that leads nowhere, `DefinitionError` for a loss, a loader or a network that is not understood.
     """
-    told = f"target.name={loss!r} with target.loader={loader!r}"
+    told = f"--loss {loss} --loader {loader}"
     with loaded_once(), own_code():
         function, batches = load_object(loss, _LOSS), load_object(loader, _LOADER)
         if not callable(function):
@@ -61,7 +65,8 @@ def network_target(loss: str, loader: str) -> ModuleTarget:
     refused: UserError | None = None
     for reduction in (said,) if said in REDUCTIONS else REDUCTIONS:
         try:
-            return module_target(network, function, data=data, reduction=reduction, name=loss)
+            made = module_target(network, function, data=data, reduction=reduction, name=loss)
+            return replace(made, told=ASSUMED)
         except UserError as error:
             refused = error
     raise DefinitionError(f"{told}: {refused}; {_wrapper(function)}")
@@ -100,7 +105,7 @@ def _data(batches: Any, told: str) -> tuple[Tensor, Tensor]:
     for number, batch in enumerate(batches):
         if number == MOST_BATCHES:
             raise DefinitionError(
-                f"{told}: has more than {MOST_BATCHES} batches; expected data that end; give a list of batches"
+                f"{told}: the loader has more than {MOST_BATCHES} batches; expected data that end; give a list of batches"
             )
         pair = tuple(batch) if isinstance(batch, (list, tuple)) else ()
         if len(pair) != 2:
@@ -109,7 +114,7 @@ def _data(batches: Any, told: str) -> tuple[Tensor, Tensor]:
             )
         parts.append((torch.as_tensor(pair[0]), torch.as_tensor(pair[1])))
     if not parts:
-        raise DefinitionError(f"{told}: has no batches; expected data; fill it")
+        raise DefinitionError(f"{told}: the loader has no batches; expected pairs (x, y) of tensors; fill it")
     x, y = (torch.cat(list(part)) for part in zip(*parts, strict=True))
     return x, y
 

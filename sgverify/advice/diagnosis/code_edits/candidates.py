@@ -10,15 +10,19 @@ import ast
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from sgverify.advice.diagnosis.code_edits.text import DRAWS, CodeText, Kind
-from sgverify.advice.diagnosis.edits.expressions import called, is_product, is_sum
+from sgverify.advice.diagnosis.edits.expressions import Factor, Term, called, is_product, is_sum
+from sgverify.advice.diagnosis.edits.products import ProductEdits
 from sgverify.advice.diagnosis.source import Replacement
 
 
 @dataclass(frozen=True)
 class CodeEdit:
-    """One edit of a file: `was`, an expression or a statement, becomes `now`; `part` is what it leaves out."""
+    """One edit of a file: `was`, an expression or a statement, becomes `now`; `part` is the summand that it leaves out, or the
+    factor that it puts in.
+    """
 
     change: Replacement
     was: str
@@ -58,12 +62,21 @@ class CodeEdits(CodeText):
             yield from self._of_product(node, numbers, noisy)
 
     def _put(
-        self, node: ast.AST, new: str, kind: Kind, rule: str, cost: int, part: str = ""
+        self,
+        node: ast.AST,
+        new: str,
+        kind: Kind,
+        rule: str,
+        cost: int,
+        part: str = "",
+        start: int | None = None,
     ) -> Iterator[CodeEdit]:
         """The edit that puts `new` in the place of a node, shown with the argument or value that it is a part of."""
-        start, end = self.span(node)
+        first, end = self.span(node)
+        start = first if start is None else start
         outer = node
-        while is_product(self.parents.get(outer)) or self._is_root(self.parents.get(outer)):
+        whole = rule not in ("cached", "rescaled")
+        while whole and (is_product(self.parents.get(outer)) or self.is_root(self.parents.get(outer))):
             outer = self.parents[outer]
         first, last = self.span(outer)
         was = " ".join(self.text[first:last].split())
@@ -77,81 +90,57 @@ class CodeEdits(CodeText):
     ) -> Iterator[CodeEdit]:
         if not isinstance(node, ast.expr) or not self._is_value(node):
             return
-        kind = self._kind(node, noisy)
-        inside = self._is_root(self.parents.get(node)) and not isinstance(node, ast.Constant)
-        if inside or not (is_product(self.parents.get(node)) or self._is_root(self.parents.get(node))):
-            factors = list(self._factors(node))
-            own = [self.of(factor) for factor, _ in factors]
-            text = (
-                self.of(node)
-                if is_product(node) or not isinstance(node, ast.BinOp | ast.UnaryOp)
-                else f"({self.of(node)})"
-            )
-            yield from self._sign(node, kind)
-            roots = [(factor, over) for factor, over in factors if self._is_root(factor)]
-            for number in numbers:
-                if number in own and len(own) > 1:
-                    continue
-                times, over_ = self._signs(node)
-                whole = f"2{times}{text}" if number == "2" else f"{text}{times}{number}"
-                far = number in self.foreign
-                yield from self._put(node, whole, kind, "times", (1 if inside else 2) + far)
-                yield from self._put(node, f"{text}{over_}{number}", kind, "over", 2 + far)
-                if not inside and not roots and kind == "noise" and number == "2":
-                    whole = text if text.isidentifier() else f"({self.of(node)})"
-                    yield from self._put(node, f"{whole}**0.5", kind, "root", 2)
-                elif not inside and not roots:
-                    yield from self._put(node, f"{text}{times}{number}**0.5", kind, "times root", 3 + far)
-                    yield from self._put(node, f"{text}{over_}{number}**0.5", kind, "over root", 3 + far)
-            for factor, over in factors:
-                if len(factors) > 1 and not self._draws(factor):
-                    yield from self._put(
-                        node,
-                        self._product([(f, o) for f, o in factors if f is not factor]),
-                        kind,
-                        "without",
-                        1,
-                    )
-                    for root, over_root in roots:
-                        if root is not factor and over_root is False:
-                            argument = self._radicand(root)
-                            sign = self._signs(node)[over]
-                            moved = f"{self.of(argument)}{sign}{self.of(factor)}"
-                            rest = [(f, o) for f, o in factors if f not in (factor, root)]
-                            lead = self.of(root).replace(self.of(argument), moved, 1)
-                            yield from self._put(node, self._product(rest, lead), kind, "into root", 1)
-                if isinstance(factor, ast.Constant) and type(factor.value) in (int, float):
-                    for number in ("1", "2", *numbers):
-                        yield from self._put(factor, number, kind, "number", 2)
-                elif isinstance(factor, ast.Name) or self.of(factor) in numbers:
-                    for number in numbers:
-                        if number != self.of(factor) and number != "2":
-                            yield from self._put(factor, number, kind, "name", 3)
+        kind, parent = self._kind(node, noisy), self.parents.get(node)
+        inside = self.is_root(parent) and not isinstance(node, ast.Constant)
+        if (is_product(parent) or self.is_root(parent)) and not inside:
+            return
+        yield from self._sign(node, kind)
+        term = Term(node, *self.span(node), (self.factor(node),)) if is_sum(node) else self.term(node)
+        rooted = inside or any(self.is_root(item.node) for item in term.factors)
+        if kind == "noise" and not rooted:
+            for lead in ([], [Factor("2", False)]):
+                under = self.product([*lead, *term.factors], node)
+                root = under if under.isidentifier() else f"({under})"
+                yield from self._put(node, f"{root}**0.5", kind, "root", 2, "", term.start)
+        edits = ProductEdits(self, numbers, last=True)
+        for factors, _, (rule, *words) in chain(edits.scaled(term), edits.shortened(term), edits.roots(term)):
+            cost = self._cost(rule, words, numbers, term, inside, rooted)
+            if cost:
+                new, part = self.product(factors, node), words[0] * (rule == "times")
+                yield from self._put(node, new, kind, rule, cost, part, term.start)
+        for factor in term.factors:
+            part = factor.node
+            if isinstance(part, ast.Constant) and type(part.value) in (int, float):
+                for number in ("1", *numbers):
+                    yield from self._put(part, number, kind, "number", 2)
+            elif part is not None and (isinstance(part, ast.Name) or factor.text in numbers):
+                for number in numbers:
+                    if number != "2":
+                        yield from self._put(part, number, kind, "name", 3)
 
-    def _product(self, factors: Sequence[tuple[ast.expr, bool]], lead: str = "") -> str:
-        text = lead
-        for factor, over in sorted(factors, key=lambda item: item[1]):
-            times, over_sign = self._signs(factor)
-            word = (
-                f"({self.of(factor)})"
-                if is_sum(factor) or isinstance(factor, ast.UnaryOp)
-                else self.of(factor)
-            )
-            text = f"{text}{over_sign if over else times}{word}" if text else f"1/{word}" if over else word
-        return text or "1"
-
-    def _signs(self, node: ast.expr) -> tuple[str, str]:
-        """The signs of products and quotients, with blanks around them where the line of an expression has them."""
-        row = self._texts[node.lineno - 1]
-        times, over = (f" {sign} " if f" {sign} " in row else sign for sign in "*/")
-        return times, over
-
-    def _factors(self, node: ast.expr, over: bool = False) -> Iterator[tuple[ast.expr, bool]]:
-        if isinstance(node, ast.BinOp) and is_product(node):
-            yield from self._factors(node.left, over)
-            yield from self._factors(node.right, over != isinstance(node.op, ast.Div))
-        else:
-            yield node, over
+    def _cost(
+        self,
+        rule: str,
+        words: Sequence[str],
+        numbers: Sequence[str],
+        term: Term,
+        inside: bool,
+        rooted: bool,
+    ) -> int:
+        """How late an edit of a product is tried; 0 for one that is none of code."""
+        if rule in ("without", "into root"):
+            # An option that one part has alone is rather missing in the other.
+            own = rule == "without" and words[0].lstrip("/") in numbers and words[0] != "2"
+            return 0 if any(draw in word for draw in DRAWS for word in words) else 1 + own
+        if rule not in ("times", "over"):
+            return 0
+        number, root, _ = words[0].partition("**0.5")
+        known = number not in numbers or (
+            number in [item.text for item in term.factors] and len(term.factors) > 1
+        )
+        if known or (root and rooted):
+            return 0
+        return (3 if root else 1 if inside else 2) + (number in self.foreign)
 
     def _sign(self, node: ast.expr, kind: Kind) -> Iterator[CodeEdit]:
         parent = self.parents.get(node)

@@ -45,7 +45,7 @@ WRONG_PART: dict[str, tuple[str, ...]] = {
     "temperature-misplaced": ("noise",),
     "noise-missing": ("noise", "steps"),
     "noise-law": ("noise",),
-    "drift-scaled": ("gradient", "state"),
+    "drift-scaled": ("gradient", "noise", "state"),
     "state-changed": ("state",),
     "data-scaling": ("gradient", "factor"),
     "prior-scaled": ("gradient", "factor"),

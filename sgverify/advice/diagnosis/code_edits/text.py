@@ -20,6 +20,9 @@ DRAWS = (
 )
 """The last names of calls that draw."""
 
+TENSORS = ("p", "theta", "torch", "math", "np", "self", "grad", "noise", "z")
+"""Names that are no numbers."""
+
 Kind = str
 """Whether an edit is of the "noise", the "gradient", the "state", the "steps" in which code runs, or a "factor" of several."""
 
@@ -78,27 +81,16 @@ class CodeText(SourceText):
 
     def _numbers(self, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> list[str]:
         """The numbers that a function knows, as it spells them: its arguments, entries of its group, and what it made of these."""
-        found = dict.fromkeys(["2"])
-        known = self._known(function)
-        found.update(dict.fromkeys(name for name in known if name in self.options))
+        found = dict.fromkeys(["2", *(name for name in self._known(function) if name in self.options)])
         for node in nodes:
-            spelled = (
-                isinstance(node, ast.Subscript)
-                and isinstance(node.slice, ast.Constant)
-                and isinstance(node.slice.value, str)
+            key = getattr(getattr(node, "slice", None), "value", None)
+            if isinstance(node, ast.Attribute) and self.of(node.value) == "self":
+                key = node.attr
+            factor = (
+                isinstance(node, ast.Name) and is_product(self.parents.get(node)) and node.id not in TENSORS
             )
-            if (spelled and node.slice.value in self.options) or (  # type: ignore[attr-defined]
-                isinstance(node, ast.Attribute)
-                and self.of(node.value) == "self"
-                and node.attr in self.options
-            ):
+            if factor or (isinstance(key, str) and key in self.options):
                 found[self.of(node)] = None
-            if (
-                isinstance(node, ast.Name)
-                and is_product(self.parents.get(node))
-                and not self._is_tensor(node.id)
-            ):
-                found[node.id] = None
         self.foreign = {
             name for name in found if name != "2" and not any(option in name for option in self.options)
         }
@@ -120,9 +112,6 @@ class CodeText(SourceText):
                         self.foreign.discard(target.id)
         return list(found)
 
-    def _is_tensor(self, name: str) -> bool:
-        return name in ("p", "theta", "torch", "math", "np", "self", "grad", "noise", "z")
-
     def _known(self, function: ast.FunctionDef) -> set[str]:
         arguments = function.args
         return {item.arg for item in (*arguments.args, *arguments.kwonlyargs)}
@@ -135,27 +124,16 @@ class CodeText(SourceText):
                 return names[-1]
         return ""
 
-    def _is_root(self, node: ast.AST | None) -> bool:
-        half = (
-            isinstance(node, ast.BinOp)
-            and isinstance(node.op, ast.Pow)
-            and self.of(node.right) in ("0.5", ".5", "(1/2)", "1/2")
-        )
-        return half or called(node) == "sqrt"
-
-    def _radicand(self, node: ast.expr) -> ast.expr:
-        return node.left if isinstance(node, ast.BinOp) else node.args[0]  # type: ignore[attr-defined]
-
     def _is_value(self, node: ast.expr) -> bool:
         parent = self.parents.get(node)
         if isinstance(parent, ast.UnaryOp) or (
-            isinstance(parent, ast.Assign) and not is_product(node) and not self._is_root(node)
+            isinstance(parent, ast.Assign) and not is_product(node) and not self.is_root(node)
         ):
             return False
         if isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Store):
-            return self._is_root(parent)
+            return self.is_root(parent)
         if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Pow):
-            return self._is_root(parent) and parent.left is node
+            return self.is_root(parent) and parent.left is node
         if isinstance(parent, ast.Call):
             argument = node in parent.args
             return argument and (

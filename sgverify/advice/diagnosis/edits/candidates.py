@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, pairwise
 
-from sgverify.advice.diagnosis.edits.expressions import Expressions, called
+from sgverify.advice.diagnosis.edits.expressions import Expressions, bracketed, called
 from sgverify.advice.diagnosis.edits.products import Products
 from sgverify.advice.diagnosis.edits.rules import (
     FAR,
@@ -26,7 +26,6 @@ from sgverify.advice.diagnosis.edits.rules import (
     USUAL,
     Candidate,
     Rules,
-    bracketed,
 )
 from sgverify.advice.diagnosis.source import Replacement, Text
 from sgverify.exact.readings.formula import MATHEMATICS

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class Factor:
-    """One factor of a product, brackets around it included in `start` to `end`; it divides where `over`."""
+class Factor(NamedTuple):
+    """One factor of a product, its text in brackets where it is a sum or a product; it divides where `over`."""
 
-    node: ast.expr
-    start: int
-    end: int
-    over: bool = False
+    text: str
+    over: bool
+    node: ast.expr | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,64 @@ class SourceText:
         start, end = self.span(node)
         return self.text[start:end]
 
+    def factor(self, node: ast.expr, over: bool = False) -> Factor:
+        """An expression as a factor."""
+        return Factor(bracketed(node, self.of(node)), over, node)
+
+    def term(self, node: ast.expr) -> Term:
+        """The factors of an expression that is no sum."""
+        start, end = self.span(node)
+        if self.text[start] == "-":
+            start += len(self.text[start + 1 : end]) - len(self.text[start + 1 : end].lstrip()) + 1
+        return Term(node, start, end, tuple(self._factors(node)))
+
+    def _factors(self, node: ast.expr) -> Iterator[Factor]:
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            yield from self._factors(node.operand)
+        elif isinstance(node, ast.BinOp) and is_product(node):
+            yield from self._factors(node.left)
+            yield self.factor(node.right, isinstance(node.op, ast.Div))
+        else:
+            yield self.factor(node)
+
+    def product(self, factors: Iterable[Factor], beside: ast.expr) -> str:
+        """The text of a product, with blanks around its signs where the line of the expression `beside` has them."""
+        row = self._texts[beside.lineno - 1]
+        times, over = (f" {sign} " if f" {sign} " in row else sign for sign in "*/")
+        text, last = "", list[Factor]()
+        for factor in (written := [*factors]):
+            if not text and factor.over and any(not item.over for item in written):
+                last.append(factor)
+                continue
+            text = self._with(text, factor, times, over)
+        for factor in last:
+            text = self._with(text, factor, times, over)
+        return text or "1"
+
+    @staticmethod
+    def _with(text: str, factor: Factor, times: str, over: str) -> str:
+        compound = factor.over and re.search(r"^[^(]*(?<!\*)[*/](?!\*)", factor.text)
+        word = f"({factor.text})" if compound else factor.text
+        return f"{text}{over if factor.over else times}{word}" if text else f"1{over}" * factor.over + word
+
+    def is_root(self, node: ast.AST | None) -> bool:
+        """Whether this is a square root, by name or as a power."""
+        half = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow)
+        return called(node) == "sqrt" or (half and self.of(node.right).strip("()") in ("0.5", ".5", "1/2"))  # type: ignore[union-attr]
+
+    def radicand(self, node: ast.expr) -> ast.expr:
+        """The expression under a root."""
+        if isinstance(node, ast.BinOp):
+            return node.left
+        # sqrt(x), or x.sqrt()
+        return node.args[0] if node.args else node.func.value  # type: ignore[attr-defined]
+
+    def root_of(self, node: ast.expr, inside: str) -> str:
+        """A root with another expression under it."""
+        (start, end), (first, last) = self.span(node), self.span(self.radicand(node))
+        bare = first == start and self.text[first - 1 : first] != "("
+        return self.text[start:first] + (f"({inside})" if bare else inside) + self.text[last:end]
+
 
 class Expressions(SourceText):
     """The parsed text of one function."""
@@ -96,12 +152,18 @@ class Expressions(SourceText):
 
     @cached_property
     def terms(self) -> list[Term]:
-        """Every product that is no part of a larger one, a single factor too; no sums and no tuples."""
+        """Every product that is no part of a larger one, or in brackets there, and every single factor; no sums and no tuples."""
         return [
-            self._term(node)
+            self.term(node)
             for node in self.nodes
-            if self._is_value(node) and not is_sum(node) and not self._inside_product(node)
+            if self._is_value(node)
+            and not is_sum(node)
+            and (not self._inside_product(node) or (is_product(node) and self._is_right(node)))
         ]
+
+    def _is_right(self, node: ast.expr) -> bool:
+        parent = self.parents.get(node)
+        return isinstance(parent, ast.BinOp) and parent.right is node
 
     @cached_property
     def brackets(self) -> list[Term]:
@@ -114,7 +176,7 @@ class Expressions(SourceText):
                     if self.text[start - 1] != "(" or self.text[end] != ")":
                         continue
                     start, end = start - 1, end + 1
-                found.append(Term(node, start, end, (Factor(node, start, end),)))
+                found.append(Term(node, start, end, (self.factor(node),)))
         return found
 
     @cached_property
@@ -153,33 +215,6 @@ class Expressions(SourceText):
 
     def _inside_sum(self, node: ast.expr) -> bool:
         return is_sum(self.parents.get(node))
-
-    def _term(self, node: ast.expr) -> Term:
-        start, end = self.span(node)
-        factors = tuple(self._factors(node, start, end, False))
-        return Term(node, factors[0].start, end, factors)
-
-    def _factors(self, node: ast.expr, start: int, end: int, over: bool) -> Iterator[Factor]:
-        """The factors of a product that stands, with its brackets, from `start` to `end`."""
-        own_start, own_end = self.span(node)
-        while self.text[end - 1].isspace():
-            end -= 1
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner, _ = self.span(node.operand)
-            bracket = self.text.rfind("-", own_start, inner) + 1
-            yield from self._factors(node.operand, bracket, own_end, over)
-        elif is_product(node) and isinstance(node, ast.BinOp) and (start, end) == (own_start, own_end):
-            sign = self._operator(node)
-            yield from self._factors(node.left, start, sign, over)
-            right = isinstance(node.op, ast.Div)
-            first = sign + 1
-            while self.text[first].isspace():
-                first += 1
-            yield from self._factors(node.right, first, own_end, over != right)
-        else:
-            yield Factor(node, start, end, over)
-            if is_product(node) and not over:
-                yield from self._factors(node, own_start, own_end, False)
 
     def _operator(self, node: ast.BinOp) -> int:
         """The place of the operator between the operands, outside of their brackets."""
@@ -293,6 +328,11 @@ class Expressions(SourceText):
 
 def _names(node: ast.expr) -> set[str]:
     return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+
+
+def bracketed(node: ast.expr, text: str) -> str:
+    """A text in brackets where its expression needs them as a factor."""
+    return f"({text})" if is_sum(node) or is_product(node) or isinstance(node, ast.UnaryOp) else text
 
 
 def is_product(node: ast.AST | None) -> bool:

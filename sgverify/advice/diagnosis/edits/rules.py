@@ -14,6 +14,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from sgverify.advice.diagnosis.edits.expressions import Expressions, Factor, called, is_product, is_sum
 from sgverify.advice.diagnosis.model import CauseName
@@ -70,46 +71,23 @@ class Rules:
 
     def is_clock(self, factor: Factor) -> bool:
         """Whether a factor is the step size, or the time of a letter."""
-        return isinstance(factor.node, ast.Name) and factor.node.id == self.clock
-
-    def behind(self, factor: Factor) -> int:
-        """The first character behind a factor that is no blank."""
-        place = factor.end
-        while place < len(self.read.text) and self.read.text[place].isspace():
-            place += 1
-        return place
-
-    def word(self, factor: Factor) -> str:
-        """The text of a factor with its brackets."""
-        return self.read.text[factor.start : factor.end]
-
-    def inner(self, factor: Factor) -> str:
-        """The text of a factor without brackets around it."""
-        return self.read.of(factor.node)
-
-    def put(self, factor: Factor, new: str, cost: int, rule: tuple[str, ...]) -> Candidate:
-        """The edit that puts `new` in the place of a factor."""
-        if factor.over and ("*" in new or "/" in new) and not new.startswith("("):
-            new = f"({new})"
-        return self.change(factor.start, factor.end, new, cost, rule)
+        return factor.text == self.clock
 
     def insert(self, place: int, new: str, cost: int, rule: tuple[str, ...]) -> Candidate:
         """The edit that inserts `new`."""
         return self.change(place, place, new, cost, rule)
 
     def change(self, start: int, end: int, new: str, cost: int, rule: tuple[str, ...]) -> Candidate:
-        """The edit that puts `new` in the place of some characters."""
-        return Candidate((Replacement(start, end, new),), cost, rule)
+        """The edit that puts `new` in the place of some characters: of those that differ alone."""
+        was = self.read.text[start:end]
+        first = _alike(was, new)
+        last = _alike(was[first:][::-1], new[first:][::-1])
+        return Candidate((Replacement(start + first, end - last, new[first : len(new) - last]),), cost, rule)
 
 
-def within(inner: Factor, outer: Factor) -> bool:
-    """Whether a factor stands inside another one."""
-    return outer.start <= inner.start and inner.end <= outer.end and inner is not outer
-
-
-def bracketed(node: ast.expr, text: str) -> str:
-    """A text in brackets where its expression needs them as a factor."""
-    return f"({text})" if is_sum(node) or is_product(node) or isinstance(node, ast.UnaryOp) else text
+def _alike(one: str, other: str) -> int:
+    """The number of characters with which both texts begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 DIVISION_BY_STEP, NUMBERS_IN_PRODUCT = 3, 2

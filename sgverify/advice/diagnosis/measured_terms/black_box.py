@@ -1,6 +1,6 @@
-"""How does a measured factor depend on temperature, friction and dimension?
+"""The cause of a wrong step that can only be run: its measured generator is read as an exact one is.
 
-The cause of a wrong step that can only be run: the term whose measured factor is not 1, and how that factor scales.
+How does the measured factor of a term depend on temperature, friction and dimension? As powers of T and D it makes a polynomial.
 """
 
 from __future__ import annotations
@@ -16,10 +16,17 @@ from sgverify.advice.diagnosis.measured_terms.generator import (
     MeasuredGenerator,
     Setting,
     measured_generator,
+    split,
 )
 from sgverify.advice.diagnosis.model import Cause, CauseName
-from sgverify.advice.diagnosis.wrong_terms.moments import root_text
+from sgverify.advice.diagnosis.wrong_terms.consistency import OF_KIND, WORDS, wrong_generator
+from sgverify.advice.diagnosis.wrong_terms.moments import Quotient, StepMoments, number_text
+from sgverify.advice.diagnosis.wrong_terms.noise import kinds_of, power_text
 from sgverify.errors import SgverifyError
+from sgverify.exact.rings.polynomials import Polynomial
+from sgverify.exact.rings.ring import Ring
+from sgverify.exact.rings.roots import reciprocal
+from sgverify.exact.series.operators import Operator, ring_of
 from sgverify.schemes.torch_step import TorchStep
 
 NEAR = 1e-5
@@ -48,28 +55,43 @@ class Scaling:
         return all(near(value, 1.0) for value in self.values)
 
     @property
-    def number(self) -> Fraction | None:
-        """The factor where it is the same fraction at every setting."""
-        return fraction(self.base) if all(near(value, self.base) for value in self.values) else None
-
-    @property
-    def depends_on(self) -> list[str]:
-        """Those of T and D with another value of which the factor is another one."""
-        return [symbol for symbol, value in self.elsewhere.items() if not near(value, self.base)]
-
-    @property
     def depends_on_dimension(self) -> bool:
         """Whether another dimension gives another factor."""
         return any(not near(value, self.base) for value in self.by_dimension.values())
+
+    @property
+    def unlike(self) -> str | None:
+        """T or D, where the factor goes as no power of it."""
+        return next(
+            (
+                symbol
+                for symbol, value in self.elsewhere.items()
+                if not near(value, self.base) and not self.power_of(symbol)
+            ),
+            None,
+        )
 
     def power_of(self, symbol: str) -> Fraction:
         """a where the factor goes as T^a, say, a multiple of 1/2; 0 where it goes as no such power."""
         other = self.elsewhere.get(symbol, 0.0)
         if self.base <= 0 or other <= 0:
             return Fraction(0)
-        found = log(other / self.base) / log(CHANGED[symbol][symbol] / BASE[symbol])
+        found = log(other / self.base) / log(CHANGED[symbol] / BASE[symbol])
         half = Fraction(round(2 * found), 2)
         return half if abs(found - float(half)) <= 1e-3 else Fraction(0)
+
+    def times(self, value: Polynomial, ring: Ring) -> Polynomial:
+        """A term of the dynamics with this factor."""
+        number, top, bottom = self.base, value, ring.one
+        for symbol in self.elsewhere:
+            power = self.power_of(symbol)
+            number /= float(BASE[symbol]) ** float(power)
+            root = ring.generator("root", symbol) ** abs(int(2 * power))
+            top, bottom = (top * root, bottom) if power > 0 else (top, bottom * root)
+        found = Quotient.of(top, bottom, ring)
+        below = found.denominator
+        whole = found.numerator if below.is_constant() else found.numerator * reciprocal(below, ring)
+        return whole * ring.constant(fraction(number) or Fraction(number))
 
 
 def near(value: float, other: float) -> bool:
@@ -84,10 +106,7 @@ def fraction(value: float) -> Fraction | None:
 
 
 BASE: Setting = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
-CHANGED: Mapping[str, Setting] = {
-    "T": {"T": Fraction(2), "D": Fraction(5, 4)},
-    "D": {"T": Fraction(3, 4), "D": Fraction(1, 2)},
-}
+CHANGED = {"T": Fraction(2), "D": Fraction(1, 2)}
 FURTHER: tuple[Setting, ...] = (
     {"T": Fraction(16), "D": Fraction(5, 4)},
     {"T": Fraction(1, 16), "D": Fraction(5, 4)},
@@ -98,22 +117,16 @@ FURTHER: tuple[Setting, ...] = (
 PROOF, OTHERS = 2, (1, 3)
 """The dimension of the base setting, and the others that are tried."""
 
-WORDS = {
-    "force": "the force on {v}",
-    "friction": "the friction of {v}",
-    "motion": "the motion of {v}",
+TOLD = {
+    **WORDS,
     "energy": "the energy in the drift of {v}",
     "setpoint": "the number that the energy is held against in the drift of {v}",
-    "constant": "the constant drift of {v}",
     "noise": "the variance of the noise of {v}",
 }
 NAMES: dict[str, CauseName] = {
-    "force": "drift-scaled",
-    "friction": "friction-wrong",
-    "motion": "substep-wrong",
+    **OF_KIND,
     "energy": "thermostat-wrong",
     "setpoint": "thermostat-wrong",
-    "constant": "drift-scaled",
     "noise": "diffusion-scaled",
 }
 
@@ -121,7 +134,8 @@ NAMES: dict[str, CauseName] = {
 def black_box_cause(step: TorchStep) -> Cause | None:
     """The cause of a generator that is not the declared one, measured; None where it is right or cannot be measured."""
     try:
-        base = measured_generator(step, PROOF, BASE)
+        # What takes no T is given U/T: as it is called, T is 1.
+        base = measured_generator(step, PROOF, {**BASE, "T": Fraction(1)} if step.tempered else BASE)
         found = _alone(base, step) or _varied(base, step)
     except (SgverifyError, ArithmeticError):
         return None
@@ -134,7 +148,7 @@ def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
     for variable, kind in base.early.items():
         return Cause(
             NAMES[kind],
-            f"{WORDS[kind].format(v=variable)} is applied without the step size: {variable} moves however small h is",
+            f"{TOLD[kind].format(v=variable)} is applied without the step size: {variable} moves however small h is",
         )
     for variable, power in base.variance_power.items():
         if power == float("inf"):
@@ -142,11 +156,11 @@ def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
         if abs(4 * power - round(4 * power)) > OFF:
             # No power of h: what a step keeps from call to call, or reads elsewhere, gives such numbers.
             return None
-        variance, deviation = round(4 * power) / 4, round(4 * power) / 8
+        variance, deviation = (power_text(Fraction(round(4 * power), part)) for part in (4, 8))
         return Cause(
             "diffusion-power-of-h",
-            f"the variance of the noise of {variable} goes as h^{variance:g} where h is due: the noise is multiplied by "
-            f"h^{deviation:g} and not by sqrt(h)",
+            f"the variance of the noise of {variable} goes as {variance} where h is due: the noise is multiplied by "
+            f"{deviation} and not by sqrt(h)",
         )
     for variable, power in base.mean_power.items():
         if abs(power - 0.5) <= OFF:
@@ -167,11 +181,11 @@ def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
 def _varied(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
     """What the factors and their dependence on the settings show."""
     elsewhere = {
-        symbol: measured_generator(step, PROOF, setting)
-        for symbol, setting in CHANGED.items()
-        if symbol in step.dynamics.parameters
+        symbol: measured_generator(step, PROOF, {**base.setting, symbol: value})
+        for symbol, value in CHANGED.items()
+        if symbol in step.dynamics.parameters and not (symbol == "T" and step.tempered)
     }
-    others = {dim: measured_generator(step, dim, BASE) for dim in OTHERS}
+    others = {dim: measured_generator(step, dim, base.setting) for dim in OTHERS}
     for found in (base, *others.values()):
         cause = _alone(found, step) or _by_place(found)
         if cause is not None:
@@ -188,20 +202,55 @@ def _varied(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
         if (here := read(base)) is not None
     }
     wrong = {key: value for key, value in scalings.items() if not value.right}
-    found_cause = _in_common(wrong, scalings, step)
-    if found_cause is not None:
-        return found_cause
-    for (variable, kind), value in sorted(wrong.items(), key=lambda item: item[0][1] == "noise"):
-        return _of_factor(variable, kind, value, step)
+    for (variable, kind), value in wrong.items():
+        told = _unlike(variable, kind, value, step)
+        if told is not None:
+            return told
     for variable, _ in base.drift:
         lost = [kind for (name, kind), factor in base.drift.items() if name == variable and factor is None]
         if lost:
-            name: CauseName = "thermostat-wrong" if lost[0] in ("energy", "setpoint") else NAMES[lost[0]]
+            terms = " and ".join(lost)
             return Cause(
-                name,
-                f"the drift of {variable} is no multiple of {' and '.join(lost)} of {step.dynamics.name}",
+                NAMES[lost[0]], f"the drift of {variable} is no multiple of {terms} of {step.dynamics.name}"
             )
-    return _further(step)
+    return wrong_generator(_polynomials(step, scalings)) or _further(step)
+
+
+def _polynomials(step: TorchStep, scalings: Mapping[tuple[str, str], Scaling]) -> StepMoments:
+    """The measured generator in one dimension, where texts are short: each term of the dynamics, with its factor."""
+    ring = ring_of(step.dynamics, 1, depth=2, cap=1)
+    due = StepMoments(step, ring, ({}, {}, {}), measured=True)
+    operator: Operator = {}
+    for index, value in due.exact[1].items():
+        k = next(k for k, n in enumerate(index) if n)
+        name = ring.coordinates[k][0]
+        terms = {"noise": value} if sum(index) == 2 else split(kinds_of(value, k, ring), ring)
+        operator[index] = sum(
+            (scalings[name, kind].times(term, ring) if (name, kind) in scalings else term)
+            for kind, term in terms.items()
+        )
+    return StepMoments(step, ring, ({}, {}, operator), measured=True)
+
+
+def _unlike(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cause | None:
+    """A factor that is no power of temperature and friction in every dimension."""
+    what, due = TOLD[kind].format(v=variable), step.dynamics.name
+    if value.base == float("inf"):
+        return Cause("diffusion-scaled", f"{variable} has noise, and {due} has none there")
+    if value.depends_on_dimension:
+        by_dimension = sorted({PROOF: value.base, **value.by_dimension}.items())
+        listed = ", ".join(f"{_text(factor)} in dimension {dim}" for dim, factor in by_dimension)
+        name: CauseName = "thermostat-dimension" if kind == "energy" else NAMES[kind]
+        return Cause(name, f"{what} is that of {due} times {listed}")
+    symbol = value.unlike
+    if symbol is None:
+        return None
+    at, there = (f"{symbol} = {float(setting[symbol]):g}" for setting in (BASE, CHANGED))
+    return Cause(
+        "temperature-misplaced" if symbol == "T" else NAMES[kind],
+        f"{what} does not follow {symbol}: it is that of {due} times {_text(value.base)} at {at} and "
+        f"{_text(value.elsewhere[symbol])} at {there}",
+    )
 
 
 def _reads(
@@ -229,112 +278,18 @@ def _by_place(found: MeasuredGenerator) -> Cause | None:
     return None
 
 
-def _in_common(
-    wrong: dict[tuple[str, str], Scaling], every: dict[tuple[str, str], Scaling], step: TorchStep
-) -> Cause | None:
-    """One factor of several terms."""
-    numbers = {value.number for value in wrong.values()}
-    if len(every) > 1 and len(wrong) == len(every) and len(numbers) == 1 and None not in numbers:
-        factor = numbers.pop()
-        return Cause("substep-wrong", f"a step moves everything for {factor} h, where h is due")
-    for variable in {name for name, _ in wrong}:
-        friction, noise = wrong.get((variable, "friction")), wrong.get((variable, "noise"))
-        if friction and noise and all(near(a, b) for a, b in zip(friction.values, noise.values, strict=True)):
-            return Cause(
-                "friction-wrong",
-                f"friction and noise of {variable} are those of {_text(friction.base)} D at D = {float(BASE['D']):g}, where "
-                f"{step.dynamics.name} has D",
-            )
-    energy = {name for name, kind in wrong if kind == "energy"}
-    for variable in energy:
-        one, two = wrong[variable, "energy"], wrong.get((variable, "setpoint"))
-        if two is not None and one.number is not None and one.number == two.number:
-            if one.number < 0:
-                return Cause(
-                    "thermostat-wrong",
-                    f"the drift of {variable} has the wrong sign: a factor of {one.number}",
-                )
-            return Cause("substep-wrong", f"{variable} moves for {one.number} h in all, where h is due")
-    return None
-
-
-def _of_factor(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cause:
-    what, due = WORDS[kind].format(v=variable), step.dynamics.name
-    stands = f"{what} is {_text(value.base)} times that of {due}"
-    if value.base == float("inf"):
-        return Cause("diffusion-scaled", f"{variable} has noise, and {due} has none there")
-    if value.depends_on_dimension:
-        listed = ", ".join(
-            f"{_text(factor)} in dimension {dim}"
-            for dim, factor in sorted({PROOF: value.base, **value.by_dimension}.items())
-        )
-        name: CauseName = "thermostat-dimension" if kind == "energy" else NAMES[kind]
-        return Cause(name, f"{what} is that of {due} times {listed}")
-    if value.depends_on:
-        powers = {symbol: value.power_of(symbol) for symbol in ("T", "D")}
-        for symbol in value.depends_on:
-            if powers[symbol]:
-                continue
-            named, at, there = (
-                "temperature" if symbol == "T" else "friction",
-                *(f"{symbol} = {float(setting[symbol]):g}" for setting in (BASE, CHANGED[symbol])),
-            )
-            return Cause(
-                "temperature-misplaced" if symbol == "T" else NAMES[kind],
-                f"{what} does not follow the {named}: it is that of {due} times {_text(value.base)} at {at} and "
-                f"{_text(value.elsewhere[symbol])} at {there}",
-            )
-        rest = value.base / float(BASE["T"]) ** float(powers["T"]) / float(BASE["D"]) ** float(powers["D"])
-        missing = powers["T"] == -1 and kind in ("noise", "setpoint")
-        name = ("temperature-missing" if missing else "temperature-misplaced") if powers["T"] else NAMES[kind]
-        alone = missing and near(rest, 1.0) and not powers["D"]
-        return Cause(
-            name,
-            f"{what} is that of {due} times {_monomial(rest, powers)}"
-            f"{': T is missing, which is nothing at T = 1' if alone else ''}{_hotter(kind, rest, powers)}",
-        )
-    number = value.number
-    if kind == "noise" and number is not None and number > 0:
-        size = f"too small by {root_text(1 / number)}" if number < 1 else f"too large by {root_text(number)}"
-        return Cause(
-            "diffusion-scaled",
-            f"{what} is {number} of that of {due}: the noise is {size}{_hotter(kind, float(number), {})}",
-        )
-    if near(value.base, 0.0):
-        return Cause("noise-missing" if kind == "noise" else NAMES[kind], f"{what} is missing")
-    if value.base < 0:
-        signs: CauseName = "drift-sign" if kind in ("force", "motion", "constant") else NAMES[kind]
-        return Cause(signs, f"{stands}: the sign is wrong")
-    if kind == "force" and variable != "theta":
-        return Cause("substep-wrong", f"{what} acts for {_text(value.base)} h in all, where h is due")
-    return Cause(NAMES[kind], stands + _hotter(kind, value.base, {}))
-
-
-def _monomial(number: float, powers: Mapping[str, Fraction]) -> str:
-    """Such as "2 T^1/2 D^-1"."""
-    parts = [name if power == 1 else f"{name}^{power}" for name, power in powers.items() if power]
-    return " ".join(([] if near(number, 1.0) and parts else [_text(number)]) + parts)
-
-
-def _hotter(kind: str, number: float, powers: Mapping[str, Fraction]) -> str:
-    """The temperature that a noise of another size, beside the right drift, makes of T."""
-    if kind != "noise" or number <= 0:
-        return ""
-    own = {"T": 1 + powers.get("T", Fraction(0)), "D": powers.get("D", Fraction(0))}
-    wider = f", spreads are {number**0.5:.3g} times the due ones" if not any(powers.values()) else ""
-    return f"; it samples at the temperature {_monomial(number, own)}{wider}"
-
-
 def _further(step: TorchStep) -> Cause | None:
     """Settings far from 1, where a clipped parameter shows."""
     for setting in FURTHER:
+        if step.tempered and setting["T"] != BASE["T"]:
+            continue
         found = measured_generator(step, 1, setting)
         for key, read in _reads(found):
             value = read(found)
             if value is None or near(value, 1.0):
                 continue
             variable, kind = key
-            what = WORDS[kind].format(v=variable)
+            what = TOLD[kind].format(v=variable)
             at = f"at T = {float(setting['T']):g}, D = {float(setting['D']):g}"
             name: CauseName = NAMES[kind] if setting["T"] == BASE["T"] else "temperature-misplaced"
             return Cause(
@@ -345,5 +300,4 @@ def _further(step: TorchStep) -> Cause | None:
 
 
 def _text(value: float) -> str:
-    found = fraction(value)
-    return str(found) if found is not None and found.denominator < 100 else f"{value:.6g}"
+    return number_text(fraction(value) or Fraction(value))

@@ -75,7 +75,7 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
         theta = [state["theta", i] for i in range(dim)]
         at = values_at(ring, state, setting, partial(_derivative, potential, theta))
         drift = [kinds_of(operator.get(unit(size, k), ring.zero), k, ring) for k in range(size)]
-        terms.append([{kind: float(at(value)) for kind, value in _split(row, ring).items()} for row in drift])
+        terms.append([{kind: float(at(value)) for kind, value in split(row, ring).items()} for row in drift])
         dues.append(_due(operator, at, size)[1])
         ((mean, square),) = increments(step, state, dim, setting, STEPS)
         means.append(mean)
@@ -135,7 +135,7 @@ def _derivative(potential: PolynomialPotential, theta: Sequence[Fraction], index
     return found
 
 
-def _split(row: Mapping[Kind, Polynomial], ring: Ring) -> dict[str, Polynomial]:
+def split(row: Mapping[Kind, Polynomial], ring: Ring) -> dict[str, Polynomial]:
     """The terms by kind; of the feedback on a scalar, the energy and the number that it is held against are two."""
     found: dict[str, Polynomial] = {kind: value for kind, value in row.items() if kind != "feedback"}
     for key, factor in (row["feedback"].to_dict() if "feedback" in row else {}).items():

@@ -61,7 +61,7 @@ def response_cause(step: TorchStep) -> Cause | None:
         return Cause(
             "preconditioner-in-one",
             "the gradient is multiplied by a preconditioner, and the noise is not by its root: each coordinate has a temperature "
-            "of its own, T divided by the preconditioner",
+            "of its own, T divided by the preconditioner; where that depends on theta, T dG/dtheta (Gamma) is due in the drift too",
         )
     if moving and not answering:
         return Cause(
@@ -75,9 +75,7 @@ def response_cause(step: TorchStep) -> Cause | None:
             for x in STATES
         ]
         return _corrected(rest, np.array(slopes) * float(np.mean(noise / gain)))
-    if not moving and not answering and not step.memory:
-        return _pulled(rest, float(gain[0]))
-    return None
+    return None if moving or answering else _pulled(np.array(places), rest, float(gain[0]), step)
 
 
 def _varies(values: np.ndarray) -> bool:
@@ -103,19 +101,26 @@ def _corrected(rest: np.ndarray, due: np.ndarray) -> Cause | None:
     )
 
 
-def _pulled(rest: np.ndarray, gain: float) -> Cause | None:
-    """A drift besides the gradient that pulls to one point."""
-    places = np.array(STATES)
-    (slope, at_zero), *_ = np.linalg.lstsq(np.stack([places, np.ones(len(places))], axis=1), rest, rcond=None)
+def _pulled(places: np.ndarray, rest: np.ndarray, gain: float, step: TorchStep) -> Cause | None:
+    """A drift besides the gradient that pulls to one point, or to a state that is kept."""
     size = np.abs(rest).max()
-    if size <= NEAR or np.abs(slope * places + at_zero - rest).max() > NEAR * size or abs(slope) <= NEAR:
+    columns = np.hstack([places, np.ones((len(places), 1))])
+    found, *_ = np.linalg.lstsq(columns, rest, rcond=None)
+    slope, of_kept, at_zero = map(float, found)
+    if size <= NEAR or np.abs(columns @ found - rest).max() > NEAR * size:
         return None
-    strength = -slope / gain
-    centre = -at_zero / slope
-    where = f"(theta - {centre:.4g})" if abs(centre) > NEAR else "theta"
+    if abs(of_kept) > NEAR:
+        # Where an option is taken for a prior, the gradient is given without it.
+        strength, centre = of_kept / gain, next(item.name for item in step.memory)
+        where = f"(theta - {centre})"
+    elif abs(slope) > NEAR:
+        strength, centre = -slope / gain, f"{-at_zero / slope:.4g}"
+        where = f"(theta - {centre})" if abs(at_zero / slope) > NEAR else "theta"
+    else:
+        return None
     return Cause(
         "localised",
-        f"the drift has {-strength:+.4g} {where} besides the gradient, which pulls to {centre:.4g}: it samples "
+        f"the drift has {-strength:+.4g} {where} besides the gradient, which pulls to {centre}: it samples "
         f"exp(-(U + {strength / 2:.4g} {where}^2)/T)",
     )
 

@@ -24,10 +24,12 @@ from sgverify.advice.diagnosis.wrong_terms.noise import (
     on_branch,
     quotient,
     temperature_cause,
+    temperature_text,
 )
 from sgverify.exact.rings.polynomials import Polynomial, parts_in, to_fraction
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.local_order import expand_step
+from sgverify.schemes.torch_step import TorchStep
 
 OF_KIND: dict[str, CauseName] = {
     "force": "drift-scaled",
@@ -63,12 +65,13 @@ def wrong_generator(moments: StepMoments) -> Cause | None:
     for group in groups:
         found = _of_drift(group, moments)
         if found is not None:
-            return found
+            alone = moments.measured and not noises and len(groups) == 1 and group.kind == "force"
+            return Cause(found.name, found.sentence + temperature_text(group)) if alone else found
     # A noise that a variable lacks comes before one that another has too much: it was moved there.
     for noise in sorted(noises, key=lambda item: not any(item.expected.values())):
         found = of_diffusion(noise)
         if found is not None:
-            return found
+            return Cause(found.name, found.sentence + temperature_text(noise)) if moments.measured else found
     return cross
 
 
@@ -255,7 +258,9 @@ def _sum(shares: Sequence[Fraction]) -> str:
 def kick_shares(moments: StepMoments, variable: str) -> list[Fraction]:
     """The factor of h with which each evaluation of the gradient enters a variable; empty where that is no number."""
     scheme, ring = moments.scheme, moments.ring
-    if scheme.memory or scheme.census.parts or scheme.census.hessians or moments.where:
+    if isinstance(scheme, TorchStep) or scheme.memory or scheme.census.parts or scheme.census.hessians:
+        return []
+    if moments.where:
         return []
     ring, transition = expand_step(scheme, ring.dim, 2, each_evaluation=True)
     k = next(k for k, (name, _) in enumerate(ring.coordinates) if name == variable)
@@ -331,7 +336,7 @@ def _of_feedback(group: DriftGroup, stands: str, moments: StepMoments) -> Cause:
 
 def _right_in_one_dimension(group: DriftGroup, moments: StepMoments) -> bool:
     """Whether the same group is right in dimension 1."""
-    return not any(
+    return not isinstance(moments.scheme, TorchStep) and not any(
         other.wrong and (other.variable, other.kind) == (group.variable, group.kind)
         for alone in moments_of(moments.scheme, 1, 2)
         for other in drift_groups(alone)

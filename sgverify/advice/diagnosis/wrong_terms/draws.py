@@ -9,6 +9,7 @@ The cause where a step has no power series because of what it does: a gradient e
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,15 +17,12 @@ from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause
 from sgverify.errors import NotExpandableError, UserError
-from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.readings.formula import define, formula
-from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.series import local_order
-from sgverify.exact.series.carrier import ElsewhereError, SeriesInterpreter
+from sgverify.exact.series.carrier import ElsewhereError
 from sgverify.exact.series.letters import AlphabetProof
-from sgverify.exact.series.operators import ring_of
 from sgverify.exact.splittings.bch import bch
-from sgverify.schemes import NoiseLaw, Scheme
+from sgverify.schemes import Scheme
 from sgverify.schemes.scheme import make_scheme
 from sgverify.schemes.splittings import Word
 
@@ -151,9 +149,6 @@ def _shown(step: tuple[str, object]) -> str:
     return letter if share == 1 else f"{letter} for {share} h"
 
 
-NORMAL = NoiseLaw("normal")
-
-
 def without_series(scheme: Scheme, why: NotExpandableError) -> Cause | None:
     """The cause of a step that has no power series; None where the reason names none."""
     if isinstance(why, ElsewhereError):
@@ -179,26 +174,7 @@ def is_kept_for_ever(scheme: Scheme) -> bool:
 
 
 def _is_kept(scheme: Scheme, name: str) -> bool:
-    """Whether a step returns a memory as it took it, read on symbols that nothing else stands for."""
-    ring = ring_of(
-        scheme.dynamics,
-        1,
-        depth=3,
-        cap=4,
-        draws=len(scheme.memory) + scheme.draws,
-        minibatches=max(1, scheme.minibatches),
-        parts=scheme.census.parts,
-    )
-    reading = SeriesInterpreter(ring)
-    memory = []
-    for k in range(len(scheme.memory)):
-        reading.laws.append(scheme.laws[0] if scheme.laws else NORMAL)
-        memory.append(EntrywiseVector([TruncatedSeries(ring, {0: ring.generator("z", k, 0)}, EXACT)]))
-    try:
-        after = reading.step(scheme, (*reading.state(), *memory))
-    except NotExpandableError:
-        return False
-    place = list(scheme.memory).index(name)
-    value = after[len(scheme.dynamics.state) + place]
-    entry = value.entries[0] if isinstance(value, EntrywiseVector) else value
-    return isinstance(entry, TruncatedSeries) and entry.terms == memory[place].entries[0].terms
+    """Whether a step returns a memory as it took it, by its formula."""
+    (definition,) = ast.parse(formula(scheme)).body
+    returned = definition.body[-1].value.elts[scheme.state.index(name)]  # type: ignore[attr-defined]
+    return isinstance(returned, ast.Name) and returned.id == name

@@ -24,19 +24,25 @@ from sgverify.exact.series.equilibrated_memory import EquilibratedStep
 from sgverify.exact.series.local_order import expand_step
 from sgverify.exact.series.operators import Operator, exponential, generator_of, operator_of
 from sgverify.schemes import Scheme
+from sgverify.schemes.torch_step import TorchStep
+
+SIMPLE = 100
+"""A number with a smaller denominator is printed as a fraction."""
 
 
 @dataclass(frozen=True)
 class StepMoments:
     """The operators at s^0, ..., s^degree of one step on one branch, all minibatches the same one; s = sqrt(h).
 
-    `where` says on which part of the states and parameters the branch lies, "" where the definition has one branch.
+    `where` says on which part of the states and parameters the branch lies, "" where the definition has one branch. `measured`: the
+    step was run, and its operators are known to h.
     """
 
-    scheme: Scheme
+    scheme: Scheme | TorchStep
     ring: Ring
     operators: tuple[Operator, ...]
     where: str = ""
+    measured: bool = False
 
     @property
     def degree(self) -> int:
@@ -209,9 +215,16 @@ def printed(value: Polynomial, ring: Ring, most: int = 6) -> str:
     return text + (" + ..." if len(terms) > most else "")
 
 
+def number_text(value: Fraction) -> str:
+    """A number, as a fraction where it is a simple one, else in decimals."""
+    return str(value) if value.denominator < SIMPLE else f"{float(value):.6g}"
+
+
 def root_text(value: Fraction) -> str:
     """The square root of a positive number, such as "2", "sqrt(2)" or "sqrt(2/3)"."""
     n, d = value.numerator, value.denominator
+    if d >= SIMPLE:
+        return f"{float(value) ** 0.5:.4g}"
     if isqrt(n) ** 2 == n and isqrt(d) ** 2 == d:
         return str(Fraction(isqrt(n), isqrt(d)))
     return f"sqrt({value})"
@@ -228,11 +241,11 @@ def _term(exponents: tuple[int, ...], factor: Fraction, ring: Ring) -> str:
             names += [f"{label}^{whole}" if whole > 1 else label] * bool(whole) + [f"sqrt({label})"] * bool(
                 half
             )
-    top, bottom = abs(factor.numerator), factor.denominator
+    lead, _, bottom = number_text(abs(factor)).partition("/")
     below = [name[2:] for name in names if name.startswith("1/(")]
     names = [name for name in names if not name.startswith("1/(")]
-    divisors = [str(bottom)] * (bottom != 1) + [
+    divisors = [bottom] * bool(bottom) + [
         text[1:-1] if text[1:-1].isalnum() and text.endswith(")") else text for text in below
     ]
-    parts = [str(top)] * (top != 1 or not names) + names
+    parts = [lead] * (lead != "1" or not names) + names
     return "-" * (factor < 0) + " ".join(parts) + "".join(f"/{text}" for text in divisors)

@@ -32,6 +32,7 @@ from sgverify.advice.diagnosis.wrong_terms.moments import (
 )
 from sgverify.exact.rings.polynomials import Polynomial, parts_in
 from sgverify.exact.rings.ring import Ring
+from sgverify.schemes.torch_step import TorchStep
 
 Kind = Literal["force", "correction", "friction", "motion", "feedback", "constant"]
 
@@ -161,6 +162,14 @@ class DiffusionTerm:
         return self.found != self.expected
 
     @property
+    def where(self) -> str:
+        """The variable, or its first coordinate that is wrong where another one is right."""
+        k, m = self.place
+        right = any(a == b and self.found[a, b] == self.expected[a, b] for a, b in self.expected)
+        ring = self.moments.ring
+        return f"{ring.labels[k]} in dimension {ring.dim}" if right and k == m else self.variable
+
+    @property
     def ratio(self) -> Quotient | None:
         """found / due where one factor of the parameters says all."""
         k, m = self.place
@@ -191,7 +200,7 @@ def of_diffusion(noise: DiffusionTerm) -> Cause | None:
     ring, dynamics, on = moments.ring, moments.scheme.dynamics.name, on_branch(moments)
     own, due = noise.found[k, m], noise.expected[k, m]
     halves = [printed(value * ring.constant(Fraction(1, 2)), ring) for value in (own, due)]
-    stands = f"the diffusion of {noise.variable} is {halves[0]} where {dynamics} has {halves[1]}"
+    stands = f"the diffusion of {noise.where} is {halves[0]} where {dynamics} has {halves[1]}"
     if k != m:
         if due:
             return Cause("metric-wrong", f"{stands}, between {ring.labels[k]} and {ring.labels[m]}{on}")
@@ -210,8 +219,8 @@ def of_diffusion(noise: DiffusionTerm) -> Cause | None:
         for j, value in _later_variances(k, moments):
             return Cause(
                 "diffusion-power-of-h",
-                f"the variance of the noise of {noise.variable} is {value} {_power(Fraction(j, 2))} where "
-                f"{printed(due, ring)} h is due: the noise is multiplied by {_power(Fraction(j, 4))} and not by sqrt(h){on}",
+                f"the variance of the noise of {noise.variable} is {value} {power_text(Fraction(j, 2))} where "
+                f"{printed(due, ring)} h is due: the noise is multiplied by {power_text(Fraction(j, 4))} and not by sqrt(h){on}",
             )
         return Cause(
             "noise-missing",
@@ -244,6 +253,8 @@ def _later_variances(k: int, moments: StepMoments) -> Iterator[tuple[int, str]]:
         value = moments.covariance(k, k, j)
         if value:
             yield j, printed(value, moments.ring)
+    if isinstance(moments.scheme, TorchStep):
+        return
     further = moments_of(moments.scheme, moments.ring.dim, LATEST)[0]
     for j in range(moments.degree + 1, LATEST + 1):
         value = further.covariance(k, k, j)
@@ -266,7 +277,7 @@ def between_variables(moments: StepMoments) -> Cause | None:
     return None
 
 
-def _power(power: Fraction) -> str:
+def power_text(power: Fraction) -> str:
     """Such as "h", "h^2" or "h^(3/4)"."""
     return "h" if power == 1 else f"h^{power}" if power.denominator == 1 else f"h^({power})"
 
@@ -287,3 +298,29 @@ def has_metric(value: Polynomial, ring: Ring) -> bool:
 def on_branch(moments: StepMoments) -> str:
     """The part of states and parameters on which something was found, for the end of a sentence."""
     return f", where {moments.where}" if moments.where else ""
+
+
+def temperature_text(wrong: DiffusionTerm | DriftGroup) -> str:
+    """The temperature that a noise or a force of another size, beside the right other one, makes of T."""
+    ratio, of_force = wrong.ratio, isinstance(wrong, DriftGroup)
+    ring = wrong.ring if isinstance(wrong, DriftGroup) else wrong.moments.ring
+    if (
+        ratio is None
+        or not ratio.numerator
+        or "T" not in ring.parameters
+        or (of_force and len(ring.shapes) > 1)
+    ):
+        return ""
+    number = ratio.number
+    if number is not None and number < 0:
+        return ""
+    over, under = ratio.numerator, ratio.denominator
+    if of_force:
+        over, under = under, over
+    own = Quotient.of(over * ring.generator("root", "T") ** 2, under, ring).text
+    wide = (
+        f", spreads are {float(number) ** (-0.5 if of_force else 0.5):.3g} times the due ones"
+        if number
+        else ""
+    )
+    return f"; its temperature is {own}{wide}"

@@ -81,7 +81,7 @@ class StepMap:
 
         A normal draw has `count` nodes, one of another law its atoms.
         """
-        laws = [_nodes(law, count) for law in self._laws]
+        laws = [nodes_of(law, count) for law in self._laws]
         weights = np.ones(1, dtype=EXTENDED)
         for _, shares in laws:
             weights = np.multiply.outer(weights, shares).ravel()
@@ -145,7 +145,8 @@ MOST_KEPT, LARGEST_KEPT = 64, 4096
 """The gradients that are kept, and the points of each: a step begins at the same grids at every step size."""
 
 
-def _nodes(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
+def nodes_of(law: NoiseLaw, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes and weights of a rule for the law, exact through degree 2 count - 1."""
     if law.normal:
         return normal_quadrature(count)
     if law.edge is not None:
