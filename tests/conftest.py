@@ -141,6 +141,23 @@ def _proofs_are_made_once() -> None:
     remember_schemes()
 
 
+@pytest.fixture
+def short_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of somebody's code of a third of their steps, with a quarter of the copies: what the tests plant is seen in these too.
+
+    The tests behind `power` take all of them.
+    """
+    if request.node.get_closest_marker("power"):
+        return
+    from sgverify.checks.code import real_run
+    from sgverify.checks.long_run import long_run
+
+    monkeypatch.setattr(long_run, "STEPS", 1_500)
+    monkeypatch.setattr(long_run, "ENTRIES", 1_024)
+    monkeypatch.setattr(real_run, "STEPS", 500)
+    monkeypatch.setattr(real_run, "CALLS", 2_000)
+
+
 # Commands and samplers answer Ctrl-C themselves, and a test that was run then fails. The system tells of each signal here,
 # whoever handles it, and the run ends after the test.
 _PRESSED, _TOLD = os.pipe()

@@ -11,6 +11,8 @@ from torch import nn
 
 import sgverify
 
+pytestmark = pytest.mark.usefixtures("short_runs")
+
 X = torch.tensor([[1.0, 0.5], [0.3, -1.2], [-0.7, 0.9], [1.5, 0.2], [0.4, 1.1]], dtype=torch.float64)
 Y = torch.tensor([1.0, -0.5, 0.2, 1.3, -0.3], dtype=torch.float64)
 net = nn.Linear(2, 1, bias=False, dtype=torch.float64)

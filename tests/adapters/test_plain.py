@@ -125,6 +125,7 @@ CODE: dict[str, Any] = {
 }
 
 
+@pytest.mark.by_default("1.0-pass-class", "1.0-pass-function", "0.7071067811865476-fail-function")
 @pytest.mark.parametrize(
     "name",
     [name if name in ("function", "class") else pytest.param(name, marks=pytest.mark.power) for name in CODE],

@@ -53,6 +53,9 @@ class FlaggedHot(Flagged):
     factor = 2.3
 
 
+@pytest.mark.by_default(
+    "ByStep-given0-pass", "ByStepCold-given1-fail", "Flagged-given3-pass", "FlaggedHot-given4-undecided"
+)
 @pytest.mark.parametrize(
     ("found", "given", "outcome"),
     [
@@ -79,15 +82,12 @@ def test_what_no_argument_is_called_is_refused_by_name() -> None:
 def test_a_function_may_take_the_gradient_of_the_mean_loss(tmp_path):
     file = tmp_path / "mean.py"
     file.write_text(
-        "import torch\nfrom sgverify import torch_step\nfrom sgverify.schemes import kinetic, langevin\n\n\n"
+        "import torch\nfrom sgverify import torch_step\nfrom sgverify.schemes import langevin\n\n\n"
         "@torch_step(langevin)\ndef sgld(theta, *, h, grad):\n"
-        "    return theta - h*grad(theta) + (2*h/1000)**0.5*torch.randn_like(theta)\n\n\n"
-        "@torch_step(kinetic)\ndef sghmc(theta, p, *, h, grad, D):\n"
-        "    p = p - h*grad(theta) - h*D*p + 2*(h*D/1000)**0.5*torch.randn_like(theta)\n    return theta + h*p, p\n"
+        "    return theta - h*grad(theta) + (2*h/1000)**0.5*torch.randn_like(theta)\n"
     )
     outcomes = [
-        sgverify.verify(f"{file}:{name}", checks=["local-order"], adapter={"gradient": kind})[0].outcome
-        for name, kind in (("sgld", "mean"), ("sgld", "sum"), ("sghmc", "mean"))
+        sgverify.verify(f"{file}:sgld", checks=["local-order"], adapter={"gradient": kind})[0].outcome
+        for kind in ("mean", "sum")
     ]
-    # The noise of the second one is sqrt(2) times too large.
-    assert outcomes == ["pass", "fail", "fail"]
+    assert outcomes == ["pass", "fail"]

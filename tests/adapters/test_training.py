@@ -74,7 +74,7 @@ def clipped_far_out(theta, h):
     return zoo.moved(theta, h, g * min(1.0, 6.0 / float(g.norm())))
 
 
-@pytest.mark.parametrize("found", [clamped, hotter_below_0, clipped_far_out])
+@pytest.mark.parametrize("found", [slow(clamped), hotter_below_0, clipped_far_out])
 def test_code_that_is_right_about_the_mean_alone_is_seen_from_farther_states(found):
     item = judged(found)
     assert item.outcome == "fail", item.reason

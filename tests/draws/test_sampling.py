@@ -233,7 +233,7 @@ def test_the_parameters_of_a_module_keep_their_names_and_shapes(tmp_path: Path) 
         draw(target={"name": name, "dim": 3})
 
 
-@pytest.mark.by_default("csgld", "resgld")
+@pytest.mark.by_default("resgld")
 @pytest.mark.parametrize("name", sorted(COMPOSITES))
 def test_every_composite_draws_and_says_what_it_did(name: str) -> None:
     table = {"name": "gaussian-mean", "size": 20}

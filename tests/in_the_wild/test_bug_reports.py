@@ -36,7 +36,7 @@ def test_the_mended_code_is_right(report: BugReport, tmp_path: Path) -> None:
     assert verdict(report, tmp_path, mended=True).outcome == "pass"
 
 
-@pytest.mark.parametrize("report", REPORTS[:2], ids=lambda report: report.name)
+@pytest.mark.parametrize("report", REPORTS[:1], ids=lambda report: report.name)
 def test_a_fault_of_one_step_is_told_from_its_mend(report: BugReport, tmp_path: Path) -> None:
     found = [verdict(report, tmp_path, mended=mended, checks=FAST).outcome for mended in (False, True)]
     assert found == ["fail", "pass"]

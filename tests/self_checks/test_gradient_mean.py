@@ -51,6 +51,13 @@ def subject_of(name: str, *settings: str) -> Subject:
     return make_subject(name, load_configuration(None, settings))
 
 
+@pytest.mark.by_default(
+    *(f"sghmc-baoab-settings0-{kind}" for kind in KINDS),
+    "sgld-euler-settings1-iid",
+    "sgld-euler-settings1-svrg",
+    "sgld-euler-settings2-reshuffle",
+    "sgld-euler-settings2-without-replacement",
+)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("scheme", "settings"),

@@ -23,6 +23,7 @@ EXCHANGES = [name for name, item in COMPOSITES.items() if isinstance(item, Repli
 NOISY: dict[str, Any] = {"gradient": {"kind": "iid", "batch": 2}, "target": {"size": 12, "data_seed": 3}}
 
 
+@pytest.mark.by_default("vr-resgld", "avr-resghmc")
 @pytest.mark.parametrize("name", EXCHANGES)
 def test_every_exchange_of_the_catalogue_runs_by_its_rule(name: str) -> None:
     assert self_check("running-swaps", name, **NOISY, exchange={"ladder": [1, 2, 5]}).verdict == "conforms"

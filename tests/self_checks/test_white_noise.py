@@ -153,6 +153,16 @@ BUGS = {
 }  # fmt: skip
 
 
+@pytest.mark.by_default(
+    "minibatches-of-two-steps",
+    "noise-antithetic-in-time",
+    "noise-shared-by-chains",
+    "noise-uniform",
+    "noise-with-memory",
+    "path-begun-anew-in-every-block",
+    "streams-of-batches-the-same",
+    "streams-of-kinds-the-same",
+)
 @pytest.mark.parametrize(("name", "quantity", "told"), [(n, *b) for n, b in BUGS.items()], ids=BUGS)
 def test_each_bug_is_refuted_by_its_check(name: str, quantity: str, told: str) -> None:
     with planted(mutants()[name]) as subject:
@@ -309,9 +319,7 @@ def test_the_bits_of_minibatches_are_those_of_the_likeliest_of_all_that_can_be(k
 
 
 @pytest.mark.by_default(
-    "128-256-name2-settings2",
     "128-256-sgld-euler-settings3",
-    "4096-64-sgld-euler-settings0",
     "4096-64-sghmc-ubu-settings1",
 )
 @pytest.mark.parametrize("name, settings", [

@@ -38,13 +38,14 @@ from sgverify.strategies import (
 from sgverify.strategies.splittings import splitting, splitting_names
 from sgverify.subject.subject import Subject
 from sgverify.targets import build_target, parse_observable
+from sgverify.testing.profiles import examples
 
 
 def exact(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(8))
 @given(schemes().flatmap(lambda one: st.tuples(st.just(one), configurations(scheme=one))))
 def test_every_configuration_is_valid_and_survives_json_toml_and_the_command_line(
     drawn: tuple[Scheme, Configuration],

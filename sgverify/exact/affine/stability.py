@@ -40,6 +40,8 @@ loses 2^k of 1e-16 where x is near 1, and many gradients one after the other hav
 
 BITS = (256, 1024)
 BISECTIONS = 60
+CROSSING, STEEP = 2.0**-45, 1e-3
+"""The share by which a radius that crosses 1 in float64 may do so elsewhere, and the slope from which it tells where."""
 SECTIONS = 32
 ZOOMS = 5
 
@@ -176,11 +178,18 @@ class _Reader:
             steps = np.linspace(low, high, SECTIONS + 1)
             first = self.first_unstable(steps[1:-1], self._radii(steps[1:-1])) + 1
             low, high = float(steps[first - 1]), float(steps[first])
+        # Over so short a way radii are straight lines: what is near 1 is so at an end, and crosses 1 where it does in float64.
+        ends = self._radii([low, high])
+        largest, (inner, outer) = np.minimum(ends.max(axis=1), 1.0), ends.max(axis=0)
+        guesses: tuple[float, ...] = ()
+        if inner < 1 < outer < math.inf and outer - inner > STEEP * (high - low) / high:
+            crossing = low + (high - low) * (1 - inner) / (outer - inner)
+            guesses = crossing * (1 + CROSSING), crossing * (1 - CROSSING)
         for _ in range(BISECTIONS):
-            middle = (low + high) / 2
+            middle = next((guess for guess in guesses if low < guess < high), (low + high) / 2)
             if not low < middle < high:
                 break
-            if self.first_unstable([middle], self._radii([middle])):
+            if self.decide(middle, largest) is Stability.CONTRACTS:
                 low = middle
             else:
                 high = middle

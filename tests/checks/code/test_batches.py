@@ -16,6 +16,8 @@ from sgverify.configuration import load_configuration
 from sgverify.schemes import kinetic, langevin
 from sgverify.subject.binding import make_subject
 
+pytestmark = pytest.mark.usefixtures("short_runs")
+
 SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 2}}
 
 

@@ -10,6 +10,8 @@ import torch
 from sgverify import torch_step, verify
 from sgverify.schemes import langevin
 
+pytestmark = pytest.mark.usefixtures("short_runs")
+
 SMALL = {"target": {"name": "gaussian-mean", "size": 7, "dim": 2}}
 
 

@@ -16,6 +16,8 @@ from sgverify.law.chosen_step import states_of, taker
 from sgverify.schemes import kinetic, langevin, thermostat
 from sgverify.subject.binding import make_subject
 
+pytestmark = pytest.mark.usefixtures("short_runs")
+
 COUNTED = [0]
 RANDOM = np.random.default_rng(1)
 IID = {"kind": "iid", "batch": 3}

@@ -50,7 +50,7 @@ def preconditioned(drift, noise):
     return step
 
 
-@pytest.mark.by_default("right0", "right3")
+@pytest.mark.by_default("right3")
 @pytest.mark.parametrize(
     "right", [skew(1, 1.0), friction(1, 2), preconditioned(1, 1), preconditioned(0.5, 0.5)]
 )
@@ -61,7 +61,7 @@ def test_another_dynamics_with_the_same_law(right) -> None:
     assert "and not" in found.text
 
 
-@pytest.mark.by_default("wrong0", "wrong2", "wrong4")
+@pytest.mark.by_default("wrong0", "wrong4")
 @pytest.mark.parametrize(
     "wrong",
     [

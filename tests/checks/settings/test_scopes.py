@@ -59,6 +59,7 @@ def test_settings_that_were_passed_over_are_in_no_scope() -> None:
     assert found.scope.dimensions.values == (2.0,) and found.verdict == "conforms", found.reason
 
 
+@pytest.mark.by_default("step0-steps", "step1-temperatures")
 @pytest.mark.parametrize(
     "step, axis",
     [(other_at_large_h, "steps"), (other_at_large_T, "temperatures"), (other_in_a_window, "states")],

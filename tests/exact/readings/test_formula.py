@@ -16,6 +16,7 @@ from sgverify.exact.readings.expression import Expression, name, text
 from sgverify.exact.readings.formula import define, formula, plant
 from sgverify.schemes import NAMED, Algebraic, Scheme, find_scheme, langevin, thermostat
 from sgverify.schemes.scheme import make_scheme
+from sgverify.testing.profiles import examples
 
 FRACTIONS = st.fractions(-3, 3, max_denominator=8)
 POSITIVE = st.fractions(Fraction(1, 8), 3, max_denominator=8)
@@ -159,7 +160,7 @@ RATIONAL = [item for item in NAMED.values() if not item.memory]
 @pytest.mark.by_default("sgnht-aboba", "sgrhmc-aboba", "heun", "numbers", "nose_hoover", "stale")
 @pytest.mark.parametrize("found", [*RATIONAL, *OWN], ids=lambda found: found.name)
 @given(st.lists(FRACTIONS, min_size=11, max_size=11), POSITIVE, POSITIVE, POSITIVE)
-@settings(max_examples=15)
+@settings(max_examples=examples(5))
 def test_the_text_computes_what_the_scheme_computes_on_fractions(
     found: Scheme, drawn: list[Fraction], h: Fraction, D: Fraction, T: Fraction
 ) -> None:
@@ -168,7 +169,7 @@ def test_the_text_computes_what_the_scheme_computes_on_fractions(
 
 @pytest.mark.power  # 0.6 s
 @given(WORDS, st.lists(FRACTIONS, min_size=10, max_size=10), POSITIVE, POSITIVE, POSITIVE)
-@settings(max_examples=40)
+@settings(max_examples=examples(20))
 def test_the_text_of_any_word_computes_what_the_word_computes(
     word: str, drawn: list[Fraction], h: Fraction, D: Fraction, T: Fraction
 ) -> None:
@@ -192,14 +193,14 @@ def test_the_text_of_any_word_computes_what_the_word_computes(
 )
 @pytest.mark.parametrize("found", [*RATIONAL, heun, nose_hoover, stale], ids=lambda found: found.name)
 @given(st.lists(st.floats(-2, 2), min_size=8, max_size=8), st.floats(1e-3, 1))
-@settings(max_examples=10)
+@settings(max_examples=examples(4))
 def test_the_text_computes_the_same_bits_on_floats(found: Scheme, drawn: list[float], h: float) -> None:
     # Shares of these schemes are halves: h/2 and 1/2*h are the same float.
     agrees(found, tuple(drawn[: len(found.state)]), drawn[3:], h, 0.7, 1.3)
 
 
 @given(WORDS)
-@settings(max_examples=50)
+@settings(max_examples=examples(25))
 def test_printing_what_was_read_back_changes_nothing(word: str) -> None:
     # Letters have lines of their own; without the word behind it, the text settles at once.
     once = read_back(find_scheme(word))
@@ -276,7 +277,7 @@ def arithmetic() -> st.SearchStrategy[Callable[[dict[str, Any]], Any]]:
 
 
 @given(arithmetic(), FRACTIONS, FRACTIONS)
-@settings(max_examples=120)
+@settings(max_examples=examples(60))
 @example(lambda values: values["x"] - (values["y"] - values["x"]), Fraction(1), Fraction(2))
 @example(lambda values: -(values["x"] ** 2) * (-values["y"]), Fraction(3), Fraction(2))
 def test_brackets_stand_where_they_must(

@@ -20,6 +20,7 @@ from sgverify.exact.series.letters import prove_alphabet_everywhere
 from sgverify.schemes import Scheme, constants, kinetic, langevin, linear
 from sgverify.schemes.numbers.constants import placed, repeated, repeated_rows
 from sgverify.schemes.numbers.periods import Periods
+from sgverify.testing.profiles import examples
 
 FLOATS = st.floats(0.3, 3).map(lambda x: round(x, 15))
 
@@ -66,7 +67,7 @@ def holds_beyond(found: Proved, place: int) -> bool:
     return found.order.order >= 1 and found.dimensions.covers([place + 1])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(factors())
 def test_noise_that_is_wrong_at_one_place_is_never_proved_there(
     drawn: tuple[list[tuple[float, ...]], int],
@@ -83,7 +84,7 @@ def hot(place: int) -> Any:
     return lambda like: 1 + product(only((2, 3), place), like)
 
 
-@pytest.mark.parametrize("place", range(6))
+@pytest.mark.parametrize("place", [1, 3])
 def test_the_invariant_law_and_letters_are_proved_over_the_same_period(place: int) -> None:
     factor = hot(place)
 

@@ -16,7 +16,7 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.schemes import exp, expm1, sqrt
 
 LOW, HIGH = 6, 14
-EXPRESSIONS = 200
+EXPRESSIONS = 100
 
 
 def grow(draw: random.Random, depth: int) -> Callable[[Any, Any], Any]:

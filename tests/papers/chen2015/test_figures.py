@@ -37,9 +37,17 @@ FIGURES = {
 }
 
 
+class _Quick(dict[str, Study]):
+    """The figures by name, each built when it is first looked at."""
+
+    def __missing__(self, name: str) -> Study:
+        self[name] = build_study(f"chen2015/{name}", "quick")
+        return self[name]
+
+
 @pytest.fixture(scope="module")
 def quick() -> dict[str, Study]:
-    return {name: build_study(f"chen2015/{name}", "quick") for name in FIGURES}
+    return _Quick()
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +61,7 @@ def verdicts(study: Study) -> dict[tuple[str, str], tuple[str, str]]:
     return {(str(row[0]), str(row[1])): (str(row[-3]), str(row[-1])) for row in table.rows}
 
 
-@pytest.mark.by_default("figure-6", "figure-8", "figure-3", "figure-5", "figure-7")
+@pytest.mark.by_default("figure-3", "figure-5", "figure-6", "figure-8")
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_complete(name: str, quick: dict[str, Study]) -> None:
     study = quick[name]
@@ -105,6 +113,7 @@ def test_the_curves_of_figure_1_are_the_stationary_biases_of_their_labels(quick:
             )
 
 
+@pytest.mark.by_default("figure-5-0.033")
 @pytest.mark.parametrize(("name", "scale"), [("figure-5", 0.033), ("figure-7", 0.045)])
 def test_the_curves_of_the_rates_are_those_of_their_labels(
     name: str, scale: float, quick: dict[str, Study]
@@ -178,6 +187,9 @@ def test_aboba_needs_more_friction_than_31_at_the_largest_step() -> None:
     assert 31 < limit < 32
 
 
+@pytest.mark.by_default(
+    "0.001-sghmc-aboba", "0.02-sghmc-aboba", "0.1-sghmc-aboba", "0.02-sghmc-euler", "0.02-sghmc-euler-explicit"
+)
 @pytest.mark.parametrize("scheme", NAMES)
 @pytest.mark.parametrize("step", settings.STEPS)
 def test_the_windows_of_friction_are_those_of_plain_matrices(scheme: str, step: float) -> None:
@@ -232,12 +244,15 @@ def test_the_crossings_of_figure_5_are_those_of_a_plain_recursion(quick: dict[st
     assert not ahead(10_000, "full")
 
 
-def test_minibatches_spoil_the_optimal_rate_of_the_mean_square_error(quick: dict[str, Study]) -> None:
-    for name in ("figure-5", "figure-7"):
-        found = verdicts(quick[name])
-        claim = "mean square error: the optimal 0.2 is better than alpha = 0.3"
-        assert found[claim, "iid minibatches of 10"][1] == "does not hold"
-        assert found[claim, "full gradients"][1] == "holds"
+@pytest.mark.by_default("figure-5")
+@pytest.mark.parametrize("name", ["figure-5", "figure-7"])
+def test_minibatches_spoil_the_optimal_rate_of_the_mean_square_error(
+    name: str, quick: dict[str, Study]
+) -> None:
+    found = verdicts(quick[name])
+    claim = "mean square error: the optimal 0.2 is better than alpha = 0.3"
+    assert found[claim, "iid minibatches of 10"][1] == "does not hold"
+    assert found[claim, "full gradients"][1] == "holds"
 
 
 @pytest.mark.parametrize("gradient", ["full", "iid"])
@@ -286,7 +301,7 @@ def test_statements_are_judged_over_draws_of_the_data(small: Study, quick: dict[
     assert EFFORTS["default"].drawn == EFFORTS["full"].drawn >= 20
     assert all(f"of {EFFORTS['default'].drawn}: |m|" in str(row[place]) for row in table.rows)
     assert any("judged over 24 draws" in note for note in small.notes)
-    assert all(any("one draw" in note for note in study.notes) for study in quick.values())
+    assert any("one draw" in note for note in quick["figure-5"].notes)
     # The data decide whether 0.4 has been overtaken: it has not where the start is near.
     row = next(row for row in table.rows if "better than alpha = 0.4" in str(row[0]) and "iid" in str(row[1]))
     assert row[-1] == "depends on the data"

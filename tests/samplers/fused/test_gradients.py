@@ -120,12 +120,9 @@ BUGS = {
 
 
 @pytest.mark.by_default(
-    "halves are added across runs",
     "the last of the data is left out",
     "the snapshot is never renewed",
     "given data of the block's first step",
-    "the table keeps its first gradients",
-    "noise of another step",
 )
 @pytest.mark.parametrize("name", BUGS)
 def test_a_gradient_with_a_bug_is_never_used(

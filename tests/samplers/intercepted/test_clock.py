@@ -19,6 +19,8 @@ from sgverify.samplers.intercepted.other_sources import clock_fault
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
 
+pytestmark = pytest.mark.usefixtures("short_runs")
+
 STARTED = time.perf_counter()
 ONE = torch.ones(2)
 

@@ -15,6 +15,7 @@ from sgverify.configuration import load_configuration
 from sgverify.exact.posterior.reference import reference_average
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
 from sgverify.exact.series.local_order import local_order
+from sgverify.exact.stationarity import stationarity_residual
 from sgverify.samplers import Settings, fixed
 from sgverify.schemes import Scheme, dynamics, find_scheme
 from sgverify.schemes.catalogue.in_metric import (
@@ -148,8 +149,7 @@ def test_equation_49_leaves_its_density_invariant_with_nu_and_with_no_part_left_
         p = p + h * force + sqrt(2 * D * T * h) * noise()
         return theta + h * theta * p, p
 
-    (right,) = verify(euler, checks=["stationarity"])
-    assert (right.verdict, right.method) == ("conforms", "proof")
+    assert all(stationarity_residual(kinetic_on_simplex, density, dim).zero for dim in (1, 2, 5))
     wrong = {
         "without nu": lambda theta, p, grad, D, T: T / (2 * theta) - grad(theta) - D * theta * p,
         "without log det G": lambda theta, p, grad, D, T: -grad(theta) - D * theta * p - p * p / 2,

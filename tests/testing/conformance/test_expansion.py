@@ -37,7 +37,7 @@ def expandable() -> SearchStrategy[Scheme]:
 
 
 class TestPowerSeries(ExpansionConformance):
-    examples = at_least(25)
+    examples = at_least(12)
 
     def schemes(self) -> SearchStrategy[Scheme]:
         return st.one_of(expandable(), words(most=5), st.just(two_minibatches))

@@ -59,7 +59,7 @@ def any_scheme() -> SearchStrategy[Scheme]:
 
 
 class TestTorch(CarrierConformance):
-    examples = at_least(20)
+    examples = at_least(8)
 
     def schemes(self) -> SearchStrategy[Scheme]:
         return st.one_of(any_scheme(), thermostats(), st.just(telling_apart))
@@ -81,7 +81,7 @@ class TestTorchFloat32(TestTorch):
 
 
 class TestAffine(CarrierConformance):
-    examples = at_least(20)
+    examples = at_least(8)
 
     def schemes(self) -> SearchStrategy[Scheme]:
         return any_scheme()
@@ -91,7 +91,7 @@ class TestAffine(CarrierConformance):
 
 
 class TestFormula(CarrierConformance):
-    examples = at_least(20)
+    examples = at_least(8)
 
     def schemes(self) -> SearchStrategy[Scheme]:
         return st.one_of(any_scheme(), thermostats(), st.just(telling_apart))

@@ -100,7 +100,7 @@ def test_the_bias_is_that_of_a_law_propagated_by_hand(truth: float) -> None:
     assert found.error_bound < 1e-8
 
 
-@pytest.mark.by_default("drift", "noise")
+@pytest.mark.by_default("noise")
 @pytest.mark.parametrize("letter", ["drift", "friction", "kick", "noise"])
 def test_a_planted_error_in_a_letter_is_caught(truth: float, letter: str) -> None:
     found = on_the_double_well(_planted(letter))
