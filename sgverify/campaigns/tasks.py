@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sgverify.campaigns.engines import Costs, Engine, Lost
 from sgverify.code_files import FileState
 from sgverify.keeping.identity import Circumstances, ContentKey, key_of
+
+if TYPE_CHECKING:
+    from sgverify.keeping.store import Store
 
 
 def _same(value: Any) -> Any:
@@ -36,16 +39,6 @@ class Task:
     files: tuple[str, ...] = ()
     sort: str = ""
     kept: Callable[[Any], bool] = lambda answer: True
-
-
-class AnswerStore(Protocol):
-    """What `answered` asks of a store of answers, such as `sgverify.keeping.Store`."""
-
-    def find(self, key: Any) -> Any:
-        """The JSON value of an answer, None where there is none that can be trusted."""
-
-    def keep_all(self, answers: Iterable[tuple[Any, Any, float]]) -> int:
-        """Keep answers, each with its key and its seconds; they survive the end of this process from when this returns."""
 
 
 def key_of_task(task: Task, place: Circumstances | None = None) -> ContentKey:
@@ -96,7 +89,7 @@ class Progressed:
 def answered(
     tasks: Sequence[Task],
     engine: Engine,
-    store: AnswerStore | None = None,
+    store: Store | None = None,
     *,
     key: Callable[[Task, Circumstances | None], Any] | None = None,
     costs: Costs | None = None,

@@ -12,7 +12,6 @@ import torch
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
-from sgverify.samplers import Settings
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.samplers.reading.motion import FullMetric, make_metric
 from sgverify.subject.binding import make_subject
@@ -93,8 +92,6 @@ def test_a_diagonal_matrix_is_the_polynomial_of_its_coordinates() -> None:
 def test_a_root_that_is_none_is_refused(rows: Any, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         parse_root(rows)
-    with pytest.raises(ConfigurationError, match=message):
-        Settings(metric=rows).check()
 
 
 def test_a_root_of_another_side_than_the_target_is_refused() -> None:

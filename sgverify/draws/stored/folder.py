@@ -11,7 +11,7 @@ import json
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import escape
 from itertools import pairwise, product
@@ -72,7 +72,6 @@ class DrawsFolder:
     def __init__(self, place: Path, chains: range, layout: ChunkGrid, made: Making) -> None:
         self.place, self.chains, self.layout, self._made = place, chains, layout, made
         self._opened: dict[str, Any] = {}
-        self._whole: set[str] = set()
 
     def create(
         self, like: Draws, planned: int, *, force: bool = False, along: Callable[[Path], None] | None = None
@@ -131,7 +130,7 @@ class DrawsFolder:
         made = self._made(draws, chains)
         with _quietly():
             for group, name, variable in _drawn(made):
-                array = self._array(group, name, variable, first, chains)
+                array = self._array(group, name, variable, chains)
                 if array is not None:
                     axis = variable.dims.index("draw")
                     count = variable.shape[axis]
@@ -217,25 +216,10 @@ class DrawsFolder:
         groups = {name: xarray.open_dataset(self.place, engine="zarr", group=name) for name in names}
         return arviz().InferenceData(attrs=attributes, **groups)
 
-    def _array(self, group: str, name: str, variable: Any, first: int, chains: range) -> Any:
-        """The array of a variable, filled up to place `first` where no step before has reported it; None if it is not ours."""
+    def _array(self, group: str, name: str, variable: Any, chains: range) -> Any:
+        """The array of a variable; None if it is not ours: what is of no chain belongs to the first ones."""
         ours = "chain" in variable.dims or chains.start == self.chains.start
-        if not ours:
-            return None
-        path = self.place / group / name
-        if not (path / ".zarray").exists():
-            self._add(group, name, variable)
-        array = self._open(group, name)
-        if str(path) not in self._whole:
-            self._whole.add(str(path))
-            size = self.layout.draws
-            for start in range(0, first, size):
-                if not any(
-                    (self.place / chunk).exists() for chunk in self._of(group, name, start // size, chains)
-                ):
-                    place = self._place(variable.dims, start, min(size, first - start), chains)
-                    array[place] = np.nan if variable.dtype.kind == "f" else 0
-        return array
+        return self._open(group, name) if ours else None
 
     def _open(self, group: str, name: str) -> Any:
         """An array, to be written to."""
@@ -245,26 +229,6 @@ class DrawsFolder:
         if path not in self._opened:
             self._opened[path] = zarr.open_array(str(self.place / path), mode="r+", zarr_format=2)
         return self._opened[path]
-
-    def _of(self, group: str, name: str, part: int, chains: range) -> Iterator[str]:
-        return (path for path in self.chunks(part, chains) if path.startswith(f"{group}/{name}/"))
-
-    def _add(self, group: str, name: str, variable: Any) -> None:
-        """Make the array of a statistic that no step before has reported, in one move; another process may do so too."""
-        import zarr
-
-        like = self._open(group, "step_size")
-        with suppress(OSError), replacing(self.place / group / name, folder=self.place) as beside:
-            zarr.create_array(
-                store=str(beside),
-                shape=like.shape,
-                chunks=like.chunks,
-                dtype=variable.dtype,
-                fill_value=np.nan if variable.dtype.kind == "f" else None,
-                compressors=like.compressors,
-                attributes={"_ARRAY_DIMENSIONS": list(variable.dims)},
-                zarr_format=2,
-            )
 
     def _place(self, dims: tuple[str, ...], first: int, count: int, chains: range) -> tuple[slice, ...]:
         start = self.chains.start

@@ -71,12 +71,13 @@ class DrawSource:
         widths, chains = widths_of(self.ensemble), len(self.ensemble.chains)
         dtype = torch.empty(0, dtype=self.ensemble.dtype).numpy().dtype
         hooks, weighted = self.ensemble.hooks, self.ensemble.rows[0].schedule.weighted
+        told = {} if hooks is None else hooks.statistics
         return Draws(
             np.array([kept_steps(self.ensemble)[0]]),
             {name: np.zeros((chains, 1, width), dtype) for name, width in widths.items()},
             np.zeros((chains, 1)) if self.energy else None,
             np.array([self.row.at(1)]),
-            {},
+            {name: np.zeros((chains, 1), kind) for name, kind in told.items()},
             np.zeros((chains, 1)) if weighted or (hooks is not None and hooks.weighted) else None,
             (),
             0,

@@ -7,6 +7,7 @@ multiplier of its energy's region.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -153,6 +154,7 @@ class Adapting(StepHooks):
     """
 
     weighted = True
+    statistics = MappingProxyType({"region": np.int64})
 
     def __init__(self, composite: AdaptivelyWeighted, settings: Settings) -> None:
         if settings.annealing is not None and settings.annealing.cooling != 1:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ class Exchange(StepHooks):
     controls: Controls | None
     period: int
     uniforms, finest = 1, _FINEST
+    statistics = MappingProxyType({"swap_probability": np.float64, "walker": np.float64, "swaps": np.int64})
 
     def __init__(self, composite: ReplicaExchange, settings: Settings) -> None:
         self.composite = composite

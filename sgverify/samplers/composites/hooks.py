@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import singledispatch
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme
-from sgverify.schemes.composites.composite import Composite
 from sgverify.targets import Target
 
 
@@ -109,6 +109,10 @@ class StepHooks:
         """The log weight of the present state in averages, in addition to the schedule's weight; float64 of shape (S, C)."""
         raise NotImplementedError(f"{type(self).__name__} weighs no states")
 
+    def with_weights(self, sums: Sequence[Tensor], values: Sequence[Tensor], factor: Tensor) -> list[Tensor]:
+        """See `with_weights`, with the log weights of the present state."""
+        return with_weights(sums, values, self.log_weights(), factor)
+
     def why_diverged(self, row: int, chains: np.ndarray) -> str:
         """A clause about a possible cause of the divergence of some chains of a row, for the error message.
 
@@ -116,8 +120,11 @@ class StepHooks:
         """
         return ""
 
+    statistics: Mapping[str, type[np.generic]] = MappingProxyType({})
+    """The statistics of draws by name, with their dtypes: what is `recorded`, and `swaps`, those accepted since the last draw."""
+
     def recorded(self) -> Mapping[str, Tensor]:
-        """Statistics of the latest step by name, each of shape (S, C)."""
+        """What is known of the latest step by name, each of shape (S, C): statistics, `energy`, and which rows are `swapped`."""
         return {}
 
 
@@ -148,15 +155,6 @@ def starts_of(start: float | Sequence[float], rows: Sequence[Row], hooks: StepHo
             f"start={given}: expected {mend}; mend start, or the length of exchange.ladder"
         )
     return np.array([[given[row.replica]] for row in rows], dtype=np.float64)
-
-
-def check_settings(composite: Composite, settings: Settings) -> None:
-    """Raise `ConfigurationError` for settings that contradict the composite's rule."""
-    if settings.coupled:
-        raise ConfigurationError(
-            f"coupled={settings.coupled!r} with the composite {composite.name}: expected False; leave coupled out, or run its "
-            f"scheme {composite.scheme.name}"
-        )
 
 
 def in_units(
@@ -248,32 +246,6 @@ def next_break(annealing: Annealing | None, resampled: int | None, done: int) ->
         None if resampled is None else done + resampled - done % resampled,
     ]
     return min((end for end in ends if end is not None), default=None)
-
-
-def check_changes(settings: Settings) -> None:
-    """Raise `ConfigurationError` for changes along a run that the run cannot make."""
-    choice = settings.annealing
-    moving = choice is not None and (choice.cooling != 1 or choice.correction != 1)
-    if choice is not None:
-        for name, value, least in (("epoch", choice.epoch, 1), ("until", choice.until, 0)):
-            if value is not None and value < least:
-                raise ConfigurationError(
-                    f"annealing.{name}={value!r}: expected a whole number of at least {least}"
-                )
-        if not (1 <= choice.cooling < float("inf") and 0 < choice.correction < float("inf")):
-            raise ConfigurationError(
-                f"annealing.cooling={choice.cooling!r}, annealing.correction={choice.correction!r}: expected cooling >= 1, by "
-                "which temperatures are divided in each epoch, and correction > 0, by which F is multiplied"
-            )
-    if settings.resample_momentum is not None and settings.resample_momentum < 1:
-        raise ConfigurationError(
-            f"resample_momentum={settings.resample_momentum!r}: expected a number of steps of at least 1"
-        )
-    if settings.coupled == "brownian" and (moving or settings.resample_momentum is not None):
-        raise ConfigurationError(
-            "coupled='brownian' with annealing or resample_momentum: rows of several step sizes share one path in time, and an "
-            "epoch is a number of steps; leave coupled out"
-        )
 
 
 def _with_correction(exchange: Any, correction: float) -> Any:

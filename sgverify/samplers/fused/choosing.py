@@ -63,16 +63,19 @@ def pays(leg: Leg, steps: range, pace: float) -> bool:
     return pace * (len(steps) - sum(map(len, windows(leg, steps)))) > PROVED
 
 
-def windows(leg: Leg, steps: range) -> list[range]:
+def windows(leg: Leg, steps: range, known: frozenset[int] | None = None) -> list[range]:
     """The windows of these steps that a proof takes on torch as well.
 
     The first and the last steps, in which a composite acts four times at least, and those up to each kind of step that renews what
-    the gradient estimator or the composite keeps: a bug in such a step shows nowhere else.
+    the gradient estimator or the composite keeps: a bug in such a step shows nowhere else. Of a text that is proved already the
+    first and the last few steps, and no renewals of a kind that is `known`.
     """
     size = max(compared(leg), 1 if leg.hooks is None else 4 * leg.hooks.every)
+    size = size if known is None else fewest(leg)
     found = [steps[:size], steps[-size:]]
     for kind, renewal in enumerate(_renewals(leg, steps.start)):
-        if all(_renewals(leg, window.start)[kind] >= window.stop for window in found):
+        new = known is None or kind not in known
+        if new and all(_renewals(leg, window.start)[kind] >= window.stop for window in found):
             found += [_up_to(renewal, steps)] if renewal < steps.stop else []
     # In order: a source of permutations keeps the present one only.
     return sorted(found, key=lambda window: window.start)
@@ -97,19 +100,6 @@ def repays_proof(leg: Leg) -> bool:
     """Is a leg so long that to record its kernel, and to compare the fewest steps, costs less than what a proved text saves?"""
     # A composite's actions are recorded too.
     return len(leg.steps) > (4 if leg.hooks is None else 16) * fewest(leg)
-
-
-def unproved(leg: Leg, steps: range, known: frozenset[int]) -> list[range]:
-    """The windows of a text that is proved already: the first and last few steps, and renewals of a kind that is not `known`."""
-    size = fewest(leg)
-    found = [steps[:size], steps[-size:]]
-    missing = {
-        renewal
-        for kind, renewal in enumerate(_renewals(leg, steps.start))
-        if kind not in known and size <= renewal - steps.start < len(steps)
-    }
-    found += [_up_to(renewal, steps) for renewal in missing]
-    return sorted(found, key=lambda window: window.start)
 
 
 def renewed(leg: Leg, shown: Sequence[range]) -> frozenset[int]:

@@ -94,16 +94,7 @@ class SumText:
         datum, statements = self._datum(theta, source, result)
         place, held = f"{result}i", f"{result}g"
         every = f"for (int j = 0; j < {self.dim}; j++) EACH(l)"
-        halves: list[str] = []
-        if self.batch >= RUN:
-            halves = [f"if ({place} < {self.batch} / {RUN} * {RUN}) {{"]
-            for level in range(_HALVINGS):
-                half = f"{result}h[{level}][j][l]"
-                halves += [
-                    f"if (!({place} >> {level} & 1)) {{ {every} {half} = {held}[j][l]; continue; }}",
-                    f"{every} {held}[j][l] = {half} + {held}[j][l];",
-                ]
-            halves.append("}")
+        halves = by_halves(result, place, self.batch, every, "[j][l]")
         if not halves:
             return [*statements, f"{every} {result}[j][l] = {result}[j][l] + {datum};", "}"]
         return [
@@ -245,3 +236,20 @@ class SumText:
             "}",
             "}",
         ]
+
+
+def by_halves(result: str, place: str, size: int, each: str, entry: str) -> list[str]:
+    """The statements that add up runs by halves, in a loop over so many data: of the datum at `place` as {result}g.
+
+    They end the loop's pass until a run is whole, whose sum is then in {result}g; empty where there are fewer data than a run has.
+    """
+    if size < RUN:
+        return []
+    lines, held = [f"if ({place} < {size} / {RUN} * {RUN}) {{"], f"{result}g{entry}"
+    for level in range(_HALVINGS):
+        half = f"{result}h[{level}]{entry}"
+        lines += [
+            f"if (!({place} >> {level} & 1)) {{ {each} {half} = {held}; continue; }}",
+            f"{each} {held} = {half} + {held};",
+        ]
+    return [*lines, "}"]

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from sgverify.samplers.fused.choosing import TIMED
 from sgverify.samplers.fused.compiler import SLOWEST, CannotBuild, build, is_built
-from sgverify.samplers.gradients.minibatches import Minibatches, Reshuffle, Symmetric, WithoutReplacement
+from sgverify.samplers.gradients.minibatches import Reshuffle, Symmetric, WithoutReplacement
 from sgverify.samplers.randomness import variates
 from sgverify.samplers.randomness.philox import Stream
 
@@ -200,9 +200,14 @@ class DrawnInC:
         return out
 
 
-def is_drawn_in_c(source: Minibatches) -> bool:
-    """Are the minibatches of this source drawn by `DrawnInC`?"""
-    return type(source) in (*_SWEEPS, WithoutReplacement)
+def drawn_in_c(source: Any, replicas: int, rows: int, patience: float) -> DrawnInC | None:
+    """The minibatches of a source, one for all replicas of a chain, in C; None for sources that are not drawn so."""
+    if type(source) not in (*_SWEEPS, WithoutReplacement):
+        return None
+    stream = replace(source._stream, keys=np.ascontiguousarray(source._stream.keys[::replicas]))
+    return DrawnInC(
+        type(source), stream, rows=rows, size=source._size, batch=source._batch, patience=patience
+    )
 
 
 def minibatch_text(shape: KernelShape) -> str:

@@ -1,14 +1,15 @@
 """The mover of a run by a C kernel, and the proof that its bits are the definition's.
 
 A kernel is used only after it has reproduced the bits of the definition, and of a composite's actions, on some steps of the run: on
-`choosing.windows`, or, where a run before has proved the same C text, on `choosing.unproved` (see `_prove`). A step after which
-chains have diverged is taken by torch.
+`choosing.windows`, fewer where a run before has proved the same C text (see `_prove`). A step after which chains have diverged is
+taken by torch.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, cast
@@ -20,7 +21,6 @@ from torch import Tensor
 from sgverify.errors import Unreached
 from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.composites.exchange import Exchange
-from sgverify.samplers.composites.hooks import with_weights
 from sgverify.samplers.fused.choosing import (
     RECORDED,
     cannot_compile,
@@ -28,7 +28,6 @@ from sgverify.samplers.fused.choosing import (
     is_untimed,
     renewed,
     takes,
-    unproved,
     windows,
 )
 from sgverify.samplers.fused.compiler import CannotBuild, NoCompiler, tell_of_slow_steps
@@ -40,8 +39,9 @@ from sgverify.samplers.fused.kernel import Kernel, Moved
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import State
-from sgverify.samplers.run.leg import FAR, Keeping, Leg, Room, RunObserver, Stepwise, Summing, Sums
+from sgverify.samplers.run.leg import FAR, Keeping, Leg, Room, Statistics, Summing, Sums
 from sgverify.samplers.run.schedules import Fixed, step_sizes
+from sgverify.samplers.run.stepwise import Stepwise, Watched
 
 # The first block of a kernel, in random numbers, and the longest; then blocks take this many seconds of the processor.
 _NUMBERS, _LONGEST, _BLOCK = 1 << 20, 1 << 14, 0.2
@@ -49,8 +49,6 @@ _NUMBERS, _LONGEST, _BLOCK = 1 << 20, 1 << 14, 0.2
 _WITHOUT_COPY = 8
 # The most random numbers of a block that are drawn outside of the kernel, as tensors.
 _OUTSIDE = 1 << 22
-# The chains with tables of gradients that a text which is proved already is compared on, at either end.
-_TABLES = 64
 
 _RULES: dict[type[Any], type[Rule]] = {type(None): Rule, Exchange: Swaps, Adapting: Weights}
 """The actions that a kernel takes, by the type of hooks."""
@@ -78,9 +76,9 @@ class Fused:
         if not self._takes:
             return self._stepwise.move(state, done, steps, h)
         while taken < len(steps) and beyond is None:
-            room = self._room(done + taken, steps[taken:])
-            count = len(steps) - taken if room is None else len(room.marked)
-            moved = self._in_kernel(state, done + taken, steps[taken : taken + count], taken, room)
+            watched = Watched(leg, done + taken, steps[taken:])
+            count = watched.count
+            moved = self._in_kernel(state, watched, done + taken, steps[taken : taken + count], taken)
             state, taken = moved.state, taken + moved.taken
             if moved.taken == count and taken < len(steps):
                 # There is no room for more states before those are handed over.
@@ -96,36 +94,21 @@ class Fused:
         self.length = max(1, min(self._longest, 4 * self.length, int(_BLOCK / max(pace, 1e-9))))
         return state, beyond, taken
 
-    def _room(self, done: int, steps: np.ndarray) -> Room | None:
-        """Room for the states that are kept, and for what else belongs to them."""
-        observer = self._leg.observer
-        if not isinstance(observer, Keeping):
-            return None
-        room = observer.room(self._leg.places, done + 1, steps)
-        size, chains = int(room.marked.sum()), self._leg.settings.chains
-        return Room(room.marked, (*room.arrays, *(np.empty((size, chains)) for _ in self._rule.kept)))
-
-    def _in_kernel(self, state: State, done: int, steps: np.ndarray, place: int, room: Room | None) -> Moved:
+    def _in_kernel(self, state: State, watched: Watched, done: int, steps: np.ndarray, place: int) -> Moved:
         """Take these steps, the first of which is at `place` in its block, and hand on what came of them."""
-        leg, rule, observer = self._leg, self._rule, self._leg.observer
-        before, sums = rule.tensors, None
-        if isinstance(observer, Summing):
-            sums = observer.sums(leg.places, done + 1, steps)
-        moved = self._kernel.move(state, leg.estimator.carried, done, steps, sums, room, place)
+        leg, rule, room, statistics = self._leg, self._rule, watched.room, None
+        before, shape = rule.tensors, (0 if room is None else int(room.marked.sum()), leg.settings.chains)
+        more = [np.empty(shape) for _ in rule.kept]
+        if room is not None:
+            room = Room(room.marked, (*room.arrays, *more))
+        moved = self._kernel.move(state, leg.estimator.carried, done, steps, watched.sums, room, place)
         if moved.taken:
             rule.take(moved.tensors)
             leg.estimator.resume(moved.carried)
-        if isinstance(observer, Summing):
-            assert moved.total is not None
-            observer.settle(
-                leg.places, observer.sums(leg.places, done + 1, steps[: moved.taken]), moved.total
-            )
-        elif isinstance(observer, Keeping) and room is not None:
+        if room is not None:
             marked = room.marked[: moved.taken]
-            more = room.arrays[len(room.arrays) - len(rule.kept) :]
-            kept = [array[: marked.sum()] for array in more if array is not None]
-            found = rule.statistics(done, marked, kept, before)
-            observer.keep(leg.places, done + 1, steps[: moved.taken], found)
+            statistics = rule.statistics(done, marked, [array[: marked.sum()] for array in more], before)
+        watched.settle(moved.taken, moved.total, statistics)
         return moved
 
 
@@ -169,9 +152,7 @@ def _asked(leg: Leg) -> ObservedFunctions | None:
     observer = leg.observer
     if not isinstance(observer, Summing | Keeping | None):
         raise Unreached("every state is asked for")
-    if not isinstance(observer, Summing):
-        return None
-    return observer.sums(leg.places, leg.steps.start + 1, _sizes(leg, leg.steps[:1])).asked
+    return observer.asked if isinstance(observer, Summing) else None
 
 
 def _prove(leg: Leg, kernel: Kernel) -> None:
@@ -180,34 +161,22 @@ def _prove(leg: Leg, kernel: Kernel) -> None:
     The first leg of a C text that has enough steps takes all `windows`: the first and last steps, so many that each position in a
     block of random numbers is used, and one step of each kind that renews what the gradient estimator keeps. A later leg in this
     process, of the same text, library and `_circumstances`, has other numbers only: constants, random streams, rows, chains, a
-    start and a length of its own. It compares its first and last few steps, in which all of these enter, for every row and chain
-    (of many chains with tables, its first steps for the first `_TABLES`, its last for the last), a window for each kind of renewal
-    that no earlier leg took, and those of a composite, which have a stream of their own. What it does not compare again are the
+    start and a length of its own. It compares its first and last few steps, in which all of these enter, for every row and chain,
+    a window for each kind of renewal that no earlier leg took, and those of a composite, which have a stream of their own. What it
+    does not compare again are the
     other positions in a block, and renewals of a kind that was compared: they are statements of the same text, and hold no number
     of the leg.
     """
     asked, key = _asked(leg), _circumstances(leg, kernel)
     known = _PROVED.get(key)
-    shown = windows(leg, leg.steps) if known is None else unproved(leg, leg.steps, known)
+    shown = windows(leg, leg.steps, known)
     whole = True
     # Also with later random numbers of the run, from the same state: a bug may only show at a later step.
     for window in shown:
-        part = leg, kernel
-        if known is not None and kernel.has_table and leg.settings.chains > 2 * _TABLES:
-            # To fill and compare the tables of all chains would take longer than many runs.
-            last = window.stop == leg.steps.stop
-            part = _part(leg, kernel, slice(-_TABLES, None) if last else slice(_TABLES))
-        whole &= _show(*part, window, asked)
+        whole &= _show(leg, kernel, window, asked)
     # A leg of fewer steps, or one that diverges in them, has not used every position in a block.
     if whole and (known is not None or len(leg.steps) >= compared(leg)):
         _PROVED[key] = (known or frozenset()) | renewed(leg, shown)
-
-
-def _part(leg: Leg, kernel: Kernel, chosen: slice) -> tuple[Leg, Kernel]:
-    """Some chains of a leg with their kernel, if it has the same text; else all."""
-    part = leg.of_chains(chosen)
-    other = Kernel(part, Rule(part), _asked(leg), math.inf)
-    return (part, other) if _circumstances(part, other) == _circumstances(leg, kernel) else (leg, kernel)
 
 
 _PROVED: dict[tuple[Any, ...], frozenset[int]] = {}
@@ -251,7 +220,7 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
         if weighted:
             # The log of the unit of the other sums.
             total[-1] = -torch.inf
-        sums = Sums(asked, total, weights, counted)
+        sums = Sums(total, weights, counted)
     start = leg.start
     # A copy, since the run itself begins at its first step.
     estimator = copy(leg.estimator)
@@ -261,19 +230,23 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
         start = (start[0] + apart % 7 * (leg.farthest / FAR / 4), *start[1:])
     ours, theirs = made(leg, rule.shown()), made(leg, rule.shown())
     ours.choose(len(sizes))
-    kernel.rule = ours
-    room = _room(leg, ours, counted[:, 0]) if isinstance(leg.observer, Keeping) else None
+    kernel.rule, before = ours, ours.tensors
+    room, own = (
+        _room(leg, extra, counted[:, 0]) if isinstance(leg.observer, Keeping) else None
+        for extra in (ours.kept, ())
+    )
     moved = kernel.move(start, estimator.carried, steps.start, sizes, sums, room)
     kernel.rule = rule
     if not moved.taken or (leg.hooks is None and moved.taken < len(steps)):
         raise Unreached("a chain diverges in the first steps, which are compared with the definition's")
-    observer = _Adding(asked, theirs, total, weights, counted)
+    summed = None if asked is None or sums is None else _Summed(asked, sums)
+    kept_there = None if own is None else _Kept(own)
     applied = estimator if leg.hooks is None else theirs.hooks.estimator(estimator)
     torch_leg = replace(
         leg,
         hooks=theirs.hooks,
         estimator=estimator,
-        observer=observer,
+        observer=summed or kept_there,
         taped=False,
         applied_estimator=applied,
     )
@@ -292,20 +265,39 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
     for mine, its in zip(moved.carried, estimator.carried, strict=True):
         if not equal_bits(mine, its.expand(mine.shape)):
             raise Unreached("what the gradient estimator carries from step to step is another in C")
-    if moved.total is not None and not equal_bits(moved.total, observer.total):
+    if moved.total is not None and summed is not None and not equal_bits(moved.total, summed.total):
         raise Unreached("a test function, or what it counts, is another one in C")
-    for number, values in enumerate(observer.seen if room is not None else ()):
-        for array, value in zip(cast(Room, room).arrays, values, strict=True):
-            if array is not None and not _same(torch.from_numpy(array[number]), value):
+    if room is not None and own is not None and kept_there is not None:
+        count, states = int(room.marked[:taken].sum()), len(own.arrays)
+        kept = [cast(np.ndarray, array)[:count] for array in room.arrays]
+        ours.take(moved.tensors)
+        said = ours.statistics(steps.start, room.marked[:taken], kept[states:], before)
+        pairs = [(mine, cast(np.ndarray, its)[:count]) for mine, its in zip(kept, own.arrays, strict=False)]
+        for mine, its in (*pairs, *_said_twice(said, kept_there.statistics)):
+            if not _same(torch.from_numpy(mine), torch.from_numpy(its)):
                 raise Unreached("what is kept of a state is another in C")
     return taken == len(steps)
 
 
-def _room(leg: Leg, rule: Rule, marked: np.ndarray) -> Room:
+def _room(leg: Leg, extra: Sequence[str], marked: np.ndarray) -> Room:
     """Room for all variables of the first replica after these steps, and for what else is kept."""
     size, chains = int(marked.sum()), leg.settings.chains
     states = (torch.empty((size, chains, value.shape[-1]), dtype=value.dtype).numpy() for value in leg.start)
-    return Room(marked, (*states, *(np.empty((size, chains, 1)) for _ in rule.kept)))
+    return Room(marked, (*states, *(np.empty((size, chains)) for _ in extra)))
+
+
+def _said_twice(mine: Statistics | None, its: Statistics | None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What two composites say of the same states, number by number. Raises `Unreached` where one says something else."""
+    if mine is None or its is None:
+        return
+    counts = {"": mine.counts} if mine.counts is not None and its.counts is not None else {}
+    ours, theirs = {**mine.values, **counts}, {**its.values, **({"": its.counts} if counts else {})}
+    for name, (values, there) in theirs.items():
+        if name not in ours or not np.array_equal(ours[name][1], there):
+            raise Unreached("what is kept of a state is another in C")
+        yield ours[name][0][there], values[there]
+    if mine.log_weights is not None and its.log_weights is not None:
+        yield mine.log_weights, its.log_weights
 
 
 def _same(mine: Tensor, its: Tensor) -> bool:
@@ -314,38 +306,38 @@ def _same(mine: Tensor, its: Tensor) -> bool:
     return bool((equal | (mine.isnan() & its.isnan())).all())
 
 
-class _Adding(RunObserver):
-    """The sums of test functions with given weights of each step and row, in the way of `RunningSums`."""
+class _Summed(Summing):
+    """Gives the sums that were made for a comparison, and holds what came of them."""
 
-    def __init__(
-        self,
-        asked: ObservedFunctions | None,
-        rule: Rule,
-        total: Tensor,
-        weights: np.ndarray,
-        counted: np.ndarray,
+    def __init__(self, asked: ObservedFunctions, sums: Sums) -> None:
+        self.asked, self._sums, self.total = asked, sums, sums.total
+
+    def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
+        """See `Summing.sums`."""
+        return self._sums
+
+    def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
+        """See `Summing.settle`."""
+        self.total = total
+
+
+class _Kept(Keeping):
+    """Gives the room that was made for a comparison, and holds what was said of the states in it."""
+
+    statistics: Statistics | None = None
+
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
+        """See `Keeping.room`."""
+        return self._room
+
+    def keep(
+        self, rows: tuple[int, ...], number: int, steps: np.ndarray, statistics: Statistics | None = None
     ) -> None:
-        self._rule, self.seen = rule, list[list[Tensor]]()
-        self._asked, self.total, self._place = asked, total, 0
-        self._weights, self._counted = torch.from_numpy(weights), torch.from_numpy(counted)
-
-    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """Add the values at this state, and remember what is kept of it."""
-        k, self._place, hooks = self._place, self._place + 1, self._rule.hooks
-        if self._counted[k][0]:
-            names = dict.fromkeys(name[0] for name, *_ in self._rule.held)
-            held = dict(zip(names, self._rule.tensors, strict=True))
-            more = [held[name[0]] for name in self._rule.kept]
-            self.seen.append([value[0].clone() for value in (*state, *more)])
-        if self._asked is None:
-            return
-        values = self._asked.evaluate(state)
-        factor = self._weights[k][:, None]
-        if hooks is not None and hooks.weighted:
-            new = torch.stack(with_weights(self.total.unbind(), values, hooks.log_weights(), factor))
-        else:
-            new = self.total + torch.stack(values) * factor
-        self.total = torch.where(self._counted[k][:, None], new, self.total)
+        """See `Keeping.keep`."""
+        self.statistics = statistics
 
 
 def _sizes(leg: Leg, steps: range) -> np.ndarray:

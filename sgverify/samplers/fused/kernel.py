@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sgverify.errors import Unreached
 from sgverify.samplers.fused.choosing import RECORDED
 from sgverify.samplers.fused.compiler import build
 from sgverify.samplers.fused.composites.rule import Rule
-from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
+from sgverify.samplers.fused.drawing import drawn_in_c
 from sgverify.samplers.fused.gradients import DataTables
 from sgverify.samplers.fused.program import FixedTensors, KernelCall
 from sgverify.samplers.fused.recorded import RecordedLeg
@@ -82,18 +82,8 @@ class Kernel:
         self._noise_keys = np.ascontiguousarray(noise.keys)
         batches = leg.streams(kind) if minibatches and self._shape.iid else noise
         self._batch_keys = np.ascontiguousarray(batches.keys[::R])
-        self._drawn: DrawnInC | None = None
-        if minibatches and is_drawn_in_c(leg.estimator.source):
-            assert leg.target.size is not None
-            stream = leg.streams(kind)
-            self._drawn = DrawnInC(
-                type(leg.estimator.source),
-                replace(stream, keys=np.ascontiguousarray(stream.keys[::R])),
-                rows=self._groups,
-                size=leg.target.size,
-                batch=self._shape.batch,
-                patience=patience,
-            )
+        source = leg.estimator.source if minibatches else None
+        self._drawn = drawn_in_c(source, R, self._groups, patience)
         self._energy_tables = None if rule.energies is None else rule.energies.tables()
         self._farthest = largest_within(leg.farthest, self._shape.dtype)
         self._recorded: Recorded | None = None

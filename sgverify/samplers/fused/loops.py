@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -74,26 +74,6 @@ def taped(
     function()
     named = list(inputs)
     return TapeAt(record(function, [value for _, value in named], (), clock or Clock())[0], named)
-
-
-class SumWriter(Protocol):
-    """Writes the statements of a sum over data."""
-
-    def write(self, theta: str, source: str, result: str) -> LoopText:
-        """The statements that put the sum at the array `theta` into the array `result`; `source` names the data."""
-
-    def write_change(self, theta: str, source: str, result: str, *, again: bool) -> LoopText:
-        """The same for the sum of the differences from a table of gradients; `again`: not for the first time in a step."""
-
-
-class EnergyWriter(Protocol):
-    """Writes the statements of the parts of an energy that come from data."""
-
-    def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
-        """The statements that put the result of an operation of `energies` into the array `result`.
-
-        `theta` is the array of the point, empty for an operation without one; `source` names the minibatch, empty for all data.
-        """
 
 
 TERMS = 8

@@ -17,11 +17,9 @@ from sgverify.errors import Unreached
 from sgverify.samplers.fused.elementary import called
 from sgverify.samplers.fused.loops import (
     SHARED,
-    EnergyWriter,
     Loops,
     LoopText,
     Parted,
-    SumWriter,
     Translated,
     Value,
     contraction,
@@ -55,9 +53,9 @@ def translate(
     prefix: str,
     *,
     offset: int = 0,
-    sums: SumWriter | None = None,
+    sums: Any = None,
     wide: int | None = None,
-    energies: EnergyWriter | None = None,
+    energies: Any = None,
     repeated: tuple[str, str] | None = None,
 ) -> Translated:
     """The C translation of a tape; names in C begin with `prefix`.
@@ -121,9 +119,9 @@ class _Writer:
         inputs: Sequence[tuple[str, Tensor]],
         prefix: str,
         start: int,
-        sums: SumWriter | None = None,
+        sums: Any = None,
         wide: int | None = None,
-        energies: EnergyWriter | None = None,
+        energies: Any = None,
     ) -> None:
         self._space, self._prefix, self._sums, self._energies = tape.space, prefix, sums, energies
         self._only_parts = only_parts(tape)

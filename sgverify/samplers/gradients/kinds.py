@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from sgverify.errors import ConfigurationError
 from sgverify.gradients import (
     AdditiveNoise,
     CentredGradient,
@@ -56,41 +53,19 @@ class Place:
         return estimator(self.potential, source, batch=choice.batch, per_step=self.minibatches, **more)
 
 
-@singledispatch
-def running(estimator: GradientEstimator, at: Place) -> Estimator:
-    """The running estimator of a declared one at a place; each family registers a function that makes it."""
-    raise NotImplementedError(f"{type(estimator).__name__} registers no way to run")
-
-
-@running.register
-def _(estimator: FullGradient, at: Place) -> Estimator:
-    return Estimator(at.potential)
-
-
-@running.register
-def _(estimator: AdditiveNoise, at: Place) -> Estimator:
-    stream = at.stream(at.choice.kind)
-    return AdditiveEstimator(at.potential, stream, covariance=at.choice.covariance, per_step=at.evaluations)
-
-
-@running.register
-def _(estimator: MinibatchGradient, at: Place) -> Estimator:
-    return at.on_minibatches(MinibatchEstimator)
-
-
-@running.register
-def _(estimator: SnapshotGradient, at: Place) -> Estimator:
-    return at.on_minibatches(SnapshotEstimator, refresh=_refresh(at))
-
-
-@running.register
-def _(estimator: TableGradient, at: Place) -> Estimator:
-    return at.on_minibatches(TableEstimator)
-
-
-@running.register
-def _(estimator: CentredGradient, at: Place) -> Estimator:
-    return at.on_minibatches(CentredEstimator, centre=estimator.centre_float64(at.potential.target))
+RUNNING: dict[type[GradientEstimator], Callable[[Any, Place], Estimator]] = {
+    FullGradient: lambda estimator, at: Estimator(at.potential),
+    AdditiveNoise: lambda estimator, at: AdditiveEstimator(
+        at.potential, at.stream(at.choice.kind), covariance=at.choice.covariance, per_step=at.evaluations
+    ),
+    MinibatchGradient: lambda estimator, at: at.on_minibatches(MinibatchEstimator),
+    SnapshotGradient: lambda estimator, at: at.on_minibatches(SnapshotEstimator, refresh=_refresh(at)),
+    TableGradient: lambda estimator, at: at.on_minibatches(TableEstimator),
+    CentredGradient: lambda estimator, at: at.on_minibatches(
+        CentredEstimator, centre=estimator.centre_float64(at.potential.target)
+    ),
+}
+"""The maker of the running estimator of a declared one at a place, by the family of the declared one."""
 
 
 def make_estimator(
@@ -105,16 +80,13 @@ def make_estimator(
     potential = effective_potential(potential, choice)
     if estimator.draws_data:
         check_minibatches(choice.kind, potential.target, choice.batch)
-    return running(estimator, Place(choice, potential, stream, minibatches, evaluations))
+    make = next(RUNNING[family] for family in type(estimator).__mro__ if family in RUNNING)
+    return make(estimator, Place(choice, potential, stream, minibatches, evaluations))
 
 
 def _refresh(at: Place) -> int:
     """The number of steps between two snapshots."""
-    refresh, size = at.choice.refresh, at.potential.target.size
-    if refresh is not None and (isinstance(refresh, bool) or not isinstance(refresh, int) or refresh < 1):
-        raise ConfigurationError(
-            f"gradient.refresh={refresh!r}: expected a positive whole number of steps from snapshot to snapshot"
-        )
+    size = at.potential.target.size
     assert size is not None
     return int(at.choice.estimator.interval(size, at.choice))
 
@@ -145,13 +117,8 @@ class Clipped(Potential):
 def effective_potential(potential: Potential, choice: Any) -> Potential:
     """The potential whose gradient is the mean of an estimator with `choice` (scale, clip).
 
-    `clip` bounds the norm of one datum's unscaled gradient. Raises `ConfigurationError` for settings that are not positive and
-    finite, and on a target without data.
+    `clip` bounds the norm of one datum's unscaled gradient. Raises `ConfigurationError` on a target without data.
     """
-    for name in ("scale", "clip"):
-        value = getattr(choice, name)
-        if value is not None and not (value > 0 and math.isfinite(value)):
-            raise ConfigurationError(f"gradient.{name}={value!r}: expected a positive, finite number")
     if choice.scale != 1:
         potential = _scaled(potential, choice.scale)
     if choice.clip is None:

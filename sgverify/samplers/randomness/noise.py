@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -17,11 +17,9 @@ from torch import Tensor
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.samplers.randomness.variates import Variates
-from sgverify.samplers.run.schedules import Fixed, Row
+from sgverify.samplers.run.schedules import Row
 from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.schemes.scheme import Scheme
-
-COUPLINGS = (False, True, "brownian")
 
 OF_REPLICAS = ("noise", "momentum", "additive", "uniform", "memory-noise", "memory-additive")
 """The prefixes of the kinds of streams that are separate for every replica of a composite."""
@@ -130,27 +128,9 @@ class Brownian:
 
 
 def spans(rows: Sequence[Row]) -> tuple[int, ...]:
-    """m_r = h_r / h_min of each row, powers of two.
-
-    Raises `ConfigurationError` if a row has no fixed step, or if some m_r is no power of two.
-    """
-    steps = []
-    for row in rows:
-        if not isinstance(row.schedule, Fixed):
-            raise ConfigurationError(
-                f"coupled='brownian' with the schedule {row.schedule}: expected fixed steps, each a power of two times "
-                "the smallest; couple fixed steps, or leave these rows independent"
-            )
-        steps.append(row.schedule.step)
-    smallest = min(steps)
-    for step in steps:
-        ratio = step / smallest
-        if math.frexp(ratio)[0] != 0.5 or ratio * smallest != step:
-            raise ConfigurationError(
-                f"coupled='brownian' with steps={steps}: {step!r} is {ratio:.6g} times the smallest; expected a power of "
-                "two; give steps such as h, h/2, h/4"
-            )
-    return tuple(int(step / smallest) for step in steps)
+    """m_r = h_r / h_min of each row, powers of two."""
+    steps = [row.at(1) for row in rows]
+    return tuple(int(step / min(steps)) for step in steps)
 
 
 def check_path(scheme: Scheme) -> None:
@@ -161,12 +141,6 @@ def check_path(scheme: Scheme) -> None:
                 f"coupled='brownian' with the scheme {scheme.name}, which draws noise.{law}(): sums of such draws have "
                 "another law, so that no path serves two step sizes; leave the rows independent, or take coupled=true"
             )
-
-
-def check_coupling(coupled: Any) -> None:
-    """Raise `ConfigurationError` for an unknown coupling."""
-    if not any(coupled is choice or (coupled == choice and choice == "brownian") for choice in COUPLINGS):
-        raise ConfigurationError(f"coupled={coupled!r}: expected False, True or 'brownian'")
 
 
 def stream_keys(coupled: bool | str, kind: str, rows: Sequence[Row]) -> list[bytes]:

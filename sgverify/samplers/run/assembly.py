@@ -15,8 +15,6 @@ from sgverify.errors import ConfigurationError
 from sgverify.samplers.composites.hooks import (
     Stage,
     StepHooks,
-    check_changes,
-    check_settings,
     hooks_of,
     make_annealing,
     starts_of,
@@ -70,11 +68,8 @@ class Assembly:
         streams: Callable[[str], Stream] | None = None,
         potential: Potential | None = None,
     ) -> None:
-        settings.check()
-        check_changes(settings)
         self.hooks: StepHooks | None = None
         if isinstance(scheme, Composite):
-            check_settings(scheme, settings)
             # Each registers what its composites do around steps; a plain scheme needs neither.
             from sgverify.samplers.composites import adapting, exchange  # noqa: F401
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.errors import ConfigurationError
 from sgverify.samplers.run.leg import Divergence
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.running_sums import RunningSums
@@ -82,7 +81,6 @@ def sample(
     Raises `ConfigurationError` if scheme, target, rows and settings contradict one another.
     """
     settings = settings or Settings()
-    check_observables(observables, rows)
     ensemble = Ensemble(scheme, target, rows, settings, hoist=hoist, block=block, tape=tape)
     sums_so_far = RunningSums(ensemble, observables)
     complete = True
@@ -97,16 +95,6 @@ def sample(
     return Averages(
         ensemble.rows, sums_so_far.values, sums_so_far.last, tuple(sums_so_far.diverged), complete
     )
-
-
-def check_observables(observables: Sequence[Callable[..., Any]], rows: Sequence[Row]) -> None:
-    """Raise `ConfigurationError` for a run without observables, or for rows with different numbers of lengths."""
-    if not observables:
-        raise ConfigurationError("observables=[]: expected at least one test function")
-    if len({len(row.lengths) for row in rows}) > 1:
-        raise ConfigurationError(
-            "rows: expected the same number of lengths in every row; sample them separately"
-        )
 
 
 def _standard_error(values: np.ndarray) -> np.ndarray:

@@ -1,15 +1,13 @@
 """How do the rows of a run move together until one of them ends, and what do they report?
 
 A leg is the part of a run during which the same rows run. It moves in blocks of a few steps; each block reports its last state
-and the rows that diverged. Single steps are taken by the definition, or by its tape once that has reproduced the same bits.
+and the rows that diverged.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,7 +18,7 @@ from torch import Tensor
 from sgverify.errors import SgverifyError
 from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.reading.constants import Clock, Constant
-from sgverify.samplers.reading.motion import Motion, State
+from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
 from sgverify.schemes import Scheme
@@ -122,66 +120,6 @@ def by_coordinate(tensor: Tensor) -> Tensor:
     return tensor.mT.contiguous().mT
 
 
-def far_out(state: Sequence[Tensor], bound: float) -> np.ndarray | None:
-    """A mask, shape (S, C), of the chains that are NaN or beyond `bound`; None if there are none.
-
-    If no chain is beyond, only one number is read from the device.
-    """
-    dense = [tensor if tensor.is_contiguous() else tensor.mT for tensor in state]
-    flat = [tensor.reshape(-1) for tensor in dense]
-    # A first pass: no entry exceeds the root of the sum of squares. NaN compares as false.
-    squares = sum((torch.dot(entries, entries) for entries in flat[1:]), torch.dot(flat[0], flat[0]))
-    if squares.item() <= bound * bound or all(_within(tensor, bound) for tensor in dense):
-        return None
-    beyond = torch.stack([~(tensor.abs().amax(-1) <= bound) for tensor in state])
-    return np.asarray(beyond.any(0).cpu().numpy())
-
-
-def _within(dense: Tensor, bound: float) -> bool:
-    low, high = torch.aminmax(dense)
-    return -bound <= low.item() and high.item() <= bound
-
-
-class Stepwise:
-    """Moves a leg step by step with `Motion`."""
-
-    def __init__(self, leg: Leg, length: int) -> None:
-        self._leg, self.length = leg, length
-        self._motion = Motion(leg.bound, leg.clock, tape=leg.taped)
-
-    def move(
-        self, state: State, done: int, steps: np.ndarray, h: Constant
-    ) -> tuple[State, np.ndarray | None, int]:
-        """See `Mover.move`."""
-        leg, count = self._leg, len(steps)
-        drawn = leg.drawn_in(done, count)
-        leg.applied_estimator.prepare(done, count)
-        if leg.hooks is not None:
-            leg.hooks.prepare(done, count)
-        k, beyond = 0, None
-        while k < count and beyond is None:
-            state, beyond = self._one(state, drawn, done, k, steps[k], h)
-            k += 1
-        return state, beyond, k
-
-    def _one(
-        self, state: State, drawn: Iterator[State], done: int, k: int, sizes: np.ndarray, h: Constant
-    ) -> tuple[State, np.ndarray | None]:
-        leg = self._leg
-        leg.clock.now = k
-        leg.applied_estimator.begin(k, state[0])
-        state = self._motion.move(
-            state, next(drawn), h, partial(leg.applied_estimator.of_step, k), leg.applied_estimator.given(k)
-        )
-        beyond = far_out(state, leg.farthest)
-        if leg.hooks is not None:
-            # For rows that do not diverge at this step, the composite acts as at every other step.
-            state = leg.hooks.after(k, done + k + 1, state, sizes)
-        if leg.observer is not None:
-            leg.observer.show(leg.places, done + k + 1, state, sizes)
-        return state, beyond
-
-
 @dataclass(frozen=True, eq=False)
 class Leg:
     """A part of a run with a fixed set of rows; it takes the steps in `steps`, counted from 0.
@@ -224,23 +162,6 @@ class Leg:
 
         return replace(self, draws=draws)
 
-    def of_chains(self, chosen: slice) -> Leg:
-        """The leg of some chains of a plain run, whose minibatches are independent; its observer is that of all."""
-        numbers = range(self.settings.first_chain, self.settings.first_chain + self.settings.chains)[chosen]
-        estimator, source = copy(self.estimator), copy(self.estimator.source)
-        source._stream = replace(source._stream, chains=numbers)
-        estimator.source = source
-        estimator.resume(tuple(tensor[:, chosen] for tensor in self.estimator.carried))
-        return replace(
-            self,
-            start=tuple(tensor[:, chosen] for tensor in self.start),
-            settings=replace(self.settings, first_chain=numbers.start, chains=len(numbers)),
-            draws=lambda first, count: (draw[:, chosen] for draw in self.draws(first, count)),
-            streams=lambda kind: replace(self.streams(kind), chains=numbers),
-            estimator=estimator,
-            applied_estimator=estimator,
-        )
-
     def drawn_in(self, first: int, count: int) -> Iterator[State]:
         """The draws of each of the next `count` steps, a tuple of tensors per step."""
         draws, each = self.draws(first, count), self.bound.definition.draws
@@ -279,20 +200,21 @@ class RunObserver:
 
 @dataclass(frozen=True)
 class Sums:
-    """The running sums of test functions, and the weights with which some steps enter them.
+    """The running sums of the test functions, and the weights with which some steps enter them.
 
     `total` holds the sums so far, float64 of shape (observables, S, C). `weights`, shape (K, S), multiply the values of each
     step; `counted`, shape (K, S), marks the steps that count.
     """
 
-    asked: ObservedFunctions
     total: Tensor
     weights: np.ndarray
     counted: np.ndarray
 
 
 class Summing(RunObserver):
-    """An observer that sums test functions, and accepts the sums of many steps instead of every state."""
+    """An observer that sums the test functions `asked`, and is given the sums of many steps instead of every state."""
+
+    asked: ObservedFunctions
 
     def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
         """The sums so far, with the weights of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""
@@ -330,7 +252,7 @@ class Statistics:
 
 
 class Keeping(RunObserver):
-    """An observer that keeps some states, and accepts those of many steps at once instead of every state."""
+    """An observer that keeps some states, and is given those of many steps at once instead of every state."""
 
     def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
         """Room for the states of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""

@@ -14,20 +14,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from sgverify.samplers.run.leg import Divergence, Keeping, Room, Statistics
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import Cyclical, burn_ins
 
-# The number of draws that are collected on the device before they are moved to the host and their energies computed.
-_TOGETHER = 128
-
-# The states whose energies are computed together, where they are all there.
-_AT_ONCE = 1 << 16
-
-# The statistics that are recorded in fields of their own: the energy of all data, and the weights.
-_OWN = frozenset({"energy", "log_weight"})
+# The draws, and the states of all chains, whose energies are computed together at least.
+_TOGETHER, _AT_ONCE = 128, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,25 +56,6 @@ class Outlet:
     at_once: int
 
 
-@dataclass(frozen=True)
-class _Kept:
-    """The recorded values of one step, on the device of the run."""
-
-    number: int
-    step: float
-    state: tuple[Tensor, ...]
-    statistics: dict[str, Tensor]
-    weights: Tensor | None
-
-
-@dataclass(frozen=True)
-class _Filled:
-    """The number of draws that have been moved to the arrays, and the draws that wait to be moved."""
-
-    count: int
-    waiting: list[_Kept]
-
-
 class Recorder(Keeping):
     """A run observer that records the states at the steps that count."""
 
@@ -98,39 +72,26 @@ class Recorder(Keeping):
         }
         self._energies = np.empty((size, chains)) if energy else None
         self._energy = ensemble.potential.energy
-        self._statistics: dict[str, np.ndarray] = {}
+        # Torch code that cannot be recorded may round differently by how many states there are: one after the other then.
+        self._at_once = max(_TOGETHER, _AT_ONCE // chains) if ensemble.potential.recordable else 1
+        # One that a step does not report is recorded as NaN or 0.
+        told = {} if self._hooks is None else self._hooks.statistics
+        self._statistics = {
+            name: np.full((size, chains), np.nan if issubclass(kind, np.floating) else 0, kind)
+            for name, kind in told.items()
+        }
         weighted = self._schedule.weighted or (self._hooks is not None and self._hooks.weighted)
         self._weights = np.empty((size, chains)) if weighted else None
         self._numbers, self._steps = np.empty(size, np.int64), np.empty(size)
-        self._swaps: Tensor | None = None
-        self._filled = _Filled(0, [])
+        self._swaps: np.ndarray | None = None
+        self._filled = 0
         self.shown = 0
-
-    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """Record the state if step `number` counts."""
-        self.shown = number
-        statistics = {} if self._hooks is None else self._recorded()
-        if number not in self._kept or not self._schedule.samples(number):
-            return
-        weights = self._hooks.log_weights()[0] if self._hooks is not None and self._hooks.weighted else None
-        kept = _Kept(
-            number,
-            float(steps[0]),
-            tuple(value[0].clone() for value in state),
-            {name: value.clone() for name, value in statistics.items()},
-            None if weights is None else weights.clone(),
-        )
-        self._swaps = None
-        self._filled.waiting.append(kept)
-        if len(self._filled.waiting) >= min(_TOGETHER, max(1, self._size - 1)):
-            self._move()
 
     def room(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Room:
         """The places in the arrays of the states of these steps that count; of fewer steps, if there are too few places."""
-        self._move()
         self._hand_over()
         marked = self._marked(number, len(steps))
-        first = self._filled.count
+        first = self._filled
         places = marked.nonzero()[0][: self._size - first + 1]
         if len(places) > self._size - first:
             marked = marked[: places[-1]]
@@ -143,7 +104,7 @@ class Recorder(Keeping):
     ) -> None:
         """Take over the states that were written there, and record what belongs to them."""
         (kept,) = self._marked(number, len(steps)).nonzero()
-        first = self._filled.count
+        first = self._filled
         place = slice(first, first + len(kept))
         self._numbers[place], self._steps[place] = number + kept, steps[kept, 0]
         if self._weights is not None:
@@ -153,32 +114,29 @@ class Recorder(Keeping):
         if statistics is not None:
             self._keep_statistics(place, statistics)
         if self._energies is not None:
-            theta, size = self._values[self._state[0]], max(_TOGETHER, _AT_ONCE // self._energies.shape[1])
-            for start in range(first, place.stop, size):
-                part = slice(start, min(start + size, place.stop))
-                self._energies[part] = self._energy(torch.from_numpy(theta[part])).numpy()
-        self._filled, self.shown = _Filled(place.stop, []), number + len(steps) - 1
+            theta = self._values[self._state[0]]
+            for start in range(first, place.stop, self._at_once):
+                part = slice(start, min(start + self._at_once, place.stop))
+                there = torch.from_numpy(theta[part]).to(self._device)
+                self._energies[part] = self._energy(there).cpu().numpy()
+        self._filled, self.shown = place.stop, number + len(steps) - 1
 
     def _keep_statistics(self, place: slice, statistics: Statistics) -> None:
         """Record what a composite says of the states at these places of the arrays; `swaps` are its counts."""
-        values = dict(statistics.values)
-        if statistics.counts is not None:
-            counts, counted = statistics.counts
+        values, counts = dict(statistics.values), statistics.counts
+        if counts is None and self._swaps is not None:
+            size = place.stop - place.start + 1
+            counts = np.zeros((size, len(self._swaps)), np.int64), np.zeros(size, bool)
+        if counts is not None:
+            swaps, counted = counts
             if self._swaps is not None:
-                counts[0] += self._swaps.numpy()
+                swaps[0] += self._swaps
                 counted[0] = True
-            values["swaps"] = counts[:-1], counted[:-1]
-            self._swaps = torch.from_numpy(counts[-1]) if counted[-1] else None
+            values["swaps"] = swaps[:-1], counted[:-1]
+            self._swaps = swaps[-1] if counted[-1] else None
         for name, (found, there) in values.items():
             if there.any():
-                self._array(name, found)[place][there] = found[there]
-
-    def _array(self, name: str, like: np.ndarray) -> np.ndarray:
-        """The array of a statistic. One that a step does not report is recorded as NaN or 0."""
-        if name not in self._statistics:
-            empty = np.nan if like.dtype.kind == "f" else 0
-            self._statistics[name] = np.full((self._size, like.shape[-1]), empty, like.dtype)
-        return self._statistics[name]
+                self._statistics[name][place][there] = found[there]
 
     def _marked(self, number: int, count: int) -> np.ndarray:
         """Which of the steps number, ..., number + count - 1 are recorded?"""
@@ -190,8 +148,7 @@ class Recorder(Keeping):
 
     def draws(self, diverged: tuple[Divergence, ...], reached: int, *, complete: bool) -> Draws:
         """The recorded draws, without those at and after the step at which a chain diverged."""
-        self._move()
-        count = self._filled.count
+        count = self._filled
         if diverged:
             count = int(np.searchsorted(self._numbers[:count], min(why.step_number for why in diverged)))
         return self._first(count, diverged, reached, complete)
@@ -212,7 +169,7 @@ class Recorder(Keeping):
 
     def _hand_over(self) -> None:
         """Hand all draws but the last to the outlet, if there is no place for another one."""
-        count, outlet = self._filled.count, self._outlet
+        count, outlet = self._filled, self._outlet
         if outlet is None or count < self._size or count <= outlet.at_once:
             return
         with uninterrupted():
@@ -223,78 +180,28 @@ class Recorder(Keeping):
                     array[0] = array[count - 1]
             for array in self._statistics.values():
                 array[1:] = np.nan if array.dtype.kind == "f" else 0
-            self._filled = _Filled(1, self._filled.waiting)
-
-    def _recorded(self) -> dict[str, Tensor]:
-        """The composite's statistics of this step; `swaps` counts the accepted swaps since the previous draw."""
-        assert self._hooks is not None
-        found = {name: value[0] for name, value in self._hooks.recorded().items() if name not in _OWN}
-        swapped = found.pop("swapped", None)
-        if swapped is not None:
-            now = (swapped != 0).to(torch.int64)
-            self._swaps = now if self._swaps is None else self._swaps + now
-        if self._swaps is not None:
-            found["swaps"] = self._swaps
-        return found
-
-    def _move(self) -> None:
-        """Move the waiting draws to the arrays. An interrupt is safe: a single assignment completes each move."""
-        while self._filled.waiting:
-            self._hand_over()
-            first = self._filled.count
-            waiting, later = list(self._filled.waiting), list[_Kept]()
-            if self._outlet is not None:
-                free = self._size - first
-                waiting, later = waiting[:free], waiting[free:]
-            self._enter(first, waiting)
-            self._filled = _Filled(first + len(waiting), later)
-
-    def _enter(self, first: int, waiting: list[_Kept]) -> None:
-        """Write these draws to the arrays, from this place on."""
-        place = slice(first, first + len(waiting))
-        self._numbers[place] = [kept.number for kept in waiting]
-        self._steps[place] = [kept.step for kept in waiting]
-        for k, array in enumerate(self._values.values()):
-            stacked = torch.stack([kept.state[k] for kept in waiting])
-            array[place] = stacked.cpu().numpy()
-            if k == 0 and self._energies is not None:
-                self._energies[place] = self._energy(stacked).cpu().numpy()
-        for i, kept in enumerate(waiting, first):
-            for name, value in kept.statistics.items():
-                found = value.cpu().numpy()
-                self._array(name, found)[i] = found
-        if self._weights is not None:
-            own = np.log(self._steps[place])[:, None] if self._schedule.weighted else 0.0
-            if waiting[0].weights is not None:
-                weights = torch.stack([kept.weights for kept in waiting if kept.weights is not None])
-                own = own + weights.cpu().numpy()
-            self._weights[place] = own
+            self._filled = 1
 
     def held(self) -> dict[str, np.ndarray]:
         """Copies of the draws that no outlet has taken, and of the swaps since the last one, for `take_up`.
 
         Every array of more than one dimension has the chains along its axis 1.
         """
-        self._move()
         self._hand_over()
-        place = slice(self._filled.count)
+        place = slice(self._filled)
         found = {name: array[place].copy() for name, array in self._arrays().items()}
         if self._swaps is not None:
-            found["swaps"] = self._swaps.cpu().numpy()[None].copy()
+            found["swaps"] = self._swaps[None].copy()
         return found
 
     def take_up(self, held: Mapping[str, np.ndarray], shown: int) -> None:
         """Continue after step `shown` with what `held` gave of this run; its draws must fit into the arrays."""
         count = len(held["numbers"])
-        self._filled, self.shown = _Filled(count, []), shown
-        for name, array in held.items():
-            kind, _, statistic = name.partition(".")
-            if kind == "statistics":
-                self._array(statistic, array)
+        self._filled, self.shown = count, shown
         for name, array in self._arrays().items():
             array[:count] = held[name]
         swaps = held.get("swaps")
-        self._swaps = None if swaps is None else torch.tensor(swaps[0], device=self._device)
+        self._swaps = None if swaps is None else swaps[0]
 
     def _arrays(self) -> dict[str, np.ndarray]:
         """The arrays of draws by name."""

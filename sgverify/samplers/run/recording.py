@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from sgverify.samplers.run.halting import Halt
-from sgverify.samplers.run.leg import Block, Divergence
+from sgverify.samplers.run.leg import Block, Divergence, Position
 from sgverify.samplers.run.recorder import Draws, Outlet, Recorder, kept_steps, widths_of
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.settings import one_thread
@@ -35,12 +35,13 @@ class DrawRecording:
         energy: bool = True,
         outlet: Outlet | None = None,
         halt: Halt | None = None,
+        start: Position | None = None,
     ) -> None:
         self._ensemble, self._recorder = ensemble, Recorder(ensemble, energy=energy, outlet=outlet)
         self._last = ensemble.rows[0].lengths[-1]
         self._blocks: Iterator[Block] | None = None
         self._block: Block | None = None
-        self._start = None if halt is None else halt.position(ensemble)
+        self._start = start if halt is None else halt.position(ensemble)
         self.done = 0
         self.diverged: tuple[Divergence, ...] = ()
         if halt is not None:

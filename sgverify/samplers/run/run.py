@@ -22,13 +22,13 @@ from sgverify.samplers.run.leg import (
     Leg,
     Position,
     RunObserver,
-    Stepwise,
     by_coordinate,
     check_shapes,
     divergences,
     whole_groups,
 )
 from sgverify.samplers.run.schedules import Fixed, step_sizes
+from sgverify.samplers.run.stepwise import Stepwise
 
 if TYPE_CHECKING:
     from sgverify.samplers.fused.driver import Fused

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.samplers.composites.hooks import StepHooks, in_units
-from sgverify.samplers.reading.carrier import Observation, ObservedFunctions
+from sgverify.samplers.reading.carrier import ObservedFunctions
 from sgverify.samplers.run.leg import Block, Divergence, Summing, Sums
 from sgverify.samplers.run.run import Ensemble
 from sgverify.samplers.run.schedules import burn_ins
@@ -29,95 +28,48 @@ class RunningSums(Summing):
         self.diverged: list[Divergence | None] = [None] * len(rows)
         self._thinning = ensemble.settings.thinning
         self._burn_in = burn_ins(rows, ensemble.settings.burn_in, ensemble.settings.thinning)
-        self._asked = ObservedFunctions(tuple(observables), ensemble.scheme.state)
-        self._observe = Observation(self._asked)
+        self.asked = ObservedFunctions(tuple(observables), ensemble.scheme.state)
         self._open = tuple(range(len(rows)))
         # The composite's weights are summed too, after the test functions; the last entry is the log of their unit.
-        self._hooks = ensemble.hooks if ensemble.hooks is not None and ensemble.hooks.weighted else None
+        self._weighted = ensemble.hooks is not None and ensemble.hooks.weighted
         self._sums = torch.zeros(
-            (len(observables) + 2 * (self._hooks is not None), len(rows), chains),
+            (len(observables) + 2 * self._weighted, len(rows), chains),
             dtype=torch.float64,
             device=ensemble.device,
         )
-        if self._hooks is not None:
+        if self._weighted:
             self._sums[-1] = -torch.inf
         self._weights = [0.0] * len(rows)
         # True if every state of every row counts with equal weight.
         self._uniform = not any(row.schedule.weighted for row in rows) and not any(self._burn_in)
         self._uniform = self._uniform and self._thinning == 1
 
-    def show(self, rows: tuple[int, ...], number: int, state: tuple[Tensor, ...], steps: np.ndarray) -> None:
-        """Add the state after step `number` to the sums of the rows that count it."""
-        self._narrow(rows)
-        if self._uniform or any(self._counts(row, number) for row in rows):
-            self.add(rows, number, self._observe(state), steps)
-
-    def add(self, rows: tuple[int, ...], number: int, values: Sequence[Tensor], steps: np.ndarray) -> None:
-        """Add the test functions' values after step `number`, each float64 of shape (S, C), to the sums."""
-        if self._uniform and self._hooks is None:
-            for total, value in zip(self._sums, values, strict=True):
-                total += value
-            return
-        kept = [i for i, row in enumerate(rows) if self._uniform or self._counts(row, number)]
-        if self._hooks is not None:
-            values = self._weighed(self._hooks, values, kept)
-        weighted = [self._rows[row].schedule.weighted for row in rows]
-        weights = [h if own else 1.0 for own, h in zip(weighted, steps.tolist(), strict=True)]
-        if any(weighted):
-            factor = torch.tensor(weights, dtype=torch.float64, device=values[0].device)[:, None]
-            values = [value * factor for value in values]
-        for total, value in zip(self._sums, values, strict=False):
-            if len(kept) == len(rows):
-                total += value
-            else:
-                # Not multiplied by 0: the test function may overflow at a state that does not count.
-                for i in kept:
-                    total[i] += value[i]
-        for i in kept:
-            self._weights[rows[i]] += weights[i]
-
     def sums(self, rows: tuple[int, ...], number: int, steps: np.ndarray) -> Sums:
         """The sums so far, with the weights of the steps number, number + 1, ... of sizes `steps`, shape (K, S)."""
         self._narrow(rows)
         if self._uniform:
-            return Sums(self._asked, self._sums, np.ones_like(steps), np.ones_like(steps) > 0)
+            return Sums(self._sums, np.ones_like(steps), np.ones_like(steps) > 0)
         weighted = np.array([self._rows[row].schedule.weighted for row in rows])
         past = number + np.arange(len(steps))[:, None] - np.array([self._burn_in[row] for row in rows])
         numbers: Any = number + np.arange(len(steps))
         asked = [self._rows[row].schedule.samples(numbers) for row in rows]
         sampled = np.stack([np.broadcast_to(answer, len(steps)) for answer in asked], axis=-1)
         counted = (past > 0) & (past % self._thinning == 0) & sampled
-        return Sums(self._asked, self._sums, np.where(weighted, steps, 1.0), counted)
+        return Sums(self._sums, np.where(weighted, steps, 1.0), counted)
 
     def settle(self, rows: tuple[int, ...], sums: Sums, total: Tensor) -> None:
         """Take over `total`, the sums after these steps."""
         self._sums = total
         for i, row in enumerate(rows if not self._uniform else ()):
             added = sums.weights[sums.counted[:, i], i]
-            # Added one after the other, as `add` does; a pairwise sum would round differently.
+            # Added one after the other; a pairwise sum would round differently.
             self._weights[row] = float(np.add.accumulate(np.append(self._weights[row], added))[-1])
 
     def _narrow(self, rows: tuple[int, ...]) -> None:
         """Drop the sums of rows that have ended."""
         if rows != self._open:
             still = [self._open.index(row) for row in rows]
-            self._sums, self._open, self._observe = self._sums[:, still], rows, Observation(self._asked)
-
-    def _weighed(self, hooks: StepHooks, values: Sequence[Tensor], kept: Sequence[int]) -> list[Tensor]:
-        """The values times their weights, and the weights, in units of the largest weight so far; sums are rescaled to it."""
-        logs, before = hooks.log_weights(), self._sums[-1]
-        top = before.clone()
-        for i in kept:
-            top[i] = torch.maximum(before[i], logs[i])
-        shrunk, weighed = in_units(before, top, logs, values)
-        self._sums[:-1] *= shrunk
-        self._sums[-1] = top
-        return weighed
-
-    def _counts(self, row: int, number: int) -> bool:
-        """Does step `number` count: is it one of burn_in + thinning, burn_in + 2 thinning, ..., in a sampling stage?"""
-        past = number - self._burn_in[row]
-        return past > 0 and past % self._thinning == 0 and self._rows[row].schedule.samples(number)
+            self._sums, self._open = self._sums[:, still], rows
 
     def enter(self, block: Block) -> None:
         """Record the averages, last states and divergences at the end of a block."""
@@ -136,7 +88,7 @@ class RunningSums(Summing):
     def _averages(self, i: int, row: int, length: int) -> Tensor:
         """The averages, shape (observables, C), of a row, the i-th running one, over its first `length` steps."""
         sums = self._sums[:, i]
-        if self._hooks is not None:
+        if self._weighted:
             return sums[:-2] / sums[-2]
         return sums / (length if self._uniform else self._weights[row])
 

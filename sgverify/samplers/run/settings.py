@@ -11,16 +11,14 @@ import torch
 
 from sgverify.errors import ConfigurationError
 from sgverify.samplers.gradients.estimators import GradientChoice
-from sgverify.samplers.randomness.noise import check_coupling
-from sgverify.targets.metric import MetricText, parse_metric
+from sgverify.targets.metric import MetricText
 
-COMPILED = ("auto", False, "kernel")
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a run; names, meanings and defaults are those of the configuration.
+    """Settings of a run; names, meanings and defaults are those of the configuration, which refuses values out of range.
 
     `start`: the start of every coordinate of theta, in standard deviations of exp(-U/T) from its mean; with replica exchange
     it may be a sequence with one number for each replica. `start_momentum`: "zero" or "stationary", N(0, T I). `chains` chains
@@ -67,9 +65,7 @@ class Settings:
 
     @property
     def torch_dtype(self) -> torch.dtype:
-        """The dtype of the state. Raises `ConfigurationError` unless it is float64 or float32."""
-        if self.dtype not in DTYPES:
-            raise ConfigurationError(f"dtype={self.dtype!r}: expected 'float64' or 'float32'")
+        """The dtype of the state."""
         return DTYPES[self.dtype]
 
     @property
@@ -84,33 +80,6 @@ class Settings:
                 f"device={self.device!r}: expected a device that torch has here, such as 'cpu'; torch says: {reason}"
             ) from None
         return device
-
-    def check(self) -> None:
-        """Raise `ConfigurationError` for a setting out of range."""
-        for name in ("temperature", "friction"):
-            value = getattr(self, name)
-            if not 0 < value < float("inf"):
-                raise ConfigurationError(f"{name}={value!r}: expected a positive, finite number")
-        if self.chains < 1 or self.first_chain < 0:
-            raise ConfigurationError(
-                f"chains={self.chains!r}, first_chain={self.first_chain!r}: expected at least one chain, numbered "
-                "from 0"
-            )
-        if self.burn_in < 0 or self.thinning < 1:
-            raise ConfigurationError(
-                f"burn_in={self.burn_in!r}, thinning={self.thinning!r}: expected at least 0 steps left out and a thinning "
-                "of at least 1"
-            )
-        if self.start_momentum not in ("zero", "stationary"):
-            raise ConfigurationError(
-                f"start_momentum={self.start_momentum!r}: expected 'zero' or 'stationary'"
-            )
-        parse_metric(self.metric)
-        check_coupling(self.coupled)
-        if self.compiled not in COMPILED:
-            raise ConfigurationError(
-                f"compiled={self.compiled!r}: expected one of {', '.join(map(repr, COMPILED))}"
-            )
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,13 @@ from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling, write_draws
 from sgverify.draws import step_choice as memory
 from sgverify.draws.stored import folder, ledger, shards
-from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
+from sgverify.draws.stored.folder import DrawsFolder
 from sgverify.draws.stored.run import KeptRun
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping.stopping import stoppable
 from sgverify.samplers.fused import driver
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.recorder import Draws
-from sgverify.samplers.run.recording import record
 
 FEW: dict[str, Any] = {"chains": 3, "steps": 210, "thinning": 2, "burn_in": 10, "schedule": {"step": 1e-3}}
 
@@ -530,34 +528,6 @@ def test_a_divergence_is_said_of_the_last_draw(name: str, often: None, tmp_path:
     assert found.attrs == whole.attrs
     found = sgverify.sample("sgld-euler", out=tmp_path / name, resume=True, **settings)
     assert found.attrs == whole.attrs
-
-
-def test_a_statistic_that_comes_late_is_filled_up(tmp_path: Path) -> None:
-    sampling = Sampling.of("sghmc-aboba", load_configuration(None, **FEW))
-    whole, chains = record(sampling.ensemble), range(3)
-    store = DrawsFolder(tmp_path / "draws.zarr", chains, ChunkGrid(20, 2), sampling.made)
-    store.create(sampling.source.like, 100)
-
-    def part(start: int, stop: int, **statistics: np.ndarray) -> Draws:
-        values = {name: value[:, start:stop] for name, value in whole.values.items()}
-        assert whole.energies is not None
-        return replace(
-            whole,
-            numbers=whole.numbers[start:stop],
-            values=values,
-            energies=whole.energies[:, start:stop],
-            steps=whole.steps[start:stop],
-            statistics=statistics,
-        )
-
-    store.write(part(0, 50), 0, chains)
-    store.write(part(50, 90, swaps=np.ones((3, 40), np.int64), chance=np.ones((3, 40))), 50, chains)
-    store.write(part(90, 100, swaps=np.ones((3, 10), np.int64)), 90, chains)
-    store.close(sampling.source.like, 100)
-    found = store.opened()
-    assert found.sample_stats.swaps.values.sum(-1).tolist() == [50, 50, 50]
-    assert not found.sample_stats.swaps.values[:, :50].any()
-    assert np.isnan(found.sample_stats.chance.values[:, :50]).all()
 
 
 def test_the_command_line_writes_more_than_fits(

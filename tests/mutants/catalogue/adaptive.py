@@ -247,9 +247,10 @@ MUTANTS = (
     ),
     bug(
         "adaptive-averages-of-unequal-parts",
-        "sgverify.samplers.run.running_sums:RunningSums.add",
-        "values = [value * factor for value in values]",
-        "values = [*(value * factor for value in values[:-1]), *values[-1:]]",
+        "sgverify.samplers.composites.hooks:with_weights",
+        "total * shrunk + value * factor for total, value in zip(sums[:-1], added, strict=True)",
+        "total * shrunk + value * (factor if value is not added[-1] else 1.0) "
+        "for total, value in zip(sums[:-1], added, strict=True)",
         "sum h w f over sum w: all but the last of the sums is multiplied by the step sizes",
     ),
 )

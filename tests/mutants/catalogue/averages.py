@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant
 
-ADD, COUNTS = (
-    "sgverify.samplers.run.running_sums:RunningSums.add",
-    "sgverify.samplers.run.running_sums:RunningSums._counts",
+SUMS, SETTLE = (
+    "sgverify.samplers.run.running_sums:RunningSums.sums",
+    "sgverify.samplers.run.running_sums:RunningSums.settle",
 )
 
 MUTANTS = (
@@ -14,9 +14,9 @@ MUTANTS = (
         name="uniform-weights-with-decreasing-steps",
         family="averages",
         scheme="sgld-euler",
-        place=ADD,
-        was="h if own else 1.0",
-        now="1.0",
+        place=SUMS,
+        was="np.where(weighted, steps, 1.0)",
+        now="np.ones_like(steps)",
         reason="the average of a decreasing schedule is 1/L sum phi: another average, which even loses a logarithm",
         cause="average-wrong",
     ),
@@ -24,9 +24,9 @@ MUTANTS = (
         name="weights-summed-as-counts",
         family="averages",
         scheme="sgld-euler",
-        place=ADD,
-        was="+= weights[i]",
-        now="+= 1.0",
+        place=SETTLE,
+        was="sums.weights[sums.counted[:, i], i]",
+        now="np.ones(sums.counted[:, i].sum())",
         reason="the sum h_l phi(X_l) is divided by the number of steps and not by sum h_l",
         cause="average-wrong",
     ),
@@ -44,7 +44,7 @@ MUTANTS = (
         name="burn-in-one-short",
         family="averages",
         scheme="sgld-euler",
-        place=COUNTS,
+        place=SUMS,
         was="past > 0",
         now="past >= 0",
         reason="the last state of the burn-in is averaged too",
@@ -54,7 +54,7 @@ MUTANTS = (
         name="thinning-counts-from-the-first-state",
         family="averages",
         scheme="sgld-euler",
-        place=COUNTS,
+        place=SUMS,
         was="past % self._thinning == 0",
         now="past % self._thinning == 1 % self._thinning",
         reason="the first state after the burn-in is kept and then every third, where every third is kept",
@@ -85,9 +85,9 @@ MUTANTS = (
         name="burn-in-forgotten",
         family="averages",
         scheme="sgld-euler",
-        place=COUNTS,
-        was="past = number - self._burn_in[row]",
-        now="past = number",
+        place=SUMS,
+        was=" - np.array([self._burn_in[row] for row in rows])",
+        now=" - np.zeros(len(rows), dtype=int)",
         reason="the states of the burn-in are averaged with the others",
         cause="average-wrong",
     ),
@@ -95,7 +95,7 @@ MUTANTS = (
         name="thinning-forgotten",
         family="averages",
         scheme="sgld-euler",
-        place=COUNTS,
+        place=SUMS,
         was="past % self._thinning == 0",
         now="True",
         reason="every state is averaged where every third is asked for",

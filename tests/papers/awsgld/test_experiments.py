@@ -164,11 +164,7 @@ def test_a_kernel_and_the_definition_hit_and_visit_at_the_same_steps(scheme: str
     hits, trails = [], []
     for compiled in (False, "kernel"):
         how = Settings.of(c, compiled=compiled)
-        hits.append(
-            sample_hits(
-                load_step(scheme), target, rows, level=level, settings=how, starts=starts, coldest=True
-            )
-        )
+        hits.append(sample_hits(load_step(scheme), target, rows, level=level, settings=how, starts=starts))
         trails.append(visit(load_step(scheme), target, rows, how, modes, 8)[0])
     assert hits[0].first.shape == (1, 12) and 0 < (hits[0].first == 0).sum() < 12
     for name in ("first", "best"):

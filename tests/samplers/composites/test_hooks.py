@@ -162,14 +162,6 @@ def test_weights_of_states_enter_the_averages_in_pieces_too(posterior: Target) -
     np.testing.assert_array_equal(again, found.values)
 
 
-@pytest.mark.parametrize("setting", [{"coupled": True}, {"coupled": "brownian"}])
-def test_settings_under_which_replicas_share_their_noise_are_refused(setting: dict, line: Target) -> None:
-    with pytest.raises(ConfigurationError, match="coupled"):
-        sample(
-            COMPOSITES["resgld"], line, fixed([0.1], [4]), observables=[first], settings=Settings(**setting)
-        )
-
-
 def test_a_composite_of_a_type_that_nobody_registered_is_refused(line: Target) -> None:
     with pytest.raises(ConfigurationError, match="cannot be sampled"):
         sample(Composite("mine", NAMED["sgld-euler"]), line, fixed([0.1], [4]), observables=[first])

@@ -287,24 +287,6 @@ def test_a_text_is_proved_once_and_each_later_leg_by_its_first_and_last_steps(
         assert len(shown) > 1 and min(shown) > choosing.CHECKED
 
 
-def test_tables_of_many_chains_are_compared_at_either_end_once_their_text_is_proved(
-    many_data: Target, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    how = {"gradient": GradientChoice("saga", batch=4), "chains": 140, "first_chain": 61}
-    euler, rows = find_scheme("sgld-euler"), fixed([0.001], [40])
-    run(euler, many_data, rows, **how)
-    honest, found = driver._show, []
-
-    def noted(leg: Leg, kernel: Any, steps: range, asked: Any) -> bool:
-        found.append((steps.start, leg.settings.first_chain, leg.settings.chains))
-        return honest(leg, kernel, steps, asked)
-
-    monkeypatch.setattr(driver, "_show", noted)
-    again = run(euler, many_data, rows, seed=4, **how)
-    assert np.array_equal(again, run(euler, many_data, rows, False, seed=4, **how))
-    assert found == [(0, 61, 64), (38, 137, 64)]
-
-
 def test_a_few_steps_prove_no_text(many_data: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     honest, was = compiling.build, "((first + k) * DRAWS + draw)"
     # At one step alone, which a short run does not reach and a later one has in its middle.
@@ -434,5 +416,3 @@ def test_without_a_compiler_the_run_goes_on_without_it_and_says_so_once(
     monkeypatch.setattr(compiling, "compiler", lambda: ["false"])
     with pytest.raises(ConfigurationError, match="false fails"):
         run(ABOBA, line, rows)
-    with pytest.raises(ConfigurationError, match="compiled='fast'"):
-        run(ABOBA, line, rows, "fast")

@@ -134,20 +134,6 @@ def test_chains_start_around_the_posterior_and_follow_the_biased_gradient(
     assert averages.values[:, 0, 0, 0] == pytest.approx(due, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("keys", "text"),
-    [
-        ({"scale": 0.0}, "gradient.scale=0.0: expected a positive, finite number"),
-        ({"scale": float("nan")}, "gradient.scale=nan: expected"),
-        ({"clip": -1.0}, "gradient.clip=-1.0: expected a positive"),
-        ({"clip": float("inf")}, "gradient.clip=inf: expected"),
-    ],
-)
-def test_nonsense_is_refused(keys: dict[str, Any], text: str) -> None:
-    with pytest.raises(ConfigurationError, match=text):
-        effective_potential(potential(), GradientChoice(**keys))
-
-
 @pytest.mark.parametrize("keys", [{"scale": 0.9}, {"clip": 1.0}])
 def test_a_target_without_data_has_no_likelihood_to_change(keys: dict[str, Any]) -> None:
     bare = build_target(SimpleNamespace(name="gaussian", precision=2.0))

@@ -10,8 +10,7 @@ import pytest
 import torch
 from scipy import stats
 
-from sgverify.errors import ConfigurationError
-from sgverify.samplers import GradientChoice, Row, Settings, fixed, power, sample
+from sgverify.samplers import GradientChoice, Row, Settings, fixed, sample
 from sgverify.samplers.randomness import noise
 from sgverify.samplers.randomness.noise import Brownian, Streamed
 from sgverify.samplers.randomness.philox import Stream
@@ -163,21 +162,6 @@ def test_minibatches_of_coupled_rows_are_independent() -> None:
     assert noise.stream_keys("brownian", "noise", rows) == [b"coupled"]
     assert noise.stream_keys("brownian", "iid", rows) == noise.stream_keys(False, "iid", rows)
     assert noise.stream_keys(True, "iid", rows) == [b"coupled"]
-
-
-def test_what_cannot_be_coupled_is_refused(line: Target) -> None:
-    tests = [lambda theta: theta[..., 0]]
-    settings = Settings(coupled="brownian")
-    for rows, message in [
-        (fixed([0.1, 0.3], [5]), r"0\.3 is 3 times the smallest; expected a power of two"),
-        (fixed([0.1, 0.2 + 1e-16], [5]), "expected a power of two"),
-        (power([0.1], 0.3, [5]), "expected fixed steps"),
-    ]:
-        with pytest.raises(ConfigurationError, match=message):
-            sample(SGLD, line, rows, observables=tests, settings=settings)
-    for wrong in (1, 0, "Brownian", None):
-        with pytest.raises(ConfigurationError, match="expected False, True or 'brownian'"):
-            Settings(coupled=wrong).check()  # type: ignore[arg-type]
 
 
 @scheme(langevin, memory={"v": lambda theta, *, h, grad, noise, dim: noise() + 0 * grad(theta) * h / dim})

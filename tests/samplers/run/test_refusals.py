@@ -73,19 +73,11 @@ def test_nan_and_infinity_are_divergence(line: Target, value: float, monkeypatch
 
 def test_what_does_not_go_together_is_refused(line: Target) -> None:
     tests = [lambda theta: theta[..., 0]]
-    for keys, message in [
-        ({"gradient": GradientChoice("iid")}, "gradient.kind='iid': the target gaussian has no data"),
-        ({"dtype": "int8"}, "dtype='int8'"),
-        ({"temperature": -1.0}, "temperature=-1.0"),
-    ]:
-        with pytest.raises(ConfigurationError, match=message):
-            sample(SGLD, line, fixed([0.1], [5]), observables=tests, settings=Settings(**keys))
+    settings = Settings(gradient=GradientChoice("iid"))
+    with pytest.raises(ConfigurationError, match="gradient.kind='iid': the target gaussian has no data"):
+        sample(SGLD, line, fixed([0.1], [5]), observables=tests, settings=settings)
     with pytest.raises(ConfigurationError, match=r"rows=\[\]"):
         sample(SGLD, line, [], observables=tests)
-    with pytest.raises(ConfigurationError, match=r"observables=\[\]"):
-        sample(SGLD, line, fixed([0.1], [5]), observables=[])
-    with pytest.raises(ConfigurationError, match="same number of lengths"):
-        sample(SGLD, line, (*fixed([0.1], [5]), *fixed([0.1], [5, 6])), observables=tests)
     with pytest.raises(ConfigurationError, match="expected one number for each chain"):
         sample(SGLD, line, fixed([0.1], [5]), observables=[lambda theta: theta])
     with pytest.raises(ConfigurationError, match=r"at=\[\]"):

@@ -145,7 +145,6 @@ def first_hits(
         level=scales.level,
         settings=Settings.of(c),
         starts=scales.starts(trials, seed),
-        coldest=True,
     )
     return hits.first, hits.best, [None if why is None else why.step_number for why in hits.diverged]
 

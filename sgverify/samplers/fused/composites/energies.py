@@ -15,12 +15,12 @@ from torch import Tensor
 from torch.overrides import handle_torch_function, has_torch_function
 
 from sgverify.errors import Unreached
+from sgverify.samplers.fused.data_sums import by_halves
 from sgverify.samplers.fused.gradients import TRACED, padded
 from sgverify.samplers.fused.loops import SHARED, LoopText, TapeAt, taped
 from sgverify.samplers.fused.translation import translate
 from sgverify.samplers.gradients.derivatives import of_pair, value_of
 from sgverify.samplers.gradients.differentiation import Potential
-from sgverify.samplers.reading.arithmetic import RUN
 from sgverify.samplers.reading.tape import Tape
 
 
@@ -181,7 +181,10 @@ class EnergyText:
         return (*found, *self.minibatches.items())
 
     def write(self, operation: str, theta: str, source: str, result: str) -> LoopText:
-        """See `EnergyWriter.write`."""
+        """The statements that put the result of an operation of this module into the array `result`.
+
+        `theta` is the array of the point, empty for an operation without one; `source` names the minibatch, empty for all data.
+        """
         if operation == "sum_of_values":
             return self._sum(theta, source, result)
         if operation == "sample_of_energies":
@@ -229,16 +232,7 @@ class EnergyText:
                 f"{result}x[j][l] = energy_data[(u64)chosen_by[l] * {width} + j];",
             ]
         weight = f" * energy_weights[{place}]" if everything and weights is not None else ""
-        halves: list[str] = []
-        if size >= RUN:
-            halves = [f"if ({place} < {size} / {RUN} * {RUN}) {{"]
-            for level in range(RUN.bit_length() - 1):
-                half = f"{result}h[{level}][l]"
-                halves += [
-                    f"if (!({place} >> {level} & 1)) {{ EACH(l) {half} = {held}[l]; continue; }}",
-                    f"EACH(l) {held}[l] = {half} + {held}[l];",
-                ]
-            halves.append("}")
+        halves = by_halves(result, place, size, "EACH(l)", "[l]")
         lines = [
             f"memset({result}, 0, sizeof {result});",
             f"for (int {place} = 0; {place} < {size}; {place}++) {{",

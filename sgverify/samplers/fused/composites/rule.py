@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch import Tensor
 
 from sgverify.errors import Unreached
 from sgverify.samplers.fused.composites.energies import EnergyMinibatch, RecordedEnergies
-from sgverify.samplers.fused.drawing import DrawnInC, is_drawn_in_c
+from sgverify.samplers.fused.drawing import drawn_in_c
 from sgverify.samplers.fused.gradients import TRACED, KernelGradient
 from sgverify.samplers.fused.loops import TapeAt, taped
 from sgverify.samplers.gradients.estimators import Estimator
@@ -86,12 +86,7 @@ class EnergyStream:
         self.size, self.batch, self.every, self.each = source._size, source._batch, every, each
         self._divisor, self._before = divisor, before
         self.keys = np.ascontiguousarray(source._stream.keys[::replicas])
-        self._drawn: DrawnInC | None = None
-        if is_drawn_in_c(source):
-            stream = replace(source._stream, keys=self.keys)
-            self._drawn = DrawnInC(
-                type(source), stream, rows=rows, size=self.size, batch=self.batch, patience=patience
-            )
+        self._drawn = drawn_in_c(source, replicas, rows, patience)
 
     @property
     def event(self) -> str:
