@@ -52,6 +52,9 @@ That of Euler's step is off by h/2 times the curvature, and every order 1 is off
 FEWEST = 100
 """The fewest copies whose variance in a window is looked at."""
 
+GROWN = 1e6
+"""The growth over a run beyond which rounding of the state is no more small beside the noise of a step."""
+
 HELD = 0.7
 """A number behind every draw of a step that is held."""
 
@@ -116,6 +119,7 @@ class _LongRun:
         self._steps = max(STEPS, 2 * max(named, default=0))
         if step.as_it_is is None:
             self._steps = int(np.clip(MOST // run.operations, SHORT, self._steps))  # type: ignore[attr-defined]
+        self._stays(run)
         try:
             ran = self._run(run, self._steps)
         except Unreached as error:
@@ -134,6 +138,17 @@ class _LongRun:
             if shorter.found:
                 return self._departing(other, shorter, told)
         return self._of_several(run) or self._conforms(run, ran, _in_a_row(ran))
+
+    def _stays(self, run: CodeRun) -> None:
+        """Raise `Unreached` where one step, as it was measured, multiplies a distance so that a run ends in rounding."""
+        for part in run.parts:
+            law = self._laws(*part.numbers.values())
+            factor = 0.0 if law is None else float(np.abs(np.linalg.eigvals(law.matrix)).max())
+            if self._steps * np.log(max(factor, 1.0)) > np.log(GROWN):
+                raise Unreached(
+                    f"a step at h = {part.numbers['h']:g} multiplies a distance by {factor:.4g}, on a Gaussian of precision "
+                    f"{RATE}: a run goes away as its one step says"
+                )
 
     def _of_several(self, alone: CodeRun) -> Evidence | None:
         """A failure with several parameters, of code whose law was read with one; None where it is none, or takes one alone."""

@@ -120,6 +120,15 @@ def test_a_step_of_entries_that_are_coupled_is_held_from_its_own_states(coupled:
     assert answer(torch_step(langevin, order=1)(tamed)).verdict == "conforms"
 
 
+def test_a_step_that_goes_away_is_not_said_to_have_another_law(recwarn: pytest.WarningsRecorder) -> None:
+    def climbing(theta: torch.Tensor, *, h: float, grad: Any, T: float) -> torch.Tensor:
+        return theta + h * grad(theta) + (2 * T * h) ** 0.5 * torch.randn_like(theta)
+
+    found = answer(torch_step(langevin, order=1)(climbing))
+    assert found.verdict == "inconclusive" and "multiplies a distance by 1.099" in found.reason
+    assert not [item for item in recwarn if item.category is RuntimeWarning]
+
+
 PERIOD = 6131
 
 
