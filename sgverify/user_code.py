@@ -43,6 +43,56 @@ def own_code() -> Iterator[None]:
         yield
 
 
+_MARK = "__dynamo_disable"
+"""The attribute in which torch keeps what its compiler makes of a method of optimizers."""
+
+
+def leave_compiler_out() -> bool:
+    """Let torch's optimizers be made and used without torch's compiler, a second's import; False where torch is not loaded.
+
+    torch imports it at the first `add_param_group` or `zero_grad`, to leave these out of what is compiled. Where nothing has
+    imported it, nothing is compiled; once something has, they go torch's way.
+    """
+    optimizer = getattr(sys.modules.get("torch.optim.optimizer"), "Optimizer", None)
+    for outer in [] if optimizer is None else list(vars(optimizer).values()):
+        inner, code = getattr(outer, "__wrapped__", None), getattr(outer, "__code__", None)
+        if inner is None or code is None or not code.co_filename.endswith("_compile.py"):
+            continue
+        if "torch._dynamo" not in sys.modules and not hasattr(inner, _MARK):
+            setattr(inner, _MARK, _until_compiler(outer, inner))
+    return optimizer is not None
+
+
+def _until_compiler(outer: Callable[..., Any], inner: Callable[..., Any]) -> Callable[..., Any]:
+    def called(*args: Any, **named: Any) -> Any:
+        if "torch._dynamo" not in sys.modules:
+            return inner(*args, **named)
+        delattr(inner, _MARK)
+        return outer(*args, **named)
+
+    return called
+
+
+@contextlib.contextmanager
+def compiler_left_out() -> Iterator[None]:
+    """Context for loading a file, which may be the first to import torch: `leave_compiler_out` as soon as it has."""
+    original = builtins.__import__
+
+    def imported(*args: Any, **named: Any) -> Any:
+        found = original(*args, **named)
+        if builtins.__import__ is imported and leave_compiler_out():
+            builtins.__import__ = original
+        return found
+
+    if not leave_compiler_out():
+        builtins.__import__ = imported
+    try:
+        yield
+    finally:
+        if builtins.__import__ is imported:
+            builtins.__import__ = original
+
+
 @contextlib.contextmanager
 def beside(folder: str) -> Iterator[None]:
     """Context for loading a file of a folder, in which its imports are searched first.

@@ -36,7 +36,8 @@ GRADED, AWAY, UNIT = 1 / 4, (1e-8, 6.0), 2.0**-40
 spreads; and the least probability."""
 
 WAVES = (1.0, 2.0)
-"""The frequencies of the bounded test functions, per spread: they detect a law of another shape with the right moments."""
+"""The frequencies of the bounded test functions, per spread, the second the double of the first: they detect a law of another shape
+with the right moments."""
 
 FLAT = (1 / 6, -4 / 6)
 """cos(2x)/6 - 4 cos(x)/6 has no curvature at 0, the mean: it does not see the diffusion there, where a step that divides by the
@@ -46,6 +47,9 @@ is still seen. The shares add up to less than 1, so that its error is never the 
 
 BETTER = 1 / 4
 """A regression takes the place of the linear part if it leaves less than this share of its mean square."""
+
+FULL = 8
+"""With this many times more points than columns, which are independent then, a regression is solved by its normal equations."""
 
 Affine = tuple[np.ndarray, np.ndarray, np.ndarray]
 """A linear step x -> still + matrix x + noise z, in units of the spreads."""
@@ -118,8 +122,11 @@ def _controls(
     """For each scramble the linear step that is integrated exactly: the linear part, or the regression over the scramble before."""
     fits = []
     for (x, z), after in zip(asked, moved, strict=True):
-        one = np.ones((len(x), 1))
-        parts = np.linalg.lstsq(np.hstack([one, x, z]), after, rcond=None)[0].T
+        given = np.hstack([np.ones((len(x), 1)), x, z])
+        if len(given) > FULL * given.shape[1]:
+            parts = np.linalg.solve(given.T @ given, given.T @ after).T
+        else:
+            parts = np.linalg.lstsq(given, after, rcond=None)[0].T
         fits.append((parts[:, 0], parts[:, 1 : 1 + x.shape[1]], parts[:, 1 + x.shape[1] :]))
     fits = [fits[-1], *fits[:-1]]
 
@@ -146,7 +153,8 @@ def _waves(n: int) -> tuple[float, ...]:
 def _values(x: np.ndarray) -> np.ndarray:
     """The values of all test functions at rows of states, shape (rows, functions)."""
     i, j = _pairs(x.shape[1])
-    waves = [part(wave * x) for wave in _waves(x.shape[1]) for part in (np.sin, np.cos)]
+    sine, cosine = np.sin(x), np.cos(x)
+    waves = [sine, cosine, 2 * sine * cosine, 1 - 2 * sine**2][: 2 * len(_waves(x.shape[1]))]
     return np.hstack([x, x[:, i] * x[:, j], *waves, *_flat(waves)])
 
 

@@ -254,11 +254,8 @@ def _slow(
     """The entry whose error falls slowest, with a steady slope, at the smallest steps where it exceeds its bound."""
     worst: ErrorTrend | None = None
     largest = 0.0
-    for entry in range(size.shape[1]):
-        seen = np.flatnonzero(clear[:, entry])
-        if len(seen) < 3:
-            continue
-        i, j, k = seen[-3:]
+    for entry in map(int, np.flatnonzero(clear.sum(axis=0) >= 3)):
+        i, j, k = np.flatnonzero(clear[:, entry])[-3:]
         first, last = (
             float(np.log(size[a, entry] / size[b, entry]) / np.log(times[a] / times[b]))
             for a, b in ((i, j), (j, k))

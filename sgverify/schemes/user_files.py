@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from sgverify.code_files import package_of, remember
 from sgverify.errors import UserError
 from sgverify.keeping.files import read_bytes
-from sgverify.user_code import LOADED, beside, edited_content, own_code, undisturbed
+from sgverify.user_code import LOADED, beside, compiler_left_out, edited_content, own_code, undisturbed
 
 LIMIT = 60.0
 """After so many seconds a file that is still running is stopped: what it has defined by then is taken."""
@@ -90,7 +90,7 @@ def _run(path: Path, content: bytes, attribute: str, given: str) -> ModuleType:
             # Compiled from the text on disk: a cached .pyc of the same second and size would be the old code.
             if not edited:
                 remember(path, content)
-            with _limited():
+            with compiler_left_out(), _limited():
                 exec(compile(content, str(path), "exec"), vars(module))
     except (UserError, KeyboardInterrupt):
         sys.modules.pop(name, None)

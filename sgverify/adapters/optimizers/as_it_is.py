@@ -136,7 +136,7 @@ class OptimizerRun:
             for group, inner in enumerate(shapes)
             for name, shape in inner
         )
-        self._set_numbers(numbers)
+        self._set_numbers(numbers[: len(shapes)])
         self.optimizer, self.parameters = self._made()
         self._needed = closure_needed(self.optimizer.step)
         with torch.no_grad():

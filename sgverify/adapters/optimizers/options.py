@@ -9,18 +9,15 @@ import functools
 import inspect
 import math
 import re
-import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
-
-import torch
 
 from sgverify.adapters.optimizers.kept_values import with_own_surroundings
 from sgverify.errors import DefinitionError, find_named
 from sgverify.schemes.adapting import AdapterSettings, Parameter, parameter
 from sgverify.schemes.dynamics import Dynamics, langevin
+from sgverify.user_code import leave_compiler_out
 
 EMPTY = inspect.Parameter.empty
 
@@ -47,10 +44,8 @@ def giving(make: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[.
     """A function that makes an optimizer whose `step` is given those of its options that are arguments of the step."""
 
     def made(params: Any, **options: Any) -> Any:
-        with _compiler_left_out():
-            optimizer = make(
-                params, **{name: value for name, value in options.items() if name not in arguments}
-            )
+        leave_compiler_out()
+        optimizer = make(params, **{name: value for name, value in options.items() if name not in arguments})
         given = {name: value for name, value in options.items() if name in arguments}
         if given:
             optimizer.step = _given(optimizer.step, given)
@@ -70,23 +65,6 @@ def _given(step: Callable[..., Any], arguments: Mapping[str, Any]) -> Callable[.
 
     stepped.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
     return stepped
-
-
-@contextmanager
-def _compiler_left_out() -> Iterator[None]:
-    """A context in which an optimizer is made without torch's compiler, a second's import.
-
-    torch imports it to leave `add_param_group` out of what it compiles; where it is not imported, it compiles nothing.
-    """
-    function, mark = getattr(torch.optim.Optimizer.add_param_group, "__wrapped__", None), "__dynamo_disable"
-    if function is None or "torch._dynamo" in sys.modules or hasattr(function, mark):
-        yield
-        return
-    setattr(function, mark, function)
-    try:
-        yield
-    finally:
-        delattr(function, mark)
 
 
 NAMES: dict[str, tuple[str, ...]] = {

@@ -16,8 +16,9 @@ from sgverify.law.step_law import StepLaw
 STRETCH = 50
 """The number of steps whose states are looked at together."""
 
-FIRST, LATER, STRETCHES, FEWEST = 40, 12, 250, 4
-"""Of a step that is not affine, its first steps are looked at, and stretches of later ones: one of so many, and the fewest."""
+FIRST, LATER, STRETCHES, SHARE = 40, 12, (4, 20), 250
+"""Of a step that is not affine, its first steps are looked at, and stretches of later ones: the fewest and the most, else one in so
+many steps."""
 
 LINEAR = 1e-6
 """The relative error up to which draws enter a step linearly."""
@@ -147,7 +148,7 @@ def run_held(run: CodeRun, centre: float, count: int, seed: int, error: float = 
     random = np.random.default_rng(seed)
     wanted = np.zeros(count, dtype=bool)
     wanted[:FIRST] = True
-    for start in random.integers(FIRST, count - LATER, max(FEWEST, count // STRETCHES)):
+    for start in random.integers(FIRST, count - LATER, int(np.clip(count // SHARE, *STRETCHES))):
         wanted[start : start + LATER] = True
     sizes = [part.size for part in run.parts]
     blocks = [CopyBlock(part.name, part.size) for part in run.parts]

@@ -41,11 +41,11 @@ def accepts_and_rejects(subject: TorchSubject) -> bool:
         (state,) = states_of(subject, 1)
         place = subject.scheme.dynamics.state.index("theta")
         stays = moves = 0
-        still = False
+        still, drawn = False, census(state)
         for larger in (TINY, *LARGER):
             h = larger * subject.step
             for _ in range(TRIES):
-                numbers = torch.randn(census(state), generator=random, dtype=torch.float64)
+                numbers = torch.randn(drawn, generator=random, dtype=torch.float64)
                 before = tuple(part.clone() for part in state)
                 draws = numbers[None] if subject.scheme.chains else numbers
                 after = take(before, draws, h)[place]

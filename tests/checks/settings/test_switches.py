@@ -10,6 +10,7 @@ import torch
 from sgverify import torch_step, verify
 from sgverify.checks.settings.switches import find_switches
 from sgverify.schemes import kinetic, langevin, thermostat
+from sgverify.schemes.loading import load_step
 
 
 def euler(theta, h, slope, T, noise=None):
@@ -88,6 +89,34 @@ def test_a_threshold_is_found(function, number, at):
 )
 def test_one_formula_has_none(function, dynamics):
     assert find_switches(torch_step(dynamics)(function))[0] == []
+
+
+OPTIMIZER = """
+import torch
+
+class Limited(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-3):
+        super().__init__(params, dict(lr=lr))
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            lr = min(OWNER["lr"], 0.2)
+            for p in group["params"]:
+                p.add_(p.grad, alpha=-lr).add_(torch.randn_like(p), alpha=(2 * lr) ** 0.5)
+"""
+
+
+@pytest.mark.by_default("group")
+@pytest.mark.parametrize("owner", ["group", "self.param_groups[0]"])
+def test_a_threshold_of_an_optimizer_is_found_whether_its_groups_are_apart_or_not(owner, tmp_path):
+    file = tmp_path / "limited.py"
+    file.write_text(OPTIMIZER.replace("OWNER", owner))
+    found, looked = find_switches(load_step(f"{file}:Limited"))
+    (switch,) = [item for item in found if item.number == "h"]
+    # No option is T: one of its steps is one of h at T = 1.
+    assert 0.2 / 1.5 < switch.at < 0.2 * 1.5
+    assert looked["h"][0] < 0.2 < looked["h"][1]
 
 
 @pytest.mark.power  # 0.9 s
