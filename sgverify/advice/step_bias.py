@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, GridLaws, laws_of
+from sgverify.advice.size.finding import smallest_crossings
 from sgverify.advice.size.model import below
 from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
@@ -18,8 +19,8 @@ from sgverify.subject.subject import Subject
 TOLD, SMALL = 0.10, 0.05
 """The relative bias of a standard deviation from which a warning is given, and the one that the named step keeps below."""
 
-MOST_TRIALS, NEAR = 40, 0.8
-"""The largest number of trials in the search for the named step, and the share of `SMALL` at which the search ends."""
+TOLERANCE = 1e-2
+"""The relative accuracy of the named step."""
 
 MOST_QUARTERINGS = 12
 """The most quarterings of a step size at which the chain has no law: down to a 1.7e7th."""
@@ -170,24 +171,13 @@ def _plain(subject: Subject) -> bool:
 
 
 def _better(laws: ChainLaws, step: float) -> float | None:
-    """A step, to two figures, at which no standard deviation is off by more than `SMALL`; close to the largest one."""
-    least, trial, found = NEAR * math.log(1 + SMALL), step, None
-    for _ in range(MOST_TRIALS):
-        off = float(np.abs(_log_ratios(laws, laws.at(trial).sd)).max())
-        if off <= math.log(1 + SMALL):
-            found = trial
-            if off >= least:
-                break
-        # In the schemes with the largest errors, the error of a variance is of first order in h.
-        if off:
-            following = below(trial * math.expm1(2 * math.log(1 + SMALL)) / math.expm1(2 * off))
-        else:
-            # Below rounding there is no error by which a larger step could be told: one between this and the first is tried.
-            following = below(math.sqrt(trial * step))
-        if off > math.log(1 + SMALL):
-            # The error is of higher order and just above the limit: reduce the step nevertheless.
-            following = min(following, below(trial * 0.95))
-        if following >= step or (found is not None and following <= found):
-            break
-        trial = following
-    return found
+    """The largest step, to two figures, below which no standard deviation is off by more than `SMALL`."""
+
+    def error(trial: float) -> float:
+        try:
+            return float(np.expm1(np.abs(_log_ratios(laws, laws.at(trial).sd)).max()))
+        except (InstabilityError, PrecisionLostError, Unreached):
+            return math.inf
+
+    (level,) = smallest_crossings(error, (SMALL,), step, laws.largest_step, 2.0, TOLERANCE)
+    return None if level.step is None else below(min(level.step, step))

@@ -256,10 +256,9 @@ class ClosingBlock:
         if self.outcome != "FAIL":
             several = len({gradient_of(item) for item in self.evidence}) > 1
             for kind, size in self.sizes:
-                text = _not_found(size) if isinstance(size, Crash) else size.sentence
+                told = [_not_found(size)] if isinstance(size, Crash) else [size.sentence, size.details]
+                text = "; ".join(filter(None, told))
                 yield "how large", f"{kind}: {text}" if several else text
-                if not isinstance(size, Crash) and size.details:
-                    yield "", size.details
         if self.subject is not None:
             conventions = getattr(self.subject.scheme, "conventions", "") or told_unit(self.subject.scheme)
             if conventions:

@@ -22,7 +22,7 @@ from scipy import sparse
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.jets import taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED
-from sgverify.exact.transfer.line.bias import LEVELS, LineGrids
+from sgverify.exact.transfer.line.bias import LEVELS, LineAnswers
 from sgverify.exact.transfer.line.operator import STENCIL
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
@@ -143,7 +143,7 @@ class LineTransient:
         numbers = {name: float(value) for name, value in parameters.items()}
         if len(estimates) > 1 and scheme.minibatches > 1:
             raise Unreached(f"one step takes {scheme.minibatches} minibatches, and the grids take one")
-        self._grids = LineGrids.of(scheme, target, observable, numbers)
+        self._grids = LineAnswers(scheme, target, observable, numbers["T"], numbers.get("D", 1.0))
         own = self._grids.motion
         shares = [(float(share), replace(own, target=conditional)) for share, conditional in estimates]
         self._motions = shares or [(1.0, own)]

@@ -189,7 +189,7 @@ class _Finding:
         return replace(
             answer,
             without_noise=self._without_noise(*worst_of(mean, sd)),
-            independent_draw=self.laws.independent_draw(self.subject.step),
+            independent_draw=self._independent_draw,
             power=self._power(*worst_of(mean, sd)),
             levels=self.levels,
             monte_carlo=self._monte_carlo(),
@@ -205,6 +205,13 @@ class _Finding:
             return self.laws.near(step).error(self.laws.target)
         except _LAW_IS_LOST:
             return math.inf
+
+    @property
+    def _independent_draw(self) -> float | None:
+        try:
+            return self.laws.independent_draw(self.subject.step)
+        except _LAW_IS_LOST:
+            return None
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:

@@ -6,12 +6,14 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-LINE = 100
-"""The most columns of the sentence."""
+LINE, ROW = 100, 80
+"""The most columns of the sentence, and those that a row of the verdict's block has room for."""
 
 NONE = 1e-6
 """Errors below this share of a standard deviation are called none in the sentence."""
 
+ALL = 0.995
+"""The share of an error from which on all of it is noise."""
 
 MOST = 8
 """The most coordinates whose errors `HowLarge.lines` shows."""
@@ -115,7 +117,7 @@ class HowLarge:
 
     @property
     def sentence(self) -> str:
-        """The largest error, the effective temperature and the largest step for the first level, in at most 100 columns."""
+        """The largest error, its part that is noise, the effective temperature and the largest step for the first level."""
         start = f"h = {self.step:.3g}"
         if self.distrust is not None:
             return f"{start}: how large the bias is cannot be told: a Gaussian approximation is not to be trusted"
@@ -129,41 +131,40 @@ class HowLarge:
             how = f"{percent(size)} too {'wide' if self.error > 0 else 'narrow'}"
             if self.error >= 1:
                 how = f"{1 + self.error:.2g} times the target's"
-            said = f"sd{of} {about}{how}{self._effective(place)}"
+            said = f"sd{of} {about}{how}{self._noise}"
         else:
-            said = f"mean{of} off by {about}{percent(size)} of its sd"
+            said = f"mean{of} off by {about}{percent(size)} of its sd{self._noise}"
         level = next((self._level(item) for item in self.levels if item.step is not None), "")
-        line = f"{start}: {said}; {level}" if level else f"{start}: {said}"
-        return line if len(line) <= LINE else f"{start}: {said}"
+        temperature = self._effective(place) if quantity == "sd" and size >= NONE else ""
+        tail = f"; {level}" if level else ""
+        whole, plain = f"{start}: {said}{temperature}{tail}", f"{start}: {said}{tail}"
+        # Where a row has no room, first the temperature goes, which says of the width what the error says.
+        if len(whole) <= (ROW if self._noise else LINE):
+            return whole
+        return plain if self._noise and len(plain) <= LINE else f"{start}: {said}{temperature}"
 
     @property
     def details(self) -> str:
-        """The share of gradient noise in the largest error and the steps of an independent draw; why no error is told."""
+        """The steps that an independent draw costs; the reason where no error is told; "" where neither is known."""
         if self.distrust is not None:
             return self.distrust
-        said = []
-        if self.without_noise is not None and abs(self.error) >= NONE:
-            noise = self.error - self.without_noise
-            if 0 < noise / self.error <= 1 and self.error < 1:
-                said.append(f"of which {percent(abs(noise))} from gradient noise")
-            else:
-                said.append(f"with full gradients {self._quiet}")
-        if self.independent_draw is not None:
-            steps = max(1.0, self.independent_draw)
-            told = f"{steps:.2g}" if steps < 100 else f"{float(f'{steps:.2g}'):.0f}"
-            said.append(f"an independent draw costs {told} step{'' if told == '1' else 's'}")
-        return "; ".join(said)
+        if self.independent_draw is None:
+            return ""
+        steps = max(1.0, self.independent_draw)
+        told = f"{steps:.2g}" if steps < 100 else f"{float(f'{steps:.2g}'):.0f}"
+        return f"an independent draw costs {told} step{'' if told == '1' else 's'}"
 
     @property
-    def _quiet(self) -> str:
-        """The error that `without_noise` is."""
-        assert self.without_noise is not None
-        size = abs(self.without_noise)
-        if size < NONE:
-            return "there is none"
-        if self.worst[0] == "mean":
-            return f"it is {percent(size)} of its sd"
-        return f"it is {percent(size)} too {'wide' if self.without_noise > 0 else 'narrow'}"
+    def _noise(self) -> str:
+        """The part of the largest error that gradient noise makes, in per cent as the error; "" where gradients are full."""
+        if self.without_noise is None:
+            return ""
+        share = 1 - self.without_noise / self.error
+        if share >= ALL:
+            return ", all from noise"
+        if share <= 0 or self.error >= 1:
+            return f", {percent(abs(self.without_noise))} without noise"
+        return f", {100 * share * abs(self.error):.2g} from noise"
 
     def lines(self) -> list[str]:
         """Every number in words, one line for each subject: coordinates, largest steps, averages; the worst `MOST` coordinates."""

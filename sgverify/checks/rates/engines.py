@@ -125,7 +125,9 @@ def grid_answers(subject: Subject, observable: Observable, tolerances: tuple[flo
     if gradient.estimator.noisy and not gradient.estimator.each_evaluation:
         raise Unreached(f"gradient.kind={gradient.kind!r}: grids take no noise that depends on theta")
     if gradient.estimator.noisy and subject.scheme.census.parts:
-        raise Unreached("the step takes the gradients of prior and likelihood apart, to which no noise is added here")
+        raise Unreached(
+            "the step takes the gradients of prior and likelihood apart, to which no noise is added here"
+        )
     if gradient.clip is not None:
         raise Unreached(f"gradient.clip={gradient.clip!r}: a clipped gradient is not smooth")
     if gradient.scale != 1:

@@ -66,6 +66,7 @@ class EpochAnswers(QuadraticAnswers):
         def at(bits: int) -> tuple[ChainProblem, Epoch]:
             problem, parts = self.model.problem_at(step)(bits), self.model.parts(step())
             noise = self.model.noise
+            assert noise.covariance is not None and noise.across is not None
             blocks = arb_mat(noise.covariance), arb_mat(noise.across)
             return problem, Epoch.of(
                 parts.map,

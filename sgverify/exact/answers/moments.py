@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
+import flint
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
 from sgverify.exact.affine.model import Model, StepSize
@@ -18,11 +20,15 @@ from sgverify.exact.numbers.matrix_series import multi_indices, unit
 from sgverify.exact.recursion.additive import telescopes
 from sgverify.exact.recursion.average import Average, Expandable
 from sgverify.exact.recursion.period import (
+    Period,
     RunningSum,
     inner_block,
     stationary_moments,
 )
 from sgverify.exact.rings.polynomials import to_fmpq
+
+MOST_KEPT = 16
+"""The step sizes whose laws are kept: bias and transient are expanded from the same ones."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +106,12 @@ class MomentAnswers(ExactAnswers):
         """e . (start - law) with e (I - A) = phi sum_i A_i, A_i the operator after i steps, A that of a period."""
 
         def summed(h: arb) -> arb:
-            period = self.randomness.period(lambda: h, RunningSum(self.model.size, self.degree))
+            period, law = self._settled(lambda: h, self.degree)
             whole = period.after(period.steps)
             gradient = _tail((arb_mat(self._phi) * period.total(period.steps)).transpose())
             map_ = inner_block(whole).transpose()
             poisson = (identity(map_.nrows()) - map_).solve(gradient)
-            away = _tail(self._average.start(self.degree, h) - stationary_moments(whole))
+            away = _tail(self._average.start(self.degree, h) - law)
             return h * ball.inner(poisson, away)
 
         return Coefficients.at_zero(summed)
@@ -131,12 +137,27 @@ class MomentAnswers(ExactAnswers):
 
     def _law(self, step: StepSize, degree: int, position: int | None) -> arb_mat:
         """The moments of the invariant law, a column with 1 first."""
-        period = self.randomness.period(step, RunningSum(self.model.size, degree))
-        law = self._average.stable(lambda: stationary_moments(period.after(period.steps)))
+        period, law = self._settled(step, degree)
         if period.steps == 1:
             return law
         seen = period.total(period.steps) / period.steps if position is None else period.after(position)
         return seen * law
+
+    def _settled(self, step: StepSize, degree: int) -> tuple[Period, arb_mat]:
+        """The operators of a period, and the moments at its start in the invariant law."""
+        size = step()
+        key = flint.ctx.prec, degree, size.mid().man_exp(), size.rad().man_exp()
+        if key not in self._kept:
+            period = self.randomness.period(step, RunningSum(self.model.size, degree))
+            law = self._average.stable(lambda: stationary_moments(period.after(period.steps)))
+            if len(self._kept) >= MOST_KEPT:
+                self._kept.clear()
+            self._kept[key] = period, law
+        return self._kept[key]
+
+    @cached_property
+    def _kept(self) -> dict[Any, tuple[Period, arb_mat]]:
+        return {}
 
     @cached_property
     def _phi(self) -> fmpq_mat:

@@ -22,7 +22,6 @@ from sgverify.exact.chain.expansion import (
     EXPANSION_BITS,
     ORDERS,
     AffineSeries,
-    SteadyExpansion,
     asymptotic_variance,
     expand_bias,
     expand_decay,
@@ -138,7 +137,7 @@ class QuadraticAnswers(ExactAnswers):
                 return self._moments_at_zero(
                     len(self.model.scheme.dynamics.state) * self.model.target.dim, None
                 )
-            steady = self._steady(position, nothing(self.model.size))
+            steady = self.series.steady(nothing(self.model.size))
             return [Moments(m, s) for m, s in zip(steady.mean, steady.covariance, strict=True)]
 
     @cached_property
@@ -182,7 +181,7 @@ class QuadraticAnswers(ExactAnswers):
             return self._at_zero(lambda part: Centred(part).stationary_bias())
         with flint.ctx.workprec(EXPANSION_BITS):
             return Coefficients.of(
-                expand_bias(self._steady(position, self.exact_observable), to_fmpq(self.truth))
+                expand_bias(self.series.steady(self.exact_observable), to_fmpq(self.truth))
             )
 
     @cached_property
@@ -193,13 +192,7 @@ class QuadraticAnswers(ExactAnswers):
             return self._at_zero(_summed_transient, 1)
         with flint.ctx.workprec(EXPANSION_BITS):
             mean, spread = self.model.start_law()
-            return Coefficients.of(
-                expand_decay(self._steady(self.steps, self.exact_observable), mean, spread)
-            )
-
-    def _steady(self, position: int | None, phi: QuadraticForm) -> SteadyExpansion:
-        """The law as a series in h, and the Poisson equation of phi."""
-        return self.series.steady(phi)
+            return Coefficients.of(expand_decay(self.series.steady(self.exact_observable), mean, spread))
 
     @cached_property
     def variance(self) -> float | None:

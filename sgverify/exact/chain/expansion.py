@@ -68,9 +68,9 @@ class AffineSeries:
         """The same at the working precision."""
         return AffineSeries(*([arb_mat(m) for m in part] for part in (self.map, self.shift, self.covariance)))
 
-    def steady(self, observable: QuadraticForm, law: Sequence[Matrix] | None = None) -> SteadyExpansion:
-        """The invariant law and the Poisson equation of phi; `law` where the noise is not independent over steps."""
-        return SteadyExpansion.of(self, observable, law)
+    def steady(self, observable: QuadraticForm) -> SteadyExpansion:
+        """The invariant law and the Poisson equation of phi."""
+        return SteadyExpansion.of(self, observable)
 
 
 @dataclass(frozen=True)
@@ -89,27 +89,25 @@ class Expansion:
 class SteadyExpansion:
     """The invariant law and the Poisson equation of phi, as power series in h.
 
-    `law` replaces the covariances that the series determines, where the noise is not independent over steps. Raises
-    `NotExpandableError` where the mean does not decay.
+    Raises `NotExpandableError` where the mean does not decay.
     """
 
     series: Any
     observable: QuadraticForm
-    law: Sequence[Matrix] | None = None
 
     def __post_init__(self) -> None:
         require_decay(self.series.map[0])
 
     @classmethod
-    def of(cls, series: Any, observable: QuadraticForm, law: Sequence[Matrix] | None = None) -> Self:
+    def of(cls, series: Any, observable: QuadraticForm) -> Self:
         """The expansion of a series and a test function: in fractions where both are rational, in balls otherwise."""
-        parts = [observable.linear, observable.quadratic, *(law or ())]
+        parts = (observable.linear, observable.quadratic)
         if series.rational and all(isinstance(part, fmpq_mat) for part in parts):
-            return cls(series, observable, law)
+            return cls(series, observable)
         phi = QuadraticForm(
             arb(observable.constant), arb_mat(observable.linear), arb_mat(observable.quadratic)
         )
-        return cls(series.in_balls(), phi, None if law is None else [arb_mat(m) for m in law])
+        return cls(series.in_balls(), phi)
 
     @cached_property
     def mean(self) -> list[Matrix]:
@@ -119,8 +117,6 @@ class SteadyExpansion:
     @cached_property
     def covariance(self) -> list[Matrix]:
         """S_0, S_1, ...: n x n."""
-        if self.law is not None:
-            return list(self.law)
         return lyapunov_series(self.series.map, list(self.series.covariance))
 
     @cached_property
@@ -180,7 +176,7 @@ def expand_decay(
     if isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
         phi = steady.observable
         phi = QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
-        steady = SteadyExpansion.of(steady.series, phi, steady.law)
+        steady = SteadyExpansion.of(steady.series, phi)
     phi, orders = steady.observable, range(steady.series.orders)
     # chi = psi - phi, one power of h below psi.
     zero = phi.quadratic * 0

@@ -97,6 +97,16 @@ class Contraction:
         return widened(total, left / (1 - left) * frobenius(total))
 
 
+CERTIFYING = 320
+"""The bits at which a contraction is certified where its powers are not needed: enough for one of 1 - 2^-64."""
+
+
+def require_contraction(map_: arb_mat) -> None:
+    """Raise as `Contraction.of` does, unless some power of the matrix has a norm below 1."""
+    with flint.ctx.workprec(min(flint.ctx.prec, CERTIFYING)):
+        Contraction.of(map_)
+
+
 def spectral_radius(map_: arb_mat) -> float:
     """The largest |eigenvalue| of M in floating point: for messages; `Contraction` certifies."""
     return float(np.abs(np.linalg.eigvals(floats(map_))).max())

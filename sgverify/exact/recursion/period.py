@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from flint import arb, arb_mat
 
 from sgverify.errors import InstabilityError, MomentsDivergeError
-from sgverify.exact.chain.lyapunov import Contraction
+from sgverify.exact.chain.lyapunov import require_contraction
 from sgverify.exact.numbers.ball import identity
 from sgverify.exact.numbers.matrix_series import MultiIndex, multi_indices, product
 
@@ -125,7 +125,7 @@ def stationary_moments(operator: arb_mat) -> arb_mat:
     Raises `InstabilityError` where it does not contract the moments of degree 1 and up.
     """
     map_ = inner_block(operator)
-    Contraction.of(map_)
+    require_contraction(map_)
     found = (identity(map_.nrows()) - map_).solve(shift_of(operator))
     return arb_mat([[arb(1)], *found.tolist()])
 
@@ -216,9 +216,9 @@ class RunningSum:
 
         `MomentsDivergeError` where it contracts the mean, and expands the moments of the highest degree that are needed.
         """
-        Contraction.of(self._block(whole, 1))
+        require_contraction(self._block(whole, 1))
         try:
-            Contraction.of(self._block(whole, self.highest))
+            require_contraction(self._block(whole, self.highest))
         except InstabilityError as error:
             if self.order < 2:
                 raise

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from sgverify.errors import Unreached
+from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.numbers.jets import derivatives_of, taylor_of
 from sgverify.exact.numbers.quadrature import EXTENDED, MOST_GAUSSIAN
 from sgverify.exact.transfer.line.operator import (
@@ -44,35 +43,44 @@ _NO_LEAK = 1e-16
 _WIDENINGS = (1.0, 1.6, 2.5, 4.0)
 
 
-@dataclass(frozen=True, eq=False)
-class LineGrids:
-    """What the grids of one scheme, target and test function share; `mass` is that of exp(-U/T)."""
+class LineAnswers(GridAnswers):
+    """The bias of `observable` under a scheme on a target of the line, against exp(-U/T), whose mass is `mass`.
 
-    motion: StepMap
-    observable: Observable
-    temperature: float
-    mass: Mass
-    tolerances: tuple[float, float] = FINE
-    _solved: dict[tuple[float, ...], _Answer] = field(default_factory=dict, repr=False)
-    _intervals: dict[float, tuple[float, float]] = field(default_factory=dict, repr=False)
+    Gradients are full, or `noise` is the variance of the normal number that is added to each, fresh at every evaluation.
+    Raises `Unreached` where scheme, target or test function are beyond the grids of one dimension.
+    """
 
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         scheme: Scheme,
         target: Target,
         observable: Observable,
-        parameters: Mapping[str, float],
+        temperature: Fraction | float,
+        friction: Fraction | float,
         noise: float = 0.0,
         tolerances: tuple[float, float] = FINE,
-    ) -> LineGrids:
-        """The grids of a scheme against exp(-U/T). Raises `Unreached` where no grid of the line holds it."""
+    ) -> None:
+        T = float(temperature)
+        parameters = {"T": T, "D": float(friction)}
         known = {name: value for name, value in parameters.items() if name in scheme.parameters}
-        motion = StepMap(scheme, target, known, noise)
-        energy, T = target.energy_of_coordinate(0), parameters["T"]
-        mass = Mass.of(lambda x: energy(x) / T, *target.hint(0))
-        return LineGrids(motion, observable, T, mass, tolerances)
+        self.motion = StepMap(scheme, target, known, noise)
+        energy = target.energy_of_coordinate(0)
+        self.mass = Mass.of(lambda x: energy(x) / T, *target.hint(0))
+        if observable.degree == 0:
+            raise Unreached("the test function is constant")
+        self.observable, self.temperature, self.tolerances = observable, T, tolerances
+        self._solved: dict[tuple[float, ...], _Answer] = {}
+        self._intervals: dict[float, tuple[float, float]] = {}
 
-    def bias(self, step: float) -> GridBias:
+    def forgetting(self, step: float) -> float:
+        """See `GridAnswers`."""
+        found = self.stationary_bias(step)
+        if found.value is None:
+            raise InstabilityError(f"h={step:g}: {found.note}")
+        # The grid's relaxation time is h times the sum of correlations over k >= 0.
+        return 2 * float(found.grid["relaxation_time"]) / step - 1
+
+    def stationary_bias(self, step: float) -> GridBias:
         """pi_h(phi) - pi(phi) at step size h, with its changes under refinement and widening of the grid.
 
         Where chains can escape, pi_h is the quasi-stationary law, with its leak per step; there is no value where a chain
@@ -253,36 +261,3 @@ def _note(escape: Escape | None) -> str:
 
 def _lost(step: float, escape: Escape, how: str) -> GridBias:
     return GridBias(step, None, 0.0, f"{escape.text}; it leaves {how}, so there is no law to compare", escape)
-
-
-class LineAnswers(GridAnswers):
-    """The bias of `observable` under a scheme on a target of the line, against exp(-U/T).
-
-    Gradients are full, or `noise` is the variance of the normal number that is added to each, fresh at every evaluation.
-
-    Raises `Unreached` where scheme, target or test function are beyond the grids of one dimension.
-    """
-
-    def __init__(
-        self,
-        scheme: Scheme,
-        target: Target,
-        observable: Observable,
-        temperature: Fraction,
-        friction: Fraction,
-        noise: float = 0.0,
-        tolerances: tuple[float, float] = FINE,
-    ) -> None:
-        parameters = {"T": float(temperature), "D": float(friction)}
-        self._grids = LineGrids.of(scheme, target, observable, parameters, noise, tolerances)
-        if observable.degree == 0:
-            raise Unreached("the test function is constant")
-
-    def stationary_bias(self, step: float) -> GridBias:
-        """pi_h(phi) - pi(phi) at step size h."""
-        return self._grids.bias(step)
-
-    def forgetting(self, step: float) -> float:
-        """See `GridAnswers`."""
-        # The grid's relaxation time is h times the sum of correlations over k >= 0.
-        return 2 * float(self._grids.bias(step).grid["relaxation_time"]) / step - 1

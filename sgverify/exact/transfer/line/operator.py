@@ -130,11 +130,12 @@ class StepMap:
         given = position.entries[0].c[0]
         points = given.ravel()
         # Long doubles have bytes of no meaning: those of the nearest float64 find an entry, and its points decide.
-        key = (order, points.astype(np.float64).tobytes()) if target is self.target else None
-        kept, value = self._known.get(key, (None, None)) if key else (None, None)
-        if kept is None or not np.array_equal(kept, points):
+        key = order, points.astype(np.float64).tobytes()
+        found = self._known.get(key) if target is self.target else None
+        value = found[1] if found is not None and np.array_equal(found[0], points) else None
+        if value is None:
             value = taylor_of(target, points, order)[order]
-            if key and len(points) <= LARGEST_KEPT:
+            if target is self.target and len(points) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
                     self._known.clear()
                 self._known[key] = points.copy(), value

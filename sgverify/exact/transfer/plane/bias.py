@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -70,29 +70,53 @@ class _Three:
         }
 
 
-@dataclass
-class GridBiases:
-    """pi_h(phi) - pi(phi) at step sizes h; the final grid of one step size is the first of the next. Each is found once.
+class PlaneAnswers(GridAnswers):
+    """pi_h(phi) - pi(phi) of a scheme of state (theta, p) on a target of one dimension; the grid of one step size starts the next.
 
-    `memory` is the root mean square of psi, L psi = -(phi - pi(phi)): the effect on pi_h(phi) of a unit of mass that is
-    misplaced per unit of time.
+    Gradients are full, or `noise` is the variance of the normal number that is added to each, fresh at every evaluation.
+    Raises `Unreached` where the scheme, the target or its step is beyond this engine.
     """
 
-    reading: PlaneInterpreter
-    observable: Observable
-    memory: float
-    tolerances: tuple[float, float] = FINE
-    _grid: PlaneGrid | None = field(default=None, repr=False)
-    _escapes: dict[float, Escape | None] = field(default_factory=dict, repr=False)
-    _known: dict[float, GridBias] = field(default_factory=dict, repr=False)
-    _laws: dict[float, LawDifference] = field(default_factory=dict, repr=False)
+    def __init__(
+        self,
+        scheme: Scheme,
+        target: Target,
+        observable: Observable,
+        temperature: Fraction,
+        friction: Fraction,
+        noise: float = 0.0,
+        tolerances: tuple[float, float] = FINE,
+    ) -> None:
+        self.reading = PlaneInterpreter(scheme, target, float(temperature), float(friction), noise)
+        if observable.degree == 0:
+            raise Unreached("the test function is constant")
+        try:
+            for move in self.reading.moves(2.0**-10):
+                move(np.zeros((1, 1)), np.zeros((1, 1)))
+        except DefinitionError as error:
+            raise Unreached(f"the derivatives of the potential are not known: {error}") from None
+        self.observable, self.tolerances = observable, tolerances
+        self._grid: PlaneGrid | None = None
+        self._escapes: dict[float, Escape | None] = {}
+        self._known: dict[float, GridBias] = {}
+        self._laws: dict[float, LawDifference] = {}
 
-    def foresee(self, steps: Sequence[float]) -> None:
+    @cached_property
+    def memory(self) -> float:
+        """The root mean square of psi, L psi = -(phi - pi(phi)): the effect of a unit of mass misplaced per unit of time."""
+        return memory_of(self.reading, self.observable)
+
+    def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
+        """See `GridAnswers`."""
+        self._foresee(steps)
+        return super().stationary_biases(steps)
+
+    def _foresee(self, steps: Sequence[float]) -> None:
         """Find the escapes at step sizes that will be asked for: together they take hardly longer than one."""
         new = [step for step in steps if step not in self._escapes]
         self._escapes.update(zip(new, plane_escapes(self.reading, new), strict=True))
 
-    def at(self, step: float) -> GridBias:
+    def stationary_bias(self, step: float) -> GridBias:
         """The bias, with the changes under refinement of the grid and under enlargement of the domain."""
         if step not in self._known:
             self._known[step] = self._found(step)
@@ -100,15 +124,15 @@ class GridBiases:
 
     def forgetting(self, step: float) -> float:
         """The sum of the autocorrelations of theta over all steps: 2 <phi, (I - P)^-1 phi> / <phi, phi> - 1 in the law."""
-        if self.at(step).value is None:
-            raise InstabilityError(f"h={step:g}: {self.at(step).note}")
+        if self.stationary_bias(step).value is None:
+            raise InstabilityError(f"h={step:g}: {self.stationary_bias(step).note}")
         found = self._laws[step]
         operator, together = self._operator(step, found.grid)
         return integrated_time(operator, found.law + found.masses, found.grid.points[0], together)
 
     def _found(self, step: float) -> GridBias:
         if step not in self._escapes:
-            self.foresee([step])
+            self._foresee([step])
         escape = self._escapes[step]
         try:
             found = self._settle(step, escape)
@@ -189,50 +213,3 @@ class GridBiases:
     def _values(self, grid: PlaneGrid) -> np.ndarray:
         theta, p = grid.points
         return np.asarray(self.observable(theta[..., None], p[..., None]))
-
-
-class PlaneAnswers(GridAnswers):
-    """pi_h(phi) - pi(phi) of a scheme of state (theta, p) on a target of one dimension.
-
-    Gradients are full, or `noise` is the variance of the normal number that is added to each, fresh at every evaluation.
-    Raises `Unreached` where the scheme, the target or its step is beyond this engine.
-    """
-
-    def __init__(
-        self,
-        scheme: Scheme,
-        target: Target,
-        observable: Observable,
-        temperature: Fraction,
-        friction: Fraction,
-        noise: float = 0.0,
-        tolerances: tuple[float, float] = FINE,
-    ) -> None:
-        self._reading = PlaneInterpreter(scheme, target, float(temperature), float(friction), noise)
-        self._tolerances = tolerances
-        self._observable = observable
-        if observable.degree == 0:
-            raise Unreached("the test function is constant")
-        try:
-            for move in self._reading.moves(2.0**-10):
-                move(np.zeros((1, 1)), np.zeros((1, 1)))
-        except DefinitionError as error:
-            raise Unreached(f"the derivatives of the potential are not known: {error}") from None
-
-    def stationary_bias(self, step: float) -> GridBias:
-        """The bias at one step size."""
-        return self._biases.at(step)
-
-    def forgetting(self, step: float) -> float:
-        """See `GridAnswers`."""
-        return self._biases.forgetting(step)
-
-    def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
-        """See `GridAnswers`."""
-        self._biases.foresee(steps)
-        return super().stationary_biases(steps)
-
-    @cached_property
-    def _biases(self) -> GridBiases:
-        memory = memory_of(self._reading, self._observable)
-        return GridBiases(self._reading, self._observable, memory, self._tolerances)
