@@ -89,7 +89,6 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
     state = generic_state(step.dynamics.shapes, dim)
     runner = NodeRunner(step, potential, state, dim, parameters=PARAMETERS, first=STEPS[0])
     degree = 2 * examined + 3
-    rules = runner.rules(degree)
     indices = [
         a for a in product(range(2 * examined + 3), repeat=len(state)) if 1 <= sum(a) <= 2 * examined + 2
     ]
@@ -97,7 +96,7 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
 
     def left_at(steps: Sequence[float], place: int) -> tuple[np.ndarray, np.ndarray]:
         """The moments by rule `place` less their Taylor series, shape (steps, moments), and bounds of the errors."""
-        found = [runner.moments(runner.pair(rules, degree, h)[place], h, indices) for h in steps]
+        found = [runner.moments(runner.pair(degree, h)[place], h, indices) for h in steps]
         taylor = np.array([sum(expected[k] * h**k for k in range(examined + 2)) for h in steps])
         # The series has a few roundings of its own.
         errors = np.array([error for _, error in found]) + 8 * UNIT * np.abs(taylor)
@@ -121,8 +120,8 @@ def measure_order(step: TorchStep, dim: int = 2) -> MeasuredOrder:
         **found,
         where="" if place is None else _text(indices[place], list(state), dim),
         index=None if place is None else indices[place],
-        nodes=len(runner.pair(rules, degree, STEPS[0])[0].weights),
-        irregular=len(rules.irregular),
+        nodes=len(runner.pair(degree, STEPS[0])[0].weights),
+        irregular=len(runner.rules(degree).irregular),
         draws=runner.draws,
         degree=degree,
         examined=examined,

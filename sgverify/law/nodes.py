@@ -6,6 +6,7 @@ The moments are sums over the nodes of a quadrature for the draws, each with a b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import wraps
@@ -21,6 +22,7 @@ from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.law.draw_rules import DrawRules, QuadratureRule
 from sgverify.rates.powers import powers_of_h
 from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.interception import DEPENDENT
 from sgverify.samplers.intercepted.replacing import DrawLaw
@@ -29,112 +31,160 @@ from sgverify.schemes.torch_step import TorchStep
 
 UNIT, NARROW_UNIT = 2.0**-53, 2.0**-24
 
-COMPARED, AGAIN = 16, 4
-"""The number of draws at which a step is compared with itself in one tensor, at first and at each further step size."""
-
-FEW, MANY = 4_000, 40_000
+FEW_NODES, MANY_NODES = 4_000, 40_000
 """The most draws at one step size: for a step that is run once per draw, and for one that takes all draws at once."""
 
+FEW = 3
+"""The number of rows that are always run one by one."""
 
-class StepAtNodes:
-    """X_1 from one state x at given draws, which are all made of normal numbers.
+TRIED = 8
+"""The number of rows by which it is told whether rows go through the code together."""
 
-    Code for one chain is run once per draw, unless one of `many_at_once` gives equal results for all draws in one tensor. Raises
-    `Unreached` if the step is still random with its draws given, or if a chain in a batch gives another result than alone.
+ALIKE = 1e-12
+"""The relative tolerance between a row in a batch and the same row alone: a batch may sum in another order."""
+
+
+class MemoryRangeError(Unreached):
+    """Raised if a step has no finite value at a memory that was tried; a second moment, for one, is never below 0."""
+
+
+class StepRuns:
+    """A step as a function of rows of states and of draws, which are all made of normal numbers, in the code's own units.
+
+    Three ways are tried in turn: all rows in one tensor with the chains first; for code that takes one chain, torch's vmap; one
+    row at a time. A way is abandoned as soon as some row, run alone as well, gives another result. Raises `Unreached` if the step
+    is still random with its draws given.
     """
 
-    def __init__(self, box: BlackBox, x: np.ndarray, h: float, *, compared: int = COMPARED) -> None:
-        """`compared` is the number of draws, small and large, at which one chain is run alone and in one tensor with others."""
-        self.box, self.x = box, x
-        self.reach = float(np.abs(x).max(initial=0.0))
-        self._laws: dict[float, tuple[DrawLaw, ...]] = {}
-        self._way: TorchStep | None = box.step if box.step.chains else None
-        self.draws = len(self.laws(h))
-        audit = DtypeAudit(())
+    def __init__(self, box: BlackBox, x: np.ndarray, h: float, units: np.ndarray | float = 1.0) -> None:
+        """The code is looked at from the state x; `units` of the coordinates tell which rows are the farthest."""
+        self.box, self.x, self._units = box, x, units
+        self._ways = [replace(box, step=way) for way in many_at_once(box.step, box.dim)]
+        self._compared: BlackBox | None = None
+        self._draws: dict[float, int] = {}
         # Not zeros: a step may divide by a function of its draws, and 0/0 would follow.
-        some = torch.tensor(np.random.default_rng(1).standard_normal((1, self.draws)))
-        some = some if box.step.chains else some[0]
+        audit, some = DtypeAudit(()), np.random.default_rng(1).standard_normal((1, self.draws(h)))
         with default_dtype(torch.float64):
-            once, _ = box.run(self._state(1), some, h, witness=audit)
-            again, _ = box.run(self._state(1), some, h)
-        if any(not torch.equal(a, b) for a, b in zip(once, again, strict=True)):
+            once, again = (self._taken(x[None], some, h, witness=seen) for seen in (audit, None))
+        if not np.array_equal(once, again):
             raise Unreached(
                 "the step is random although every torch draw was put in, or it keeps something from call to call"
             )
-        self.operations = audit.operations
-        self.unit = NARROW_UNIT if audit.found else UNIT
-        if self.draws:
-            sizes = np.linspace(0.5, 4.0, compared)[:, None]
-            tried = sizes * np.random.default_rng(0).standard_normal((compared, self.draws))
-            self._way = self._agreeing(torch.tensor(tried), h)
-            if box.step.chains and not self.together:
-                raise Unreached(
-                    "what a chain does depends on the others in its batch: see the check pure-step"
-                )
+        self.operations, self.narrow = audit.operations, bool(audit.found)
+        if some.size:
+            sizes = np.linspace(0.5, 4.0, TRIED)[:, None]
+            draws = sizes * np.random.default_rng(0).standard_normal((TRIED, some.size))
+            with suppress(SgverifyError):
+                self.moved(np.repeat(x[None], TRIED, axis=0), draws, h)
 
     @property
     def together(self) -> bool:
-        """Do all draws go through the code in one tensor?"""
-        return self._way is not None
+        """Do rows go through the code together, so that many rows cost little?"""
+        return bool(self._ways)
+
+    @property
+    def unit(self) -> float:
+        """The rounding of one operation, relative to its result."""
+        return NARROW_UNIT if self.narrow else UNIT
+
+    def draws(self, h: float) -> int:
+        """The number of normal draws in a step of size h."""
+        if h not in self._draws:
+            with default_dtype(torch.float64):
+                self._draws[h] = self.box.census(self._state(self.x[None]), h)
+        return self._draws[h]
+
+    def moved(self, states: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray:
+        """The states after one step of size h; shapes (n, coordinates) and (n, draws) -> (n, coordinates)."""
+        with default_dtype(torch.float64):
+            while self._ways and len(states) > FEW:
+                found = self._all(self._ways[0], states, draws, h)
+                if found is not None:
+                    return found
+                self._ways.pop(0)
+            rows = [self._taken(states[k : k + 1], draws[k : k + 1], h) for k in range(len(states))]
+        return np.vstack(rows)
+
+    def _all(self, box: BlackBox, states: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray | None:
+        """The states after one step of all rows in one batch; None if single rows give another result."""
+        try:
+            after = self._taken(states, draws, h, box)
+        except (NotFiniteError, MemoryRangeError):
+            raise
+        except SgverifyError:
+            return None
+        # What depends on all rows, or on any, shows where a row has the largest state and draws, or the smallest, which is looked
+        # at once.
+        away = np.abs((states - self.x) / self._units).sum(axis=1) + np.abs(draws).sum(axis=1)
+        ends = [np.argmax(away)] if self._compared is box else [np.argmin(away), np.argmax(away)]
+        for k in dict.fromkeys(map(int, ends)):
+            (single,) = self._taken(states[k : k + 1], draws[k : k + 1], h)
+            size = max(float(np.abs(states[k]).max()), float(np.abs(single).max()), 1e-300)
+            if not np.abs(after[k] - single).max() <= ALIKE * size:
+                return None
+        self._compared = box
+        return after
+
+    def _taken(
+        self, states: np.ndarray, draws: np.ndarray, h: float, box: BlackBox | None = None, **more: Any
+    ) -> np.ndarray:
+        """The rows after one step by a box of many chains, or one row by the code itself."""
+        chains, box = box is not None or self.box.step.chains, box or self.box
+        z = torch.tensor(draws if chains else draws[0], dtype=torch.float64)
+        try:
+            after, handed = box.take(self._state(states, box), z, h, **more)
+        except NotFiniteError as error:
+            if not box.step.memory:
+                raise
+            raise MemoryRangeError(
+                f"not finite at values of the memory that were tried; {error}, or a memory that is brought into its range "
+                f"before it is used, as by `{box.step.memory[0].name}.clamp(min=0)` under a root"
+            ) from error
+        if chains:
+            box.check_rows(handed.asked, len(states))
+        self._check(handed.laws, h)
+        flat = [value.to(torch.float64).reshape(len(states), -1) for value in after]
+        return np.asarray(torch.cat(flat, dim=-1).numpy())
+
+    def _check(self, laws: Sequence[DrawLaw], h: float) -> None:
+        """Raise `Unreached` for laws of draws that a reading cannot have."""
+
+    def _state(self, rows: np.ndarray, box: BlackBox | None = None) -> tuple[Tensor, ...]:
+        step, x = (box or self.box).step, torch.tensor(rows, dtype=torch.float64)
+        return step.tensors(x if step.chains else x[0], self.box.dim)
+
+
+class StepAtNodes(StepRuns):
+    """X_1 from one state x at given draws. Raises `Unreached` if a chain in a batch gives another result than alone."""
+
+    def __init__(self, box: BlackBox, x: np.ndarray, h: float) -> None:
+        self._laws: dict[float, tuple[DrawLaw, ...]] = {}
+        super().__init__(box, x, h)
+        self.reach = float(np.abs(x).max(initial=0.0))
+        if box.step.chains and not self.together:
+            raise Unreached("what a chain does depends on the others in its batch: see the check pure-step")
 
     def laws(self, h: float) -> tuple[DrawLaw, ...]:
         """The law of each draw at step size h; the probabilities of outcomes may depend on h."""
         if h not in self._laws:
             with default_dtype(torch.float64):
-                self._laws[h] = self.box.laws(self._state(1), h)
+                self._laws[h] = self.box.laws(self._state(self.x[None]), h)
         return self._laws[h]
 
     @property
     def most(self) -> int:
         """The most draws at which the step is evaluated at one step size."""
-        return MANY if self.together else FEW
+        return MANY_NODES if self.together else FEW_NODES
 
     def after(self, nodes: np.ndarray, h: float) -> np.ndarray:
         """X_1 at every node; nodes of shape (n, draws) give shape (n, coordinates)."""
-        draws = torch.tensor(nodes, dtype=torch.float64)
-        moved = self._each(draws, h) if self._way is None else self._all(draws, h, self._way)
-        if not np.isfinite(moved).all():
-            raise Unreached(f"a step of size {h:g} from a state of size {self.reach:.2g} is not finite")
-        return moved
+        return self.moved(np.repeat(self.x[None], len(nodes), axis=0), nodes, h)
 
-    def _agreeing(self, draws: Tensor, h: float) -> TorchStep | None:
-        alone = self._each(draws, h)
-        for way in many_at_once(self.box.step, self.box.dim):
-            try:
-                if np.allclose(self._all(draws, h, way), alone, rtol=1e-14, atol=1e-15):
-                    return way
-            except SgverifyError:
-                pass
-        return None
-
-    def _all(self, draws: Tensor, h: float, way: TorchStep) -> np.ndarray:
-        box = replace(self.box, step=way)
-        with default_dtype(torch.float64):
-            moved, handed = box.take(self._state(len(draws), True), draws, h)
-        box.check_rows(handed.asked, len(draws))
-        self._compare(handed.laws, h)
-        rows = [value.to(torch.float64).reshape(len(draws), -1) for value in moved]
-        return np.asarray(torch.cat(rows, dim=-1).numpy())
-
-    def _each(self, draws: Tensor, h: float) -> np.ndarray:
-        rows = []
-        with default_dtype(torch.float64):
-            for row in draws[:, None] if self.box.step.chains else draws:
-                moved, handed = self.box.take(self._state(1), row, h)
-                self._compare(handed.laws, h)
-                rows.append(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]))
-        return np.asarray(torch.stack(rows).numpy())
-
-    def _compare(self, laws: Sequence[DrawLaw], h: float) -> None:
-        due = self.laws(h)
-        if DEPENDENT in laws or any(a != b for a, b in zip(laws, due, strict=True)):
+    def _check(self, laws: Sequence[DrawLaw], h: float) -> None:
+        if DEPENDENT in laws or any(a != b for a, b in zip(laws, self.laws(h), strict=True)):
             raise Unreached(
                 "the chances of a draw, or its law, depend on the draws before it: no quadrature here stands for that"
             )
-
-    def _state(self, chains: int, together: bool = False) -> tuple[Tensor, ...]:
-        x, many = torch.tensor(self.x, dtype=torch.float64), self.box.step.chains or together
-        return self.box.step.tensors(x.repeat(chains, 1) if many else x, self.box.dim, chains=many)
 
 
 def many_at_once(step: TorchStep, dim: int) -> list[TorchStep]:
@@ -186,7 +236,6 @@ class NodeRunner:
         *,
         parameters: Mapping[str, Fraction],
         first: float,
-        compared: int = COMPARED,
     ) -> None:
         powers, numbers = potential.gradient_terms()
         exponents = torch.tensor(powers, dtype=torch.float64)
@@ -198,26 +247,14 @@ class NodeRunner:
         given = {name: float(parameters[name]) for name in step.parameters}
         self.x = np.array([float(value) for value in state.values()])
         self._known: dict[tuple[int, float], DrawRules] = {}
-        self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first, compared=compared)
+        self._step = StepAtNodes(BlackBox(step, gradient, dim, given), self.x, first)
         # A gradient has a power, a product and a sum for each of its terms.
         self._roundings = self._step.operations + 4 * len(powers)
-        self.draws = self._step.draws
+        self.draws = self._step.draws(first)
         self.reach = self._step.reach
 
-    def rules(self, degree: int) -> DrawRules:
-        """The rules for the step's draws, from a step size so small that every draw entering with sqrt(h) is nearly linear."""
-        return self._rules(degree, LOOK)
-
-    def pair(self, rules: DrawRules, degree: int, h: float) -> tuple[QuadratureRule, QuadratureRule]:
-        """The two rules at step size h, on which the probabilities of outcomes and the places of jumps may depend.
-
-        A uniform number that is compared with a probability in h jumps elsewhere at each step size, so that panels are cut anew.
-        """
-        if rules.irregular:
-            rules = self._rules(degree, h)
-        return rules.pair(degree, self._step.laws(h))
-
-    def _rules(self, degree: int, h: float) -> DrawRules:
+    def rules(self, degree: int, h: float = LOOK) -> DrawRules:
+        """The rules for the step's draws, by default from a step size so small that each one with sqrt(h) is nearly linear."""
         if (degree, h) not in self._known:
             self._known[degree, h] = DrawRules(
                 lambda nodes: self._step.after(nodes, h),
@@ -226,9 +263,19 @@ class NodeRunner:
                 degrees=(degree,),
                 most=self._step.most,
                 thorough=self._step.together,
-                cut=None if h == LOOK else self._rules(degree, LOOK).cut,
+                cut=None if h == LOOK else self.rules(degree).cut,
             )
         return self._known[degree, h]
+
+    def pair(self, degree: int, h: float) -> tuple[QuadratureRule, QuadratureRule]:
+        """The two rules at step size h, on which the probabilities of outcomes and the places of jumps may depend.
+
+        A uniform number that is compared with a probability in h jumps elsewhere at each step size, so that panels are cut anew.
+        """
+        rules = self.rules(degree)
+        if rules.irregular:
+            rules = self.rules(degree, h)
+        return rules.pair(degree, self._step.laws(h))
 
     def moments(
         self, rule: QuadratureRule, h: float, indices: Sequence[tuple[int, ...]]
@@ -276,16 +323,8 @@ def increments(
     pairs = list(combinations_with_replacement(range(n), 2))
     units = np.eye(n, dtype=int)
     indices = [tuple(row) for row in [*units, *(units[i] + units[j] for i, j in pairs)]]
-    runner = NodeRunner(
-        step,
-        generic_potential(dim),
-        state,
-        dim,
-        parameters=parameters,
-        first=steps[0],
-        compared=AGAIN,
-    )
-    known = [runner.pair(runner.rules(DEGREE), DEGREE, h) for h in steps]
+    runner = NodeRunner(step, generic_potential(dim), state, dim, parameters=parameters, first=steps[0])
+    known = [runner.pair(DEGREE, h) for h in steps]
     found = []
     for rule in rules:
         values = np.array(
@@ -312,4 +351,4 @@ def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     return found
 
 
-__all__ = ["LOOK", "UNIT", "NodeRunner", "StepAtNodes", "first_power", "increments", "many_at_once"]
+__all__ = ["LOOK", "UNIT", "NodeRunner", "StepAtNodes", "StepRuns", "first_power", "increments"]

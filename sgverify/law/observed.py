@@ -16,14 +16,13 @@ from torch import Tensor
 
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
-from sgverify.law.gaussian_setting import GaussianSetting
-from sgverify.law.step_rows import StepRows
+from sgverify.law.nodes import UNIT, StepRuns
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.replacing import NORMAL
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, in_order
-from sgverify.schemes.memory import SHAPES, Axes
+from sgverify.schemes.memory import SHAPES, Axes, size_at
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.targets.metric import MatrixMetric, parse_root
 
@@ -166,39 +165,51 @@ def settings_about(base: HandedNumbers) -> tuple[HandedNumbers, ...]:
     )
 
 
-class ObservedTorch:
-    """Torch code whose draws and gradient are prescribed; states and draws of many rows at once."""
+class ObservedStep:
+    """One step in this dimension; states and draws of many rows at once."""
 
-    unit = 2.0**-53
+    unit: float
+    narrow = False
+    operations: int
 
-    def __init__(self, step: TorchStep, dim: int) -> None:
+    def __init__(self, step: Scheme | TorchStep, dim: int) -> None:
         self.step, self.dim = step, dim
         named = {axes: name for name, axes in SHAPES.items()}
-        self.state = step.state
+        self.state, self.parameters = step.state, step.parameters
         # An optimizer's buffer is as long as theta by its axes, where a scheme's variable is a "vector" by name.
         self.shapes: dict[str, str | Axes] = {
             name: shape if isinstance(shape, str) else named.get(shape, shape)
             for name, shape in step.shapes.items()
         }
-        self.parameters = step.parameters
+        self.sizes = tuple(size_at(shape, dim) for shape in self.shapes.values())
         self.units = [1.0] * len(self.state)
-        self._rows: dict[HandedNumbers, StepRows] = {}
+
+    def places(self, count: int, reach: float = 1.0) -> np.ndarray:
+        """States that are multiples of 1/64 in the `units` of the variables, away from 0.
+
+        Scalars and memory are positive, as frictions and second moments are.
+        """
+        random = np.random.default_rng(7)
+        parts = []
+        for (name, shape), size in zip(self.step.shapes.items(), self.sizes, strict=True):
+            drawn = random.integers(16, 80, (count, size)) / 64.0
+            signs = random.choice([-1.0, 1.0], (count, size))
+            signed = shape == VECTOR and name in self.step.dynamics.state
+            parts.append(reach * drawn * (signs if signed else 1.0))
+        return np.concatenate(parts, axis=1) * np.repeat(self.units, self.sizes)
+
+
+class ObservedTorch(ObservedStep):
+    """Torch code whose draws and gradient are prescribed."""
+
+    unit = UNIT
+    operations = 1
+
+    def __init__(self, step: TorchStep, dim: int) -> None:
+        super().__init__(step, dim)
+        self.code = step
+        self._runs: dict[HandedNumbers, StepRuns] = {}
         self._probe = bent_probes(dim)[0]
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of coordinates of each state variable."""
-        return self._setting(HandedNumbers(0.1, 1.0, 1.0)).sizes
-
-    @property
-    def narrow(self) -> bool:
-        """Does a step pass through float32?"""
-        return any(rows.narrow for rows in self._rows.values())
-
-    @property
-    def operations(self) -> int:
-        """The operations of one step, each of which may round."""
-        return max((rows.operations for rows in self._rows.values()), default=1)
 
     def draws(self, at: HandedNumbers) -> int:
         """The number of normal draws of a step."""
@@ -206,65 +217,37 @@ class ObservedTorch:
 
     def other_draws(self, at: HandedNumbers) -> str:
         """The laws of draws that are not normal, as text; "" if all are normal."""
-        setting = self._setting(at)
-        given = {name: setting.parameters[name] for name in self.step.parameters}
-        box = BlackBox(self.step, self._gradient, self.dim, given)
         rows = torch.tensor(self.places(1), dtype=torch.float64)
-        state = self.step.tensors(rows if self.step.chains else rows[0], self.dim)
-        return ", ".join(sorted({law.named for law in box.laws(state, at.h) if law != NORMAL}))
-
-    def places(self, count: int, reach: float = 1.0) -> np.ndarray:
-        """Generic states, in the `units` of the variables."""
-        return generic_states(self.step, self.sizes, count, reach) * np.repeat(self.units, self.sizes)
+        state = self.code.tensors(rows if self.code.chains else rows[0], self.dim)
+        return ", ".join(sorted({law.named for law in self._box(at).laws(state, at.h) if law != NORMAL}))
 
     def after(self, states: np.ndarray, draws: np.ndarray, probe: Probe, at: HandedNumbers) -> np.ndarray:
         """The states after one step. Shapes (n, coordinates) and (n, draws) -> (n, coordinates)."""
         self._probe = probe
-        return self._at(at)(np.asarray(states, dtype=float), np.asarray(draws, dtype=float), at.h).astype(
-            EXTENDED
-        )
+        given = np.asarray(states, dtype=float), np.asarray(draws, dtype=float)
+        return self._at(at).moved(*given, at.h).astype(EXTENDED)
 
-    def _at(self, at: HandedNumbers) -> StepRows:
-        if at not in self._rows:
-            self._rows[at] = StepRows(self.step, self._setting(at), at.h, self._gradient)
-        return self._rows[at]
+    def _at(self, at: HandedNumbers) -> StepRuns:
+        if at not in self._runs:
+            self._runs[at] = found = StepRuns(self._box(at), self.places(1)[0], at.h)
+            self.operations = max(self.operations, found.operations)
+            self.narrow = self.narrow or found.narrow
+        return self._runs[at]
 
-    def _gradient(self, theta: Any, minibatch: int) -> Any:
-        return self._probe.gradient(theta)
-
-    def _setting(self, at: HandedNumbers) -> GaussianSetting:
-        parameters = {name: value for name, value in at.numbers.items() if name != "h"}
-        return _OwnUnits(
-            self.step.dynamics, parameters, np.eye(self.dim), np.zeros(self.dim), self.step.memory
-        )
+    def _box(self, at: HandedNumbers) -> BlackBox:
+        given = {name: at.numbers[name] for name in self.parameters}
+        return BlackBox(self.code, lambda theta, minibatch: self._probe.gradient(theta), self.dim, given)
 
 
-class _OwnUnits(GaussianSetting):
-    """A setting whose coordinates are measured in their own units from 0, also where no invariant law is known."""
-
-    @cached_property
-    def law(self) -> tuple[np.ndarray, np.ndarray]:
-        n = sum(self.sizes)
-        return np.zeros(n), np.eye(n)
-
-
-class ObservedDefinition:
+class ObservedDefinition(ObservedStep):
     """A definition's step in long double; every row has a step size and parameters of its own."""
 
     unit = float(np.finfo(EXTENDED).eps)
-    narrow = False
     operations = OPERATIONS
 
     def __init__(self, scheme: Scheme, dim: int) -> None:
-        self.step, self.dim = scheme, dim
-        self.state, self.shapes = scheme.state, scheme.shapes
-        self.parameters = scheme.parameters
-        self.units = [1.0] * len(self.state)
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """The number of coordinates of each state variable."""
-        return tuple(self.dim if shape == VECTOR else 1 for shape in self.shapes.values())
+        super().__init__(scheme, dim)
+        self.scheme = scheme
 
     @cached_property
     def metric(self) -> LongDoubleRootMatrix | None:
@@ -272,16 +255,12 @@ class ObservedDefinition:
         return LongDoubleRootMatrix(generic_metric(self.dim)) if self.step.dynamics.riemannian else None
 
     def draws(self, at: HandedNumbers | None = None) -> int:
-        """The number of draws of a step."""
-        return self.step.draws * self.dim
+        """The number of normal draws of a step."""
+        return self.scheme.draws * self.dim
 
     def other_draws(self, at: HandedNumbers) -> str:
         """The laws of draws that are not normal, as text; "" if all are normal."""
-        return ", ".join(sorted({law.name for law in self.step.laws if not law.normal}))
-
-    def places(self, count: int, reach: float = 1.0) -> np.ndarray:
-        """Generic states, in the `units` of the variables."""
-        return generic_states(self.step, self.sizes, count, reach) * np.repeat(self.units, self.sizes)
+        return ", ".join(sorted({law.name for law in self.scheme.laws if not law.normal}))
 
     def after(self, states: np.ndarray, draws: np.ndarray, probe: Probe, at: HandedNumbers) -> np.ndarray:
         """The states after one step. Shapes (n, coordinates) and (n, draws) -> (n, coordinates)."""
@@ -293,9 +272,9 @@ class ObservedDefinition:
         """The states after one step; `numbers` h, D, T of shape (n,), or numbers."""
         carrier = Carrier(lambda value: LongDouble(np.asarray(value, dtype=EXTENDED)), _column, _array)
         given = {name: numbers[name] for name in self.parameters}
-        bound = bind(self.step, carrier, given, dim=self.dim, metric=self.metric)
+        bound = bind(self.scheme, carrier, given, dim=self.dim, metric=self.metric)
         state = np.split(np.asarray(states, dtype=EXTENDED), np.cumsum(self.sizes)[:-1], axis=1)
-        parts = np.split(np.asarray(draws, dtype=EXTENDED), max(1, self.step.draws), axis=1)
+        parts = np.split(np.asarray(draws, dtype=EXTENDED), max(1, self.scheme.draws), axis=1)
         with np.errstate(all="ignore"):
             values = bound.step(state, h=numbers["h"], grad=probe.ingredient, draw=in_order(parts))
         return np.concatenate(
@@ -309,20 +288,6 @@ Observed = ObservedTorch | ObservedDefinition
 def observed_step(scheme: Scheme | TorchStep, dim: int) -> Observed:
     """The step of torch code or of a definition, in this dimension."""
     return ObservedTorch(scheme, dim) if isinstance(scheme, TorchStep) else ObservedDefinition(scheme, dim)
-
-
-def generic_states(
-    step: Scheme | TorchStep, sizes: tuple[int, ...], count: int, reach: float = 1.0
-) -> np.ndarray:
-    """States that are multiples of 1/64, away from 0; scalars and memory are positive, as frictions and second moments are."""
-    random = np.random.default_rng(7)
-    parts = []
-    for (name, shape), size in zip(step.shapes.items(), sizes, strict=True):
-        drawn = random.integers(16, 80, (count, size)) / 64.0
-        signs = random.choice([-1.0, 1.0], (count, size))
-        signed = shape == VECTOR and name in step.dynamics.state
-        parts.append(reach * drawn * (signs if signed else 1.0))
-    return np.concatenate(parts, axis=1)
 
 
 def generic_metric(dim: int) -> MatrixMetric:

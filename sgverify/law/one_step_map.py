@@ -15,7 +15,8 @@ from scipy.stats import qmc
 from sgverify.errors import Unreached
 from sgverify.evidence import tried
 from sgverify.law.gaussian_setting import GaussianSetting
-from sgverify.law.step_rows import FEW, MemoryRangeError, StepRows
+from sgverify.law.nodes import MemoryRangeError
+from sgverify.law.step_rows import StepRows
 from sgverify.samplers.intercepted.black_box import GradientFunction
 from sgverify.schemes.torch_step import TorchStep
 
@@ -283,9 +284,6 @@ def _lines(rows: StepRows, h: float, random: np.random.Generator) -> np.ndarray:
     """
     setting, reach = rows.setting, max(REACH)
     n, known = len(setting.spreads), setting.known
-    if rows.together and not rows.read:
-        # Whether rows go together is known once some did.
-        rows(random.standard_normal((2 * FEW, n)) / 8, random.standard_normal((2 * FEW, rows.draws(h))), h)
     if not rows.together and setting.dim > FEW_DIMENSIONS:
         return np.zeros((0, n))
     count = LINE if rows.together else FEW_ON_LINE

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
-from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.numbers.panels import Panels
 from sgverify.law.draw_rules import DrawRules, QuadratureRule
 from sgverify.law.gaussian_setting import GaussianSetting
-from sgverify.law.nodes import AGAIN, COMPARED, NARROW_UNIT, UNIT, StepAtNodes, many_at_once
+from sgverify.law.nodes import UNIT, StepAtNodes, StepRuns
 from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.black_box import GradientFunction, NotFiniteError
-from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
+from sgverify.samplers.intercepted.black_box import GradientFunction
 from sgverify.schemes.torch_step import TorchStep
-
-FEW = 3
-"""The number of rows that are always run one by one."""
-
-ALIKE = 1e-12
-"""The relative tolerance between a row in a batch and the same row alone: a batch may sum in another order."""
 
 POWERS = (1, 3)
 """The degrees, tried in turn, of a step as a polynomial of its draws; a step of higher degree is integrated on panels."""
@@ -35,21 +26,10 @@ Function = Callable[[np.ndarray], np.ndarray]
 """A function of states: shape (n, coordinates) gives values of shape (n, q)."""
 
 
-NOT_REPEATED = (
-    "the step is random although every torch draw was put in, or it keeps something from call to call"
-)
-
-
-class MemoryRangeError(Unreached):
-    """Raised if a step has no finite value at a memory that was tried; a second moment, for one, is never below 0."""
-
-
-class StepRows:
+class StepRows(StepRuns):
     """The step as a function (states, draws, h) -> states, in natural units about the mean.
 
-    States have shape (rows, n), draws (rows, draws). Three ways are tried in turn: all rows in one tensor with the chains
-    first; for code that takes one chain, torch's vmap; one row at a time. A way is abandoned as soon as some row, run alone as
-    well, gives another result.
+    States have shape (rows, n), draws (rows, draws).
     """
 
     def __init__(
@@ -57,37 +37,14 @@ class StepRows:
     ) -> None:
         self.setting, self.step = setting, step
         given = {name: setting.parameters[name] for name in step.parameters}
-        self.box = BlackBox(step, gradient or setting.gradient, setting.dim, given)
-        self._ways = [replace(self.box, step=way) for way in many_at_once(step, setting.dim)]
-        self._compared: BlackBox | None = None
         self._mean, self._spreads = setting.law[0], setting.spreads
         self._first = h
-        self._draws: dict[float, int] = {}
         self._integrals: dict[float, OverDraws] = {}
         self.read: dict[tuple[Any, ...], Any] = {}
         """The maps that were read from these rows (`read_one_step`)."""
-        audit, count = DtypeAudit(()), self.draws(h)
         start = self._mean + 0.37 * self._spreads * (np.arange(len(self._mean)) < setting.known)
-        with default_dtype(torch.float64):
-            zeros = torch.zeros((1, count) if step.chains else (count,), dtype=torch.float64)
-            runs = [self.box.run(self._alone(start), zeros, h, witness=audit)[0] for _ in range(2)]
-        if any(
-            not torch.equal(one.nan_to_num(), other.nan_to_num()) for one, other in zip(*runs, strict=True)
-        ):
-            raise Unreached(NOT_REPEATED)
-        self.operations, self.narrow = audit.operations // 2 + 4, bool(audit.found)
-
-    @property
-    def together(self) -> bool:
-        """Do rows go through the code together, so that many rows cost little?"""
-        return bool(self._ways)
-
-    def draws(self, h: float) -> int:
-        """The number of normal draws in a step of size h."""
-        if h not in self._draws:
-            with default_dtype(torch.float64):
-                self._draws[h] = self.box.census(self._alone(np.array(self._mean)), h)
-        return self._draws[h]
+        box = BlackBox(step, gradient or setting.gradient, setting.dim, given)
+        super().__init__(box, start, h, self._spreads)
 
     def integrated(self, h: float) -> tuple[np.ndarray, np.ndarray, float]:
         """Mean and covariance of a step from the target's mean, over its draws, and a bound of the error of both.
@@ -123,20 +80,13 @@ class StepRows:
         """
         offset = float((np.abs(self._mean) / self._spreads).max())
         largest = max(1.0, float(np.abs(states).max(initial=0.0)))
-        unit = NARROW_UNIT if self.narrow else UNIT
-        return self.operations * unit * (offset + largest) * float(self._spreads.max() / self._spreads.min())
+        apart = float(self._spreads.max() / self._spreads.min())
+        # Four roundings more are those of the units.
+        return (self.operations + 4) * self.unit * (offset + largest) * apart
 
     def __call__(self, states: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray:
         """The states after one step of size h."""
-        rows = self._mean + self._spreads * states
-        with default_dtype(torch.float64):
-            after = None
-            while after is None and self._ways and len(rows) > FEW:
-                after = self._all(self._ways[0], rows, draws, h)
-                if after is None:
-                    self._ways.pop(0)
-            if after is None:
-                after = np.stack([self._one(row, z, h) for row, z in zip(rows, draws, strict=True)])
+        after = self.moved(self._mean + self._spreads * states, draws, h)
         found: np.ndarray = (after - self._mean) / self._spreads
         return found
 
@@ -145,47 +95,6 @@ class StepRows:
         states, draws = (np.vstack(tables) for tables in zip(*asked, strict=True))
         ends = np.cumsum([len(table) for table, _ in asked])[:-1]
         return np.split(self(states, draws, h), ends)
-
-    def _all(self, box: BlackBox, rows: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray | None:
-        """The states after one step of all rows in one batch; None if single rows give another result."""
-        try:
-            state = self.step.tensors(torch.tensor(rows, dtype=torch.float64), self.setting.dim, chains=True)
-            moved, shapes = box.run(state, torch.tensor(draws, dtype=torch.float64), h)
-            box.check_rows(shapes, len(rows))
-        except SgverifyError:
-            return None
-        flat = [value.to(torch.float64).reshape(len(rows), -1) for value in moved]
-        after = np.asarray(torch.cat(flat, dim=-1).numpy())
-        # What depends on all rows, or on any, shows where a row has the largest state and draws, or the smallest, which is looked
-        # at once.
-        away = np.abs((rows - self._mean) / self._spreads).sum(axis=1) + np.abs(draws).sum(axis=1)
-        ends = [np.argmax(away)] if self._compared is box else [np.argmin(away), np.argmax(away)]
-        for k in dict.fromkeys(map(int, ends)):
-            single = self._one(rows[k], draws[k], h)
-            size = max(float(np.abs(rows[k]).max()), float(np.abs(single).max()), 1e-300)
-            if not np.abs(after[k] - single).max() <= ALIKE * size:
-                return None
-        self._compared = box
-        return after
-
-    def _one(self, row: np.ndarray, draws: np.ndarray, h: float) -> np.ndarray:
-        z = torch.tensor(draws[None] if self.step.chains else draws, dtype=torch.float64)
-        try:
-            moved, _ = self.box.run(self._alone(row), z, h)
-        except NotFiniteError as error:
-            if not self.step.memory:
-                raise
-            raise MemoryRangeError(
-                f"not finite at values of the memory that were tried; {error}, or a memory that is brought into its range "
-                f"before it is used, as by `{self.step.memory[0].name}.clamp(min=0)` under a root"
-            ) from error
-        return np.asarray(torch.cat([value.to(torch.float64).reshape(-1) for value in moved]).numpy())
-
-    def _alone(self, row: np.ndarray) -> tuple[torch.Tensor, ...]:
-        many = self.step.chains
-        return self.step.tensors(
-            torch.tensor(row[None] if many else row, dtype=torch.float64), self.setting.dim
-        )
 
 
 @dataclass(frozen=True)
@@ -214,8 +123,7 @@ class OverDraws:
 
         `like` is the same step at another step size: what was found of its draws is tried first.
         """
-        compared = COMPARED if like is None else AGAIN
-        step = StepAtNodes(box, np.asarray(x, dtype=float), h, compared=compared)
+        step = StepAtNodes(box, np.asarray(x, dtype=float), h)
         size = max(1.0, step.reach)
         self.rounding = (step.operations + 8) * step.unit * size
         found = DrawRules(
@@ -228,7 +136,7 @@ class OverDraws:
             straight=False,
             cut=None if like is None else like.cut,
         )
-        self.draws, self.irregular = step.draws, len(found.irregular)
+        self.irregular = len(found.irregular)
         self.cut: dict[int, Panels] = found.cut
         self.rules: tuple[QuadratureRule, QuadratureRule] = found.pair(degree * found.degree + 1)
         self._after = tuple(step.after(rule.nodes, h) for rule in self.rules)

@@ -112,7 +112,7 @@ def in_own_unit(step: Step) -> Step:
         unit = None if step.word is not None else _unit(lambda *at: _moved_definition(step, *at))
         if unit is None or any(part.factor.denominator > LARGEST for part in vars(unit).values()):
             return step
-        made = make_scheme(_scaled(step.function, unit, sqrt, True), kinetic, order=step.order)
+        made = make_scheme(_scaled(step, unit, sqrt, True), kinetic, order=step.order)
         told = f"{step.summary or step.name}; with {unit.told}"
         return replace(made, invariant_order=step.invariant_order, reference=step.reference, summary=told)
     if step.as_it_is is not None or step.own_loss is not None or step.generator:
@@ -121,18 +121,26 @@ def in_own_unit(step: Step) -> Step:
     if unit is None:
         return step
     conventions = "; ".join(filter(None, (step.conventions, unit.told)))
-    return replace(step, function=_scaled(step.function, unit, math.sqrt, False), conventions=conventions)
+    return replace(step, function=_scaled(step, unit, math.sqrt, False), conventions=conventions)
 
 
 def told_unit(step: Scheme | TorchStep) -> str:
     """The unit in words; "" of a step that has that of its dynamics."""
-    _, told, rest = step.summary.partition(TOLD)
+    _, told, rest = (getattr(step, "conventions", "") or step.summary).partition(TOLD)
     return told + rest
 
 
+def in_told_unit(step: Step) -> Step:
+    """The step as it is written, with its momentum in its own unit."""
+    found: Step = getattr(step.function, "in_told_unit", step)
+    return found
+
+
 def _scaled(
-    function: Callable[..., Any], unit: MomentumUnit, root_of: Callable[[Any], Any], exact: bool
+    step: Scheme | TorchStep, unit: MomentumUnit, root_of: Callable[[Any], Any], exact: bool
 ) -> Callable[..., Any]:
+    function = step.function
+
     @functools.wraps(function)
     def scaled(theta: Any, p: Any, *, h: Any, T: Any, D: Any, **given: Any) -> Any:
         by = functools.partial(MomentumPower.times_root, T=T, root_of=root_of, exact=exact)
@@ -140,7 +148,7 @@ def _scaled(
         theta, q = function(theta, q, h=own, T=T, D=by(unit.friction, D), **given)
         return theta, by(unit.mass, q)
 
-    scaled.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    scaled.__signature__, scaled.in_told_unit = inspect.signature(function), step  # type: ignore[attr-defined]
     return scaled
 
 

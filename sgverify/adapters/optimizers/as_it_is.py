@@ -181,11 +181,6 @@ class OptimizerRun:
         return self._options.left
 
     @property
-    def copies(self) -> int:
-        """The number of entries of theta."""
-        return sum(part.size for part in self.parts)
-
-    @property
     def variables(self) -> int | None:
         """The number of values of each entry, if all that is kept has theta's shape."""
         kept = self._step.kept.buffers

@@ -15,13 +15,22 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.counters import held_counters
-from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept
-from sgverify.adapters.optimizers.momentum import share_of
-from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, At, Options, known_options, uses
+from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, probe
+from sgverify.adapters.optimizers.momentum import lone_number, moving_buffer, share_of
+from sgverify.adapters.optimizers.options import (
+    CONVENTIONS,
+    EMPTY,
+    At,
+    Options,
+    known_options,
+    measured_once,
+    uses,
+)
 from sgverify.adapters.optimizers.step import OptimizerStep, apart
 from sgverify.errors import SgverifyError
 from sgverify.samplers.intercepted import Interception
@@ -130,8 +139,7 @@ class _Reading:
         kept, *_ = find_kept(options, told)
         step = OptimizerStep(options, lambda: None, kept, None, told)
         self.step = OptimizerStep(options, step.function, held_counters(step)[0], None, told)
-        self._priors: dict[Any, float] = {}
-        self.momentum = self._momentum()
+        self.momentum = moving_buffer(self.step, At(self.values, 1.0))
         self.steps = [option for option, text in settings.map.items() if uses(text, "h")]
         self.steps = self.steps or [option for option, quantity in usual.items() if quantity == "h"]
         self.steps = self.steps or [option for option in self._free() if self._scales(option)]
@@ -160,6 +168,7 @@ class _Reading:
         at = At({**self.values, **values}, 1.0)
         theta = torch.linspace(-1.1, 0.7, DIMS[0], dtype=torch.float64)
         zero, force = torch.zeros_like(theta), 1e-4 * theta
+        others = probe(self.step, np.random.default_rng(0))[1]
 
         def kick(place: Tensor, buffer: Tensor, gradient: Tensor, drawn: int = -1) -> tuple[Tensor, int]:
             count = 0
@@ -169,16 +178,9 @@ class _Reading:
                 count += 1
                 return torch.full(shape, float(count == drawn + 1 and drawn >= 0), dtype=torch.float64)
 
-            held = {
-                b.name: buffer
-                if b.name == self.momentum
-                else torch.full(
-                    _shape(self.step, at, b, place),
-                    1.0 if thermostat is None else thermostat,
-                    dtype=torch.float64,
-                )
-                for b in self.step.kept.buffers
-            }
+            number = 1.0 if thermostat is None else thermostat
+            held = {name: torch.full_like(value, number) for name, value in others.items()}
+            held |= {self.momentum: buffer} if self.momentum else {}
             with apart():
                 self.step.optimizer(at, place)
                 with Interception(put):
@@ -197,13 +199,6 @@ class _Reading:
             return None
         share = share_of(self.step, at, self.momentum) if self.momentum else 1.0
         return _Law(pull, noise, kept, share, prior / pull)
-
-    def _momentum(self) -> str:
-        at = At(self.values, 1.0)
-        for buffer in self.step.kept.buffers:
-            if buffer.by_parameter and share_of(self.step, at, buffer.name):
-                return buffer.name
-        return ""
 
     def _free(self) -> Iterator[str]:
         """The options of which nothing is told, whose value is a float."""
@@ -305,14 +300,14 @@ class _Reading:
 
     def _thermostat(self) -> str:
         """The number besides the momentum whose value is a friction; "" if there is none."""
-        others = [b.name for b in self.step.kept.buffers if b.name != self.momentum and not b.by_parameter]
-        if len(others) != 1 or len(self.step.kept.buffers) != 2:
+        number = lone_number(self.step, self.momentum)
+        if not number:
             return ""
         one, two, three = (self.law(value) for value in (0.5, 1.0, 1.5))
         if one is None or two is None or three is None:
             return ""
         linear = abs(one.kept - 2 * two.kept + three.kept) < EXACT
-        return others[0] if linear and three.kept < one.kept - EXACT else ""
+        return number if linear and three.kept < one.kept - EXACT else ""
 
     def _prior(self, law: _Law, lr: str) -> tuple[str, Callable[[At], float]]:
         """The precision of a Gaussian prior about 0, by the option that alone changes the pull to 0, and as a function."""
@@ -320,15 +315,11 @@ class _Reading:
             power, of_step = (self._power(lambda law: law.prior, name) for name in (option, lr))
             if option != lr and abs(power) > EXACT and abs(of_step) < EXACT:
                 factor, root = law.prior / self.values[option] ** round(power), round(power)
-                return _text(factor, f"{option}**{root}" if root != 1 else option, 0.0), self._prior_at
+                text = _text(factor, f"{option}**{root}" if root != 1 else option, 0.0)
+                return text, measured_once(
+                    lambda at: 0.0 if (found := self.law(**at.values)) is None else found.prior
+                )
         return "", lambda at: 0.0
-
-    def _prior_at(self, at: At) -> float:
-        key = tuple(at.values.items())
-        if key not in self._priors:
-            law = self.law(**at.values)
-            self._priors[key] = 0.0 if law is None else law.prior
-        return self._priors[key]
 
 
 def _is_number(value: Any) -> bool:
@@ -337,13 +328,6 @@ def _is_number(value: Any) -> bool:
 
 def _constant(value: Any) -> Callable[[Any], Any]:
     return lambda quantities: value
-
-
-def _shape(step: OptimizerStep, at: At, buffer: Any, theta: Tensor) -> tuple[int, ...]:
-    if buffer.by_parameter:
-        return tuple(theta.shape)
-    optimizer, parameters = step.optimizer(at, theta)
-    return tuple(torch.as_tensor(buffer.places[0].read(optimizer, parameters)).shape)
 
 
 def _one(entries: Any) -> float | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
-from typing import Any
 
 import numpy as np
 import torch
 
 from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, constant_force, probe, usual
-from sgverify.adapters.optimizers.options import At
+from sgverify.adapters.optimizers.options import At, measured_once
 from sgverify.adapters.optimizers.step import MomentumBuffer, OptimizerStep, apart
 from sgverify.errors import DefinitionError
 from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
@@ -19,6 +18,7 @@ from sgverify.schemes.numbers.text import Grammar
 
 TRIED = 8
 """The number of steps from which the multiples are found."""
+
 
 ELSEWHERE = (
     {"h": 0.0123918475629, "T": 0.7318461928, "D": 1.9173645281},
@@ -43,7 +43,7 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
     if given is not None:
         return _told_momentum(step, buffers, given)
     at = usual(step.options)
-    name = next((name for name in buffers if share_of(step, at, name)), "")
+    name = moving_buffer(step, at)
     if not name:
         raise _no_momentum(step, buffers)
 
@@ -53,46 +53,41 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
             raise _no_momentum(step, buffers, f", with {at.values}")
         return share
 
-    multiple = _as_option(step, partial(share_of, step, name=name)) or _once(measured)
+    multiple = _as_option(step, partial(share_of, step, name=name)) or measured_once(measured)
     return MomentumBuffer(name, lambda at: multiple(at) / at.h, f"{_spelled(multiple(at), at)}{name}/h")
 
 
-def _once(measured: Callable[[At], float]) -> Callable[[At], float]:
-    """A measurement that is made once with each values of the options."""
-    cache: dict[Any, float] = {}
+def moving_buffer(step: OptimizerStep, at: At) -> str:
+    """The buffer of which theta's displacement is a multiple; "" if there is none."""
+    buffers = (buffer.name for buffer in step.kept.buffers if buffer.by_parameter)
+    return next((name for name in buffers if share_of(step, at, name)), "")
 
-    def kept(at: At) -> float:
-        key = tuple(at.values.items())
-        if key not in cache:
-            cache[key] = measured(at)
-        return cache[key]
 
-    return kept
+def lone_number(step: OptimizerStep, momentum: str) -> str:
+    """The number that is kept besides a momentum, and nothing else; "" if there is none."""
+    others = [b.name for b in step.kept.buffers if b.name != momentum and not b.by_parameter]
+    return others[0] if len(others) == 1 and len(step.kept.buffers) == 2 else ""
 
 
 def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBuffer:
     """The number besides the momentum that is its friction, with the factor that makes it that of h."""
-    others = [b.name for b in step.kept.buffers if b.name != momentum.buffer and not b.by_parameter]
-    if len(others) != 1 or len(step.kept.buffers) != 2:
+    xi = lone_number(step, momentum.buffer)
+    if not xi:
         raise DefinitionError(
             f"{step.told}: {step.options.name} keeps no single number beside the momentum {momentum.buffer}; expected the friction "
             "xi of a thermostat; leave adapter.dynamics out"
         )
 
     def measured(at: At) -> float:
-        left = []
-        for xi in (0.5, 1.5):
-            theta = torch.zeros(DIMS[0], dtype=torch.float64)
-            values = {
-                momentum.buffer: torch.ones_like(theta),
-                others[0]: torch.tensor(xi, dtype=theta.dtype),
-            }
+        left, theta = [], torch.zeros(DIMS[0], dtype=torch.float64)
+        for value in (0.5, 1.5):
+            values = {momentum.buffer: torch.ones_like(theta), xi: torch.tensor(value, dtype=theta.dtype)}
             with apart():
                 left.append(step.take(at, theta, values, constant_force(theta))[1][momentum.buffer].double())
         return float((left[0] - left[1]).mean())
 
-    multiple = _as_option(step, measured) or _once(measured)
-    return MomentumBuffer(others[0], lambda at: multiple(at) / at.h, others[0])
+    multiple = _as_option(step, measured) or measured_once(measured)
+    return MomentumBuffer(xi, lambda at: multiple(at) / at.h, xi)
 
 
 def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -> DefinitionError:
@@ -193,4 +188,4 @@ def share_of(step: OptimizerStep, at: At, name: str) -> float:
     return 0.0
 
 
-__all__ = ["find_momentum", "find_thermostat", "share_of"]
+__all__ = ["find_momentum", "find_thermostat", "lone_number", "moving_buffer", "share_of"]

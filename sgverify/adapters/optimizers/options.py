@@ -94,6 +94,19 @@ class At:
     """The precision of a prior that the optimizer adds itself: the gradient that it is given is without it."""
 
 
+def measured_once(measure: Callable[[At], float]) -> Callable[[At], float]:
+    """A number of the code that depends on the values of its options, measured once with each values."""
+    kept: dict[Any, float] = {}
+
+    def measured(at: At) -> float:
+        key = tuple(at.values.items())
+        if key not in kept:
+            kept[key] = measure(at)
+        return kept[key]
+
+    return measured
+
+
 @dataclass(frozen=True)
 class Options:
     """The options of `make(params, **options)`: `told` as expressions in h, T and D, `left` with their defaults.

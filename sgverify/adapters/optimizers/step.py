@@ -12,7 +12,7 @@ import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ContextDecorator, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -141,14 +141,6 @@ class OptimizerStep:
         moved, after = self.take(at, theta, values, force, loss)
         variables = [after[name] * factor for name, factor in factors.items()]
         return (moved, *variables, *(after[buffer.name] for buffer in self.memory))
-
-    def free(self) -> OptimizerStep:
-        """The step whose counters go on from call to call."""
-        kept = replace(self.kept, counters=())
-        xi = next(iter(self.variables[1:]), None)
-        return OptimizerStep(
-            self.options, self.function, kept, self.momentum, self.told, valued=self.valued, xi=xi
-        )
 
     def take(
         self,

@@ -77,6 +77,8 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
         law = _by_law(code, step, settings, reference)
         if law is not None:
             return replace(law, held={**law.held, **held})
+    if step.needed:
+        raise refused(code, told, f"needs {', '.join(step.needed)}, of which nothing is told")
     used = _ingredients(code, dynamics, settings)
 
     def run(*state: Tensor, **given: Any) -> tuple[Tensor, ...]:
@@ -112,7 +114,7 @@ def _by_law(code: PlainCode, step: PlainStep, settings: AdapterSettings, referen
         name: item.default
         for name, item in code.parameters.items()
         if code.roles.get(name) in ("h", "T", "D", "beta", "told", None)
-        and name not in (*code.state.values(), *step.fixed)
+        and name not in {*code.state.values(), *step.fixed} - {*step.needed}
         and item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)
     }
 

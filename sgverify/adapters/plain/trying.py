@@ -38,6 +38,8 @@ class PlainStep:
         """`values`: gradients as tensors; `tensors`: numbers as tensors."""
         self.code, self._told, self._values, self._tensors = code, told, values, tensors
         self.fixed: dict[str, Any] = {}
+        self.needed: list[str] = []
+        """The arguments of which nothing is told, although a step depends on them."""
         self.picks: tuple[int, ...] | None = None
         self._handed: dict[str, Any] = {}
         self._made: dict[Any, Any] = {}
@@ -199,9 +201,7 @@ def tried(
             why = why or f"raised {type(error).__name__}: {error}"
     else:
         raise refused(code, told, f"{why}, called as {called(code, step.fixed, {})}")
-    needed = [name for name in open_ones if step.fixed[name] == 1 and _feels(step, at, name, (2,))]
-    if needed:
-        raise refused(code, told, f"needs {', '.join(needed)}, of which nothing is told")
+    step.needed = [name for name in open_ones if step.fixed[name] == 1 and _feels(step, at, name, (2,))]
     if step.kept:
         raise unmade(
             f"scheme={told!r}: keeps {step.kept[0]} from step to step, which decides its next one; expected it among the "

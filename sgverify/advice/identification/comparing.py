@@ -13,7 +13,7 @@ in all eigenvalues of which the polynomials are determined, for both steps alike
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -206,75 +206,70 @@ def differences(
     solution: Solution, step: Observed, seen: Responses, chosen: np.ndarray
 ) -> tuple[DifferingTerm, ...]:
     """The terms in which a step differs from a solution, the largest first."""
-    found: list[DifferingTerm] = []
     frame = RecordedStep(solution.candidate, step.dim, solution.scheme)
     numbers = {name: np.array([value]) for name, value in solution.numbers.items()}
     names = list(solution.scheme.state)
-    vectors = [i for i, name in enumerate(names) if name not in solution.candidate.scalars]
-    d, base = step.dim, step.places(1)
-    mine: dict[tuple[int, int], list[float]] = {}
-    theirs: dict[tuple[int, int], list[float]] = {}
-    eigenvalues: list[float] = []
-    for probe in seen.quadratics:
-        values, basis = np.linalg.eigh(probe.precision)
-        eigenvalues.extend(float(x) for x in values)
+    d, k, base = step.dim, len(names) - len(solution.candidate.scalars), step.places(1)
+    here = base[0, chosen]
 
-        def on_whole(rows: np.ndarray, draws: np.ndarray, probe: Probe = probe) -> np.ndarray:
-            whole = np.repeat(base, len(rows), axis=0)
-            whole[:, chosen] = rows
-            return step.after(whole, draws, probe, seen.at)[:, chosen]
+    def own(rows: np.ndarray, draws: np.ndarray, probe: Probe) -> np.ndarray:
+        whole = np.repeat(base, len(rows), axis=0)
+        whole[:, chosen] = rows
+        return step.after(whole, draws, probe, seen.at)[:, chosen]
 
-        here = base[0, chosen]
-        width = np.full(len(here), WIDTH)
-        ours, _ = derivative(on_whole, here, width, step.draws(seen.at))
-        due, _ = derivative(_on(frame, probe, numbers), here, width, frame.draws)
-        for i in vectors:
-            for j in vectors:
-                block = (slice(i * d, i * d + d), slice(j * d, j * d + d))
-                mine.setdefault((i, j), []).extend(np.diag(basis.T @ ours[block] @ basis).tolist())
-                theirs.setdefault((i, j), []).extend(np.diag(basis.T @ due[block] @ basis).tolist())
-    powers = np.vander(np.array(eigenvalues), min(DEGREE, len(eigenvalues) - 1) + 1, increasing=True)
-    movement = [float(seen.movement[i * d : i * d + d].max()) for i in range(len(vectors))]
-    for (i, j), block_values in mine.items():
-        one, other = (
-            np.linalg.lstsq(powers, np.array(v), rcond=None)[0] for v in (block_values, theirs[i, j])
+    def due(rows: np.ndarray, draws: np.ndarray, probe: Probe) -> np.ndarray:
+        return frame.after(rows, draws, probe, numbers)
+
+    ours, powers = _factors(own, step.draws(seen.at), here, seen, (k, d))
+    theirs, _ = _factors(due, frame.draws, here, seen, (k, d))
+    moved, states = (np.abs(part[: k * d]).reshape(k, d).max(axis=1) for part in (seen.movement, here))
+    sizes = np.abs(ours - theirs) * powers[:, None, None] * states / np.maximum(moved, 1e-300)[:, None]
+    found = [
+        _differing(
+            names[i],
+            TERMS["theta" if j == 0 else "other"][power].format(v=names[j]),
+            *(float(part[power, i, j]) for part in (ours, theirs, sizes)),
         )
-        size_of_state = float(np.abs(base[0, chosen][j * d : j * d + d]).max())
-        for power, (a, b) in enumerate(zip(one, other, strict=True)):
-            size = (
-                abs(a - b) * size_of_state * float(np.abs(powers[:, power]).mean()) / max(movement[i], 1e-300)
-            )
-            if size > SEEN:
-                terms = TERMS["theta" if j == 0 else "other"]
-                found.append(_differing(names[i], terms[power].format(v=names[j]), float(a), float(b), size))
-    found += _noise(frame, numbers, seen, names, vectors, d)
+        for power, i, j in np.argwhere(sizes > SEEN)
+    ]
+    # The entries of the noise's covariance on the first quadratic potential, averaged over coordinates.
+    run = _on(frame, seen.quadratics[0], numbers)
+    (columns,) = Stencil.of(frame.draws, seen.affine).columns(run, seen.noise_states[:1])
+    both = np.array(
+        [part[: k * d, : k * d] for part in (seen.covariance[0], columns @ columns.T)], dtype=float
+    )
+    scale = np.sqrt(np.maximum(np.einsum("nii->ni", both).max(axis=0), 1e-300))[::d]
+    ours, theirs = np.einsum("niaja->nij", both.reshape(2, k, d, k, d)) / d
+    sizes = np.tril(np.abs(ours - theirs) / np.outer(scale, scale))
+    for i, j in np.argwhere(sizes > SEEN):
+        own_noise = "the variance of the noise"
+        term = own_noise if i == j else f"the covariance of its noise with that of {names[j]}"
+        found.append(_differing(names[i], term, *(float(part[i, j]) for part in (ours, theirs, sizes))))
     return tuple(sorted(found, key=lambda item: -item.size)[:MOST])
 
 
-def _noise(
-    frame: RecordedStep,
-    numbers: dict[str, np.ndarray],
+def _factors(
+    run: Callable[[np.ndarray, np.ndarray, Probe], np.ndarray],
+    draws: int,
+    here: np.ndarray,
     seen: Responses,
-    names: list[str],
-    vectors: list[int],
-    d: int,
-) -> list[DifferingTerm]:
-    """The entries of the noise's covariance on the first quadratic potential, averaged over coordinates."""
-    run = _on(frame, seen.quadratics[0], numbers)
-    (columns,) = Stencil.of(frame.draws, seen.affine).columns(run, seen.noise_states[:1]).astype(float)
-    due, ours = columns @ columns.T, seen.covariance[0].astype(float)
-    scale = np.sqrt(np.maximum(np.maximum(np.diag(due), np.diag(ours)), 1e-300))
-    found = []
-    for i in vectors:
-        for j in vectors[: vectors.index(i) + 1]:
-            block = (slice(i * d, i * d + d), slice(j * d, j * d + d))
-            a, b = (float(np.trace(matrix[block])) / d for matrix in (ours, due))
-            size = abs(a - b) / float(scale[i * d] * scale[j * d])
-            if size > SEEN:
-                term = (
-                    "the variance of the noise"
-                    if i == j
-                    else f"the covariance of its noise with that of {names[j]}"
-                )
-                found.append(_differing(names[i], term, a, b, size))
-    return found
+    sizes: tuple[int, int],
+) -> tuple[np.ndarray, np.ndarray]:
+    """The factors of the powers of A between the vectors of a state, shape (powers, k, k), and the mean size of each power."""
+    (k, d), blocks = sizes, []
+    eigenvalues: list[float] = []
+    for probe in seen.quadratics:
+        values, basis = np.linalg.eigh(probe.precision)
+        matrix, _ = derivative(
+            lambda rows, z, probe=probe: run(rows, z, probe),  # type: ignore[misc]
+            here,
+            np.full(len(here), WIDTH),
+            draws,
+        )
+        blocks.append(
+            np.einsum("ae,iajb,be->eij", basis, matrix[: k * d, : k * d].reshape(k, d, k, d), basis)
+        )
+        eigenvalues.extend(values)
+    powers = np.vander(np.array(eigenvalues), min(DEGREE, len(eigenvalues) - 1) + 1, increasing=True)
+    factors = np.linalg.lstsq(powers, np.concatenate(blocks).reshape(len(powers), -1), rcond=None)[0]
+    return factors.reshape(-1, k, k), np.abs(powers).mean(axis=0)

@@ -52,6 +52,7 @@ from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import scheme_reference
 from sgverify.subject.binding import make_subject, refuse_stray_tables
+from sgverify.subject.momentum_unit import in_told_unit, told_unit
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 
@@ -91,7 +92,11 @@ def identify(
         refuse_stray_tables(subject)
         if subject.composite is not None:
             raise _composite(subject.composite)
-        return _identified(subject)
+        found = _identified(replace(subject, scheme=in_told_unit(subject.scheme)))
+        if found.identified or not (unit := told_unit(subject.scheme)):
+            return found
+        other = _identified(subject)
+        return replace(other, convention=(unit, *other.convention)) if other.identified else found
 
 
 def _composite(composite: Composite) -> ConfigurationError:

@@ -227,7 +227,7 @@ class Search:
         order, candidate, solutions = base.order, base.candidate, [base]
         known = {name: value for name, value in base.numbers.items() if name in candidate.numbers}
         for at in self.settings[1:]:
-            starts = [*_scaled(base.numbers, self.base, at), *self._starts(candidate, at, order)]
+            starts = [*(found.numbers for found in solutions), *self._starts(candidate, at, order)]
             given, seen = ({**start, **known} for start in starts), self.seen(at, order)
             found = solved(candidate, seen, order, self.step.dim, given, max(STARTS), max(PATIENCE))
             if found is None:
@@ -277,22 +277,6 @@ class Search:
         chosen = coordinates(step, match.base.order)
         images = images_of(step, self.base)
         return compare(match.base, step, respond(step, self.base, chosen), chosen, images)
-
-
-def _scaled(
-    numbers: Mapping[str, float], base: HandedNumbers, at: HandedNumbers
-) -> Iterator[dict[str, float]]:
-    """The numbers of the base at another setting, for a step size that goes as h or as its root, in or out of the friction."""
-    h, D, T = at.h / base.h, at.D / base.D, at.T / base.T
-    for power in (1.0, 0.5):
-        for friction in (D, D * h ** (1 - power), 1.0):
-            for scale in (1.0, h**power, h):
-                found = {**numbers, "h": numbers["h"] * h**power, "T": numbers["T"] * T}
-                if "D" in numbers:
-                    found["D"] = numbers["D"] * friction
-                if "p" in numbers:
-                    found["p"] = numbers["p"] * scale
-                yield found
 
 
 def nearest(search: Search) -> tuple[Solution, np.ndarray] | None:

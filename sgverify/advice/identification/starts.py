@@ -200,26 +200,13 @@ def set_units(step: Observed, at: HandedNumbers, variables: tuple[int, ...]) -> 
 
     Units are powers of 2, and states in other units are generic too; but numbers are lost where v = h p is compared with 1.
     """
-    d, place = step.dim, np.cumsum((0, *step.sizes))
-    shapes = list(step.shapes.values())
-    everything = np.arange(place[-1])
-    jacobian, base, _ = _jacobian(step, at, everything, soft_probe(d))
-    A = soft_probe(d).precision
-    h = 1.0
-    for i in variables[1:]:
-        part = slice(place[i], place[i + 1])
-        if shapes[i] == VECTOR and step.state[i] in step.step.dynamics.state:
-            drift = float(np.trace(jacobian[:d, part]))
-            kick = -float(np.trace(jacobian[part, :d] @ A) / np.trace(A @ A)) * d
-            if drift * kick > 0:
-                step.units[i] = _power_of_two((kick / drift) ** 0.5)
-                h = (drift * kick) ** 0.5 / d
-    for i in variables[1:]:
-        if shapes[i] == SCALAR and step.units[1] and shapes[1] == VECTOR:
-            p = slice(place[1], place[2])
-            slope = float(base[p] @ jacobian[p, place[i]] / (base[p] @ base[p]))
-            if slope:
-                step.units[i] = _power_of_two(h / abs(slope))
+    shapes, chosen = shapes_of(step, variables), coordinates(step, variables)
+    if len(shapes) < 2 or shapes[1] != VECTOR or step.state[variables[1]] not in step.step.dynamics.state:
+        return
+    with np.errstate(all="ignore"):
+        found = next(_kinetic(SCALAR in shapes, step, respond(step, at, chosen), chosen), {})
+    for place, name in zip(variables[1:], ("p", "xi"), strict=False):
+        step.units[place] = _power_of_two(abs(found.get(name, 1.0)))
 
 
 def _power_of_two(value: float) -> float:
@@ -256,9 +243,9 @@ def _overdamped(step: Observed, seen: Responses, chosen: np.ndarray) -> Iterator
 def _kinetic(
     thermostatted: bool, step: Observed, seen: Responses, chosen: np.ndarray
 ) -> Iterator[dict[str, float]]:
-    """A drift of h/s p, a kick of -h s grad U and a damping exp(-hD) of p = s times the scheme's momentum.
+    """A drift of h/s p, a kick of -h s grad U and a damping h D of p = s times the scheme's momentum.
 
-    The damping acts between the two halves of a drift, of a kick, or of neither: each is a start.
+    A thermostat's friction is xi = r (xi of the scheme) + offset, moved by r h (p.p/d - T).
     """
     probe = soft_probe(step.dim)
     jacobian, base, image = _jacobian(step, seen.at, chosen, probe)
@@ -268,48 +255,17 @@ def _kinetic(
     kept = float(np.trace(jacobian[d : 2 * d, d : 2 * d])) / d
     if not drift * kick > 0:
         return
-    middle = (1 + kept) / 2
-    for first, second in ((middle, 1.0), (1.0, middle), (middle, middle), (1.0, 1.0)):
-        a, k = drift / first, kick / second
-        if not a * k > 0:
-            continue
-        h, s = float(np.sqrt(a * k)), float(np.sign(a) * np.sqrt(k / a))
-        noise = float(np.trace(seen.covariance[0][d : 2 * d, d : 2 * d])) / (d * s * s)
-        dampings = {(1 - kept) / h, -float(np.log(abs(kept))) / h}
-        for damping in sorted(dampings):
-            if thermostatted:
-                yield from _thermostatted(jacobian, base, image, seen, d, (h, s, noise, damping))
-            else:
-                D = abs(damping) + 1e-9
-                T = {noise / (2 * D * h), noise / -float(np.expm1(-2 * D * h))}
-                yield from ({"h": h, "D": D, "p": s, "T": heat} for heat in sorted(T))
-
-
-def _thermostatted(
-    jacobian: np.ndarray,
-    base: np.ndarray,
-    image: np.ndarray,
-    seen: Responses,
-    d: int,
-    linear: tuple[float, float, float, float],
-) -> Iterator[dict[str, float]]:
-    """A friction xi = r (xi of the scheme) + offset, moved by r h (p.p/d - T)."""
-    h, s, noise, damping = linear
-    p, after = base[d : 2 * d], image[d : 2 * d]
-    slope = float(p @ jacobian[d : 2 * d, 2 * d] / (p @ p))
-    kept = max(float(np.trace(jacobian[d : 2 * d, d : 2 * d])) / d, 1e-3)
-    for r in (-h / slope, -h * kept / slope):
-        for q in (p, after):
-            T = float(q @ q / (s * s * d) - (image[2 * d] - base[2 * d]) / (r * h))
-            for heat in (abs(T) + 1e-3, seen.at.T):
-                yield {
-                    "h": h,
-                    "p": s,
-                    "D": noise / (2 * heat * h),
-                    "T": heat,
-                    "xi": r,
-                    "xi offset": float(base[2 * d] - r * damping),
-                }
+    h, s = float(np.sqrt(drift * kick)), float(np.sign(drift) * np.sqrt(kick / drift))
+    noise = float(np.trace(seen.covariance[0][d : 2 * d, d : 2 * d])) / (2 * h * d * s * s)
+    D = abs(1 - kept) / h + 1e-9
+    if not thermostatted:
+        yield {"h": h, "D": D, "p": s, "T": noise / D}
+        return
+    p = base[d : 2 * d]
+    r = -h * float(p @ p) / float(p @ jacobian[d : 2 * d, 2 * d])
+    T = abs(float(p @ p / (s * s * d) - (image[2 * d] - base[2 * d]) / (r * h))) + 1e-3
+    offset = float(base[2 * d] - r * (1 - kept) / h)
+    yield {"h": h, "p": s, "D": noise / T, "T": T, "xi": r, "xi offset": offset}
 
 
 def _preconditioned(step: Observed, seen: Responses, chosen: np.ndarray) -> Iterator[dict[str, float]]:

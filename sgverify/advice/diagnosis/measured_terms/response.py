@@ -148,12 +148,13 @@ def _moments(step: TorchStep, x: float, kept: float, push: float, h: float) -> t
     )
     state = np.full(sum(step.sizes(DIM)), kept)
     state[:DIM] = x
-    run = StepAtNodes(box, state, h, compared=4)
+    run = StepAtNodes(box, state, h)
+    count = run.draws(h)
     points, weights = np.polynomial.hermite_e.hermegauss(5)
-    if run.draws > MOST_DRAWS:
+    if count > MOST_DRAWS:
         raise ValueError("more draws than are integrated over")
-    nodes = np.array(list(product(points, repeat=run.draws)))
-    share = np.array([np.prod(item) for item in product(weights / weights.sum(), repeat=run.draws)])
+    nodes = np.array(list(product(points, repeat=count)))
+    share = np.array([np.prod(item) for item in product(weights / weights.sum(), repeat=count)])
     moved = run.after(nodes, h)[:, 0] - x
     mean = float(share @ moved)
     return mean / h, float(share @ (moved - mean) ** 2) / h
