@@ -109,10 +109,6 @@ class StepHooks:
         """The log weight of the present state in averages, in addition to the schedule's weight; float64 of shape (S, C)."""
         raise NotImplementedError(f"{type(self).__name__} weighs no states")
 
-    def with_weights(self, sums: Sequence[Tensor], values: Sequence[Tensor], factor: Tensor) -> list[Tensor]:
-        """See `with_weights`, with the log weights of the present state."""
-        return with_weights(sums, values, self.log_weights(), factor)
-
     def why_diverged(self, row: int, chains: np.ndarray) -> str:
         """A clause about a possible cause of the divergence of some chains of a row, for the error message.
 

@@ -55,7 +55,7 @@ _RULES: dict[type[Any], type[Rule]] = {type(None): Rule, Exchange: Swaps, Adapti
 
 
 class Fused:
-    """Moves a leg of a run by a kernel (see `Mover`)."""
+    """Moves a leg of a run by a kernel, in blocks of at most `length` steps (see `Stepwise`)."""
 
     def __init__(self, leg: Leg, rule: Rule, kernel: Kernel) -> None:
         self._leg, self._rule, self._kernel = leg, rule, kernel
@@ -69,7 +69,7 @@ class Fused:
     def move(
         self, state: State, done: int, steps: np.ndarray, h: Constant
     ) -> tuple[State, np.ndarray | None, int]:
-        """See `Mover.move`."""
+        """See `Stepwise.move`."""
         leg, started, taken, beyond = self._leg, time.thread_time(), 0, None
         if h is not self._h:
             self._h, self._takes = h, takes(self._kernel, leg, h)
@@ -272,10 +272,10 @@ def _show(leg: Leg, kernel: Kernel, steps: range, asked: ObservedFunctions | Non
         kept = [cast(np.ndarray, array)[:count] for array in room.arrays]
         ours.take(moved.tensors)
         said = ours.statistics(steps.start, room.marked[:taken], kept[states:], before)
-        pairs = [(mine, cast(np.ndarray, its)[:count]) for mine, its in zip(kept, own.arrays, strict=False)]
-        for mine, its in (*pairs, *_said_twice(said, kept_there.statistics)):
-            if not _same(torch.from_numpy(mine), torch.from_numpy(its)):
-                raise Unreached("what is kept of a state is another in C")
+        theirs_kept = [cast(np.ndarray, array)[:count] for array in own.arrays]
+        pairs = [*zip(kept, theirs_kept, strict=False), *_said_twice(said, kept_there.statistics)]
+        if not all(_same(*map(torch.from_numpy, pair)) for pair in pairs):
+            raise Unreached("what is kept of a state is another in C")
     return taken == len(steps)
 
 
@@ -290,8 +290,9 @@ def _said_twice(mine: Statistics | None, its: Statistics | None) -> Iterator[tup
     """What two composites say of the same states, number by number. Raises `Unreached` where one says something else."""
     if mine is None or its is None:
         return
-    counts = {"": mine.counts} if mine.counts is not None and its.counts is not None else {}
-    ours, theirs = {**mine.values, **counts}, {**its.values, **({"": its.counts} if counts else {})}
+    ours, theirs = dict(mine.values), dict(its.values)
+    if mine.counts is not None and its.counts is not None:
+        ours["swaps"], theirs["swaps"] = mine.counts, its.counts
     for name, (values, there) in theirs.items():
         if name not in ours or not np.array_equal(ours[name][1], there):
             raise Unreached("what is kept of a state is another in C")

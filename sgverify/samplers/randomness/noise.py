@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -28,13 +27,6 @@ OF_REPLICAS = ("noise", "momentum", "additive", "uniform", "memory-noise", "memo
 _PIECE = 1 << 18
 
 
-class NoiseSource(Protocol):
-    """A source of the rows' noise, which is taken in the order of the steps."""
-
-    def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """The count * draws tensors, each of shape (S or 1, C, d), for the steps first, ..., first + count - 1, from 0."""
-
-
 class Streamed:
     """The noise of rows whose draws are the stream's numbers in order; rows with a shared stream get equal draws (S = 1)."""
 
@@ -44,7 +36,7 @@ class Streamed:
         self._variates, self._draws, self._dim = Variates(stream, dtype, law), draws, dim
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `NoiseSource`."""
+        """The count * draws tensors, each of shape (S or 1, C, d), for the steps first, ..., first + count - 1, from 0."""
         return iter(self.stacked(first, count).unbind())
 
     def stacked(self, first: int, count: int) -> Tensor:
@@ -75,7 +67,7 @@ class Mixed:
         }
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `NoiseSource`."""
+        """See `Streamed.take`."""
         taken = {law: source.take(first, count) for law, source in self._sources.items()}
         if len(taken) == 1:
             return next(iter(taken.values()))
@@ -104,7 +96,7 @@ class Brownian:
         self._draws, self._wide = draws, draws * dim * stream.width
 
     def take(self, first: int, count: int) -> Iterator[Tensor]:
-        """See `NoiseSource`."""
+        """See `Streamed.take`."""
         made = {span: self._row(span, first, count) for span in set(self._spans)}
         return iter(torch.cat([made[span] for span in self._spans], dim=1).to(self._dtype).unbind())
 

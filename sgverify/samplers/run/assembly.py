@@ -25,7 +25,6 @@ from sgverify.samplers.gradients.kinds import make_estimator
 from sgverify.samplers.randomness.noise import (
     Brownian,
     Mixed,
-    NoiseSource,
     check_path,
     spans,
     stream_keys,
@@ -175,7 +174,7 @@ class Assembly:
             evaluations=max(1, asked.gradients),
         )
 
-    def _noise(self, alive: tuple[int, ...]) -> NoiseSource:
+    def _noise(self, alive: tuple[int, ...]) -> Brownian | Mixed:
         streams, laws = self._streams(alive), self.scheme.laws
         if self._spans:
             spanned = [self._spans[row] for row in alive]
@@ -185,7 +184,7 @@ class Assembly:
     def _drawn(self) -> dict[str, Any]:
         return {"dim": self.target.dim, "dtype": self.dtype}
 
-    def _draws(self, noise: NoiseSource, done: int, count: int) -> Iterator[Tensor]:
+    def _draws(self, noise: Brownian | Mixed, done: int, count: int) -> Iterator[Tensor]:
         """The noise of the next `count` steps: one tensor (S, C, d) for each draw, in order."""
         return noise.take(done, count) if self.scheme.draws else iter(())
 

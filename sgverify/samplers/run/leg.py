@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from sgverify.errors import SgverifyError
 from sgverify.samplers.reading.carrier import ObservedFunctions
-from sgverify.samplers.reading.constants import Clock, Constant
+from sgverify.samplers.reading.constants import Clock
 from sgverify.samplers.reading.motion import State
 from sgverify.samplers.run.schedules import Row
 from sgverify.samplers.run.settings import Settings
@@ -166,22 +166,6 @@ class Leg:
         """The draws of each of the next `count` steps, a tuple of tensors per step."""
         draws, each = self.draws(first, count), self.bound.definition.draws
         return (tuple(islice(draws, each)) for _ in range(count))
-
-
-class Mover(Protocol):
-    """One way to take the steps of a leg: by the definition, its tape or a kernel in C."""
-
-    length: int
-    """The most steps of a block."""
-
-    def move(
-        self, state: State, done: int, steps: np.ndarray, h: Constant
-    ) -> tuple[State, np.ndarray | None, int]:
-        """The state after steps of sizes `steps`, shape (K, S); a mask of diverged chains or None; the number of steps taken.
-
-        `h` holds the step sizes as a constant of the run. The move stops after the first step at which a chain diverges. All
-        observers have been shown the steps taken.
-        """
 
 
 class RunObserver:

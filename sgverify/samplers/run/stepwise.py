@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sgverify.samplers.composites.hooks import with_weights
 from sgverify.samplers.reading.carrier import Observation
 from sgverify.samplers.reading.constants import Constant
 from sgverify.samplers.reading.motion import Motion, State
@@ -39,7 +40,7 @@ def _within(dense: Tensor, bound: float) -> bool:
 
 
 class Stepwise:
-    """Moves a leg step by step with `Motion`."""
+    """Moves a leg step by step with `Motion`, in blocks of at most `length` steps."""
 
     def __init__(self, leg: Leg, length: int) -> None:
         self._leg, self.length = leg, length
@@ -51,7 +52,11 @@ class Stepwise:
     def move(
         self, state: State, done: int, steps: np.ndarray, h: Constant
     ) -> tuple[State, np.ndarray | None, int]:
-        """See `Mover.move`."""
+        """The state after steps of sizes `steps`, shape (K, S); a mask of diverged chains or None; the number of steps taken.
+
+        `h` holds the step sizes as a constant of the run. The move stops after the first step at which a chain diverges. All
+        observers have been shown the steps taken.
+        """
         leg, watched = self._leg, Watched(self._leg, done, steps, self._observe)
         count = watched.count
         drawn = leg.drawn_in(done, count)
@@ -104,8 +109,11 @@ class Watched:
         self._counts: dict[int, np.ndarray] = {}
         self._logs: list[np.ndarray] = []
         if self.sums is not None:
-            # Sums of equal weights are added to in place.
-            self._plain = bool(self.sums.counted.all() and (self.sums.weights == 1).all())
+            counted, weighted = self.sums.counted, leg.hooks is not None and leg.hooks.weighted
+            self._counts_at = counted.any(1).tolist()
+            # The sums are added to in place where the states of all rows count once.
+            alike: np.ndarray = counted.all(1) & (self.sums.weights == 1).all(1)
+            self._alike: list[bool] = [False] * len(counted) if weighted else alike.tolist()
             self._total = self.sums.total.clone()
 
     def show(self, k: int, state: State) -> None:
@@ -132,20 +140,20 @@ class Watched:
 
     def _add(self, sums: Sums, k: int, state: State) -> None:
         """Add the test functions of a state, with the weights of the composite where its states have some."""
-        hooks, counted = self._leg.hooks, sums.counted[k]
-        if not counted.any():
+        if not self._counts_at[k]:
             return
         assert self._observe is not None
-        values, weighted = self._observe(state), hooks is not None and hooks.weighted
-        if self._plain and not weighted:
+        values, hooks = self._observe(state), self._leg.hooks
+        if self._alike[k]:
             for total, value in zip(self._total, values, strict=True):
                 total += value
             return
         factor, counts = (
-            torch.from_numpy(entry)[:, None].to(self._total.device) for entry in (sums.weights[k], counted)
+            torch.from_numpy(entry)[:, None].to(self._total.device)
+            for entry in (sums.weights[k], sums.counted[k])
         )
-        if hooks is not None and weighted:
-            new = torch.stack(hooks.with_weights(self._total.unbind(), values, factor))
+        if hooks is not None and hooks.weighted:
+            new = torch.stack(with_weights(self._total.unbind(), values, hooks.log_weights(), factor))
         else:
             new = self._total + torch.stack(list(values)) * factor
         # Not multiplied by 0: the test function may overflow at a state that does not count.
@@ -167,8 +175,8 @@ class Watched:
         for array, value in zip(room.arrays, state, strict=False):
             if array is not None:
                 array[self._kept] = value[0].cpu().numpy()
-        for name, value in found.items():
-            self._recorded.setdefault(name, {})[self._kept] = value.copy()
+        for name, told in found.items():
+            self._recorded.setdefault(name, {})[self._kept] = told.copy()
         if hooks is not None and hooks.weighted:
             self._logs.append(hooks.log_weights()[0].cpu().numpy().copy())
         self._kept += 1

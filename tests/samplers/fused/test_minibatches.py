@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from sgverify.samplers import GradientChoice, Settings, fixed, sample
 from sgverify.samplers.fused import drawing
 from sgverify.samplers.fused.compiler import compiler
-from sgverify.samplers.fused.drawing import COMPARED, DrawnInC, is_drawn_in_c
+from sgverify.samplers.fused.drawing import COMPARED, DrawnInC, drawn_in_c
 from sgverify.samplers.gradients.minibatches import Iid, Reshuffle, Symmetric, WithoutReplacement
 from sgverify.samplers.randomness.philox import Stream
 from sgverify.schemes import find_scheme
@@ -94,7 +95,8 @@ def test_sources_of_other_kinds_are_left_to_themselves() -> None:
         """A source with a rule of its own."""
 
     given = stream(range(4), 1)
-    assert [is_drawn_in_c(kind(given, 6, 2)) for kind in (*KINDS, Iid, Own)] == [True] * 3 + [False] * 2
+    made = [drawn_in_c(kind(given, 6, 2), 1, 2, math.inf) for kind in (*KINDS, Iid, Own)]
+    assert [each is not None for each in made] == [True] * 3 + [False] * 2
 
 
 @pytest.mark.parametrize("kind", ["reshuffle", "additive"])
