@@ -42,7 +42,9 @@ def hot_in_torch(theta, *, h, grad):
     return theta - h * grad(theta) + (2.2 * h) ** 0.5 * torch.randn_like(theta)
 
 
-@pytest.mark.by_default("euler-pass", "euler_hot-fail", "euler_deaf-fail", "sghmc-pass", "sghmc_in_torch-pass")
+@pytest.mark.by_default(
+    "euler-pass", "euler_hot-fail", "euler_deaf-fail", "sghmc-pass", "sghmc_in_torch-pass"
+)
 @pytest.mark.parametrize(
     ("step", "outcome"),
     [

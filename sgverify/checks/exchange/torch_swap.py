@@ -162,7 +162,7 @@ def _chance(
         return found
 
     looked = _quantiles(LOOKED)
-    decides = [j for j in range(count) if len(set(along(j, looked))) > 1]
+    decides = [j for j in range(count) if count == 1 or len(set(along(j, looked))) > 1]
     if len(decides) > 1:
         raise Unreached(f"{len(decides)} of its {count} draws decide together")
     if not decides:
@@ -174,7 +174,9 @@ def _chance(
     values = along(decides[0], points)
     edges = [-math.inf]
     for k in np.flatnonzero(values[1:] != values[:-1]):
-        edges.append(bisect(lambda z: along(decides[0], np.array([z]))[0] - 0.5, points[k], points[k + 1]))
+        # The chance is off by less than half of what the draw is.
+        here = points[k], points[k + 1]
+        edges.append(bisect(lambda z: along(decides[0], np.array([z]))[0] - 0.5, *here, xtol=OFF / 16))
     edges.append(math.inf)
     starts = [bool(values[0]) ^ bool(k % 2) for k in range(len(edges) - 1)]
     return float(sum(ndtr(b) - ndtr(a) for a, b, on in zip(edges, edges[1:], starts, strict=False) if on))

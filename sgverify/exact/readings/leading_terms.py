@@ -163,10 +163,10 @@ def _departures(
 def _rates(run: _Run, step: float, sizes: Sequence[float]) -> Iterator[tuple[str, np.ndarray]]:
     """The motion without draws over h, and the contribution of draws over sqrt(h); shapes (state, grid)."""
     still = run.moved(step, 0.0)
-    yield "drift", still / step
+    yield "drift", still.reshape(len(still), -1) / step
     with np.errstate(invalid="ignore"):
-        added = [run.moved(step, size, sign) - still for size in sizes for sign in (1.0, -1.0)]
-    yield "noise", np.concatenate(added, axis=1) / step**0.5
+        noise = run.moved_by(step, [(size, sign) for size in sizes for sign in (1.0, -1.0)]) - still
+    yield "noise", noise.reshape(len(noise), -1) / step**0.5
 
 
 def _rates_in_balls(
@@ -250,13 +250,20 @@ class _Run:
     def _scalar(self, x: Any) -> Scalar:
         return Scalar(self._field, x if self._field is FLOATS else arb(float(np.ravel(x)[0])))
 
-    def moved(self, step: float, size: float, sign: float = 1.0) -> np.ndarray:
-        """X_1 - X_0 of all coordinates, in units: draws are `size`, every other one with `sign`. Shape (state, dim * grid)."""
+    def moved_by(self, step: float, draws: Sequence[tuple[float, float]]) -> np.ndarray:
+        """X_1 - X_0 for each (size, sign) of draws, together where numbers are floats. Shape (state, dim, draws, grid)."""
+        if self._field is FLOATS:
+            sizes, signs = np.array(draws).T[..., None]
+            return self.moved(step, sizes, signs)
+        return np.concatenate([self.moved(step, *each) for each in draws], axis=2)
+
+    def moved(self, step: float, size: Any, sign: Any = 1.0) -> np.ndarray:
+        """X_1 - X_0 in units: draws are `size`, every other one with `sign`. Shape (state, dim, sizes, grid)."""
         drawn = 0
 
         def draw(law: NoiseLaw) -> EntrywiseVector:
             nonlocal drawn
-            value = float(np.clip(size, -law.largest, law.largest)) * sign**drawn
+            value = np.clip(size, -law.largest, law.largest) * sign**drawn
             drawn += 1
             return EntrywiseVector([self._scalar(np.float64(value)) for _ in range(self._dim)])
 
@@ -279,9 +286,8 @@ class _Run:
                 for a, b, unit in zip(self._state, after, self._units, strict=False)
             ]
         # A number beside vectors is repeated for each of their coordinates.
-        count = len(SIZES) ** len(self._units) if self._field is FLOATS else 1
-        many = [row * (self._dim // len(row)) for row in rows]
-        return np.array([np.concatenate([np.broadcast_to(x, (count,)) for x in row]) for row in many])
+        shape = np.size(size), len(SIZES) ** len(self._units) if self._field is FLOATS else 1
+        return np.array([[np.broadcast_to(x, shape) for x in row * (self._dim // len(row))] for row in rows])
 
 
 def _entries(value: Any) -> list[Any]:

@@ -188,7 +188,11 @@ def test_aboba_needs_more_friction_than_31_at_the_largest_step() -> None:
 
 
 @pytest.mark.by_default(
-    "0.001-sghmc-aboba", "0.02-sghmc-aboba", "0.1-sghmc-aboba", "0.02-sghmc-euler", "0.02-sghmc-euler-explicit"
+    "0.001-sghmc-aboba",
+    "0.02-sghmc-aboba",
+    "0.1-sghmc-aboba",
+    "0.02-sghmc-euler",
+    "0.02-sghmc-euler-explicit",
 )
 @pytest.mark.parametrize("scheme", NAMES)
 @pytest.mark.parametrize("step", settings.STEPS)
