@@ -44,7 +44,7 @@ def check_stationarity(question: Question) -> Evidence:
         if density is dynamics.density and not question.claim.values:
             residuals, examined = examine_stated(subject)
         else:
-            residuals, examined = _examine(dynamics, density, subject.target.dim, question.claim.values)
+            residuals, examined = _examine(dynamics, density, subject.target.dim, dict(question.claim.values))
         if 1 not in residuals:
             return question.unanswered(f"Fokker-Planck cannot be read; {examined.why_not}", method="proof")
     except NotExpandableError as error:

@@ -16,10 +16,11 @@ from sgverify.checks.order.configured_steps import expansion_reach
 from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.checks.order.stationarity import examine_stated
 from sgverify.checks.question import Question
-from sgverify.checks.rates.transfer import ASSUMED, rate_of_powers
+from sgverify.checks.rates.engines import transfer_answers
+from sgverify.checks.rates.transfer import ASSUMED, point_of, rate_of_powers
 from sgverify.checks.readings import escape_of, unbiased
 from sgverify.errors import NotExpandableError, SgverifyError, Unreached
-from sgverify.evidence import Evidence, Extent, tried
+from sgverify.evidence import Evidence, Extent, Point, PointsAtSight, tried
 from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import dimensions_text
 from sgverify.exact.series.stated_density import absorbs_noise, why_not_posterior
@@ -35,8 +36,8 @@ BY = "the averages of every smooth function, whose Poisson equation is assumed t
 def carried_over(question: Question) -> Evidence:
     """The rate in h or in L that follows from what is proved of a step. Raises `Unreached` where that is less than is predicted."""
     subject, prediction = question.subject, question.prediction
-    if not subject.whole or subject.affine:
-        raise Unreached("a proof is carried over in a whole answer alone, for a step that is not affine")
+    if question.samples or subject.affine:
+        raise Unreached("a proof is carried over where no number is asked for, for a step that is not affine")
     target = subject.target
     # Those of modules are of a type of their own: whether a network is smooth is not known.
     own = isinstance(target.prior, OwnPotential) or type(target) is not Target
@@ -74,8 +75,10 @@ def carried_over(question: Question) -> Evidence:
         method="proof",
         judgement=judgement,
         found=found,
+        points=() if question.check.along_schedule else PointsAtSight(lambda: _points(subject)),
         certificate={
             "order_of_averages": str(power),
+            "not_tried": ("assumed: its Poisson equation has a solution that is bounded as the claims say",),
             "rests_on": BY,
             "logarithm": {"found": found.logarithm, "predicted": prediction.logarithm},
         },
@@ -86,6 +89,14 @@ def carried_over(question: Question) -> Evidence:
     if question.check.along_schedule:
         return evidence
     return replace(evidence, found=replace(evidence.found, exponent=None, high=None))
+
+
+def _points(subject: Subject) -> list[Point]:
+    """The biases at the configured steps, where grids reach the subject."""
+    try:
+        return [point_of(bias) for bias in transfer_answers(subject).stationary_biases(subject.sweep_steps)]
+    except Unreached:
+        return []
 
 
 def beyond_moments(question: Question, why: str, by_grids: Callable[[Question], Evidence]) -> Evidence:

@@ -73,7 +73,7 @@ def transferred_stationary_bias(question: Question) -> Evidence:
     evidence = question.answered(
         judgement,
         found=found,
-        points=[_point(bias) for bias in biases],
+        points=[point_of(bias) for bias in biases],
         certificate=certificate,
         scope=question.scope(steps=steps),
     )
@@ -152,7 +152,8 @@ def _judged(leading: LeadingBias, predicted: Fraction, what: str) -> tuple[Judge
     return judgement, rate
 
 
-def _point(bias: GridBias) -> Point:
+def point_of(bias: GridBias) -> Point:
+    """The value at one step size, or why there is none."""
     if bias.value is None:
         return Point(step=bias.step, diverged=True, note=bias.note)
     return Point(step=bias.step, value=bias.value, error_bound=bias.error_bound, note=bias.note or None)

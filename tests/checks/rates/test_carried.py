@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import sgverify
+from sgverify import dynamics, sqrt
 from sgverify.exact.readings.formula import plant
-from sgverify.schemes import Scheme, find_scheme
+from sgverify.exact.series.stated_density import absorbs_noise
+from sgverify.schemes import Scheme, dot, find_scheme
 
 LOGISTIC = {"target": {"name": "logistic-regression"}, "gradient": {"kind": "iid"}}
 OF_AVERAGES = ("stationary-bias", "bias", "mse", "consistency")
@@ -34,6 +36,40 @@ def test_the_order_that_is_proved_decides_on_a_smooth_target(scheme: str) -> Non
 @pytest.mark.parametrize("scheme", [HOT, COLD], ids=["hot", "cold"])
 def test_a_wrong_step_has_no_rate_by_proof(scheme: Scheme) -> None:
     assert "pass" not in {outcome for outcome, _ in averages(scheme, **LOGISTIC)}
+
+
+def thermostat_of(mass: int, claimed: int) -> Scheme:
+    """A Euler step of a thermostat of this mass under the density of a thermostat of the mass `claimed`."""
+
+    def rho(theta, p, xi, *, U, dim, D, T):
+        return -(U(theta) + dot(p, p) / 2 + claimed * dim / 2 * (xi - D) ** 2) / T
+
+    @dynamics(theta="vector", p="vector", xi="scalar", density=rho)
+    def slow(theta, p, xi, *, grad, dim, D, T):
+        return (p, -grad(theta) - xi * p, (dot(p, p) / dim - T) / mass), (0, D * T, 0)
+
+    @sgverify.scheme(slow, order=1)
+    def euler(theta, p, xi, *, h, grad, noise, dim, D, T):
+        p = p - h * (xi * p + grad(theta)) + sqrt(2 * D * T * h) * noise()
+        return theta + h * p, p, xi + h * (dot(p, p) / dim - T) / mass
+
+    return euler
+
+
+def test_a_thermostat_has_the_rates_of_its_order_where_it_leaves_its_density_invariant() -> None:
+    well = {"target": {"name": "double-well"}}
+    assert {outcome for outcome, _ in averages("sgnht-aboba", **well)} == {"pass", "not-applicable"}
+    assert averages(thermostat_of(3, 3), **well) == [("pass", "proof")]
+    assert averages(thermostat_of(3, 1), **well) == [("undecided", "exact")]
+
+
+def test_noise_that_a_thermostat_absorbs_costs_no_order() -> None:
+    found = sgverify.verify("sgnht-aboba", {"gradient": {"kind": "iid"}}, checks=["chen2015/theorem-4"])
+    assert [item.found.low for item in found if item.outcome == "pass"] == [2]
+    thermostat, kinetic = find_scheme("sgnht-aboba"), find_scheme("sghmc-aboba")
+    assert [absorbs_noise(thermostat, dim, isotropic=True) for dim in (1, 2)] == [True, True]
+    # One friction cannot balance noise that differs between coordinates; without a thermostat nothing does.
+    assert not absorbs_noise(thermostat, 2, isotropic=False) and not absorbs_noise(kinetic, 1, isotropic=True)
 
 
 def test_nothing_is_carried_over_to_potentials_that_need_not_be_smooth_or_to_chains_that_escape(

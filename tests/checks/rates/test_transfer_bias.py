@@ -136,7 +136,7 @@ def test_samples_stay_where_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) 
         return replace(exact, method="monte-carlo")
 
     exact = asked("sgld-euler", "quartic", sweep={"steps": [0.01]})
-    monkeypatch.setattr(Question, "sampled", recorded)
+    monkeypatch.setattr(Question, "by_chains", recorded)
     assert asked("sgld-euler", "quartic", "monte-carlo").method == "monte-carlo"
     assert seen == [("stationary-bias", "")]
 
