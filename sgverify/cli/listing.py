@@ -99,11 +99,11 @@ def items_of(kind: str) -> list[dict[str, str]]:
 
 
 def _schemes() -> list[dict[str, str]]:
-    from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS
+    from sgverify.schemes.catalogue import APART, NAMED, PATTERNS
     from sgverify.schemes.composites import COMPOSITES
     from sgverify.schemes.loading import INSTALLED
 
-    named = [_row(item.name, item.summary, item.source) for item in (NAMED | ON_POSITIVE).values()]
+    named = [_row(item.name, item.summary, item.source) for item in (NAMED | APART).values()]
     named += [_row(name, summary, source) for name, (summary, source) in PATTERNS.items()]
     named += [_row(item.name, item.summary, item.source) for item in COMPOSITES.values()]
     return named + [_row(name, item.summary, INSTALLED.source(name)) for name, item in INSTALLED.items()]

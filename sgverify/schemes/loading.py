@@ -12,7 +12,7 @@ from typing import Any
 from sgverify.errors import ConfigurationError, DefinitionError, UnknownNameError, UserError
 from sgverify.plugins import Installed, Plugin, of_type, plugins
 from sgverify.schemes.adapting import AdapterSettings, given_gradient
-from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS, PREFIXES, shipped_scheme
+from sgverify.schemes.catalogue import APART, NAMED, PATTERNS, PREFIXES, shipped_scheme
 from sgverify.schemes.composites import COMPOSITES, Composite
 from sgverify.schemes.scheme import Scheme
 from sgverify.schemes.torch_step import TorchStep
@@ -233,7 +233,7 @@ def _named(name: str, wanted: Wanted) -> Scheme | TorchStep | Composite:
         raise UnknownNameError(
             "scheme",
             name,
-            [*NAMED, *ON_POSITIVE, *PATTERNS, *composites, *plugins("schemes")],
+            [*NAMED, *APART, *PATTERNS, *composites, *plugins("schemes")],
             "A scheme of your own is path/to/file.py:attribute.",
         ) from None
 
@@ -247,7 +247,7 @@ def _read(plugin: Plugin, found: Any) -> Scheme | TorchStep | Composite:
 
 def _ships(name: str) -> bool:
     """Does a scheme, or a family of them, of sgverify have the name?"""
-    return name in COMPOSITES or name in NAMED or name in ON_POSITIVE or name.startswith(PREFIXES)
+    return name in COMPOSITES or name in NAMED or name in APART or name.startswith(PREFIXES)
 
 
 INSTALLED: Installed[Scheme | TorchStep | Composite] = Installed("schemes", _read, _ships)

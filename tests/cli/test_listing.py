@@ -14,7 +14,7 @@ from sgverify.configuration import load_configuration
 from sgverify.configuration.keys import keys
 from sgverify.configuration.model import SCHEDULES, Configuration, GradientTable, ScheduleTable
 from sgverify.gradients import ESTIMATORS
-from sgverify.schemes.catalogue import NAMED, ON_POSITIVE, PATTERNS
+from sgverify.schemes.catalogue import APART, NAMED, PATTERNS
 from sgverify.schemes.composites import COMPOSITES
 from sgverify.targets import TARGETS
 from tests.cli.conftest import Call
@@ -23,7 +23,7 @@ from tests.cli.conftest import Call
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        ("schemes", [*NAMED, *ON_POSITIVE, *PATTERNS, *COMPOSITES]),
+        ("schemes", [*NAMED, *APART, *PATTERNS, *COMPOSITES]),
         ("targets", list(TARGETS)),
         ("claims", list(claims())),
         ("checks", list(CHECKS)),

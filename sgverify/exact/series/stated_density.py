@@ -77,7 +77,13 @@ class StatedDensity:
             for part in reversed(lower):
                 weight = weight * self.below
                 symbol = slope * symbol - derivative_along(symbol, k, ring) * self.below + part * weight
-        return ring.reduce(symbol)
+        symbol = ring.reduce(symbol)
+        while symbol and self.below != ring.one:
+            quotient, rest = divmod(symbol, self.below)
+            if rest:
+                break
+            symbol = quotient
+        return symbol
 
 
 def why_not_posterior(dynamics: Dynamics, *, momentum: bool) -> str | None:

@@ -274,16 +274,21 @@ def _is_concave(
                 for row, column in enumerate(order):
                     term = term * bends[row][column]
                 minor = minor + term
-            if ring.signs_of.of(ring.reduce(minor)) != 2:
+            if not _is_positive(ring.reduce(minor), ring):
                 return False
     except NotExpandableError:
         return False
     return all(
-        not bend or (row == column and ring.signs_of.of(bend) == 2)
+        not bend or (row == column and _is_positive(bend, ring))
         for row, bends_of in enumerate(bends)
         for column, bend in enumerate(bends_of)
         if len(others) > MOST_MINORS
     )
+
+
+def _is_positive(value: Polynomial, ring: Ring) -> bool:
+    """Whether terms show a value to be positive at every state, over one denominator."""
+    return all(ring.signs_of.of(part) == 2 for part in as_quotient(value, ring))
 
 
 def quotient_text(value: Polynomial, ring: Ring) -> str:

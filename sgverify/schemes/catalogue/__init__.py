@@ -40,10 +40,16 @@ NAMED: dict[str, Scheme] = {
     )
 }
 
-ON_POSITIVE: dict[str, Scheme] = {
-    item.name: item for item in (*in_metric.EXPANDED_MEAN_SCHEMES, *in_metric.SIMPLEX_SCHEMES)
+APART: dict[str, Scheme] = {
+    item.name: item
+    for item in (
+        *in_metric.EXPANDED_MEAN_SCHEMES,
+        *in_metric.SIMPLEX_SCHEMES,
+        *molecular.GEOMETRIC_SCHEMES,
+    )
 }
-"""The schemes of dynamics on theta > 0, apart from those that run on every target; their default target is `expanded-mean`."""
+"""Schemes by name alone, which nothing compares or identifies a step with: those of dynamics on theta > 0, whose default target is
+`expanded-mean`, and those of high order, whose several gradients pay where they are full."""
 
 PATTERNS: dict[str, tuple[str, str]] = {
     f"{plain.PREFIX}-R": ("NOGIN for gradient noise of variance R T.", plain.NOISY_GRADIENT_SOURCE),
@@ -70,7 +76,7 @@ def shipped_scheme(name: str) -> Scheme:
 
     Raises `UnknownNameError` (with the nearest name) or `DefinitionError` (malformed word).
     """
-    found = NAMED.get(name) or ON_POSITIVE.get(name)
+    found = NAMED.get(name) or APART.get(name)
     if found is not None:
         return found
     if name.startswith(plain.PREFIX + "-"):
@@ -90,7 +96,7 @@ def shipped_scheme(name: str) -> Scheme:
     raise UnknownNameError(
         "scheme",
         name,
-        [*NAMED, *ON_POSITIVE, *PATTERNS],
+        [*NAMED, *APART, *PATTERNS],
         "A scheme of your own is path/to/file.py:attribute.",
     )
 
