@@ -249,7 +249,7 @@ def _gradient(potential: PolynomialPotential) -> FullGradientIngredient:
         """The products of powers at every place, or their derivatives along one coordinate."""
         found = np.ones((len(x), len(exponents)), dtype=EXTENDED)
         for k in range(potential.dim):
-            table = np.ones((len(x), degree + 1), dtype=EXTENDED)
+            table: np.ndarray = np.ones((len(x), degree + 1), dtype=EXTENDED)
             for n in range(degree):
                 table[:, n + 1] = table[:, n] * x[:, k]
             if k == along:

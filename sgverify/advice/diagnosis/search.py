@@ -56,10 +56,10 @@ class _Screened:
     edits: Edits
     difference: Difference | None
 
-    @property
-    def nearness(self) -> float:
-        """The distance of the step from exp(hL): of equally simple edits the one with the smallest error is taken."""
-        return self.difference.size if self.difference is not None else 0.0
+    def order(self) -> tuple[float, int]:
+        """The distance of the step from exp(hL), and up to rounding how plain its text is: of simple edits the first is taken."""
+        size = self.difference.size if self.difference is not None else 0.0
+        return float(f"{size:.6g}"), min(_plainness(*edit) for edit in self.edits)
 
     def plainest_first(self) -> Edits:
         """The edits, by how plain the edited text is."""
@@ -148,7 +148,7 @@ class MendSearch:
     def _mends(self, level: Edits) -> Iterator[Mend]:
         """The edits of a level that are right, those nearest to exp(hL) first."""
         late = level is self._idle or level is self._odd
-        for screened in sorted(self._screened(level, late), key=lambda item: item.nearness):
+        for screened in sorted(self._screened(level, late), key=_Screened.order):
             for text, candidate in screened.plainest_first():
                 check_time()
                 passed = self._passed(text, candidate, level is self._odd)

@@ -109,14 +109,14 @@ class CodeEdits(CodeText):
                 new, part = self.product(factors, node), words[0] * (rule == "times")
                 yield from self._put(node, new, kind, rule, cost, part, term.start)
         for factor in term.factors:
-            part = factor.node
-            if isinstance(part, ast.Constant) and type(part.value) in (int, float):
+            own = factor.node
+            if isinstance(own, ast.Constant) and type(own.value) in (int, float):
                 for number in ("1", *numbers):
-                    yield from self._put(part, number, kind, "number", 2)
-            elif part is not None and (isinstance(part, ast.Name) or factor.text in numbers):
+                    yield from self._put(own, number, kind, "number", 2)
+            elif own is not None and (isinstance(own, ast.Name) or factor.text in numbers):
                 for number in numbers:
                     if number != "2":
-                        yield from self._put(part, number, kind, "name", 3)
+                        yield from self._put(own, number, kind, "name", 3)
 
     def _cost(
         self,

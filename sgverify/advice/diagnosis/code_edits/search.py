@@ -76,8 +76,11 @@ class CodeMend:
 
 
 def names_of(step: TorchStep) -> dict[str, str]:
-    """The user's own names of h, T and D: those of the options or arguments that are put as these."""
-    found = {value: name for name, value in re.findall(r"(\w+) ?= ?([hTD])\b", step.conventions)}
+    """The user's own names of h, T and D: those of the options or arguments that are put as these, or as h**2."""
+    found = {value: name for name, value in re.findall(r"(\w+) ?= ?([hTD])(?![\w*/+-])", step.conventions)}
+    squared = re.search(r"(\w+) ?= ?h\*\*2(?![\w*/+-])", step.conventions)
+    if squared and "h" not in found:
+        found["h"] = f"sqrt({squared[1]})"
     return {quantity: found.get(quantity, quantity) for quantity in ("h", "T", "D")}
 
 
@@ -161,7 +164,7 @@ class _CodeSearch:
         for told, _ in step.untried:
             options += re.findall(r"(\w+)=", told)
         own = names_of(step)["h"]
-        options.sort(key=lambda name: name != own)
+        options.sort(key=lambda name: not re.search(rf"\b{name}\b", own))
         edits = CodeEdits(
             self._text, self._lines(), [name for name in dict.fromkeys(options) if name != "params"]
         ).found
@@ -173,6 +176,9 @@ class _CodeSearch:
                 if edit.rule
                 in ("branch", "draw", "generator", "anew", "cached", "rescaled", "without statement")
             ]
+        if self._cause == "localised":
+            # What pulls besides is left out: a factor h would hide it.
+            edits = [edit for edit in edits if edit.rule == "without summand"]
         if self._balance:
             # A gradient without its preconditioner would be right as well, and is another method.
             edits = [edit for edit in edits if edit.kind == "noise"]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations, pairwise
 
 from sgverify.advice.diagnosis.edits.expressions import Expressions, bracketed, called
@@ -134,42 +135,79 @@ def _renamed(word: str, scope: dict[str, None], alike: bool = False) -> Iterator
             yield other, re.sub(rf"\b{last}\b", other, word)
 
 
+METRIC = ("root", "transposed", "inverse")
+"""The products with a metric."""
+
+
 class Names(Rules):
     """One name, number or function in the place of another."""
 
     def all(self) -> Iterator[Candidate]:
         """All of them."""
-        yield from self.names()
-        yield from self.everywhere_in_a_term()
-        yield from self.draws()
-        yield from self.anew()
-        yield from self.literals()
-        yield from self.functions()
-
-    def names(self) -> Iterator[Candidate]:
-        """Another variable, number or gradient in the place of one, and a new draw for a reused one."""
-        given = [name for name in self.text.names if name not in ("grad", "noise", "metric")]
-        draws = {name for name, value, _ in self.read.bindings if called(value) == "noise"}
-        gradients = [node for node in self.read.nodes if called(node) == "grad"]
         for node in self.read.nodes:
             start, end = self.read.span(node)
-            if isinstance(node, ast.Name):
-                known = {*self.read.in_scope(start), *given}
-                for gradient in gradients:
-                    if {part.id for part in ast.walk(gradient) if isinstance(part, ast.Name)} <= {
-                        *known,
-                        "grad",
-                    }:
-                        word = self.read.of(gradient)
-                        yield self.change(start, end, word, USUAL, ("gradient", node.id, word))
-                for other in dict.fromkeys([*self.read.in_scope(start), *given]):
-                    if other != node.id:
-                        yield self.change(start, end, other, SIMPLE, ("name", node.id, other))
-                if node.id in draws:
-                    yield self.change(start, end, "noise()", USUAL, ("new draw", node.id))
-                for vector in self.text.vectors if "grad" in self.text.names else ():
-                    new = f"grad({vector})"
-                    yield self.change(start, end, new, USUAL, ("gradient", node.id, new))
+            edits = self.of_name(node, start) if isinstance(node, ast.Name) else self.of_value(node)
+            for new, cost, rule in edits:
+                yield self.change(start, end, new, cost, rule)
+        yield from self.everywhere_in_a_term()
+        yield from self.draws()
+
+    def of_name(self, node: ast.Name, start: int) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+        """Another variable, number or gradient in the place of a name, a draw taken anew, and a function of the name."""
+        given = [name for name in self.text.names if name not in ("grad", "noise", "metric")]
+        known = dict.fromkeys([*self.read.in_scope(start), *given])
+        for gradient in self._gradients:
+            names = {part.id for part in ast.walk(gradient) if isinstance(part, ast.Name)}
+            if names <= {*known, "grad"}:
+                word = self.read.of(gradient)
+                yield word, USUAL, ("gradient", node.id, word)
+        for other in known:
+            if other != node.id:
+                yield other, SIMPLE, ("name", node.id, other)
+        before = [value for name, value, end in self.read.bindings if name == node.id and end <= start]
+        if any(called(value) == "noise" for name, value, _ in self.read.bindings if name == node.id):
+            yield "noise()", USUAL, ("new draw", node.id)
+        if "grad" in self.text.names:
+            for vector in self.text.vectors:
+                yield f"grad({vector})", USUAL, ("gradient", node.id, f"grad({vector})")
+            yield f"grad({node.id})", RARE, ("grad of", node.id)
+        if "metric" in self.text.names:
+            for asked in METRIC:
+                yield f"metric.{asked}(theta, {node.id})", USUAL, ("metric", asked)
+        if before and any(_is_draw(item) or called(item) == "grad" for item in ast.walk(before[-1])):
+            # A draw or a gradient is taken anew, and not kept from before.
+            word = bracketed(before[-1], self.read.of(before[-1]))
+            yield word, USUAL, ("anew", node.id)
+            for new in self.read.at_the_end(word, start):
+                yield new, RARE, ("anew", node.id)
+
+    @cached_property
+    def _gradients(self) -> list[ast.expr]:
+        return [node for node in self.read.nodes if called(node) == "grad"]
+
+    def of_value(self, node: ast.expr) -> Iterator[tuple[str, int, tuple[str, ...]]]:
+        """Another number for a number; another function of the same arguments, or an argument without its function."""
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            for other in [*self.numbers, "1", "2", "3", "4"]:
+                yield other, SIMPLE if other in ("1", "2") else USUAL, ("literal", str(node.value), other)
+        if not isinstance(node, ast.Call):
+            return
+        head, inside = self.read.of(node.func), self.read.of(node)[len(self.read.of(node.func)) :]
+        parts = any(called(item) in ("prior", "likelihood") for item in self.read.nodes)
+        heads: tuple[str, ...] = ()
+        if parts and head in ("grad", "grad.prior", "grad.likelihood"):
+            heads = ("grad", "grad.prior", "grad.likelihood")
+        elif head.startswith("metric."):
+            one = ("divergence", "root_divergence")
+            heads = tuple(f"metric.{name}" for name in (METRIC if len(node.args) == 2 else one))
+        for other in heads:
+            yield other + inside, USUAL, ("function", head, other)
+        if "metric" in self.text.names and (head == "grad" or _is_draw(node)):
+            for asked in METRIC:
+                yield f"metric.{asked}(theta, {self.read.of(node)})", USUAL, ("metric", asked)
+        if node.args and head not in ("sqrt", "exp", "expm1"):
+            last = node.args[-1]
+            yield bracketed(last, self.read.of(last)), RARE, ("without function", head)
 
     def everywhere_in_a_term(self) -> Iterator[Candidate]:
         """Another name wherever one stands in a call, as both vectors of dot(p, p)."""
@@ -205,70 +243,6 @@ class Names(Rules):
             margin = self.read.text[self.read.text.rfind("\n", 0, place) + 1 : place]
             first = Replacement(place, place, f"{name} = {self.read.of(one)}\n{margin}")
             yield Candidate((first, Replacement(a, b, name), Replacement(c, d, name)), USUAL, ("one draw",))
-
-    def anew(self) -> Iterator[Candidate]:
-        """The expression of a name in its place: a draw or a gradient is taken anew, and not kept from before."""
-        for node in self.read.nodes:
-            if not isinstance(node, ast.Name):
-                continue
-            start, end = self.read.span(node)
-            before = [
-                (value, stop) for name, value, stop in self.read.bindings if name == node.id and stop <= start
-            ]
-            if not before:
-                continue
-            value = before[-1][0]
-            if any(_is_draw(item) or called(item) == "grad" for item in ast.walk(value)):
-                word = bracketed(value, self.read.of(value))
-                yield self.change(start, end, word, USUAL, ("anew", node.id))
-                for new in self.read.at_the_end(word, start):
-                    yield self.change(start, end, new, RARE, ("anew", node.id))
-
-    def literals(self) -> Iterator[Candidate]:
-        """Another number, or an ingredient, in the place of a number."""
-        for node in self.read.nodes:
-            if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-                start, end = self.read.span(node)
-                for other in self.numbers:
-                    yield self.change(start, end, other, USUAL, ("literal", str(node.value), other))
-                for number in ("1", "2", "3", "4"):
-                    cost = SIMPLE if number in ("1", "2") else USUAL
-                    yield self.change(start, end, number, cost, ("literal", str(node.value), number))
-
-    def functions(self) -> Iterator[Candidate]:
-        """Another function of the same arguments, an argument without its function, and a function of a bare argument."""
-        metric = "metric" in self.text.names
-        parts = any(called(node) in ("prior", "likelihood") for node in self.read.nodes)
-        for node in self.read.nodes:
-            start, end = self.read.span(node)
-            if isinstance(node, ast.Call):
-                head = self.read.of(node.func)
-                heads = []
-                if parts and head in ("grad", "grad.prior", "grad.likelihood"):
-                    heads = ["grad", "grad.prior", "grad.likelihood"]
-                if head.startswith("metric.") and len(node.args) == 2:
-                    heads = ["metric.root", "metric.transposed", "metric.inverse"]
-                if head.startswith("metric.") and len(node.args) == 1:
-                    heads = ["metric.divergence", "metric.root_divergence"]
-                a, b = self.read.span(node.func)
-                for other in heads:
-                    yield self.change(a, b, other, USUAL, ("function", head, other))
-                if metric and (head == "grad" or _is_draw(node)):
-                    for asked in ("root", "transposed", "inverse"):
-                        new = f"metric.{asked}(theta, {self.read.of(node)})"
-                        yield self.change(start, end, new, USUAL, ("metric", asked))
-                if node.args and head not in ("sqrt", "exp", "expm1"):
-                    last = node.args[-1]
-                    yield self.change(
-                        start, end, bracketed(last, self.read.of(last)), RARE, ("without function", head)
-                    )
-            elif isinstance(node, ast.Name):
-                if "grad" in self.text.names:
-                    yield self.change(start, end, f"grad({node.id})", RARE, ("grad of", node.id))
-                if metric:
-                    for asked in ("root", "transposed", "inverse"):
-                        new = f"metric.{asked}(theta, {node.id})"
-                        yield self.change(start, end, new, USUAL, ("metric", asked))
 
 
 def _is_draw(node: ast.AST) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
-from sgverify.advice.diagnosis.edits.expressions import Expressions, Factor, called, is_product, is_sum
+from sgverify.advice.diagnosis.edits.expressions import Expressions, Factor, called, is_sum
 from sgverify.advice.diagnosis.model import CauseName
 from sgverify.advice.diagnosis.source import Replacement, Text, replaced
 
@@ -86,8 +86,11 @@ class Rules:
 
 
 def _alike(one: str, other: str) -> int:
-    """The number of characters with which both texts begin."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    """The number of characters with which both texts begin, no word cut."""
+    found = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    while found and any(re.match(r"\w\w", text[found - 1 :]) for text in (one, other)):
+        found -= 1
+    return found
 
 
 DIVISION_BY_STEP, NUMBERS_IN_PRODUCT = 3, 2
@@ -96,15 +99,12 @@ DIVISION_BY_STEP, NUMBERS_IN_PRODUCT = 3, 2
 
 def plainness(text: str, clock: str) -> int:
     """The number of operations, names and numbers of a function's text, and more for what nobody writes: smaller is plainer."""
-    (definition,) = ast.parse(text).body
-    assert isinstance(definition, ast.FunctionDef)
-    total = 0
-    for statement in definition.body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.expr):
-                total += 1
-            if is_product(node):
-                total += _of_product(node, clock)
+    read = Expressions(text)
+    total = sum(isinstance(node, ast.expr) for part in read.definition.body for node in ast.walk(part))
+    for term in read.terms:
+        numbers = sum(isinstance(factor.node, ast.Constant) for factor in term.factors)
+        divided = sum(factor.over and clock in _words(factor.text) for factor in term.factors)
+        total += DIVISION_BY_STEP * divided + NUMBERS_IN_PRODUCT * max(0, numbers - 1)
     return total
 
 
@@ -117,23 +117,6 @@ def empties(text: str) -> int:
             numbers = is_sum(node) and all(isinstance(side, ast.Constant) for side in (node.left, node.right))
             found += alike or numbers
     return found
-
-
-def _of_product(node: ast.AST, clock: str) -> int:
-    assert isinstance(node, ast.BinOp)
-    divides = isinstance(node.op, ast.Div) and any(
-        isinstance(part, ast.Name) and part.id == clock for part in ast.walk(node.right)
-    )
-    return DIVISION_BY_STEP * divides + NUMBERS_IN_PRODUCT * (
-        isinstance(node.right, ast.Constant) and _has_number(node.left)
-    )
-
-
-def _has_number(node: ast.expr) -> bool:
-    """Whether a product has a number among its factors."""
-    if isinstance(node, ast.BinOp) and is_product(node):
-        return _has_number(node.left) or _has_number(node.right)
-    return isinstance(node, ast.Constant)
 
 
 NOISE, GRADIENT = "noise", "grad"

@@ -225,10 +225,10 @@ def _polynomials(step: TorchStep, scalings: Mapping[tuple[str, str], Scaling]) -
         k = next(k for k, n in enumerate(index) if n)
         name = ring.coordinates[k][0]
         terms = {"noise": value} if sum(index) == 2 else split(kinds_of(value, k, ring), ring)
-        operator[index] = sum(
-            (scalings[name, kind].times(term, ring) if (name, kind) in scalings else term)
-            for kind, term in terms.items()
-        )
+        operator[index] = ring.zero
+        for kind, term in terms.items():
+            scaling = scalings.get((name, kind))
+            operator[index] += term if scaling is None else scaling.times(term, ring)
     return StepMoments(step, ring, ({}, {}, operator), measured=True)
 
 

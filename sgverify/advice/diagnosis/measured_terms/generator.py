@@ -86,7 +86,7 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
         places = [k for k, name in enumerate(names) if name == variable]
         _fit_drift(found, variable, places, np.array(means), terms)
         _fit_diffusion(found, variable, places, np.array(squares), np.array(dues))
-    _covariances(found, names, np.array(squares), np.array(dues))
+    _covariances(found, ring.labels, np.array(squares), np.array(dues))
     return found
 
 
@@ -213,10 +213,12 @@ def _fit_diffusion(
         found.by_coordinate[variable] = [float(value) for value in ratio.mean(axis=0)]
 
 
-def _covariances(found: MeasuredGenerator, names: list[str], squares: np.ndarray, dues: np.ndarray) -> None:
+def _covariances(
+    found: MeasuredGenerator, labels: Sequence[str], squares: np.ndarray, dues: np.ndarray
+) -> None:
     limit = first_power(STEPS, np.moveaxis(squares, 0, 1))
-    for k, m in combinations(range(len(names)), 2):
+    for k, m in combinations(range(len(labels)), 2):
         spread = np.sqrt(np.maximum(limit[:, k, k] * limit[:, m, m], 0.0))
         apart = limit[:, k, m] - dues[:, k, m]
         if (spread > SEEN).all() and (np.abs(apart) > SEEN * spread).all():
-            found.correlated[f"{names[k]}{k}", f"{names[m]}{m}"] = float(np.median(apart / spread))
+            found.correlated[labels[k], labels[m]] = float(np.median(apart / spread))

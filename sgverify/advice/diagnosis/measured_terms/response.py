@@ -7,6 +7,7 @@ alone, a correction that is missing or half there (Stratonovich), and a pull to 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import product
 
@@ -24,6 +25,9 @@ STATES, MEMORIES = (-1.3, -0.4, 0.7, 1.6), (0.6, 1.7)
 
 STEPS, PUSH, TEMPERATURE, APART = (2.0**-12, 2.0**-13), 0.5, 0.75, 2.0**-7
 """The step sizes, the gradient, the temperature, and the distance over which G is differentiated."""
+
+FAR = (40.0, 80.0)
+"""The large gradients to which a step answers as to a small one, unless it clips them."""
 
 DIM, NEAR, MOST_DRAWS = 2, 1e-3, 4
 """The dimension, the relative error up to which numbers agree, and the most draws that are integrated over."""
@@ -56,6 +60,20 @@ def response_cause(step: TorchStep) -> Cause | None:
     )
     if not np.isfinite([gain, rest, noise]).all() or (gain <= 0).any() or (noise <= 0).any():
         return None
+    # A preconditioner made of gradients that are kept answers to their size too.
+    far = [] if step.memory else [push * answer(step, *places[0], push).gain / float(gain[0]) for push in FAR]
+    if far and _varies(np.array([far[0] / FAR[0], 1.0])):
+        most = far[0] / (TEMPERATURE if step.tempered else 1)
+        clipped = not _varies(np.array(far))
+        told = (
+            f"one of {most:.4g}: it is clipped"
+            if clipped
+            else "one of another size: it is not proportional to it"
+        )
+        return Cause(
+            "gradient-biased",
+            f"a large gradient moves the step as {told}, and what is sampled is no exp(-U) of it",
+        )
     moving, answering = _varies(noise), _varies(gain)
     if answering and not moving:
         return Cause(
@@ -106,23 +124,35 @@ def _pulled(places: np.ndarray, rest: np.ndarray, gain: float, step: TorchStep) 
     size = np.abs(rest).max()
     columns = np.hstack([places, np.ones((len(places), 1))])
     found, *_ = np.linalg.lstsq(columns, rest, rcond=None)
-    slope, of_kept, at_zero = map(float, found)
     if size <= NEAR or np.abs(columns @ found - rest).max() > NEAR * size:
         return None
+    # What takes no T is given U/T, and runs T times as fast.
+    slope, of_kept, at_zero = map(float, found / (gain * (TEMPERATURE if step.tempered else 1)))
+    over = "" if step.tempered else "/T"
+    prior = re.search(r"less (\w+) \|theta\|", step.conventions)
+    if abs(of_kept) <= NEAR and abs(slope) <= NEAR and prior is not None:
+        # An option that would be the precision of a prior: the gradient is given without that.
+        return Cause(
+            "localised",
+            f"{prior[1]} pulls to another point than 0, as no prior does: the drift has {at_zero:+.4g} besides, and it samples "
+            f"exp(-(U {_signed(-at_zero)} theta + {prior[1]} theta^2/2){over})",
+        )
     if abs(of_kept) > NEAR:
-        # Where an option is taken for a prior, the gradient is given without it.
-        strength, centre = of_kept / gain, next(item.name for item in step.memory)
-        where = f"(theta - {centre})"
+        strength, centre = of_kept, str(step.memory[0].name)
     elif abs(slope) > NEAR:
-        strength, centre = -slope / gain, f"{-at_zero / slope:.4g}"
-        where = f"(theta - {centre})" if abs(at_zero / slope) > NEAR else "theta"
+        strength, centre = -slope, f"{-at_zero / slope:.4g}"
     else:
         return None
+    where = f"(theta - {centre})" if centre != "0" else "theta"
     return Cause(
         "localised",
         f"the drift has {-strength:+.4g} {where} besides the gradient, which pulls to {centre}: it samples "
-        f"exp(-(U + {strength / 2:.4g} {where}^2)/T)",
+        f"exp(-(U {_signed(strength / 2)} {where}^2){over})",
     )
+
+
+def _signed(value: float) -> str:
+    return f"{'-' if value < 0 else '+'} {abs(value):.4g}"
 
 
 def out_of_balance(step: TorchStep) -> float:
@@ -131,11 +161,11 @@ def out_of_balance(step: TorchStep) -> float:
     return max(abs(item.noise - TEMPERATURE * item.gain) / TEMPERATURE for item in found)
 
 
-def answer(step: TorchStep, x: float, kept: float) -> Response:
+def answer(step: TorchStep, x: float, kept: float, push: float = PUSH) -> Response:
     """G, s and a at a state whose coordinates are all x, from the two steps for h -> 0."""
-    values = np.array([[_moments(step, x, kept, push, h) for push in (PUSH, -PUSH)] for h in STEPS])
+    values = np.array([[_moments(step, x, kept, own, h) for own in (push, -push)] for h in STEPS])
     (up, wide), (down, other) = 2 * values[1] - values[0]
-    return Response((down - up) / (2 * PUSH), (up + down) / 2, (wide + other) / 4)
+    return Response((down - up) / (2 * push), (up + down) / 2, (wide + other) / 4)
 
 
 def _moments(step: TorchStep, x: float, kept: float, push: float, h: float) -> tuple[float, float]:

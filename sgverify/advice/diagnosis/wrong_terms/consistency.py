@@ -20,6 +20,7 @@ from sgverify.advice.diagnosis.wrong_terms.noise import (
     drift_groups,
     has_metric,
     kinds_of,
+    of_correction,
     of_diffusion,
     on_branch,
     quotient,
@@ -170,6 +171,13 @@ def _of_drift(group: DriftGroup, moments: StepMoments) -> Cause | None:
                 f"once more{on}",
             )
         return Cause(OF_KIND[group.kind], f"{what} is {own}, and {dynamics} has none{on}")
+    if (
+        group.variable == "theta"
+        and group.kind == "friction"
+        and ratio is not None
+        and ratio.number is not None
+    ):
+        return of_correction(ratio.number, due, on)
     if ratio is not None:
         return _of_ratio(group, ratio, stands, moments)
     without = _with_parameter_one(group.found[k], group.expected[k], "T", moments)

@@ -278,8 +278,14 @@ def between_variables(moments: StepMoments) -> Cause | None:
 
 
 def power_text(power: Fraction) -> str:
-    """Such as "h", "h^2" or "h^(3/4)"."""
-    return "h" if power == 1 else f"h^{power}" if power.denominator == 1 else f"h^({power})"
+    """Such as "1", "h", "h^2" or "h^(3/4)"."""
+    return (
+        ("1", "h")[int(power)]
+        if power in (0, 1)
+        else f"h^{power}"
+        if power.denominator == 1
+        else f"h^({power})"
+    )
 
 
 def temperature_cause(found: Polynomial, ring: Ring) -> CauseName:
@@ -324,3 +330,13 @@ def temperature_text(wrong: DiffusionTerm | DriftGroup) -> str:
         else ""
     )
     return f"; its temperature is {own}{wide}"
+
+
+def of_correction(number: Fraction, due: str, on: str) -> Cause:
+    """The drift of theta by theta itself, which belongs to noise that depends on theta."""
+    gamma = f"the correction of theta's drift (Gamma, T times the derivative of the preconditioner), {due},"
+    if number == 0:
+        return Cause("drift-correction-missing", f"{gamma} is missing{on}")
+    if number == Fraction(1, 2):
+        return Cause("stratonovich", f"{gamma} enters 1/2 times, where once is due: Stratonovich for Ito{on}")
+    return Cause("drift-scaled", f"{gamma} enters {number} times, where once is due{on}")

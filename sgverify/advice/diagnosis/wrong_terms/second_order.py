@@ -132,8 +132,9 @@ def _named(found: Sequence[Interaction], moments: StepMoments) -> Cause | None:
     if not found:
         return None
     one, kinds = found[0], {(item.second.variable, item.second.kind) for item in found}
-    if len(kinds) == 1 and one.second.kind == "force":
-        return _of_gradient(found, moments.scheme)
+    scheme = moments.scheme
+    if len(kinds) == 1 and one.second.kind == "force" and isinstance(scheme, Scheme):
+        return _of_gradient(found, scheme)
     if all(_within(item) for item in found):
         return Cause("letter-not-exact", _inexact(found, moments))
     if len(found) == 1 and one.first.kind == NOISE and one.second.kind == "motion":
