@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from sgverify.campaigns.engines import Costs, Engine, Lost
 from sgverify.code_files import FileState
 from sgverify.keeping.identity import Circumstances, ContentKey, key_of
-
-if TYPE_CHECKING:
-    from sgverify.keeping.store import Store
 
 
 def _same(value: Any) -> Any:
@@ -39,6 +36,16 @@ class Task:
     files: tuple[str, ...] = ()
     sort: str = ""
     kept: Callable[[Any], bool] = lambda answer: True
+
+
+class AnswerStore(Protocol):
+    """A store of answers for `answered`, such as `sgverify.keeping.Store`."""
+
+    def find(self, key: Any) -> Any:
+        """The JSON value of an answer, None where there is none that can be trusted."""
+
+    def keep_all(self, answers: Iterable[tuple[Any, Any, float]]) -> int:
+        """Keep answers, each with its key and its seconds; they survive the end of this process from when this returns."""
 
 
 def key_of_task(task: Task, place: Circumstances | None = None) -> ContentKey:
@@ -89,7 +96,7 @@ class Progressed:
 def answered(
     tasks: Sequence[Task],
     engine: Engine,
-    store: Store | None = None,
+    store: AnswerStore | None = None,
     *,
     key: Callable[[Task, Circumstances | None], Any] | None = None,
     costs: Costs | None = None,

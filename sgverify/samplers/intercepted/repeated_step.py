@@ -70,6 +70,10 @@ def judge_repetition(call: Call, names: Sequence[str], start: State) -> Repetiti
         for number in (*order, *reversed(order)):
             again = _again(call, number, given[number], results[number], draws[number], names)
             said[number] = said.get(number) or again
+        if given and _of_the_state(call, given[-1]):
+            faults["noise"] = (
+                "the noise is a function of the state: a step draws the same numbers whenever it comes to the same state"
+            )
     noise = "every step has the same noise: steps in succession draw the same numbers"
     unrepeated = ""
     other = min((number for number in order if said[number]), default=None)
@@ -80,7 +84,7 @@ def judge_repetition(call: Call, names: Sequence[str], start: State) -> Repetiti
             f"{said[other]}{kept and f'; kept on what it returns: {kept}'}"
         )
     return Repetition(
-        noise if _same_noise(draws) else "",
+        noise if _equal(draws) else "",
         tuple(faults.values()),
         unrepeated,
         STEPS + 2 * len(order),
@@ -121,7 +125,7 @@ def _again(
     return ""
 
 
-def _same_noise(draws: Sequence[Sequence[Tensor]]) -> bool:
+def _equal(draws: Sequence[Sequence[Tensor]]) -> bool:
     """Do all steps in succession draw equal numbers, of which two are equal by chance with a probability of next to nothing?"""
     noisy = [[value for value in each if value.is_floating_point() and value.frac().any()] for each in draws]
     return (
@@ -131,6 +135,19 @@ def _same_noise(draws: Sequence[Sequence[Tensor]]) -> bool:
             len(one) == len(other) and all(map(torch.equal, one, other)) for one, other in pairwise(noisy)
         )
     )
+
+
+def _of_the_state(call: Call, state: State) -> bool:
+    """Are draws equal in two calls from one state, and others in two from another? Of a counter that is held all are equal."""
+
+    def drawn(here: State) -> list[Tensor]:
+        with Recording() as recording:
+            call(copies(here), 0)
+        return recording.values
+
+    other = (state[0] + 1, *state[1:])
+    first, second = (tuple(drawn(here) for _ in range(2)) for here in (state, other))
+    return _equal(first) and _equal(second) and not _equal((first[0], second[0]))
 
 
 def _of_arguments(names: Sequence[str], before: State, given: State, after: State) -> dict[str, str]:

@@ -29,6 +29,11 @@ def own_seed(theta, *, h, grad, T):
     return moved(theta, h, grad(theta), T, torch.randn(theta.shape, generator=generator, dtype=theta.dtype))
 
 
+def seeded_by_the_state(theta, *, h, grad, T):
+    generator = torch.Generator().manual_seed(int(1e6 * abs(float(theta.flatten()[0]))))
+    return moved(theta, h, grad(theta), T, torch.randn(theta.shape, generator=generator, dtype=theta.dtype))
+
+
 def forked(theta, *, h, grad, T):
     with torch.random.fork_rng():
         return moved(theta, h, grad(theta), T, torch.randn_like(theta))
@@ -97,6 +102,7 @@ def judged(function, *checks, chains=False):
 
 @pytest.mark.by_default(
     "own_seed-False-every step has the same noise",
+    "seeded_by_the_state-False-the noise is a function of the state",
     "forked-False-every step has the same noise",
     "step-False-draws 0 times where it drew 1 times before",
     "step-False-do not decide a step",
@@ -108,6 +114,7 @@ def judged(function, *checks, chains=False):
     [
         (reseeded, False, "every step has the same noise"),
         (own_seed, False, "every step has the same noise"),
+        (seeded_by_the_state, False, "the noise is a function of the state"),
         (forked, False, "every step has the same noise"),
         (kept(), False, "draws 0 times where it drew 1 times before"),
         (antithetic(), False, "do not decide a step"),
