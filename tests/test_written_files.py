@@ -66,7 +66,7 @@ ALLOWED = {
         "save_state",
     ): "a stream in memory, and the temporary file, which is renamed",
     ("sgverify/draws/files.py", "write_draws"): "writes beside the file, and renames",
-    ("sgverify/draws/files.py", "__init__"): "writes the temporary file that its caller renames",
+    ("sgverify/draws/files.py", "write_netcdf"): "writes the temporary file that its caller renames",
     ("sgverify/draws/stored/folder.py", "_lay"): "writes beside the folder; its callers rename",
     ("sgverify/draws/stored/folder.py", "put"): "writes the temporary file, which is renamed",
     ("sgverify/draws/stored/ledger.py", "written"): "appends whole lines, whose checksums tell a half one",

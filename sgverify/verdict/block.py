@@ -135,13 +135,13 @@ class ClosingBlock:
         order = self._of("local-order")
         # A step whose law is right, and whose rates are not read on this target, is told as what it is.
         holds = order is not None and order.outcome == "pass" and all(item.check in RATES for item in open_)
-        unsettled = ""
+        undecided = ""
         if open_:
             noun = "rates" if holds else "answers"
             many = f"{len(open_)} {noun} are undecided, the first is " if len(open_) > 1 else ""
-            unsettled = f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
-        if unsettled and not holds:
-            yield unsettled
+            undecided = f"{many}{open_[0].check}: {open_[0].reason.partition('; ')[0]}"
+        if undecided and not holds:
+            yield undecided
         samples, _, of_what = ("" if open_ and not holds else self._sampled(order)).partition("; ")
         if samples:
             yield f"samples {samples}"
@@ -169,8 +169,8 @@ class ClosingBlock:
             yield "to first order in h one call follows the dynamics of its density"
         if of_what:
             yield of_what
-        if unsettled and holds:
-            yield unsettled
+        if undecided and holds:
+            yield undecided
         for observable, constants in self._constants().items():
             listed = ", ".join(f"{constant} ({kind})" for kind, constant in constants.items())
             yield f"bias of {observable} ~ {listed}"

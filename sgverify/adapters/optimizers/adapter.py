@@ -203,7 +203,7 @@ def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
     told += filter(None, [silent_flag(step)])
     if idle:
         told.append(
-            f"which loss you differentiate, for {idle} changes no step (a sum: --set adapter.map.{idle}=1; a mean: --gradient mean)"
+            f"your loss, a mean (--gradient mean) or a sum (--set adapter.map.{idle}=1): {idle} changes no step"
         )
     names = ", ".join(dict.fromkeys(place.name for place in step.kept.rewritten))
     changed = f"its options {names}, which it changes, as it is made with" if names else ""

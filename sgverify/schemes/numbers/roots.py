@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from sgverify.errors import DefinitionError
@@ -24,14 +25,19 @@ PRIMES = 9592
 LARGEST_COEFFICIENT = 10**9
 TELLS_ROOTS_APART = 64
 
+SMALL = 1000
+"""Numbers below are factored here."""
+
 
 def whole_root(value: int, n: int) -> int:
     """The largest integer r with r^n <= value, for value >= 0."""
-    if n == 2:
+    if n == 2 or value < 2:
         return math.isqrt(value)
-    from flint import fmpz  # `import sgverify` takes square roots alone, and factors no number
-
-    return int(fmpz(value).root(n))
+    # Newton's method from above, in whole numbers: `import sgverify` does not wait for flint.
+    root = 1 << -(-value.bit_length() // n)
+    while (lower := ((n - 1) * root + value // root ** (n - 1)) // n) < root:
+        root = lower
+    return root
 
 
 Factors = tuple[tuple[int, int], ...]
@@ -44,11 +50,24 @@ def factors(number: int) -> Factors:
     >>> factors(360), factors(2 * 23949436547772383**2)
     (((2, 3), (3, 2), (5, 1)), ((2, 1), (23949436547772383, 2)))
     """
+    if number < SMALL:
+        # `import sgverify` factors such numbers alone, in words of the catalogue, and does not wait for flint.
+        return _small_factors(number)
     from flint import fmpz
 
     found = [(int(base), int(power)) for base, power in fmpz(number).factor(trial_limit=PRIMES)]
     bases = ((*_as_power(base), power) for base, power in found)
     return tuple((base, inner * power) for base, inner, power in bases)
+
+
+def _small_factors(number: int) -> Factors:
+    found, prime = [], 2
+    while number > 1:
+        prime = next(k for k in range(prime, number + 1) if number % k == 0)
+        power = next(k for k in count(1) if number % prime ** (k + 1))
+        found.append((prime, power))
+        number //= prime**power
+    return tuple(found)
 
 
 def _as_power(number: int) -> tuple[int, int]:

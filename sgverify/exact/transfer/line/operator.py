@@ -56,7 +56,7 @@ class StepMap:
     parameters: Mapping[str, float] = field(default_factory=dict)
     noise: float = 0.0
     _known: dict[tuple[int, bytes], tuple[np.ndarray, np.ndarray]] = field(
-        default_factory=dict, repr=False, compare=False
+        default_factory=dict, init=False, repr=False, compare=False
     )
 
     def __post_init__(self) -> None:
