@@ -64,6 +64,10 @@ MOST = 200_000
 BEFORE, NARROW = " before", "float32 beside float64"
 
 
+class GoesAway(Unreached):
+    """By its own law of one step a chain goes away, so that a run ends in rounding."""
+
+
 def check_long_run(question: Question) -> Evidence:
     """Thousands of steps in a row, as the code takes them from a fresh start, have the law that one step was measured to have.
 
@@ -119,9 +123,10 @@ class _LongRun:
         self._steps = max(STEPS, 2 * max(named, default=0))
         if step.as_it_is is None:
             self._steps = int(np.clip(MOST // run.operations, SHORT, self._steps))  # type: ignore[attr-defined]
-        self._stays(run)
         try:
             ran = self._run(run, self._steps)
+        except GoesAway:
+            raise
         except Unreached as error:
             if step.as_it_is is not None or self._dim > 1 or step.chains:
                 return self._unread(error)
@@ -138,17 +143,6 @@ class _LongRun:
             if shorter.found:
                 return self._departing(other, shorter, told)
         return self._of_several(run) or self._conforms(run, ran, _in_a_row(ran))
-
-    def _stays(self, run: CodeRun) -> None:
-        """Raise `Unreached` where one step, as it was measured, multiplies a distance so that a run ends in rounding."""
-        for part in run.parts:
-            law = self._laws(*part.numbers.values())
-            factor = 0.0 if law is None else float(np.abs(np.linalg.eigvals(law.matrix)).max())
-            if self._steps * np.log(max(factor, 1.0)) > np.log(GROWN):
-                raise Unreached(
-                    f"a step at h = {part.numbers['h']:g} multiplies a distance by {factor:.4g}, on a Gaussian of precision "
-                    f"{RATE}: a run goes away as its one step says"
-                )
 
     def _of_several(self, alone: CodeRun) -> Evidence | None:
         """A failure with several parameters, of code whose law was read with one; None where it is none, or takes one alone."""
@@ -190,6 +184,13 @@ class _LongRun:
 
     def _run(self, run: CodeRun, count: int, *, error: float = 0.0) -> Ran:
         laws = [self._laws(*part.numbers.values()) for part in run.parts]
+        for part, law in zip(run.parts, laws, strict=True):
+            factor = 0.0 if law is None else float(np.abs(np.linalg.eigvals(law.matrix)).max())
+            if count * np.log(max(factor, 1.0)) > np.log(GROWN):
+                raise GoesAway(
+                    f"a step at h = {part.numbers['h']:g} multiplies a distance by {factor:.4g}, on a Gaussian of precision "
+                    f"{RATE}: a run goes away as its one step says"
+                )
         if run.variables is not None and all(law is not None for law in laws):
             widened = {
                 id(law): replace(law, error=law.error + error, rounding=law.rounding + error)
@@ -296,9 +297,8 @@ class _LongRun:
         for number, part in enumerate(run.parts):
             if part.size < FEWEST:
                 continue
-            law = self._laws(*part.numbers.values())
             # Steps in a row that hardly move count as one: no more than the copies are independent.
-            off = min(TOLERATED, TOLERATED if law is None else law.bias)
+            off = min(TOLERATED, self._bias_of(part.numbers))
             starts = range(width, count - width + 1, width)
             # All windows of all parts have one level.
             level = LEVEL / (2 * len(starts) * len(run.parts))
@@ -312,6 +312,14 @@ class _LongRun:
                 ratio = ran.squares[start : start + width, number].mean() * RATE / part.numbers["T"]
                 found.append((part.name, start + 1, start + width, float(ratio), (low, high)))
         return found
+
+    def _bias_of(self, numbers: Mapping[str, float]) -> float:
+        """The relative error of the variance by the law of one step; infinite where none is read."""
+        try:
+            law = self._laws(*numbers.values())
+        except Unreached:
+            return np.inf
+        return np.inf if law is None else law.bias
 
     def _variance(self, run: CodeRun, ran: Ran) -> str:
         """Where the variance of theta is wrong by more than its error; "" where it is not."""
