@@ -44,6 +44,12 @@ ALIKE = 1e-12
 """The relative tolerance between a row in a batch and the same row alone: a batch may sum in another order."""
 
 
+UNREPEATED = (
+    "the step is random although every torch draw was put in, or it keeps something from call to call"
+)
+"""Of a step that gives another result with the same state and draws."""
+
+
 class MemoryRangeError(Unreached):
     """Raised if a step has no finite value at a memory that was tried; a second moment, for one, is never below 0."""
 
@@ -67,9 +73,7 @@ class StepRuns:
         with default_dtype(torch.float64):
             once, again = (self._taken(x[None], some, h, witness=seen) for seen in (audit, None))
         if not np.array_equal(once, again):
-            raise Unreached(
-                "the step is random although every torch draw was put in, or it keeps something from call to call"
-            )
+            raise Unreached(UNREPEATED)
         self.operations, self.narrow = audit.operations, bool(audit.found)
         if some.size:
             sizes = np.linspace(0.5, 4.0, TRIED)[:, None]

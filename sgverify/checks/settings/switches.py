@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from sgverify.checks.question import Question
-from sgverify.errors import SgverifyError, UserError
+from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Scope, held, tried
+from sgverify.law.nodes import UNREPEATED
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
@@ -190,6 +191,8 @@ def _bends(step: TorchStep, number: str, h: float = FIXED["h"]) -> tuple[list[fl
         for k in places:
             try:
                 found[k] = _ends(step, listed[k], count)
+                if k == start and not np.array_equal(found[k], _ends(step, listed[k], count)):
+                    raise Unreached(UNREPEATED)
             except UserError:
                 # A step need not be finite at extreme values.
                 if k == start:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -149,3 +150,11 @@ def test_a_switch_leaves_the_outcome_open_and_is_named():
     assert found.verdict == "inconclusive" and "where the size of the state passes" in found.reason
     (passed,) = verify(torch_step(langevin)(plain), checks=["switches"])
     assert passed.verdict == "conforms" and "nothing is said beyond" in passed.reason
+
+
+def test_noise_of_numpy_is_not_taken_for_a_switch():
+    def of_numpy(theta, *, h, grad, T):
+        return euler(theta, h, grad(theta), T, torch.from_numpy(np.random.standard_normal(theta.shape)))
+
+    (found,) = verify(torch_step(langevin)(of_numpy), checks=["switches"])
+    assert found.verdict == "inconclusive" and "random although every torch draw was put in" in found.reason
