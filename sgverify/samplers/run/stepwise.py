@@ -110,7 +110,7 @@ class Watched:
         self._logs: list[np.ndarray] = []
         if self.sums is not None:
             counted, weighted = self.sums.counted, leg.hooks is not None and leg.hooks.weighted
-            self._counts_at = [bool(any_row) for any_row in counted.any(1)]
+            self._counts_at = np.asarray(counted.any(1), dtype=bool).tolist()
             # The sums are added to in place where the states of all rows count once.
             alike: np.ndarray = counted.all(1) & (self.sums.weights == 1).all(1)
             self._alike: list[bool] = [False] * len(counted) if weighted else alike.tolist()
