@@ -62,7 +62,7 @@ def test_only_public_names_are_used(name: str) -> None:
 def test_the_first_try_fails_for_the_cause_that_is_named() -> None:
     told, *_ = texts(COMMITTED["first-integrator"])
     assert told.startswith("fail  local-order (proof): local order 0")
-    assert "mend:  sqrt(T * h) -> sqrt(2*T * h)" in told
+    assert "mend:  sqrt(T * h) -> sqrt(2 * T * h)" in told
     assert any("\nPASS  heun: order 2 proved" in text for text in texts(COMMITTED["first-integrator"]))
 
 

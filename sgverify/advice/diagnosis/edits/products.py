@@ -162,7 +162,9 @@ class Products(Rules):
         factors = term.factors
         for factor in filter(self.is_clock, factors):
             yield put(factors, factor, f"{self.clock}/2"), SIMPLE, ("half", self.clock)
-            yield put(factors, factor, f"2*{self.clock}"), SIMPLE, ("twice", self.clock)
+            if factor.over:
+                # Above the line it is twice the product.
+                yield put(factors, factor, f"2*{self.clock}"), SIMPLE, ("twice", self.clock)
         if not any(map(self.is_clock, factors)):
             yield (Factor(f"{self.clock}/2", False), *factors), USUAL, ("times", f"{self.clock}/2")
         for other in self._factors_elsewhere(term):
