@@ -149,7 +149,7 @@ class OptimizerRun:
         """Set h, T and D of each group, and what follows from them."""
         self.at = [self._options.at({**given, "dim": 3.0}) for given in numbers]
         here = [self.at[part.group] for part in self.parts]
-        self._forces = [float(self._rate / at.temperature) for at in here]
+        self._forces: list[Any] = [self._rate / at.temperature for at in here]
         self._priors = [at.prior for at in here] if any(at.prior for at in here) else []
         self._held = list(self._held_places())
         self._factors: np.ndarray | None = None

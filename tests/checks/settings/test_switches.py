@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from sgverify import torch_step, verify
+from sgverify.checks.settings import switches
+from sgverify.checks.settings.switches import _ends as one_alone
 from sgverify.checks.settings.switches import find_switches
 from sgverify.schemes import kinetic, langevin, thermostat
 from sgverify.schemes.loading import load_step
@@ -118,6 +120,15 @@ def test_a_threshold_of_an_optimizer_is_found_whether_its_groups_are_apart_or_no
     # No option is T: one of its steps is one of h at T = 1.
     assert 0.2 / 1.5 < switch.at < 0.2 * 1.5
     assert looked["h"][0] < 0.2 < looked["h"][1]
+
+
+def test_the_numbers_of_an_optimizer_are_looked_at_side_by_side(tmp_path, monkeypatch):
+    alone = []
+    monkeypatch.setattr(switches, "_ends", lambda *given: alone.append(given) or one_alone(*given))
+    file = tmp_path / "limited.py"
+    file.write_text(OPTIMIZER.replace('min(OWNER["lr"], 0.2)', 'group["lr"]'))
+    found, looked = find_switches(load_step(f"{file}:Limited"))
+    assert not found and len(alone) == 3 * len(looked)
 
 
 @pytest.mark.power  # 0.9 s
