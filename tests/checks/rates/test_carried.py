@@ -63,6 +63,23 @@ def test_a_thermostat_has_the_rates_of_its_order_where_it_leaves_its_density_inv
     assert averages(thermostat_of(3, 1), **well) == [("undecided", "exact")]
 
 
+def test_a_step_that_never_forgets_its_start_has_no_rate_by_proof() -> None:
+    def rho(theta, p, xi, *, U, T):
+        return -(U(theta) + dot(p, p) / 2 + xi**2 / 2) / T
+
+    @dynamics(theta="vector", p="vector", xi="scalar", density=rho)
+    def noise_apart(theta, p, xi, *, grad, T):
+        return (p, -grad(theta), -xi), (0, 0, T)
+
+    @sgverify.scheme(noise_apart, order=1)
+    def euler(theta, p, xi, *, h, grad, noise, T):
+        p = p - h * grad(theta)
+        return theta + h * p, p, xi - h * xi + sqrt(2 * T * h) * noise.scalar()
+
+    found = averages(euler, target={"name": "double-well"})
+    assert found and "pass" not in {outcome for outcome, _ in found}
+
+
 def test_noise_that_a_thermostat_absorbs_costs_no_order() -> None:
     found = sgverify.verify("sgnht-aboba", {"gradient": {"kind": "iid"}}, checks=["chen2015/theorem-4"])
     assert [item.found.low for item in found if item.outcome == "pass"] == [2]
