@@ -78,11 +78,11 @@ class TargetKind:
     `POSITIVE_LIST` a list, `POINTS` a list of vectors, a `POSITIVE_VECTOR` d numbers above 0 and a `SIMPLEX` d + 1 of
     them. `potential` takes them as keywords, as `Matrix` or `Vector` (of one entry for a number) or tuple of these, and
     returns (prior, likelihood or None). `dims`: the possible dimensions, the first of them the default; any dimension where
-    it is empty. `sized`: the potential takes `dim` as well. `rugged`, `positive`: see `Target`. `peaks(data, **constants)`: points
-    near the modes, where they may be far apart. `components`, for a mixture of Gaussians: the share and the potential of each.
-    Averages of a `quadratic` target are exact; those of another one may be stated. `hessian_bounds(data, **constants)`: m and M
-    with m <= v . Hessian v <= M for every theta and unit vector v, as the kind's author derives them: U is convex where m >= 0, and
-    grad U Lipschitz where M is finite.
+    it is empty. `sized`: the potential takes `dim` as well. `smooth`, `rugged`, `positive`: see `Target`.
+    `peaks(data, **constants)`: points near the modes, where they may be far apart. `components`, for a mixture of Gaussians: the
+    share and the potential of each. Averages of a `quadratic` target are exact; those of another one may be stated.
+    `hessian_bounds(data, **constants)`: m and M with m <= v . Hessian v <= M for every theta and unit vector v, as the kind's
+    author derives them: U is convex where m >= 0, and grad U Lipschitz where M is finite.
     """
 
     name: str
@@ -95,6 +95,7 @@ class TargetKind:
     quadratic: bool = False
     dims: tuple[int, ...] = ()
     sized: bool = False
+    smooth: bool = False
     rugged: bool = False
     positive: bool = False
     peaks: Callable[..., tuple[float, ...]] | None = field(default=None, repr=False)

@@ -127,6 +127,7 @@ def build_target(configuration: Any) -> Target:
         components=components,
         averages=averages,
         peaks=() if kind.peaks is None else kind.peaks(data, **constants),
+        smooth=kind.smooth,
         rugged=kind.rugged,
         condensable=kind.data is not None and kind.data.condensable,
         positive=kind.positive,

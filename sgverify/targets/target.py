@@ -38,7 +38,8 @@ class Target:
     mixture, exp(-U) = sum_k share_k N_k up to a factor. `averages`, `stated_location` and `stated_spread`: known averages
     under exp(-U/T) by test function, and known means and standard deviations by coordinate. `condensable`: sums over all of
     many data may be taken over few weighted ones (`line`). `peaks`: points near the modes of a target on the line whose
-    modes may be far apart. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
+    modes may be far apart. `smooth`: U has all derivatives wherever the density is
+    not 0, as the kind's author states. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
     `positive`: the density is 0 but where every coordinate is above 0. `hessian_bounds`: the least and the largest eigenvalue that
     the Hessian of U has anywhere, where bounds are known. `told`: what is taken for granted in it, as an answer prints it.
     """
@@ -54,6 +55,7 @@ class Target:
     stated_spread: np.ndarray | None = field(default=None, repr=False)
     condensable: bool = field(default=False, repr=False)
     peaks: tuple[float, ...] = field(default=(), repr=False)
+    smooth: bool = field(default=False, repr=False)
     rugged: bool = field(default=False, repr=False)
     positive: bool = field(default=False, repr=False)
     hessian_bounds: tuple[float, float] | None = field(default=None, repr=False)

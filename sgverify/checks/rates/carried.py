@@ -27,8 +27,6 @@ from sgverify.exact.series.stated_density import absorbs_noise, why_not_posterio
 from sgverify.rates import Judgement, Rate, judge_length_rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
-from sgverify.targets.own.function import OwnPotential
-from sgverify.targets.target import Target
 
 BY = "the averages of every smooth function, whose Poisson equation is assumed to have a solution that is bounded as the claim says"
 
@@ -39,13 +37,11 @@ def carried_over(question: Question) -> Evidence:
     if question.samples or subject.affine:
         raise Unreached("a proof is carried over where no number is asked for, for a step that is not affine")
     target = subject.target
-    # Those of modules are of a type of their own: whether a network is smooth is not known.
-    own = isinstance(target.prior, OwnPotential) or type(target) is not Target
     escape = escape_of(subject)
     # A step that the user chose may lose its mass before a law has settled, which grids find.
     chosen = subject.configuration.schedule.step or subject.configuration.sweep.steps
     before = question.claim.escaping and not chosen and not subject.configuration.gradient.estimator.noisy
-    if own or target.rugged or (escape and not before):
+    if not target.smooth or target.rugged or (escape and not before):
         raise Unreached(
             "a proof is carried over where the potential is known to be smooth, and no chain escapes"
         )

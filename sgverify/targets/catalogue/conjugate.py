@@ -59,6 +59,7 @@ BETA_BERNOULLI = TargetKind(
     source="Gelman et al. 2013, section 2.4",
     constants={"alpha": (POSITIVE_VECTOR, 2), "beta": (POSITIVE_VECTOR, 1.5)},
     potential=beta_bernoulli_potential,
+    smooth=True,
     data=DataLayout(draw_beta_bernoulli, size=SIZE, check=CHECK_OUTCOMES),
 )
 
@@ -91,6 +92,7 @@ GAMMA_POISSON = TargetKind(
     source="Gelman et al. 2013, section 2.6",
     constants={"shape": (POSITIVE_VECTOR, 2), "rate": (POSITIVE_VECTOR, 1)},
     potential=gamma_poisson_potential,
+    smooth=True,
     data=DataLayout(draw_gamma_poisson, size=SIZE, check=check_counts),
 )
 
@@ -143,6 +145,7 @@ DIRICHLET_MULTINOMIAL = TargetKind(
     source="Gelman et al. 2013, section 3.4",
     constants={"concentration": (SIMPLEX, 1.5)},
     potential=dirichlet_multinomial_potential,
+    smooth=True,
     data=DataLayout(draw_dirichlet_multinomial, size=SIZE, labels=1, check=check_counts),
 )
 
@@ -218,6 +221,7 @@ EXPANDED_NATURAL = TargetKind(
     source=SOURCE,
     constants={"concentration": (POSITIVE_VECTOR, 1.5)},
     potential=natural_potential,
+    smooth=True,
     data=_LAYOUT,
     dims=_DIMS,
 )
@@ -228,6 +232,7 @@ EXPANDED_MEAN = TargetKind(
     source=SOURCE,
     constants={"concentration": (POSITIVE_VECTOR, 1.5)},
     potential=mean_potential,
+    smooth=True,
     data=_LAYOUT,
     dims=_DIMS,
     positive=True,

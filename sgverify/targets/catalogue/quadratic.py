@@ -34,6 +34,7 @@ GAUSSIAN = TargetKind(
     source="design: theory.md, exact results 1 and 3",
     constants={"precision": (MATRIX, 1), "mean": (VECTOR, 0)},
     potential=gaussian_potential,
+    smooth=True,
     quadratic=True,
 )
 
@@ -63,6 +64,7 @@ GAUSSIAN_MEAN = TargetKind(
     source="chen2015, section 5 (synthetic data)",
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0), "noise_precision": (MATRIX, 1)},
     potential=gaussian_mean_potential,
+    smooth=True,
     data=DataLayout(draw_data),
     quadratic=True,
 )
@@ -100,6 +102,7 @@ LINEAR_REGRESSION = TargetKind(
     source="Bishop 2006, section 3.3",
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0), "noise_precision": (POSITIVE, 1)},
     potential=linear_regression_potential,
+    smooth=True,
     data=DataLayout(draw, labels=1, degree=2),
     quadratic=True,
 )

@@ -78,6 +78,7 @@ LOGISTIC_REGRESSION = TargetKind(
     source="Bishop 2006, section 4.3.2",
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0)},
     potential=logistic_regression_potential,
+    smooth=True,
     data=DataLayout(draw_logistic_regression, size=SIZE, labels=1, degree=None, check=CHECK_LABELS),
     hessian_bounds=logistic_regression_hessian_bounds,
 )
@@ -146,6 +147,7 @@ POISSON_REGRESSION = TargetKind(
     source="Gelman et al. 2013, section 16.2",
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0)},
     potential=poisson_regression_potential,
+    smooth=True,
     data=DataLayout(draw_poisson_regression, size=SIZE, labels=1, degree=None, check=CHECK_COUNTS),
     hessian_bounds=poisson_regression_hessian_bounds,
 )
@@ -214,6 +216,7 @@ ROBUST_REGRESSION = TargetKind(
         "degrees_of_freedom": (POSITIVE, 4),
     },
     potential=robust_regression_potential,
+    smooth=True,
     data=DataLayout(draw_robust_regression, size=SIZE, labels=1, degree=None),
     hessian_bounds=robust_regression_hessian_bounds,
 )

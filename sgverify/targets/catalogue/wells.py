@@ -68,6 +68,7 @@ DOUBLE_WELL = TargetKind(
         "precision": (POSITIVE, 1),
     },
     potential=double_well_potential,
+    smooth=True,
 )
 
 
@@ -96,6 +97,7 @@ QUARTIC = TargetKind(
     source="Roberts and Tweedie 1996 (drifts for which explicit Euler steps are transient)",
     constants={"strength": (POSITIVE, 1), "tilt": (VECTOR, 0.5)},
     potential=quartic_potential,
+    smooth=True,
 )
 
 
@@ -159,6 +161,7 @@ MIXTURE = TargetKind(
         "scales": (POSITIVES, (1, 0.6)),
     },
     potential=mixture_potential,
+    smooth=True,
     components=components,
 )
 
@@ -215,6 +218,7 @@ TIED_MEANS = TargetKind(
     source="Deng et al. 2021, section 5.1",
     constants={"phi": (NUMBER, 20), "sigma": (POSITIVE, 5)},
     potential=tied_means_potential,
+    smooth=True,
     dims=(1,),
     peaks=peaks,
     data=DataLayout(

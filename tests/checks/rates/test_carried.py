@@ -101,8 +101,14 @@ def test_nothing_is_carried_over_to_potentials_that_need_not_be_smooth_or_to_cha
         "net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.ReLU(), torch.nn.Linear(1, 1))\n"
         "relu = sgverify.module_target(net, torch.nn.MSELoss(reduction='sum'), data=(x, x))\n"
     )
+    (tmp_path / "cone.py").write_text(
+        "from sgverify.extending import TargetKind, dot, sqrt\n\n\ndef potential(*, dim):\n"
+        "    return lambda theta: dot(theta, theta) * sqrt(dot(theta, theta)), None\n\n\n"
+        "CONE = TargetKind('cone', '|theta|^3', 'a test', {}, potential, sized=True)\n"
+    )
     for settings in (
         {"target": {"name": "kink.py:kink"}},
+        {"target": {"name": "cone.py:CONE", "dim": 2}},
         {"target": {"name": "relu.py:relu"}, "schedule": {"step": 0.01}},
         # On the line grids would answer first.
         {"target": {"name": "rastrigin", "dim": 3}},

@@ -20,4 +20,5 @@ BOWL = TargetKind(
     constants={"depth": (POSITIVE, 1)},
     potential=potential,
     sized=True,
+    smooth=True,
 )
