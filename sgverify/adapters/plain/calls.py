@@ -175,7 +175,7 @@ def _texts(code: PlainCode, names: Mapping[str, inspect.Parameter]) -> str:
             text = {"h": "h**2", "p": "h*p"}.get(text, text) if decays else text
             found.append(text if item.kind is item.POSITIONAL_ONLY else f"{name}={text}")
         elif item.default is EMPTY and item.kind is not item.VAR_KEYWORD:
-            found.append(f"{name}={'1 - h*D' if name in decays else 1.0}")
+            found.append(f"{name}={'1 - h*D' if name in decays else 1}")
     if any(item.kind is item.VAR_POSITIONAL for item in names.values()):
         found = [text.partition("=")[2] if "=" in text and "lambda" not in text else text for text in found]
     return ", ".join(found)

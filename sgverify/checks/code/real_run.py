@@ -130,15 +130,21 @@ def _judged(step: TorchStep, subject: Subject, plan: _Plan) -> RealRun:
     steps = (first, first / 2)
     runs = [_run(box, h, temperature, plan) for h in steps]
     told = f"{plan.steps} steps of {plan.copies} copies, at h = {first:g} and {first / 2:g} on a Gaussian of precision 1"
+    # What a step keeps beside its state may be a momentum, whose innovations are correlated in theta alone.
+    remembers = len(step.shapes) > len(step.dynamics.state)
+    correlated = ""
     for run, h in zip(runs, steps, strict=True):
         if abs(run.together) > WITHIN + BEYOND / np.sqrt(plan.copies * plan.steps * h):
             return RealRun(
                 f"over {told}, neighbouring entries move together: correlation {run.together:.3g} at h = {h:g}"
             )
         if abs(run.again[1]) > AGAIN:
-            return RealRun(
-                f"over {told}, its noise comes again after {run.again[0]} steps: correlation {run.again[1]:.3g} at h = {h:g}"
+            lag, size = run.again
+            correlated = (
+                f"over {told}, its noise comes again after {lag} steps: correlation {size:.3g} at h = {h:g}"
             )
+    if correlated and not remembers:
+        return RealRun(correlated)
     worst = 0.0
     for k, name in enumerate(step.dynamics.state):
         due = MEAN if name == "theta" else 0.0
@@ -153,6 +159,8 @@ def _judged(step: TorchStep, subject: Subject, plan: _Plan) -> RealRun:
                     f"over {told}, {name} has the {what} {found:.4g} as h -> 0, where {right:.4g} is due, within "
                     f"{off:.2g}"
                 )
+    if correlated:
+        return RealRun()
     return RealRun(told=f"{told}: mean and variance are right to {100 * worst:.0f} % and the noise is new")
 
 

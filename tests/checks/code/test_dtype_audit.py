@@ -55,7 +55,6 @@ def wide_in_single(theta, *, h, grad, T):
 
 
 BUGS = {
-    "noise drawn in the default dtype": (narrow_noise, "torch.randn"),
     "a gradient cast to float32": (narrow_gradient, "torch.to"),
     "an exponential of a float32 constant": (narrow_exponential, "torch.tensor"),
     "a float32 state that becomes float64": (wide_in_single, "a float32 step returns theta in torch.float64"),
@@ -85,6 +84,14 @@ def test_the_variance_that_posteriors_loses_is_measured_and_grows_as_the_step_fa
     assert sizes[1] == pytest.approx(abs(1 - math.sqrt(left)), rel=0.5)
     # At 1e-7 there is none.
     assert float(1 - torch.exp(-2 * torch.tensor(0.01) * 1e-7)) == 0
+
+
+def test_a_draw_that_is_rounded_to_float32_is_told_and_is_no_fault():
+    found = judged(narrow_noise)
+    assert (
+        found.verdict == "conforms" and "float32 constants or draws in test_dtype_audit.py:" in found.reason
+    )
+    assert max(point.value for point in found.points) < 1e-6
 
 
 def test_float64_code_passes_however_it_is_written():

@@ -150,6 +150,24 @@ def test_what_cannot_be_asked_twice_is_open_with_the_way_on_where_its_run_is_rig
     assert "mean and variance are right" in found.reason and found.scope.time.reach == "held"
 
 
+def test_a_momentum_that_is_kept_is_no_noise_that_comes_again():
+    """OBABO whose momentum is a memory: theta's innovations are correlated, as its velocity is."""
+
+    @torch_step(langevin, memory={"v": 0.0})
+    def obabo(theta, v, *, h, grad, T):
+        decay = math.exp(-h)
+        v = decay * v + math.sqrt(T * (1 - decay**2)) * torch.as_tensor(np.random.randn(*theta.shape))
+        v = v - h / 2 * grad(theta)
+        theta = theta + h * v
+        v = v - h / 2 * grad(theta)
+        return theta, decay * v + math.sqrt(T * (1 - decay**2)) * torch.as_tensor(
+            np.random.randn(*theta.shape)
+        )
+
+    found = verify(obabo, SMALL, checks=["pure-step"])[0]
+    assert found.verdict == "inconclusive", found.reason
+
+
 @pytest.mark.by_default("seeded_by_count")
 @pytest.mark.parametrize("function", [counter, seeded_by_count])
 def test_a_count_that_changes_no_law_is_let_pass_and_a_long_run_says_so(function):

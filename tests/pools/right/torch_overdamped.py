@@ -175,3 +175,11 @@ def code_move_clipped(theta, *, h, grad, T):
 def code_normal_by_its_mean(theta, *, h, grad, T):
     """Euler as one draw about the drifted state; Welling and Teh 2011, equation (4)."""
     return torch.normal(theta - h * grad(theta), math.sqrt(2 * T * h))
+
+
+@torch_step(langevin, order=1)
+def constant_of_the_default(theta, *, h, grad, T):
+    """A scale in torch's default dtype, whose rounding moves the law by 1e-7 of it at every step size."""
+    return (
+        theta - h * grad(theta) + torch.tensor([2 * T * h]).sqrt().to(theta.dtype) * torch.randn_like(theta)
+    )

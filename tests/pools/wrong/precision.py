@@ -70,14 +70,6 @@ def result_in_float32(theta, *, h, grad, T):
     return (theta - h * grad(theta) + math.sqrt(2 * T * h) * torch.randn_like(theta)).float()
 
 
-@torch_step(langevin, order=1)
-def constant_of_the_default(theta, *, h, grad, T):
-    """A scale in torch's default dtype."""
-    return (
-        theta - h * grad(theta) + torch.tensor([2 * T * h]).sqrt().to(theta.dtype) * torch.randn_like(theta)
-    )
-
-
 @torch_step(kinetic, order=1)
 def momenta_in_bfloat16(theta, p, *, h, grad, D, T):
     """Momenta are kept in bfloat16."""
