@@ -6,7 +6,6 @@ between calls to the checks of torch code.
 
 `posteriors`: transforms of posteriors, their builders, and what is beside a step there (starts, steps in place).
 `optimizers`: subclasses of torch.optim.Optimizer, constructed by their class. `plain`: functions, modules and classes that nobody
-wrote for this package. `training`: torch functions with a loss and
-minibatches of their own. `jax_code`: a JAX function of a key and a state; `blackjax` and `sgmcmcjax`: the samplers of these
-libraries; all by `jax_draws`, which takes the draws out of a jaxpr.
+wrote for this package. `training`: torch functions with a loss and minibatches of their own. `jax_code`: a JAX function of a key
+and a state; `blackjax` and `sgmcmcjax`: the samplers of these libraries; all by `jax_draws`, which takes the draws out of a jaxpr.
 """

@@ -15,10 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.jax_code import JaxSampler, step_of
-from sgverify.adapters.plain.roles import parameters_of
+from sgverify.adapters.plain.calls import parameters_of
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
-from sgverify.schemes.dynamics import kinetic, langevin, thermostat
+from sgverify.schemes.adapting import Adapter, AdapterSettings, dynamics_of, is_of
 from sgverify.schemes.torch_step import LifeCycle, TorchStep
 
 if TYPE_CHECKING:
@@ -70,14 +69,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     kinds = [kind for name, kind in vars(home).items() if name.endswith("State") and hasattr(kind, "_fields")]
     kind = kinds[0] if kinds else None
     fields = ("position",) if kind is None else kind._fields
-    dynamics = next(
-        (
-            each
-            for each in (langevin, kinetic, thermostat)
-            if {VARIABLES[name] for name in each.state} == {*fields}
-        ),
-        None,
-    )
+    dynamics = dynamics_of(fields, VARIABLES)
     if dynamics is None:
         raise DefinitionError(
             f"scheme={reference or plain.__module__!r}: the state of {plain.__module__} holds {', '.join(fields)}, which is that "
@@ -115,7 +107,6 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
             dynamics,
             known,
             usual,
-            (inspect.getdoc(plain) or "").partition("\n")[0],
             functools.partial(_life_cycle, home, builder),
         ),
         settings,

@@ -18,13 +18,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from sgverify.adapters.optimizers.options import uses
-from sgverify.adapters.plain.roles import role_of
+from sgverify.adapters.plain.calls import role_of
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, unmade
+from sgverify.schemes.adapting import Adapter, AdapterSettings, adapted_step, is_of, spelled_settings, unmade
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
-from sgverify.schemes.scheme import ClaimedOrders
 from sgverify.schemes.tempering import is_tempered
 from sgverify.schemes.torch_step import LifeCycle, TorchStep, tempered
 
@@ -67,7 +66,6 @@ class JaxSampler:
     dynamics: Dynamics
     settings: Mapping[str, Any]
     usual: Mapping[str, str]
-    summary: str = ""
     life_cycle: Callable[[], LifeCycle] | None = None
 
 
@@ -76,39 +74,25 @@ def step_of(sampler: JaxSampler, settings: AdapterSettings, reference: str) -> T
     from sgverify.adapters.jax_draws.step import JaxStep
 
     told, known = f"scheme={reference or sampler.name!r}", sampler.settings
-    wrong = [name for name in settings.map if name not in known]
-    if wrong:
-        raise DefinitionError(
-            f"{told}: adapter.map.{wrong[0]}: {sampler.name} has no such setting; expected {', '.join(known) or 'none'}"
-        )
+    spelled = spelled_settings(settings, known, sampler.usual, sampler.name, told)
     dynamics = settings.dynamics_or(sampler.dynamics)
     if dynamics.state != sampler.dynamics.state:
         raise DefinitionError(
             f"{told}: adapter.dynamics={dynamics.name!r} has the state ({', '.join(dynamics.state)}), and {sampler.name} moves "
             f"({', '.join(sampler.dynamics.state)})"
         )
-    spelled = {**{name: text for name, text in sampler.usual.items() if name in known}, **settings.map}
-    open_ones = [
-        name for name, value in known.items() if name not in spelled and value is inspect.Parameter.empty
-    ]
-    if open_ones:
-        raise DefinitionError(
-            f"{told}: nothing is told of {', '.join(open_ones)}; add adapter.map.{open_ones[0]}, in h, T, D and dim"
-        )
     kept = {name: value for name, value in known.items() if name not in spelled}
     read = {name: settings.read(name, text) for name, text in spelled.items()}
     read.update({name: functools.partial(_constant, value) for name, value in kept.items()})
-    claimed = ClaimedOrders.of(settings.order)
     shown = {**spelled, **{name: repr(value) for name, value in kept.items()}, "jax_enable_x64": "True"}
-    return TorchStep(
+    return adapted_step(
+        settings,
+        sampler.function,
+        dynamics,
+        ("h", "grad", "dim", *dynamics.parameters),
         name=sampler.name,
-        dynamics=dynamics,
         function=JaxStep(sampler.call, dynamics, sampler.function, sampler.name, read),
-        declaration=Declaration(dynamics.state, ("h", "grad", "dim", *dynamics.parameters)),
-        order=claimed.finite_time,
-        invariant_order=claimed.invariant,
         chains=True,
-        summary=sampler.summary,
         reference=reference,
         life_cycle=sampler.life_cycle,
         generator="jax.random",
@@ -120,7 +104,7 @@ def step_of(sampler: JaxSampler, settings: AdapterSettings, reference: str) -> T
 def takes(found: Any) -> bool:
     """Is it a function with a key among its parameters, written with JAX, jitted or not?"""
     inner = plain(found)
-    if inner is None or not any(_of_jax(value) for value in inner.__globals__.values()):
+    if inner is None or not of_jax(inner):
         return False
     return any(name in KEYS for name in inspect.signature(inner).parameters)
 
@@ -196,13 +180,11 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
             dynamics,
             {name: value for name, value in others.items() if name not in handed},
             usual,
-            (inspect.getdoc(inner) or "").partition("\n")[0],
         ),
         settings,
         reference,
     )
-    step = _with_trees(step, call)
-    step = _with_keys(step, call, returned, counts)
+    step = _with_trial(step, call, returned, counts)
     if any(uses(text, "T") for text in {**usual, **settings.map}.values()):
         return step
     read = tuple(name for name in step.declaration.ingredients if name != "T")
@@ -210,85 +192,27 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     return tempered(step) if is_tempered(step.dynamics, step.declaration) else step
 
 
-def _with_trees(step: TorchStep, call: Callable[..., Sequence[Any]]) -> TorchStep:
-    """The step, which tries a pytree of several leaves beside itself, or says that it takes none, and float32."""
-    from sgverify.adapters.jax_draws.leaves import LeafTrial
-
-    vectors = tuple(shape == VECTOR for shape in step.dynamics.shapes.values())
-    try:
-        trial = LeafTrial(call, vectors, *_tried(step))
-    except DefinitionError:
-        # An expression in N or n, of which this trial has none.
-        return step
-    apart = "states that are pytrees of several leaves, which it does not take"
-    left = () if trial.takes_trees() else ((apart, ""),)
-    return replace(step, life_cycle=trial.life_cycle, untried=(*step.untried, *left))
-
-
-def _tried(step: TorchStep, **more: float) -> tuple[dict[str, Any], dict[str, float]]:
-    """The settings, and T and D as far as the dynamics has them, with which a step is tried as it is."""
-    from sgverify.adapters.jax_draws.leaves import DIM, H
-
-    numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
-    read = step.function.read  # type: ignore[attr-defined]
-    return {n: value({"h": H, "dim": float(DIM), **numbers, **more}) for n, value in read.items()}, numbers
-
-
-def _with_keys(
+def _with_trial(
     step: TorchStep, call: Callable[..., Sequence[Any]], returned: list[Any], counts: Mapping[str, Any]
 ) -> TorchStep:
-    """The step, which tries a chain by the keys that it returns, and holds its number where it depends on that."""
-    import jax
+    """The step with what is tried beside it: pytrees, float32, a chain by its keys; and held at the number of a step."""
+    from sgverify.adapters.jax_draws.leaves import DIM, H, LeafTrial
 
-    from sgverify.adapters.jax_draws.leaves import DIM, LeafQuadratic
-
-    settings, numbers = _tried(step, N=1.0, n=1.0)
-    state = tuple(
-        jax.numpy.linspace(-1.0, 1.0, DIM) if shape == VECTOR else jax.numpy.float64(0.5)
-        for shape in step.dynamics.shapes.values()
+    numbers = {name: {"T": 1.0, "D": 1.25}[name] for name in step.dynamics.parameters}
+    given = {"h": H, "dim": float(DIM), "N": 1.0, "n": 1.0, **numbers}
+    settings = {name: read(given) for name, read in step.function.read.items()}  # type: ignore[attr-defined]
+    vectors = tuple(shape == VECTOR for shape in step.dynamics.shapes.values())
+    trial = LeafTrial(call, vectors, settings, numbers, returned)
+    apart = "states that are pytrees of several leaves, which it does not take"
+    left = () if trial.takes_trees() else ((apart, ""),)
+    held = [f"{name} at {value}" for name, value in counts.items() if trial.depends_on(name, RUN)]
+    options = {"options": " and ".join(held)} if held else {}
+    return replace(
+        step,
+        life_cycle=trial.life_cycle,
+        untried=(*step.untried, *left),
+        held={**step.held, **options},
     )
-
-    def moved(key: Any, **numbered: Any) -> Any:
-        return call(key, state, LeafQuadratic({**settings, **numbered}, numbers))
-
-    def chain() -> LifeCycle:
-        told, key = "a chain by the keys that it returns", jax.random.key(0)
-        with jax.debug_key_reuse(True):
-            try:
-                for _ in range(2):
-                    moved(key)
-                    key = returned[-1]
-            except jax.errors.KeyReuseError as error:
-                fault = f"the key that it returns is one that it has used: {str(error).splitlines()[0]}"
-                return LifeCycle((told,), (fault,))
-        return LifeCycle((told,))
-
-    held = []
-    for name, value in counts.items():
-        try:
-            one = moved(jax.random.key(0))
-            many = jax.vmap(lambda number, name=name: moved(jax.random.key(0), **{name: number}))(
-                jax.numpy.arange(RUN)
-            )
-            same = all(bool(jax.numpy.allclose(a, b)) for a, b in zip(many, one, strict=True))
-        except Exception:
-            same = False
-        held += [] if same else [f"{name} at {value}"]
-    if held:
-        step = replace(step, held={**step.held, "options": " and ".join(held)})
-    returned.clear()
-    try:
-        moved(jax.random.key(0))
-    except Exception:
-        # The checks say why it does not run.
-        return step
-    first = step.life_cycle or LifeCycle
-
-    def both() -> LifeCycle:
-        one, other = first(), chain()
-        return LifeCycle((*one.tried, *other.tried), (*one.faults, *other.faults))
-
-    return replace(step, life_cycle=both) if returned else step
 
 
 def _is_key(part: Any) -> bool:
@@ -333,9 +257,13 @@ def _constant(value: Any, quantities: Mapping[str, float]) -> Any:
     return value
 
 
-def _of_jax(value: Any) -> bool:
-    name = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", ""))
-    return name.partition(".")[0] in ("jax", "jaxlib")
+def of_jax(function: Any) -> bool:
+    """Is a function written with JAX, whose arrays are no tensors?"""
+    for value in getattr(function, "__globals__", {}).values():
+        name = value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", ""))
+        if name.partition(".")[0] in ("jax", "jaxlib"):
+            return True
+    return False
 
 
 ADAPTER = Adapter(

@@ -22,10 +22,16 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of, parameter
-from sgverify.schemes.definition.declaration import Declaration
-from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
-from sgverify.schemes.scheme import ClaimedOrders
+from sgverify.schemes.adapting import (
+    Adapter,
+    AdapterSettings,
+    adapted_step,
+    dynamics_of,
+    is_of,
+    parameter,
+    spelled_settings,
+)
+from sgverify.schemes.dynamics import Dynamics
 from sgverify.schemes.torch_step import LifeCycle, TorchStep
 
 CONVENTIONS = {"lr": "h", "temperature": "T", "alpha": "D"}
@@ -137,38 +143,24 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
             f"its state holds {', '.join(sampler.fields)}"
         )
     known = {name: value for name, value in sampler.settings.items() if name != "log_posterior"}
-    wrong = [name for name in settings.map if name not in known]
-    if wrong:
-        raise DefinitionError(
-            f"{told}: adapter.map.{wrong[0]}: {sampler.name} has no such setting; expected {', '.join(known)}"
-        )
     mass = known.get("sigma", 1.0)
     if "sigma" in settings.map:
         mass = parameter("sigma", settings.map["sigma"])({})
-    usual = {name: _in_units(name, text, mass) for name, text in CONVENTIONS.items() if name in known}
-    spelled = {**usual, **settings.map}
-    open_ones = [
-        name for name, value in known.items() if value is inspect.Parameter.empty and name not in spelled
-    ]
-    if open_ones:
-        raise DefinitionError(
-            f"{told}: {sampler.name} needs {', '.join(open_ones)}, of which nothing is told; add adapter.map.{open_ones[0]}"
-        )
+    usual = {name: _in_units(name, text, mass) for name, text in CONVENTIONS.items()}
+    spelled = spelled_settings(settings, known, usual, sampler.name, told)
     read = {name: settings.read(name, text) for name, text in spelled.items()}
     step = PosteriorsStep(sampler, dynamics, read, float(mass))
     # A library's way to save memory is judged where it is asked for: its faults are none of the steps that are taken otherwise.
     in_place = settings.map.get(IN_PLACE, known.get(IN_PLACE)) is True
-    claimed = ClaimedOrders.of(settings.order)
     fixed = {name: value for name, value in sampler.kept.items() if name not in spelled and name in known}
     shown = {**spelled, **{name: f"{value!r}" for name, value in fixed.items()}}
-    return TorchStep(
+    return adapted_step(
+        settings,
+        sampler.build,
+        dynamics,
+        ("h", "grad", "dim", *dynamics.parameters),
         name=sampler.name,
-        dynamics=dynamics,
         function=step,
-        declaration=Declaration(dynamics.state, ("h", "grad", "dim", *dynamics.parameters)),
-        order=claimed.finite_time,
-        invariant_order=claimed.invariant,
-        summary=(inspect.getdoc(sampler.build) or "").partition("\n")[0],
         conventions=", ".join(f"{name} = {text}" for name, text in shown.items()),
         reference=reference,
         life_cycle=functools.partial(_life_cycle, sampler, in_place),
@@ -207,9 +199,9 @@ def _sampler(found: Any, told: str) -> Sampler:
 def _dynamics(sampler: Sampler, told: str) -> Dynamics:
     """The dynamics whose variables the state holds."""
     fields = [name for name in sampler.fields if name not in COUNTED]
-    for dynamics in (langevin, kinetic, thermostat):
-        if {VARIABLES[name] for name in dynamics.state} == set(fields):
-            return dynamics
+    dynamics = dynamics_of(fields, VARIABLES)
+    if dynamics is not None:
+        return dynamics
     raise DefinitionError(
         f"{told}: the state of {sampler.name} holds {', '.join(fields)}, which is that of no dynamics known here; expected params, "
         "with momenta and xi or without"
@@ -354,7 +346,7 @@ def _in_place(sampler: Sampler) -> tuple[list[str], list[str]]:
         touched = [
             f"{name} from {float(before[name][0]):g} to {float(found[name][0]):g}"
             for name in sampler.fields
-            if not _same(before[name], found[name])
+            if not torch.allclose(before[name], found[name].to(before[name].dtype), 0.0, 0.0, equal_nan=True)
         ]
         if touched:
             faults.append(
@@ -366,12 +358,6 @@ def _in_place(sampler: Sampler) -> tuple[list[str], list[str]]:
 def _shown(state: Any, names: tuple[str, ...]) -> dict[str, Tensor]:
     """Copies of what a state holds, each as a vector."""
     return {name: _flat(getattr(state, name)).detach().clone().reshape(-1) for name in names}
-
-
-def _same(one: Tensor, other: Tensor) -> bool:
-    return torch.equal(one.nan_to_num(), other.to(one.dtype).nan_to_num()) and torch.equal(
-        one.isnan(), other.isnan()
-    )
 
 
 ADAPTER = Adapter(

@@ -106,7 +106,6 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
             kind.dynamics,
             known,
             {name: text for name, text in kind.parameters.items() if name not in given_by_user},
-            (inspect.getdoc(inner) or "").partition("\n")[0],
         ),
         settings,
         reference,

@@ -62,14 +62,14 @@ def black_box(subject: Subject, *, dtype: torch.dtype = torch.float64, seed: int
 
 
 def taker(
-    subject: Subject, *, dtype: torch.dtype = torch.float64
+    subject: Subject,
 ) -> tuple[Callable[..., Sequence[Tensor]], Callable[[Sequence[Tensor]], int]]:
     """Two functions: `take(state, draws, h)`, one step, and `count(state)`, the number of draws in a step from a state.
 
     The minibatches follow from the configuration's seed.
     """
     seed = run_seed(subject, "minibatches")
-    box = black_box(subject, dtype=dtype, seed=seed)
+    box = black_box(subject, seed=seed)
 
     def take(state: Sequence[Tensor], draws: Tensor, h: float, **more: Any) -> Sequence[Tensor]:
         # Draws that are not normal restart from one seed at each run, so that every run gets equal ones.
@@ -141,9 +141,7 @@ def started(step: TorchStep, state: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple(found)
 
 
-def questions_of(
-    subject: Subject, count: int, numbers: int, *, dtype: torch.dtype = torch.float64
-) -> list[StepInput]:
+def questions_of(subject: Subject, count: int, numbers: int) -> list[StepInput]:
     """`count` inputs of one step, each a state with its own draws; every second one has half the step size."""
     random = torch.Generator().manual_seed(run_seed(subject, "draws"))
     return [
@@ -152,7 +150,7 @@ def questions_of(
             torch.randn((*subject.front, numbers), generator=random, dtype=torch.float64),
             subject.step / (1 + k % 2),
         )
-        for k, state in enumerate(states_of(subject, count, dtype=dtype))
+        for k, state in enumerate(states_of(subject, count))
     ]
 
 

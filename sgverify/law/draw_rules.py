@@ -334,9 +334,13 @@ def _gaussian(kinds: tuple[str, ...], degree: int, most: int) -> tuple[np.ndarra
     if count ** len(kinds) > max(TENSOR[0] * len(weights), TENSOR[1] * most):
         return nodes, weights
     rules = [cubature((kind,), degree) for kind in kinds]
-    grid = np.meshgrid(*(z[:, 0] for z, _ in rules), indexing="ij")
-    shares = np.meshgrid(*(w for _, w in rules), indexing="ij")
-    return np.stack([part.reshape(-1) for part in grid], axis=1), np.prod(shares, axis=0).reshape(-1)
+    return product_rule([(z[:, 0], w) for z, w in rules])
+
+
+def product_rule(rules: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes, shape (n, rules), and weights of the product of rules of one coordinate each."""
+    nodes, weights = (np.meshgrid(*parts, indexing="ij") for parts in zip(*rules, strict=True))
+    return np.stack([part.reshape(-1) for part in nodes], axis=1), np.prod(weights, axis=0).reshape(-1)
 
 
 def _rotated(nodes: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
@@ -349,6 +353,3 @@ def _rotated(nodes: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
     turned = nodes.copy()
     turned[:, normal] = nodes[:, normal] @ rotation.T
     return turned
-
-
-__all__ = ["DrawRules", "QuadratureRule"]

@@ -22,8 +22,8 @@ from torch import Tensor
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import OrthonormalPolynomials
 from sgverify.law.chosen_step import chosen_gradient
-from sgverify.law.designs import Design
-from sgverify.law.gaussian_setting import GaussianSetting
+from sgverify.law.draw_rules import product_rule
+from sgverify.law.gaussian_setting import Design, GaussianSetting
 from sgverify.law.step_rows import OverDraws, StepRows
 from sgverify.samplers.intercepted.equilibrated import equilibrated
 from sgverify.schemes.torch_step import TorchStep
@@ -157,12 +157,8 @@ class GalerkinChain:
         return found
 
     def _nodes(self, basis: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        rules = [
-            axis.gauss(count + MORE_NODES[len(basis)]) for axis, count in zip(self.axes, basis, strict=True)
-        ]
-        grid = np.meshgrid(*(x for x, _ in rules), indexing="ij")
-        shares = np.meshgrid(*(w for _, w in rules), indexing="ij")
-        return np.stack([part.reshape(-1) for part in grid], axis=1), np.prod(shares, axis=0).reshape(-1)
+        more = MORE_NODES[len(basis)]
+        return product_rule([axis.gauss(count + more) for axis, count in zip(self.axes, basis, strict=True)])
 
     def _draw_rules(self, h: float) -> list[tuple[np.ndarray, np.ndarray]]:
         """Two rules for the draws, each made by examining the step at another state."""
@@ -215,6 +211,3 @@ class GalerkinChain:
         off = np.abs(self._log(random) - due).max()
         if not off <= ALIKE * max(1.0, float(np.abs(due).max())):
             raise Unreached("the stationary density is no product of functions of the coordinates")
-
-
-__all__ = ["GalerkinChain", "GalerkinLaw"]

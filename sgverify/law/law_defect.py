@@ -200,6 +200,3 @@ def slowest_change(times: np.ndarray, errors: np.ndarray, bounds: np.ndarray, q:
     # A term that only a fit shows has no turn: of integrals, each with a noise of its own, it is no evidence.
     steady = [trend for trend in slow if 0 < trend.turn <= TURN and trend.index > worst.index]
     return max(steady, key=size) if worst.turn > TURN and steady else worst
-
-
-__all__ = ["TURN", "law_defect", "slowest_change"]

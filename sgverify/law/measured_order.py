@@ -191,6 +191,3 @@ def _text(index: tuple[int, ...], keys: Sequence[tuple[str, int]], dim: int) -> 
             label = f"d{name}{i + 1 if dim > 1 and name != 'xi' else ''}"
             parts.append(label if n == 1 else f"{label}^{n}")
     return f"E {' '.join(parts)}"
-
-
-__all__ = ["MeasuredOrder", "measure_order"]

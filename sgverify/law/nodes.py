@@ -353,6 +353,3 @@ def _monomials(values: np.ndarray, exponents: np.ndarray) -> np.ndarray:
         powers = values[:, j, None] ** np.arange(exponents[:, j].max(initial=0) + 1)
         found *= powers[:, exponents[:, j]]
     return found
-
-
-__all__ = ["LOOK", "UNIT", "NodeRunner", "StepAtNodes", "StepRuns", "first_power", "increments"]

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
+from sgverify.exact.series.probe import generic_root
 from sgverify.law.nodes import UNIT, StepRuns
 from sgverify.samplers.intercepted import BlackBox
 from sgverify.samplers.intercepted.replacing import NORMAL
@@ -24,7 +25,7 @@ from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import Carrier, FullGradientIngredient, bind, in_order
 from sgverify.schemes.memory import SHAPES, Axes, size_at
 from sgverify.schemes.torch_step import TorchStep
-from sgverify.targets.metric import MatrixMetric, parse_root
+from sgverify.targets.metric import MatrixMetric
 
 PRIOR = 0.4
 """The precision of the prior, a part of U, for steps that ask for the prior's gradient."""
@@ -292,16 +293,8 @@ def observed_step(scheme: Scheme | TorchStep, dim: int) -> Observed:
 
 def generic_metric(dim: int) -> MatrixMetric:
     """A regular matrix B of polynomials, for dynamics in a metric G^-1 = B B^T."""
-    rows = [["0"] * dim for _ in range(dim)]
-    for i in range(dim):
-        rows[i][i] = f"1 + {_theta(0, dim)}**2/{10 + i}"
-        if i + 1 < dim:
-            rows[i][i + 1] = f"{_theta(i + 1, dim)}/5"
-    return parse_root(rows)
-
-
-def _theta(i: int, dim: int) -> str:
-    return f"theta[{i}]" if dim > 1 else "theta"
+    entries = [entry.terms for entry in generic_root(dim)]
+    return MatrixMetric(tuple(tuple(entries[k : k + dim]) for k in range(0, len(entries), dim)))
 
 
 def _column(value: Any) -> LongDouble:

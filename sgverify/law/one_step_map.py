@@ -335,19 +335,3 @@ def _moments_of_noise(rows: StepRows, h: float, n: int) -> tuple[np.ndarray, np.
     mean, second = np.mean(means, axis=0), np.mean(seconds, axis=0)
     spread = max(float(np.std(part, axis=0, ddof=1).max()) for part in (means, seconds))
     return mean, second - np.outer(mean, mean), CERTAIN * spread / SCRAMBLES**0.5
-
-
-__all__ = [
-    "CERTAIN",
-    "POINTS_ONE_BY_ONE",
-    "RARE",
-    "REACH",
-    "SCRAMBLES",
-    "STATES",
-    "Law",
-    "OneStepMap",
-    "normal_points",
-    "read_in_its_law",
-    "read_one_step",
-    "rows_of_chain",
-]

@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial, wraps
+from functools import wraps
 from random import Random
 from typing import Any
 
 import numpy as np
-import torch
 
 from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.numbers.entrywise import EntrywiseMatrix, EntrywiseVector, coordinate_keys
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
-from sgverify.law.gaussian_setting import coefficients_at
+from sgverify.law.gaussian_setting import GaussianSetting
 from sgverify.law.measured_order import PARAMETERS, STEPS, MeasuredOrder, measure_order
 from sgverify.law.nodes import first_power, increments
 from sgverify.schemes import Dynamics
@@ -170,21 +169,12 @@ def _gradients(
 
 
 def _declared(step: TorchStep, dim: int) -> np.ndarray:
-    """M of the declared dynamics at `PARAMETERS`, column by column, from its drift for unit vectors in place of grad H."""
+    """M of the declared dynamics at `PARAMETERS`: its flow where H = |state|^2/2, in which all units are the same."""
     parameters = {name: float(PARAMETERS[name]) for name in step.dynamics.parameters}
-    size = dim * len(step.dynamics.state)
-    columns = []
-    for unit in torch.eye(size, dtype=torch.float64):
-        state = list(unit[None].split(dim, dim=-1))
-        place = step.dynamics.state.index("theta")
-        gradient, state[place] = state[place], torch.zeros((1, dim), dtype=torch.float64)
-        drift, _ = coefficients_at(step.dynamics, parameters, state, partial(_constant, gradient))
-        columns.append(-drift[0])
-    return np.array(columns).T
-
-
-def _constant(value: torch.Tensor, theta: torch.Tensor) -> torch.Tensor:
-    return value
+    flow = GaussianSetting(step.dynamics, parameters, np.eye(dim), np.zeros(dim)).flow
+    if flow is None:
+        raise Unreached(f"the drift of `{step.dynamics.name}` is no multiple of grad H")
+    return -flow[0]
 
 
 def _dynamics(declared: Dynamics, matrix: np.ndarray, diffusion: np.ndarray, dim: int) -> Dynamics:
@@ -242,6 +232,3 @@ def _names(step: TorchStep, dim: int) -> tuple[str, ...]:
     return tuple(
         f"{name}{i + 1 if dim > 1 else ''}" for name, i in coordinate_keys(step.dynamics.shapes, dim)
     )
-
-
-__all__ = ["OwnDynamics", "find_own_dynamics"]

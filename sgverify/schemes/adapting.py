@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from sgverify.errors import ConfigurationError, DefinitionError, PluginWarning, find_named
 from sgverify.plugins import Installed, Plugin, of_type, plugins
+from sgverify.schemes.definition.declaration import Declaration
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
 from sgverify.schemes.numbers.text import Grammar
-from sgverify.schemes.scheme import Order
+from sgverify.schemes.scheme import ClaimedOrders, Order
 from sgverify.user_code import own_code
 
 if TYPE_CHECKING:
@@ -41,6 +43,14 @@ class Adapter:
     adapt: Callable[[Any, AdapterSettings, str], Scheme | TorchStep | Composite]
     conventions: Mapping[str, str] = field(default_factory=dict)
     reads: tuple[str, ...] = ()
+
+
+def dynamics_of(fields: Iterable[str], variables: Mapping[str, str]) -> Dynamics | None:
+    """The dynamics whose variables a library's state holds, by its names of the variables; None if there is none."""
+    held = {*fields}
+    return next(
+        (each for each in DYNAMICS.values() if {variables[name] for name in each.state} == held), None
+    )
 
 
 def is_of(found: Any, module: str) -> bool:
@@ -115,6 +125,46 @@ class AdapterSettings:
     def dynamics_or(self, default: Dynamics) -> Dynamics:
         """The named dynamics, or the adapter's."""
         return default if self.dynamics is None else DYNAMICS[self.dynamics]
+
+
+def spelled_settings(
+    settings: AdapterSettings, known: Mapping[str, Any], usual: Mapping[str, str], name: str, told: str
+) -> dict[str, Any]:
+    """The settings `known` of a library, with their defaults, that are told: by the map, else as they are `usual`.
+
+    Raises `DefinitionError` for one in the map that is not known, and for one without default of which nothing is told.
+    """
+    wrong = [setting for setting in settings.map if setting not in known]
+    if wrong:
+        raise DefinitionError(
+            f"{told}: adapter.map.{wrong[0]}: {name} has no such setting; expected {', '.join(known) or 'none'}"
+        )
+    found = {**{setting: text for setting, text in usual.items() if setting in known}, **settings.map}
+    empty = inspect.Parameter.empty
+    open_ones = [setting for setting, value in known.items() if setting not in found and value is empty]
+    if open_ones:
+        raise DefinitionError(
+            f"{told}: nothing is told of {', '.join(open_ones)}; add adapter.map.{open_ones[0]}, in h, T, D and dim"
+        )
+    return found
+
+
+def adapted_step(
+    settings: AdapterSettings, documented: Any, dynamics: Dynamics, asked: Iterable[str], **given: Any
+) -> TorchStep:
+    """A step of a dynamics that asks for these ingredients, of the claimed order, summed up as an object documents itself."""
+    from sgverify.schemes.torch_step import TorchStep
+
+    claimed = ClaimedOrders.of(settings.order)
+    state = (*dynamics.state, *(item.name for item in given.get("memory", ())))
+    return TorchStep(
+        dynamics=dynamics,
+        declaration=Declaration(state, tuple(asked)),
+        order=claimed.finite_time,
+        invariant_order=claimed.invariant,
+        summary="" if documented is None else (inspect.getdoc(documented) or "").strip().partition("\n")[0],
+        **given,
+    )
 
 
 SIZE = 1000.0
@@ -201,7 +251,7 @@ SHIPPED: tuple[str, ...] = (
     "sgverify.adapters.sgmcmcjax:ADAPTER",
     "sgverify.adapters.jax_code:ADAPTER",
     "sgverify.adapters.plain.functions:ADAPTER",
-    "sgverify.adapters.training.adapter:ADAPTER",
+    "sgverify.adapters.training:ADAPTER",
 )
 """The places, module:attribute, of the adapters that ship; those of other packages come first."""
 

@@ -92,8 +92,7 @@ def test_draws_have_the_law_that_jax_draws_from() -> None:
     import jax.numpy as jnp
     import numpy as np
 
-    from sgverify.adapters.jax_draws.evaluation import Known, evaluate
-    from sgverify.adapters.jax_draws.numbers import GivenNumbers, RandomNumbers
+    from sgverify.adapters.jax_draws.evaluation import GivenNumbers, Known, RandomNumbers, evaluate
 
     def drawn(key: Any) -> Any:
         one, other = jax.random.split(key)

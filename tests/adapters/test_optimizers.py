@@ -12,7 +12,7 @@ import torch
 from sgverify import adapt, verify
 from sgverify.checks.settings.step_at_setting import try_setting
 from sgverify.errors import DefinitionError, UnknownNameError, UserError
-from sgverify.law.designs import designs
+from sgverify.law.gaussian_setting import designs
 from sgverify.samplers.intercepted.equilibrated import equilibrated
 from sgverify.schemes import TorchStep
 from sgverify.schemes.loading import load_step

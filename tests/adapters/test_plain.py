@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import sgverify
-from sgverify.adapters.plain.roles import roles_of
+from sgverify.adapters.plain.calls import roles_of
 from sgverify.cli.main import main
 from sgverify.errors import DefinitionError
 from sgverify.schemes import adapting

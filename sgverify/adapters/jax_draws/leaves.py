@@ -51,21 +51,59 @@ class LeafQuadratic:
     dim: int = DIM
 
     def grad(self, theta: Any) -> Any:
+        """The gradient at theta, leaf by leaf."""
         return jax.tree_util.tree_map(lambda leaf: CURVATURE * leaf, theta)
 
     def log_density(self, theta: Any) -> Any:
+        """Minus the potential at theta."""
         leaves = jax.tree_util.tree_leaves(theta)
         return -CURVATURE / 2 * sum(jnp.sum(leaf * leaf) for leaf in leaves)
 
 
 @dataclass(frozen=True)
 class LeafTrial:
-    """The step `call`, with these settings, on states of which `vectors` says which variables are vectors."""
+    """The step `call`, with these settings, on states of which `vectors` says which variables are vectors.
+
+    `returned` has the keys that the last call returned.
+    """
 
     call: Callable[..., Sequence[Any]]
     vectors: tuple[bool, ...]
     settings: Mapping[str, Any]
     numbers: Mapping[str, float]
+    returned: list[Any]
+
+    def depends_on(self, name: str, count: int) -> bool:
+        """Is a step another one where a setting is another number below `count`, or does it not take one that is traced?"""
+        key, state = jax.random.key(0), self._states(tree=False)
+        try:
+            one = self._moved(state, key)
+            many = jax.vmap(lambda number: self._moved(state, key, **{name: number}))(jnp.arange(count))
+        except Exception:
+            # The checks say why it does not run.
+            return True
+        return not all(bool(jnp.allclose(a, b)) for a, b in zip(many, one, strict=True))
+
+    def _of_keys(self) -> LifeCycle:
+        """A chain by the keys that a step returns, if it returns any."""
+        key, state = jax.random.key(0), self._states(tree=False)
+        self.returned.clear()
+        try:
+            self._moved(state, key)
+        except Exception:
+            return LifeCycle()
+        if not self.returned:
+            return LifeCycle()
+        told = "a chain by the keys that it returns"
+        with jax.debug_key_reuse(True):
+            try:
+                for _ in range(2):
+                    self._moved(state, key)
+                    key = self.returned[-1]
+            except jax.errors.KeyReuseError as error:
+                fault = f"the key that it returns is one that it has used: {str(error).splitlines()[0]}"
+                return LifeCycle((told,), (fault,))
+        return LifeCycle((told,))
 
     def takes_trees(self) -> bool:
         """Does the step take a pytree, and return one with leaves of the same shapes?"""
@@ -96,7 +134,8 @@ class LeafTrial:
                 continue
             tried.append(f"{told} by {KEYS} keys of jax.random")
             faults += [f"on {told}, {fault}" for fault in itertools.islice(_faults(found, flat), 1)]
-        return LifeCycle(tuple(tried), tuple(faults[:1]))
+        keys = self._of_keys()
+        return LifeCycle((*tried, *keys.tried), (*faults[:1], *keys.faults))
 
     def _run(self, tree: bool) -> np.ndarray:
         """The vectors of the state after one step, shape (keys, variables, DIM)."""
@@ -109,8 +148,9 @@ class LeafTrial:
         ]
         return np.stack(found, axis=1)
 
-    def _moved(self, state: Sequence[Any], key: Any) -> tuple[Any, ...]:
-        return tuple(self.call(key, tuple(state), LeafQuadratic(self.settings, self.numbers)))
+    def _moved(self, state: Sequence[Any], key: Any, **numbered: Any) -> tuple[Any, ...]:
+        given = LeafQuadratic({**self.settings, **numbered}, self.numbers)
+        return tuple(self.call(key, tuple(state), given))
 
     def _states(self, tree: bool) -> list[Any]:
         random, found = np.random.default_rng(KEY), []
@@ -173,6 +213,3 @@ def _faults(tree: np.ndarray, flat: np.ndarray) -> Iterator[str]:
             f"{names[entries[i][1]]} and {names[entries[j][1]]} move together: their noise has correlation {together[i, j]:.3g}, "
             "where it has to be new for each entry; split the key, one for each leaf"
         )
-
-
-__all__ = ["LeafTrial"]

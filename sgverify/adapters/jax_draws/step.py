@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,15 +15,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.adapters.jax_draws.evaluation import Known, evaluate, inner_jaxprs
-from sgverify.adapters.jax_draws.numbers import (
+from sgverify.adapters.jax_draws.evaluation import (
     COIN,
     EXPONENTIAL,
     INTEGER,
     NORMAL,
     UNIFORM,
     GivenNumbers,
+    Known,
     RandomNumbers,
+    evaluate,
+    inner_jaxprs,
 )
 from sgverify.errors import DefinitionError, SgverifyError, Unreached
 from sgverify.samplers.intercepted.dtypes import Narrow
@@ -286,26 +289,15 @@ def precision(wide: bool) -> Iterator[None]:
 
 def _drawn(laws: Sequence[tuple[str, float]], chains: int, dtype: torch.dtype) -> Tensor:
     """Numbers of these laws for each chain, drawn by torch: shape (chains, m)."""
-    parts, first = [], 0
-    while first < len(laws):
-        last = first
-        while last < len(laws) and laws[last] == laws[first]:
-            last += 1
-        kind, size = laws[first]
-        shape = (chains, last - first)
-        if kind == NORMAL:
-            part = torch.randn(shape, dtype=dtype)
-        elif kind == UNIFORM:
-            part = torch.rand(shape, dtype=dtype)
-        elif kind == EXPONENTIAL:
-            part = torch.empty(shape, dtype=dtype).exponential_()
-        elif kind == INTEGER:
-            part = torch.randint(int(size), shape)
-        else:
-            assert kind == COIN
-            part = torch.bernoulli(torch.full(shape, size, dtype=torch.float64))
-        parts.append(part.to(dtype))
-        first = last
+    drawn: dict[str, Callable[[tuple[int, ...], float], Tensor]] = {
+        NORMAL: lambda shape, size: torch.randn(shape, dtype=dtype),
+        UNIFORM: lambda shape, size: torch.rand(shape, dtype=dtype),
+        EXPONENTIAL: lambda shape, size: torch.empty(shape, dtype=dtype).exponential_(),
+        INTEGER: lambda shape, size: torch.randint(int(size), shape),
+        COIN: lambda shape, size: torch.bernoulli(torch.full(shape, size, dtype=torch.float64)),
+    }
+    runs = [(kind, size, len(list(run))) for (kind, size), run in itertools.groupby(laws)]
+    parts = [drawn[kind]((chains, count), size).to(dtype) for kind, size, count in runs]
     return torch.cat(parts, dim=1) if parts else torch.zeros((chains, 0), dtype=dtype)
 
 

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgverify.adapters.optimizers.kept_values import contents
+from sgverify.adapters.optimizers.kept_values import named_values, names_in
 from sgverify.adapters.optimizers.options import CONVENTIONS, Options, inverted, read_options, uses
 from sgverify.errors import DefinitionError
-from sgverify.schemes.adapting import QUANTITIES, Adapter, AdapterSettings, is_of
-from sgverify.schemes.definition.declaration import Declaration
+from sgverify.schemes.adapting import QUANTITIES, Adapter, AdapterSettings, adapted_step, is_of
 from sgverify.schemes.dynamics import Dynamics, langevin
 from sgverify.schemes.memory import Memory
 from sgverify.schemes.scheme import ClaimedOrders
@@ -41,14 +40,11 @@ def takes(found: Any) -> bool:
 
 
 def _named_by(function: types.FunctionType) -> Iterator[Any]:
-    """The objects that a function names: globals, and what it names of modules among them."""
-    names = function.__code__.co_names
-    for name in names:
-        value = function.__globals__.get(name)
+    """The objects that a function names: of its closure, globals, and what it names of modules among them."""
+    for _, value, _ in named_values(function):
         yield value
         if isinstance(value, types.ModuleType):
-            yield from (getattr(value, inner, None) for inner in names)
-    yield from map(contents, function.__closure__ or ())
+            yield from (getattr(value, name, None) for name in names_in(function.__code__))
 
 
 def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
@@ -59,10 +55,10 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     """
     from sgverify.adapters.optimizers.as_it_is import OptimizerRun
     from sgverify.adapters.optimizers.conventions import conventions_of
-    from sgverify.adapters.optimizers.counters import held_counters
     from sgverify.adapters.optimizers.finding import (
         depends_on_loss,
         find_kept,
+        held_counters,
         with_closure_differs,
     )
     from sgverify.adapters.optimizers.momentum import find_momentum, find_thermostat
@@ -79,7 +75,7 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     code = _code(options, found, told)
     step = OptimizerStep(options, code, kept, None, told)
     kept, counter = held_counters(step)
-    step = OptimizerStep(options, code, kept, None, told)
+    step = step.holding(kept)
     momentum = xi = None
     if "p" in dynamics.state:
         momentum = find_momentum(step, settings.state.get("p"))
@@ -89,27 +85,22 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
     valued = depends_on_loss(step)
     other_call = ("without" if valued else "with") if with_closure_differs(step) else None
     step = OptimizerStep(options, code, kept, momentum, told, valued=valued, xi=xi)
-    claimed = ClaimedOrders.of(settings.order)
     memory = tuple(
         Memory(b.name, shapes[b.name] if shapes[b.name] else "scalar", starts[b.name]) for b in step.memory
     )
-    if memory and claimed.finite_time is not None:
+    if memory and ClaimedOrders.of(settings.order).finite_time is not None:
         raise DefinitionError(
             f"{told}: adapter.order={settings.order!r}: {name} keeps {', '.join(item.name for item in memory)} from step to step, "
             "so that one step has no order of its own; expected adapter.order.invariant=K, or leave it out"
         )
     asked = ["h", "grad", "dim", *["log_density"] * valued, *dynamics.parameters]
-    return TorchStep(
+    return adapted_step(
+        settings,
+        found if isinstance(found, type) else None,
+        dynamics,
+        asked,
         name=name,
-        dynamics=dynamics,
         function=step,
-        declaration=Declaration(
-            (*dynamics.state, *(item.name for item in memory)),
-            tuple(asked),
-        ),
-        order=claimed.finite_time,
-        invariant_order=claimed.invariant,
-        summary=(inspect.getdoc(found) or "").strip().split("\n")[0] if isinstance(found, type) else "",
         reference=reference,
         memory=memory,
         conventions=_called(options, kept, step),
@@ -187,7 +178,7 @@ def _samples(options: Options, momentum: MomentumBuffer | None) -> str:
 
 def _held(step: OptimizerStep, counter: str, idle: str) -> dict[str, str]:
     """What is held although a step depends on it: a counter, and an option without default that is told as a plain number."""
-    from sgverify.adapters.optimizers.counters import depends_on_option, silent_flag
+    from sgverify.adapters.optimizers.finding import depends_on_option, silent_flag
 
     options = step.options
     plain = [

@@ -18,7 +18,7 @@ from torch._utils import _flatten_dense_tensors
 from sgverify.adapters.optimizers.kept_values import KeptValue, is_own
 from sgverify.adapters.optimizers.options import Options, uses
 from sgverify.adapters.optimizers.step import OptimizerStep, apart, closure_needed, unrecorded_step
-from sgverify.errors import DefinitionError, SgverifyError, UserError
+from sgverify.errors import DefinitionError, SgverifyError, Unreached, UserError
 from sgverify.samplers.intercepted import Interception
 
 Shapes = Sequence[Sequence[tuple[str, tuple[int, ...]]]]
@@ -204,8 +204,11 @@ class OptimizerRun:
 
     def step(self) -> None:
         """One step of the optimizer as it is; raises `UserError` if it raises."""
+        self._run(self.optimizer, self.parameters)
+
+    def _run(self, optimizer: Any, parameters: Sequence[Tensor]) -> None:
         try:
-            self._take(self.optimizer, self.parameters)
+            self._take(optimizer, parameters)
         except (Exception, SystemExit) as error:
             if isinstance(error, SgverifyError):
                 raise
@@ -262,24 +265,19 @@ class OptimizerRun:
         if self._twin is None:
             with apart():
                 optimizer, parameters = self._made()
-                self._take(optimizer, parameters)
+                self._run(optimizer, parameters)
             self._twin = optimizer, parameters
         optimizer, parameters = self._twin
-        given = torch.from_numpy(state)
-        ends = 0
-
-        def taken(count: int) -> Tensor:
-            nonlocal ends
-            ends += count
-            return given[ends - count : ends]
-
+        kept = [torch.as_tensor(place.read(optimizer, parameters)) for place, _ in self._held]
+        sizes = [old.numel() for old in (*parameters, *kept)]
+        if sum(sizes) != len(state):
+            raise Unreached(f"it keeps {sum(sizes)} values in these groups, and {len(state)} are given")
+        values = torch.from_numpy(state).split(sizes)
         with torch.no_grad():
-            for part, parameter in zip(self.parts, parameters, strict=True):
-                parameter.copy_(taken(part.size).reshape(part.shape))
-        for place, factor in self._held:
-            old = torch.as_tensor(place.read(optimizer, parameters))
-            value = taken(old.numel()).reshape(old.shape) / factor
-            place.write(optimizer, parameters, value.to(old.dtype))
+            for parameter, value in zip(parameters, values, strict=False):
+                parameter.copy_(value.reshape(parameter.shape))
+        for (place, factor), old, value in zip(self._held, kept, values[len(parameters) :], strict=True):
+            place.write(optimizer, parameters, (value.reshape(old.shape) / factor).to(old.dtype))
         for place in self._step.kept.counters:
             for other in self._places(place):
                 other.write(optimizer, parameters, self._step.kept.value_of(place), exact=True)
@@ -293,7 +291,7 @@ class OptimizerRun:
             return torch.from_numpy(np.resize(np.asarray(draw, dtype=float), shape))
 
         with apart(), Interception(put):
-            self._take(optimizer, parameters)
+            self._run(optimizer, parameters)
         return self._read(optimizer, parameters)
 
     def _held_places(self) -> Iterator[tuple[KeptValue, float]]:
@@ -332,6 +330,3 @@ def group_options(options: Options, told: str) -> dict[str, str]:
         if keys and group[keys[0]] == value:
             found[name] = keys[0]
     return found
-
-
-__all__ = ["OptimizerRun", "ParameterRun", "group_options"]

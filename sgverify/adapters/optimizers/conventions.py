@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -19,8 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.counters import held_counters
-from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, probe
+from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, held_counters, probe
 from sgverify.adapters.optimizers.momentum import lone_number, moving_buffer, share_of
 from sgverify.adapters.optimizers.options import (
     CONVENTIONS,
@@ -88,14 +87,15 @@ WARMTH: Rate = lambda law, h: law.noise * law.share**2 / (2 * h**3)  # noqa: E73
 
 def conventions_of(found: Any, name: str, settings: AdapterSettings, told: str) -> OptimizerConvention:
     """The conventions of an optimizer, as far as `settings` leave them open; the settings as they are where its law is not read."""
-    known = known_options(found, name, settings.map, told)[0]
+    known, of_step, make = known_options(found, name, settings.map, told)
     sizes = [option for option in known if option not in settings.map and _COUNTED.match(option)]
     mean = settings.gradient == "mean"
     if sizes or mean:
         settings = replace(settings, data={"N": SIZE, **settings.data})
     settings = replace(settings, map={**settings.map, **dict.fromkeys(sizes, "N")})
     try:
-        return _Reading(found, name, settings, known, sizes, told).convention()
+        options = Options(name, make, {}, {}, known, langevin, False, of_step=of_step)
+        return _Reading(options, settings, sizes, told).convention()
     except (SgverifyError, ArithmeticError):
         return OptimizerConvention(_mean_of(settings, sizes))
 
@@ -108,16 +108,9 @@ def _mean_of(settings: AdapterSettings, sizes: list[str]) -> AdapterSettings:
 class _Reading:
     """An optimizer whose options are looked at, one after the other."""
 
-    def __init__(
-        self,
-        found: Any,
-        name: str,
-        settings: AdapterSettings,
-        known: Mapping[str, Any],
-        sizes: list[str],
-        told: str,
-    ) -> None:
-        self.settings, self.known, self.sizes = settings, known, sizes
+    def __init__(self, options: Options, settings: AdapterSettings, sizes: list[str], told: str) -> None:
+        self.settings, self.known, self.sizes = settings, options.left, sizes
+        known = self.known
         self.size = settings.data.get("N", 1.0)
         given = {
             option: settings.read(option, text)({**AT, "dim": 3.0}) for option, text in settings.map.items()
@@ -133,12 +126,11 @@ class _Reading:
             **{option: AT[quantity] for option, quantity in usual.items() if quantity in ("h", "T")},
             **given,
         }
-        _, of_step, make = known_options(found, name, settings.map, told)
-        read = {option: _constant(value) for option, value in self.values.items()}
-        options = Options(name, make, {}, read, known, langevin, False, of_step=of_step)
+        held = {option: (lambda quantities, value=value: value) for option, value in self.values.items()}
+        options = replace(options, read=held)
         kept, *_ = find_kept(options, told)
         step = OptimizerStep(options, lambda: None, kept, None, told)
-        self.step = OptimizerStep(options, step.function, held_counters(step)[0], None, told)
+        self.step = step.holding(held_counters(step)[0])
         self.momentum = moving_buffer(self.step, At(self.values, 1.0))
         self.steps = [option for option, text in settings.map.items() if uses(text, "h")]
         self.steps = self.steps or [option for option, quantity in usual.items() if quantity == "h"]
@@ -326,10 +318,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _constant(value: Any) -> Callable[[Any], Any]:
-    return lambda quantities: value
-
-
 def _one(entries: Any) -> float | None:
     """The number that all entries are, up to rounding; None if they are not one."""
     values = torch.as_tensor(entries)
@@ -350,6 +338,3 @@ def _text(factor: float, quantity: str, power: float) -> str:
     )
     sizes = {0.0: "", 1.0: "*N", -1.0: "/N", 0.5: "*sqrt(N)", -0.5: "/sqrt(N)"}
     return f"{front}{quantity}{sizes.get(round(power, 6), f'*N**{power:g}')}"
-
-
-__all__ = ["OptimizerConvention", "conventions_of"]

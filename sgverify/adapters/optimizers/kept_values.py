@@ -11,6 +11,7 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from types import CodeType, FunctionType
@@ -86,19 +87,14 @@ class KeptValue:
     def read(self, optimizer: Any, parameters: Sequence[Tensor]) -> Any:
         """The value."""
         holder, key = self._holder(optimizer, parameters)
-        return getattr(holder, key) if holder is optimizer else holder[key]
+        return holder[key]
 
     def write(self, optimizer: Any, parameters: Sequence[Tensor], value: Any, *, exact: bool = False) -> None:
         """Put a value, in the type of the one that is there; `exact`: in float64, for a counter that is a tensor rounds nothing."""
         holder, key = self._holder(optimizer, parameters)
-        old = getattr(holder, key) if holder is optimizer else holder[key]
-        new = _like(
-            value, old.double() if exact and isinstance(old, Tensor) and old.is_floating_point() else old
-        )
-        if holder is optimizer:
-            setattr(holder, key, new)
-        else:
-            holder[key] = new
+        old = holder[key]
+        wide = exact and isinstance(old, Tensor) and old.is_floating_point()
+        holder[key] = _like(value, old.double() if wide else old)
 
     def _holder(self, optimizer: Any, parameters: Sequence[Tensor]) -> tuple[Any, Any]:
         keys = list(self.keys)
@@ -111,7 +107,7 @@ class KeptValue:
         elif self.root == "outside":
             holder = vars(optimizer)[OUTSIDE]
         else:
-            holder = optimizer
+            holder = vars(optimizer)
         for place, key in enumerate(keys):
             found = key
             if key is OWN:
@@ -120,7 +116,7 @@ class KeptValue:
                 found = key.key_of(parameters[self.number])
             if place == len(keys) - 1:
                 return holder, found
-            holder = getattr(holder, found) if holder is optimizer else holder[found]
+            holder = holder[found]
         raise AssertionError(self)
 
 
@@ -140,39 +136,49 @@ def leaves(optimizer: Any, parameters: Sequence[Tensor]) -> dict[KeptValue, Any]
     found: dict[KeptValue, Any] = {}
     for place, kept in optimizer.state.items():
         if id(place) in number_of:
-            found.update(_below(KeptValue("state", number_of[id(place)], ()), kept, number_of))
+            found.update(values_below(KeptValue("state", number_of[id(place)], ()), kept, number_of))
     for number, parameter in enumerate(parameters):
-        found.update(_below(KeptValue("param", number, ()), vars(parameter), number_of))
-    found.update(_below(KeptValue("outside", 0, ()), vars(optimizer).get(OUTSIDE, {}), number_of))
+        found.update(values_below(KeptValue("param", number, ()), vars(parameter), number_of))
+    found.update(values_below(KeptValue("outside", 0, ()), vars(optimizer).get(OUTSIDE, {}), number_of))
     for number, group in enumerate(optimizer.param_groups):
         for key, value in group.items():
             if key != "params":
-                found.update(_below(KeptValue("group", number, (key,)), value, number_of))
+                found.update(values_below(KeptValue("group", number, (key,)), value, number_of))
     for key, value in vars(optimizer).items():
         if key not in (*OF_TORCH, OUTSIDE) and not key.startswith(
             ("_optimizer_", "_zero_grad", "_patched", "_warned")
         ):
-            found.update(_below(KeptValue("self", 0, (key,)), value, number_of))
+            found.update(values_below(KeptValue("self", 0, (key,)), value, number_of))
     return found
 
 
-def _below(place: KeptValue, value: Any, number_of: Mapping[Any, int]) -> Iterator[tuple[KeptValue, Any]]:
+def values_below(
+    place: KeptValue, value: Any, number_of: Mapping[Any, int]
+) -> Iterator[tuple[KeptValue, Any]]:
+    """Copies of what a dictionary or a list holds, with their places, or of a value itself.
+
+    `number_of` are the parameters by their id, and those of one shape by that.
+    """
     if isinstance(value, Mapping) and len(place.keys) < DEEPEST:
         for key, inner in value.items():
             made = isinstance(key, (int, tuple)) and key in number_of
             own = key if made else id(key)
             if own in number_of:
                 sign = (OWN_ID if isinstance(key, int) else OWN_SHAPE) if made else OWN
-                yield from _below(
+                yield from values_below(
                     KeptValue(place.root, number_of[own], (*place.keys, sign)), inner, number_of
                 )
             elif isinstance(key, (str, int, tuple)):
-                yield from _below(KeptValue(place.root, place.number, (*place.keys, key)), inner, number_of)
+                yield from values_below(
+                    KeptValue(place.root, place.number, (*place.keys, key)), inner, number_of
+                )
     elif isinstance(value, list) and len(place.keys) < DEEPEST:
         of_parameters = place.root in ("self", "outside") and len(value) == len({*number_of.values()})
         for number, inner in enumerate(value):
             whose = (number, OWN) if of_parameters else (place.number, number)
-            yield from _below(KeptValue(place.root, whose[0], (*place.keys, whose[1])), inner, number_of)
+            yield from values_below(
+                KeptValue(place.root, whose[0], (*place.keys, whose[1])), inner, number_of
+            )
     elif not isinstance(value, torch.Generator) and id(value) not in number_of:
         # Neither the parameters are, nor a generator: what it draws is put in, and a run shows whether it draws anew.
         yield place, value.detach().clone() if isinstance(value, Tensor) else value
@@ -285,18 +291,16 @@ def _outside(kind: Any) -> Iterator[_Place]:
                 seen.add(name)
                 yield name, functools.partial(getattr, owner, name), functools.partial(setattr, owner, name)
         for function in filter(None, map(_function, [owner, *vars(owner).values()])):
-            cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-            for name, cell in cells.items():
-                if name not in seen and isinstance(contents(cell), _DATA):
-                    seen.add(name)
-                    place = cell, "cell_contents"
+            for name, value, holder in named_values(function):
+                if name in seen or not isinstance(value, _DATA):
+                    continue
+                seen.add(name)
+                if isinstance(holder, dict):
+                    write = functools.partial(holder.__setitem__, name)
+                    yield name, functools.partial(holder.__getitem__, name), write
+                else:
+                    place = holder, "cell_contents"
                     yield name, functools.partial(getattr, *place), functools.partial(setattr, *place)
-            space = function.__globals__
-            for name in sorted(names_in(function.__code__) - seen):
-                if isinstance(space.get(name, ...), _DATA):
-                    seen.add(name)
-                    write = functools.partial(space.__setitem__, name)
-                    yield name, functools.partial(space.__getitem__, name), write
 
 
 def _owners(kind: Any) -> list[Any]:
@@ -319,12 +323,14 @@ def names_in(code: CodeType) -> set[str]:
     return set(code.co_names).union(*map(names_in, inner))
 
 
-def contents(cell: Any) -> Any:
-    """What a cell of a closure holds; ... where it is empty."""
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return ...
+def named_values(function: FunctionType) -> Iterator[tuple[str, Any, Any]]:
+    """The names, values and holders (a cell, or the namespace) of the closure and the globals that code names."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):
+            # An empty cell has no contents.
+            yield name, cell.cell_contents, cell
+    space = function.__globals__
+    yield from ((name, space[name], space) for name in sorted(names_in(function.__code__) & space.keys()))
 
 
 def _copied(value: Any) -> Any:
@@ -332,17 +338,3 @@ def _copied(value: Any) -> Any:
         return copy.deepcopy(value)
     except Exception:  # a tensor of a graph, or an object that cannot be copied: it is shared
         return value
-
-
-__all__ = [
-    "OUTSIDE",
-    "KeptValue",
-    "contents",
-    "is_number",
-    "is_own",
-    "leaves",
-    "moving",
-    "names_in",
-    "stocks_of",
-    "with_own_surroundings",
-]

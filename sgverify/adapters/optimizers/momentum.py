@@ -53,8 +53,9 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
             raise _no_momentum(step, buffers, f", with {at.values}")
         return share
 
-    multiple = _as_option(step, partial(share_of, step, name=name)) or measured_once(measured)
-    return MomentumBuffer(name, lambda at: multiple(at) / at.h, f"{_spelled(multiple(at), at)}{name}/h")
+    own = f"{share_of(step, at, name):.6g}*"
+    multiple, text = _as_option(step, partial(share_of, step, name=name)) or (measured_once(measured), own)
+    return MomentumBuffer(name, lambda at: multiple(at) / at.h, f"{text}{name}/h")
 
 
 def moving_buffer(step: OptimizerStep, at: At) -> str:
@@ -86,7 +87,7 @@ def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBu
                 left.append(step.take(at, theta, values, constant_force(theta))[1][momentum.buffer].double())
         return float((left[0] - left[1]).mean())
 
-    multiple = _as_option(step, measured) or measured_once(measured)
+    multiple, _ = _as_option(step, measured) or (measured_once(measured), "")
     return MomentumBuffer(xi, lambda at: multiple(at) / at.h, xi)
 
 
@@ -97,8 +98,10 @@ def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -
     )
 
 
-def _as_option(step: OptimizerStep, measured: Callable[[At], float]) -> Callable[[At], float] | None:
-    """What is measured as 1, an option or its square root, with a sign, where it is that at every setting tried.
+def _as_option(
+    step: OptimizerStep, measured: Callable[[At], float]
+) -> tuple[Callable[[At], float], str] | None:
+    """A number as 1, an option or its root, with a sign, where it is that at every setting tried, and as the text of a factor.
 
     A formula costs nothing, where a measurement takes some steps at each setting.
     """
@@ -114,19 +117,9 @@ def _as_option(step: OptimizerStep, measured: Callable[[At], float]) -> Callable
             read_here = partial(read, option=option, power=power, sign=sign)
             pairs = zip(map(read_here, places), shares, strict=True)
             if all(abs(own - share) <= CLOSE * abs(share) for own, share in pairs):
-                return read_here
+                text = {1.0: option, 0.5: f"sqrt({option})"}[power] + "*" * bool(option)
+                return read_here, "-" * (sign < 0) + text
     return None
-
-
-def _spelled(share: float, at: At) -> str:
-    """A factor as text: by the option whose value it is, else as a number."""
-    for sign, size in (("", share), ("-", -share)):
-        if size == 1.0:
-            return sign
-        for name, value in at.values.items():
-            if isinstance(value, float) and abs(size - value) <= CLOSE * abs(value):
-                return f"{sign}{name}*"
-    return f"{share:.6g}*"
 
 
 def _told_momentum(step: OptimizerStep, buffers: list[str], given: str) -> MomentumBuffer:
@@ -186,6 +179,3 @@ def share_of(step: OptimizerStep, at: At, name: str) -> float:
             share = float(shares[:2].sum())
             return 1.0 if abs(share - 1) < CLOSE else share
     return 0.0
-
-
-__all__ = ["find_momentum", "find_thermostat", "lone_number", "moving_buffer", "share_of"]

@@ -11,7 +11,7 @@ import copy
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ContextDecorator, contextmanager
+from contextlib import ContextDecorator, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -109,6 +109,10 @@ class OptimizerStep:
         named = [variable.buffer for variable in self.variables]
         self.memory = [buffer for buffer in kept.buffers if buffer.name not in named]
         self._made: OrderedDict[Any, tuple[Any, list[Tensor]]] = OrderedDict()
+
+    def holding(self, kept: Kept, options: Options | None = None) -> OptimizerStep:
+        """The step with its counters held so, and with other options; its buffers are all memory."""
+        return OptimizerStep(options or self.options, self.function, kept, None, self.told)
 
     def __call__(
         self,
@@ -300,17 +304,11 @@ def _needs_arguments(step: Callable[..., Any], given: int) -> bool:
 _cached_needs = lru_cache(maxsize=64)(_needs_arguments)
 
 
-class _Unrecorded(ContextDecorator):
-    """Stands for torch's `record_function`, and records nothing."""
+class _Unrecorded(nullcontext[None], ContextDecorator):
+    """Stands for torch's `record_function`, takes what it takes, and records nothing."""
 
     def __init__(self, *_: Any) -> None:
-        """Takes what the original takes."""
-
-    def __enter__(self) -> None:
-        """Begins nothing."""
-
-    def __exit__(self, *_: Any) -> None:
-        """Ends nothing."""
+        super().__init__()
 
 
 def unrecorded_step(optimizer: Any, *closure: Any) -> None:
@@ -363,18 +361,3 @@ def run(
             raise DefinitionError(
                 f"{told}: step() gave a parameter of shape {shape} the shape {tuple(parameter.shape)}; expected the same shape"
             )
-
-
-__all__ = [
-    "LATE",
-    "Buffer",
-    "Kept",
-    "MomentumBuffer",
-    "OptimizerStep",
-    "apart",
-    "closure_needed",
-    "made",
-    "parts_of",
-    "run",
-    "unrecorded_step",
-]

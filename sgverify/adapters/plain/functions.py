@@ -15,15 +15,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.adapters.jax_code import of_jax
 from sgverify.adapters.optimizers import adapter as optimizers
 from sgverify.adapters.optimizers.options import CONVENTIONS
 from sgverify.adapters.plain.calls import EMPTY, PlainCode, as_step, called, constructor, refused, tensors_of
 from sgverify.adapters.plain.trying import PlainStep, held_of, tried
 from sgverify.errors import SgverifyError
-from sgverify.schemes.adapting import Adapter, AdapterSettings, is_of
-from sgverify.schemes.definition.declaration import Declaration
+from sgverify.schemes.adapting import Adapter, AdapterSettings, adapted_step, is_of
 from sgverify.schemes.dynamics import Dynamics, kinetic, langevin, thermostat
-from sgverify.schemes.scheme import ClaimedOrders
 from sgverify.schemes.tempering import is_tempered
 from sgverify.schemes.torch_step import TorchStep, tempered
 
@@ -36,16 +35,10 @@ def takes(found: Any) -> bool:
     if is_of(found, "torch.optim"):
         return False
     code = PlainCode.of(found, {})
-    if code is None or "theta" not in code.state or _of_jax(code.written):
+    if code is None or "theta" not in code.state or of_jax(code.written):
         return False
     nameless = not code.method and any(item.kind is item.VAR_POSITIONAL for item in code.inner.values())
     return bool(code.handed) or nameless
-
-
-def _of_jax(function: Any) -> bool:
-    """Is a function written with JAX, whose arrays are no tensors?"""
-    names = (getattr(value, "__name__", "") for value in getattr(function, "__globals__", {}).values())
-    return any(str(name).partition(".")[0] == "jax" for name in names)
 
 
 def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
@@ -86,18 +79,16 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> Any:
 
     run.__name__, run.__wrapped__ = code.name, code.written  # type: ignore[attr-defined]
     run.__signature__ = inspect.signature(PlainStep.__call__)  # type: ignore[attr-defined]
-    claimed = ClaimedOrders.of(settings.order)
     left = [
         name for name, item in code.parameters.items() if item.default is not EMPTY and name not in code.roles
     ]
-    made = TorchStep(
+    made = adapted_step(
+        settings,
+        found,
+        dynamics,
+        used,
         name=code.name,
-        dynamics=dynamics,
         function=run,
-        declaration=Declaration(dynamics.state, used),
-        order=claimed.finite_time,
-        invariant_order=claimed.invariant,
-        summary=(inspect.getdoc(found) or "").partition("\n")[0],
         reference=reference,
         conventions=called(code, step.fixed, settings.map),
         untried=((f"other {', '.join(left)} than by default", f"--set adapter.map.{left[0]}=..."),)

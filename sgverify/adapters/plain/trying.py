@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from sgverify.adapters.optimizers.kept_values import KeptValue, values_below
 from sgverify.adapters.optimizers.step import apart
 from sgverify.adapters.plain.calls import EMPTY, HANDED, ROLES, PlainCode, called, refused
 from sgverify.errors import SgverifyError
@@ -72,8 +73,9 @@ class PlainStep:
         shapes = dict.fromkeys([value.shape for value in state])
         if "xi" in variables:
             shapes[torch.Size([])] = None
-        parts = [next(filter(_is_tensor, (_last(part, shape) for shape in shapes)), None) for part in results]
-        return [part for part in parts if part is not None]
+        found = [[_last(part, shape) for shape in shapes] for part in results]
+        fitting = [[part for part in parts if part is not None] for parts in found]
+        return [parts[0] for parts in fitting if parts]
 
     def _function(self, values: dict[str, Any]) -> Callable[..., Any]:
         code = self.code
@@ -129,25 +131,9 @@ class PlainStep:
 
 def _tensors(holder: Any) -> dict[str, Tensor]:
     """Copies of the tensors among the attributes of an object, and in lists and dictionaries there."""
-    found: dict[str, Tensor] = {}
-    for name, value in getattr(holder, "__dict__", {}).items():
-        values = (
-            value.values()
-            if isinstance(value, Mapping)
-            else value
-            if isinstance(value, (list, tuple))
-            else [value]
-        )
-        found |= {
-            f"{name} {n}".removesuffix(" 0"): v.detach().clone()
-            for n, v in enumerate(values)
-            if isinstance(v, Tensor)
-        }
-    return found
-
-
-def _is_tensor(part: Any) -> bool:
-    return part is not None
+    own = {n: [*v] if isinstance(v, tuple) else v for n, v in getattr(holder, "__dict__", {}).items()}
+    held = values_below(KeptValue("self", 0, ()), own, {})
+    return {place.name: value for place, value in held if isinstance(value, Tensor)}
 
 
 def _last(part: Any, shape: torch.Size) -> Tensor | None:

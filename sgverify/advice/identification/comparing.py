@@ -23,6 +23,7 @@ from sgverify.advice.identification.model import DifferingTerm
 from sgverify.advice.identification.starts import WIDTH, Responses, Run, Stencil, derivative
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.law.observed import HandedNumbers, Observed, Probe, bent_probes, quadratic_probes
+from sgverify.schemes.memory import coordinate_names
 
 AGREES = 1e-9
 """The largest difference of two equal laws, relative to the movement of one step: float64 rounds near 1e-16, and differences such
@@ -95,7 +96,7 @@ def compare(
     frame = RecordedStep(solution.candidate, step.dim, solution.scheme)
     numbers = {name: np.array([value]) for name, value in solution.numbers.items()}
     names = _names(solution, step.dim)
-    k = frame.draws
+    k = frame.draws()
     rotation, free, off = _rotation(frame, numbers, seen)
     if off > (AGREES if seen.affine else ALIGNED):
         return Comparison(
@@ -110,7 +111,7 @@ def compare(
         places, mine = image.places[:, chosen], image.after[:, chosen]
         others = np.zeros((len(places), k)) if rotation is None else image.draws @ rotation.T
         others = others + image.size * random.standard_normal((len(places), free.shape[1])) @ free.T
-        theirs = frame.after(places, others, image.probe, numbers)
+        theirs = frame.moved(places, others, image.probe, numbers)
         moved = np.maximum(np.abs(mine - places).max(axis=0), 1e-300)
         apart = (np.abs(mine - theirs) / moved).max(axis=0).astype(float)
         apart = np.where(np.isfinite(apart), apart, np.inf)
@@ -134,7 +135,7 @@ def _rotation(
     frame: RecordedStep, numbers: dict[str, np.ndarray], seen: Responses
 ) -> tuple[np.ndarray | None, np.ndarray, float]:
     """Q, an orthonormal basis of the scheme's draws without effect on quadratic potentials, and by what L = K Q fails."""
-    k = frame.draws
+    k = frame.draws()
     stencil = Stencil.of(k, seen.affine)
     theirs = [stencil.columns(_on(frame, probe, numbers), seen.noise_states) for probe in seen.quadratics]
     mine = _stacked(seen.columns)
@@ -155,7 +156,7 @@ def _rotation(
 
 
 def _on(frame: RecordedStep, probe: Probe, numbers: dict[str, np.ndarray]) -> Run:
-    return lambda states, draws: frame.after(states, draws, probe, numbers)
+    return lambda states, draws: frame.moved(states, draws, probe, numbers)
 
 
 def _stacked(columns: np.ndarray) -> np.ndarray:
@@ -171,10 +172,8 @@ def _row_scales(mine: np.ndarray, seen: Responses) -> np.ndarray:
 
 
 def _names(solution: Solution, dim: int) -> Sequence[str]:
-    found = []
-    for name, shape in solution.candidate.scheme.shapes.items():
-        found += [f"{name}[{i}]" for i in range(dim)] if shape == "vector" and dim > 1 else [name]
-    return found
+    shapes = solution.candidate.scheme.shapes.items()
+    return [named for name, shape in shapes for named in coordinate_names(name, shape, dim)]
 
 
 DEGREE = 3
@@ -218,10 +217,10 @@ def differences(
         return step.after(whole, draws, probe, seen.at)[:, chosen]
 
     def due(rows: np.ndarray, draws: np.ndarray, probe: Probe) -> np.ndarray:
-        return frame.after(rows, draws, probe, numbers)
+        return frame.moved(rows, draws, probe, numbers)
 
     ours, powers = _factors(own, step.draws(seen.at), here, seen, (k, d))
-    theirs, _ = _factors(due, frame.draws, here, seen, (k, d))
+    theirs, _ = _factors(due, frame.draws(), here, seen, (k, d))
     moved, states = (np.abs(part[: k * d]).reshape(k, d).max(axis=1) for part in (seen.movement, here))
     sizes = np.abs(ours - theirs) * powers[:, None, None] * states / np.maximum(moved, 1e-300)[:, None]
     found = [
@@ -234,7 +233,7 @@ def differences(
     ]
     # The entries of the noise's covariance on the first quadratic potential, averaged over coordinates.
     run = _on(frame, seen.quadratics[0], numbers)
-    (columns,) = Stencil.of(frame.draws, seen.affine).columns(run, seen.noise_states[:1])
+    (columns,) = Stencil.of(frame.draws(), seen.affine).columns(run, seen.noise_states[:1])
     both = np.array(
         [part[: k * d, : k * d] for part in (seen.covariance[0], columns @ columns.T)], dtype=float
     )

@@ -13,9 +13,10 @@ so that for given (h', D', T') every g and m has the same law of theta.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import attrgetter
 
 import numpy as np
 
@@ -60,12 +61,13 @@ class Monomial:
         """Is this number the constant, up to its error?"""
         return abs(self.constant / value - 1) <= self.error
 
-    def __mul__(self, other: Monomial, sign: int = 1) -> Monomial:
-        a, b, c = (x + sign * y for x, y in zip(self.exponents, other.exponents, strict=True))
-        return Monomial(self.constant * other.constant**sign, (a, b, c), self.error + other.error)
+    def __mul__(self, other: Monomial) -> Monomial:
+        a, b, c = (x + y for x, y in zip(self.exponents, other.exponents, strict=True))
+        return Monomial(self.constant * other.constant, (a, b, c), self.error + other.error)
 
     def __truediv__(self, other: Monomial) -> Monomial:
-        return self.__mul__(other, -1)
+        a, b, c = (-x for x in other.exponents)
+        return self * Monomial(1 / other.constant, (a, b, c), other.error)
 
     def same(self, other: Monomial) -> bool:
         """Are two monomials equal, up to the error of recovered numbers?"""
@@ -111,26 +113,22 @@ def monomial(
 
 @dataclass(frozen=True)
 class Convention:
-    """The monomials of a recovered step: of h', D', T', of the decay, of the scales of its state; None where there is none.
+    """The monomials of a recovered step by the name of each number, `own` those of a family; None where a number is none.
 
-    `decay` is that of h' D', `lost` that of 1 - exp(-h' D'), the share of the momentum that is lost in a step; `own` are the
-    numbers of a family.
+    "h*D" is the decay h' D', and "lost" is 1 - exp(-h' D'), the share of the momentum that is lost in a step.
     """
 
-    h: Monomial | None
-    D: Monomial | None
-    T: Monomial | None
-    decay: Monomial | None
-    lost: Monomial | None
-    scales: Mapping[str, Monomial | None]
-    own: Mapping[str, Monomial | None]
+    laws: Mapping[str, Monomial | None]
+    scales: Sequence[str]
+    own: Sequence[str]
     damped: bool
     noiseless: bool
 
     def of_divided_gradients(self) -> Convention:
         """That of a step which is given U/T: beside second moments of gradients of U a floor is T times as large."""
-        moved = {name: own / one("T") for name, own in self.own.items() if own and any(own.exponents)}
-        return replace(self, own={**self.own, **moved})
+        owned = {name: self.laws[name] for name in self.own}
+        moved = {name: law / one("T") for name, law in owned.items() if law and any(law.exponents)}
+        return replace(self, laws={**self.laws, **moved})
 
     @staticmethod
     def of(
@@ -142,41 +140,36 @@ class Convention:
         """The convention of the solutions at the settings, with the names of scales and of a family's own numbers."""
         numbers = [solution.numbers for solution in found]
 
-        def law(values: list[float], *names: str) -> Monomial | None:
+        def law(values: Sequence[float], *names: str) -> Monomial | None:
             errors = [sum(solution.errors.get(name, 0.0) for name in names) for solution in found]
             return monomial(settings, values, errors)
 
-        def of(name: str) -> Monomial | None:
-            return law([n[name] for n in numbers], name)
-
-        damped = "D" in numbers[0]
-        products = [n["h"] * n["D"] for n in numbers] if damped else []
-        return Convention(
-            of("h"),
-            of("D") if damped else None,
-            of("T"),
-            law(products, "h", "D") if damped else None,
+        laws, damped = {name: law([n[name] for n in numbers], name) for name in numbers[0]}, "D" in numbers[0]
+        if damped:
+            decays = [n["h"] * n["D"] for n in numbers]
             # x exp(-x)/(1 - exp(-x)) <= 1: the share that is lost has no larger relative error than the decay.
-            law([float(-np.expm1(-x)) for x in products], "h", "D") if damped else None,
-            {name: of(name) for name in scales},
-            {name: of(name) for name in own},
-            damped,
-            all(n["T"] == 0 for n in numbers),
-        )
+            lost = [float(-np.expm1(-x)) for x in decays]
+            laws |= {"h*D": law(decays, "h", "D"), "lost": law(lost, "h", "D")}
+        return Convention(laws, scales, own, damped, all(n["T"] == 0 for n in numbers))
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The meaning of a convention: `named` if its numbers are those handed up to conventions, else `odd` says which are not.
+    """The meaning of a convention: `odd` says which of its numbers are not those handed up to conventions.
 
-    `sentences` name the convention; `gradient` and `mass` are the factor of the gradient and the mass in these terms.
+    `sentences` name the convention, `gradient` is the factor of the gradient in these terms. `hot`: the temperature alone is odd,
+    which is that of the noise as h -> 0 whatever scheme has the law.
     """
 
-    named: bool
     odd: tuple[str, ...]
     sentences: tuple[str, ...]
     gradient: float
-    mass: float
+    hot: bool
+
+    @property
+    def named(self) -> bool:
+        """Are its numbers those handed, up to conventions?"""
+        return not self.odd
 
 
 STEP_POWERS = {"overdamped": 1.0, "preconditioned": 0.0, "kinetic": 0.5}
@@ -194,7 +187,7 @@ def read_convention(
     said: list[str] = []
     odd: list[str] = []
     gradient, mass = 1.0, 1.0
-    T = convention.T
+    T, h = convention.laws["T"], convention.laws["h"]
     if convention.noiseless:
         told = "no draw reaches its state: the temperature is 0"
         (odd if "T" in declared else said).append(f"{told}, where T was handed" if "T" in declared else told)
@@ -209,7 +202,7 @@ def read_convention(
         said.append("the temperature T is that of the noise")
     else:
         factor = _named_factor(one("T") / T, factors)
-        if factor is None or not _gradient_shows(convention, kind, factors[factor]):
+        if factor is None or not _gradient_shows(convention.laws, kind, factors[factor]):
             odd.append(f"the temperature of the noise is {T}, where T was handed")
         else:
             gradient = factors[factor]
@@ -218,11 +211,12 @@ def read_convention(
                 f"{factor}, due where grad is a sum without that factor, or it samples exp(-{gradient:g} "
                 "U/T); one step does not tell which"
             )
-    if convention.h is None:
+    hot = bool(odd)
+    if h is None:
         odd.append("the step size is no monomial in h, D and T")
     else:
-        h = convention.h / number(gradient ** STEP_POWERS[kind])
-        scaled = _time_scaled(h, convention, declared)
+        h = h / number(gradient ** STEP_POWERS[kind])
+        scaled = _time_scaled(h, convention.laws.get("h*D"), declared)
         if h.plain or overdamped:
             said.append(_step_words(h))
         elif scaled:
@@ -233,90 +227,80 @@ def read_convention(
         else:
             odd.append(f"the step size is {h}, where h was handed")
     if damped:
-        _read_friction(convention, declared, gradient, mass, said, odd)
+        _read_friction(convention.laws, declared, (gradient, mass) == (1.0, 1.0), said, odd)
     _read_scales(convention, gradient, mass, said)
-    for name, own in convention.own.items():
+    for name, own in ((name, convention.laws[name]) for name in convention.own):
         if own is None or any(own.exponents):
             odd.append(
                 f"its {name} is {'no monomial in h, D and T' if own is None else own}, where a constant is due"
             )
-    return Reading(not odd, tuple(odd), tuple(said), gradient, mass)
+    return Reading(tuple(odd), tuple(said), gradient, hot and len(odd) == 1)
 
 
-def _gradient_shows(convention: Convention, kind: str, gradient: float) -> bool:
+def _gradient_shows(laws: Mapping[str, Monomial | None], kind: str, gradient: float) -> bool:
     """Is there a sign of the gradient's factor beside T' = T/g, which a noise that is too weak has as well?
 
     The factor shows in the step size, c g or c sqrt(g) times that of a convention, so that c = 1 speaks against it; where a second
     moment takes it out of the motion, it shows in the second moment's scale g^2.
     """
+    scale, h = laws.get("V"), laws["h"]
     if kind == "preconditioned":
-        scale = convention.scales.get("V")
         return scale is not None and not scale.same(number(1.0))
-    h = convention.h
     if h is None or h.is_near(1.0):
         return False
     return (h / number(gradient ** STEP_POWERS[kind])).plain or not h.plain
 
 
-def _time_scaled(h: Monomial, convention: Convention, declared: Sequence[str]) -> bool:
+def _time_scaled(h: Monomial, decay: Monomial | None, declared: Sequence[str]) -> bool:
     """Is h' = c h with h' D' = h D: another unit of time, or a mass?"""
-    linear = h.exponents == one("h").exponents
-    if convention.decay is None or "D" not in declared:
-        return linear and convention.decay is not None and "D" not in declared
-    return linear and convention.decay.same(one("h") * one("D"))
+    linear = h.exponents == one("h").exponents and decay is not None
+    return linear and ("D" not in declared or decay.same(one("h") * one("D")))  # type: ignore[union-attr]
 
 
 def _read_friction(
-    convention: Convention,
+    laws: Mapping[str, Monomial | None],
     declared: Sequence[str],
-    gradient: float,
-    mass: float,
+    plainly: bool,
     said: list[str],
     odd: list[str],
 ) -> None:
-    D, decay, lost = convention.D, convention.decay, convention.lost
+    """`plainly`: gradient and mass are those of the dynamics."""
+    forms = [laws[name] for name in ("D", "h*D", "lost")]
+    D, decay, _ = forms
+
+    def first(texts: Sequence[str], wanted: Callable[[Monomial], bool]) -> str:
+        pairs = zip(texts, forms, strict=True)
+        return next((text.format(law) for text, law in pairs if law is not None and wanted(law)), "")
+
     if "D" not in declared:
-        constant = D or decay or lost
-        if constant is None:
-            odd.append("the friction is no monomial in h, D and T")
-        elif D is not None:
-            said.append(f"it takes no friction: its own is {D}")
-        elif decay is not None:
-            said.append(f"it takes no friction: its own has h' D' = {decay}")
-        else:
-            said.append(f"it takes no friction: the momentum loses the share {lost} in a step")
-        return
-    if decay is not None and decay.same(one("h") * one("D")):
-        if gradient == 1.0 and mass == 1.0 and D is not None and D.same(one("D")):
-            said.append("the friction D is that of the dynamics")
-        else:
-            said.append("the momentum decay is h D")
-    elif D is not None and D.plain:
-        said.append(f"the friction is {D}")
-    elif decay is not None and decay.plain:
-        said.append(f"the momentum decay h' D' is {decay}")
-    elif lost is not None and lost.plain:
-        said.append(f"the momentum keeps 1 - {lost} of itself in a step, in place of exp(-h D)")
-    elif D is not None:
-        odd.append(f"the friction is {D}, where D was handed")
+        own = ("its own is {}", "its own has h' D' = {}", "the momentum loses the share {} in a step")
+        told = first([f"it takes no friction: {text}" for text in own], lambda law: True)
+    elif decay is not None and decay.same(one("h") * one("D")):
+        plainly = plainly and D is not None and D.same(one("D"))
+        told = "the friction D is that of the dynamics" if plainly else "the momentum decay is h D"
     else:
-        odd.append("the friction is no monomial in h, D and T")
+        kept = "the momentum keeps 1 - {} of itself in a step, in place of exp(-h D)"
+        told = first(("the friction is {}", "the momentum decay h' D' is {}", kept), attrgetter("plain"))
+        if not told and D is not None:
+            odd.append(f"the friction is {D}, where D was handed")
+            return
+    (said if told else odd).append(told or "the friction is no monomial in h, D and T")
 
 
 def _read_scales(convention: Convention, gradient: float, mass: float, said: list[str]) -> None:
-    scale = convention.scales.get("p")
-    if scale is not None and convention.h is not None and not scale.same(number((gradient * mass) ** 0.5)):
-        if scale.same(convention.h):
-            rate = convention.h * convention.h
-            decay = convention.decay or convention.lost
+    laws = convention.laws
+    scale, h = laws.get("p"), laws["h"]
+    if scale is not None and h is not None and not scale.same(number((gradient * mass) ** 0.5)):
+        if scale.same(h):
+            decay = laws.get("h*D") or laws.get("lost")
             told = f", momentum decay {decay}" if decay is not None else ""
             said.append(
-                f"its momentum is v = h' p: the learning rate, which multiplies grad U, is {rate}{told}"
+                f"its momentum is v = h' p: the learning rate, which multiplies grad U, is {h * h}{told}"
             )
         else:
             said.append(f"its momentum is {scale} times p")
-    for name, other in convention.scales.items():
-        if name == "p" or other is None or other.same(number(1.0)):
+    for name, other in ((name, laws[name]) for name in convention.scales if name != "p"):
+        if other is None or other.same(number(1.0)):
             continue
         if name.endswith(" offset"):
             said.append(f"its {name.removesuffix(' offset')} is moved by {other}")

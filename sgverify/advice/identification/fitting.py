@@ -60,34 +60,27 @@ class Solution:
         return self.candidate.scheme_of(tuple(self.numbers[name] for name in self.candidate.numbers))
 
 
-class RecordedStep:
+class RecordedStep(ObservedDefinition):
     """A candidate's step in the observed state: scales, offsets and the place where the state is recorded are applied around it."""
 
-    def __init__(self, candidate: CandidateScheme, dim: int, scheme: Scheme | None = None) -> None:
-        self.candidate, self.dim = candidate, dim
-        self.scheme = scheme or candidate.scheme
-        self._definition = ObservedDefinition(self.scheme, dim)
-        self._bounds = np.cumsum((0, *self._definition.sizes))
+    def __init__(self, candidate: CandidateScheme, dim: int, scheme: Scheme) -> None:
+        super().__init__(scheme, dim)
+        self.candidate = candidate
+        self._bounds = np.cumsum((0, *self.sizes))
 
-    @property
-    def draws(self) -> int:
-        """The number of draws of a step."""
-        return self._definition.draws()
-
-    def after(
-        self, states: np.ndarray, draws: np.ndarray, probe: Probe, numbers: dict[str, Any]
+    def moved(
+        self, states: np.ndarray, draws: np.ndarray, probe: Probe, numbers: Mapping[str, Any]
     ) -> np.ndarray:
         """The observed states after one step; `numbers` are of shape (rows,) or numbers."""
         inner = self._scaled(np.asarray(states, dtype=EXTENDED), numbers, -1)
-        inner = self._shifted(inner, probe, numbers, -1)
-        moved = self._definition.moved(inner, draws, probe, numbers)
+        moved = super().moved(self._shifted(inner, probe, numbers, -1), draws, probe, numbers)
         return self._scaled(self._shifted(moved, probe, numbers, 1), numbers, 1)
 
     def _part(self, name: str) -> slice:
         place = self.scheme.state.index(name)
         return slice(self._bounds[place], self._bounds[place + 1])
 
-    def _scaled(self, states: np.ndarray, numbers: dict[str, Any], sign: int) -> np.ndarray:
+    def _scaled(self, states: np.ndarray, numbers: Mapping[str, Any], sign: int) -> np.ndarray:
         """The observed state of the scheme's, or with the sign -1 the scheme's of the observed one."""
         found = states.copy()
         for name in self.candidate.roles:
@@ -98,7 +91,7 @@ class RecordedStep:
             )
         return found
 
-    def _shifted(self, states: np.ndarray, probe: Probe, numbers: dict[str, Any], sign: int) -> np.ndarray:
+    def _shifted(self, states: np.ndarray, probe: Probe, numbers: Mapping[str, Any], sign: int) -> np.ndarray:
         shift = self.candidate.shift
         if shift is None:
             return states
@@ -181,10 +174,10 @@ class ResponseFit:
                 name: value if name in self.known else np.repeat(value, len(rows) // count)
                 for name, value in numbers.items()
             }
-            return frame.after(rows, draws, probe, many)
+            return frame.moved(rows, draws, probe, many)
 
         with np.errstate(all="ignore"):
-            m, n = frame.draws, len(seen.states)
+            m, n = frame.draws(), len(seen.states)
             moved = run(np.tile(seen.states, (count, 1)), np.zeros((count * n, m)), seen.bent)
             off = ((moved.reshape(count, n, -1) - seen.moved) / self._scale).reshape(count, -1)
             if seen.noiseless:

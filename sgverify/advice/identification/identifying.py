@@ -227,10 +227,9 @@ def _rank(match: Match) -> tuple[int, bool, bool, bool]:
 
 def _as_handed(match: Match) -> bool:
     """Are h, D and T those that were handed, and the state the scheme's own?"""
-    convention = match.convention
-    laws = [("h", convention.h), ("T", convention.T), *([("D", convention.D)] if convention.damped else [])]
+    convention, handed = match.convention, ("h", "T", "D")
     scaled = any(abs(match.base.numbers[role] - 1) > AGREES for role in match.candidate.roles)
-    return not scaled and all(str(law) == name for name, law in laws)
+    return not scaled and all(str(convention.laws[name]) == name for name in handed[: 2 + convention.damped])
 
 
 def _scheme_name(solution: Solution, gradient: float = 1.0) -> str:

@@ -43,8 +43,6 @@ from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.tempering import TOLD
 from sgverify.subject.subject import Subject
 
-__all__ = ["AGREES", "Match", "Search", "family_of", "nearest"]
-
 
 def family_of(match: Match, noiseless: bool) -> tuple[str, ...]:
     """The sentences of the family: all numbers that have the law of this match."""
@@ -156,7 +154,7 @@ class Search:
         for place, stage in enumerate(stages):
             for candidate in stage:
                 self._try(candidate, place)
-            if any(match.reading.named for match in self.matches):
+            if any(match.reading.named or (place and match.reading.hot) for match in self.matches):
                 return
 
     def seen(self, at: HandedNumbers, order: tuple[int, ...]) -> Responses:
@@ -328,13 +326,7 @@ def recovered_numbers(match: Match, state: tuple[str, ...]) -> tuple[RecoveredNu
     for role, place in zip(match.base.scheme.state[1:], match.base.order[1:], strict=True):
         meanings[role] = f"{state[place]} is this many times the scheme's {role}"
         meanings[f"{role} offset"] = f"{state[place]} is the scheme's {role} plus this"
-    laws = {
-        "h": match.convention.h,
-        "D": match.convention.D,
-        "T": match.convention.T,
-        **match.convention.scales,
-        **match.convention.own,
-    }
+    laws = match.convention.laws
     return tuple(
         RecoveredNumber(
             name,
@@ -342,13 +334,11 @@ def recovered_numbers(match: Match, state: tuple[str, ...]) -> tuple[RecoveredNu
             float(value),
             "0" if abs(value) < AGREES else None if laws.get(name) is None else str(laws[name]),
         )
-        for name, value in sorted(match.base.numbers.items(), key=lambda item: _place(item[0]))
+        # h, D and T come first; what follows keeps its order.
+        for name, value in sorted(
+            match.base.numbers.items(), key=lambda item: ("h", "D", "T", item[0]).index(item[0])
+        )
     )
-
-
-def _place(name: str) -> int:
-    """h, D and T come first; what follows keeps its order."""
-    return ("h", "D", "T").index(name) if name in ("h", "D", "T") else 3
 
 
 def none_draws() -> str:

@@ -102,8 +102,8 @@ class Responses:
         return np.asarray(first @ first.transpose(0, 2, 1))
 
 
-def respond(step: Observed, at: HandedNumbers, chosen: np.ndarray | None = None) -> Responses:
-    """Observe a step at a setting; `chosen` are the coordinates that are kept, by default all."""
+def respond(step: Observed, at: HandedNumbers, kept: np.ndarray) -> Responses:
+    """Observe a step at a setting; `kept` are the coordinates that are kept."""
     dim, m = step.dim, step.draws(at)
     places = step.places(STATES + NOISE_STATES)
     states, noisy = places[:STATES], places[STATES:]
@@ -115,7 +115,6 @@ def respond(step: Observed, at: HandedNumbers, chosen: np.ndarray | None = None)
         stencil.columns(lambda rows, draws, probe=probe: step.after(rows, draws, probe, at), noisy)  # type: ignore[misc]
         for probe in quadratics
     ]
-    kept = np.arange(states.shape[1]) if chosen is None else chosen
     size = np.sqrt(((moved - states) ** 2).mean(axis=0)).astype(float)
     rounding = step.operations * step.unit * np.maximum(np.abs(states), np.abs(moved)).max(axis=0)
     return Responses(

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sgverify.law.chosen_step import started
-from sgverify.law.step_law import setting_of
+from sgverify.law.torch_chain import setting_of
 from sgverify.samplers.intercepted import BlackBox, Interception
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.schemes.torch_step import TorchStep

@@ -19,7 +19,7 @@ from sgverify.checks.long_run.running import CodeRun, Ran, run_affine, run_alone
 from sgverify.checks.question import Question
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence, Scope, held, tried
-from sgverify.law.step_law import StepLaw, law_of
+from sgverify.law.torch_chain import StepLaw, law_of
 from sgverify.rates import Judgement
 from sgverify.schemes.torch_step import TorchStep, written
 from sgverify.subject.seeds import run_seed

@@ -11,7 +11,7 @@ import numpy as np
 from sgverify.checks.long_run.departures import RunDeparture, departures, told_steps
 from sgverify.checks.long_run.innovations import CopyBlock, Innovations
 from sgverify.errors import Unreached
-from sgverify.law.step_law import StepLaw
+from sgverify.law.torch_chain import StepLaw
 
 STRETCH = 50
 """The number of steps whose states are looked at together."""

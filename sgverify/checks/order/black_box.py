@@ -12,8 +12,7 @@ from typing import ClassVar, cast
 
 from sgverify.checks.question import Question, whole
 from sgverify.checks.readings import measured_order
-from sgverify.checks.settings.accept_reject import accepts_and_rejects, message
-from sgverify.checks.settings.other_settings import check_settings, try_states
+from sgverify.checks.settings.other_settings import accepts_and_rejects, check_settings, message, try_states
 from sgverify.errors import Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Predicted, Scope, tried
 from sgverify.law.measured_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder

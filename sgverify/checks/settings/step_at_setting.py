@@ -324,33 +324,24 @@ def _not_affine(
     at = f"one step is not affine at {where}, {bend:g} spreads from the mean"
     if judged is not None:
         change = errors[judged.index, judged.entry]
+        verdict = "violates"
         text = (
             f"E {names[judged.entry]} changes by h^{_half(judged.slope)}, required h^{order + 1}; {at}; from the stationary law, "
             f"one step of size {steps[judged.index]:.3g} changes E {names[judged.entry]} by {change:.3g}, in spreads: that falls "
             f"like h^{_half(judged.slope)}, where a chain of order {order} changes it by h^{order + 1}, so that the chain's law is "
             "another one"
         )
-        return Tried(setting, "violates", text, tuple(steps), bend, affine=False)
-    if left <= RESOLVED:
+    elif left <= RESOLVED:
+        verdict = "conforms"
         text = f"{at}; from the stationary law one step changes no moment that was tried by more than {left:.1e} h rate"
-        return Tried(setting, "conforms", text, tuple(steps), bend, affine=False)
-    text = f"the change of the law is known to {left:.2g} h rate only; in one step, from the stationary law; {at}"
-    blurred = setting.dim >= MANY
-    return Tried(
-        setting,
-        "inconclusive",
-        text,
-        tuple(steps),
-        bend,
-        affine=False,
-        blurred=blurred,
-        alone=not rows.together,
-    )
+    else:
+        verdict = "inconclusive"
+        text = f"the change of the law is known to {left:.2g} h rate only; in one step, from the stationary law; {at}"
+    unsure = verdict == "inconclusive"
+    blurred, alone = unsure and setting.dim >= MANY, unsure and not rows.together
+    return Tried(setting, verdict, text, tuple(steps), bend, affine=False, blurred=blurred, alone=alone)
 
 
 def _half(slope: float) -> str:
     """The text of the multiple of 1/2 nearest to a slope."""
     return f"{round(2 * slope) / 2 + 0.0:g}"
-
-
-__all__ = ["FAR", "MANY", "Tried", "try_setting"]

@@ -232,10 +232,10 @@ def _in_groups(
             return None
         with default_dtype(torch.float64):
             after = [run.held(state, draw) for draw in (0.0, _drawn(count))]
-    except Exception:
-        # The code may raise at extreme values: it is run at each alone.
+    except (SgverifyError, LookupError, AttributeError):
+        # The code may raise at extreme values, or keep nothing for each group: it is run at each alone.
         return None
-    if run.drawn != count * len(listed) or len(after[0]) != len(state):
+    if run.drawn != count * len(listed):
         return None
     rows = [
         np.hstack([part.reshape(len(listed), -1) for part in np.split(moved, splits * len(listed))])
@@ -305,6 +305,3 @@ def _state(step: TorchStep, size: float) -> Tensor:
         # A memory may be a second moment, which is never below 0.
         found.append(value if place < len(step.dynamics.state) else value.abs())
     return torch.cat(found)
-
-
-__all__ = ["Switch", "check_switches", "find_switches"]

@@ -8,7 +8,7 @@ import pytest
 from sgverify import adapt
 from sgverify.checks.code.real_run import seeded
 from sgverify.checks.long_run.running import run_affine
-from sgverify.law.step_law import law_of
+from sgverify.law.torch_chain import law_of
 from sgverify.schemes import TorchStep
 from tests.zoo import long_runs as zoo
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sgverify import verify
-from sgverify.checks.settings.accept_reject import accepts_and_rejects
+from sgverify.checks.settings.other_settings import accepts_and_rejects
 from sgverify.configuration import load_configuration
 from sgverify.schemes import langevin
 from sgverify.schemes.torch_step import torch_step

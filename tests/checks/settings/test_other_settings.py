@@ -11,7 +11,7 @@ import torch
 from sgverify import torch_step, verify
 from sgverify.checks.settings import other_settings
 from sgverify.checks.settings.step_at_setting import try_setting
-from sgverify.law.designs import designs, unit_design
+from sgverify.law.gaussian_setting import designs, unit_design
 from sgverify.law.one_step_map import read_one_step
 from sgverify.law.step_rows import StepRows
 from sgverify.schemes import Memory, kinetic, langevin

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import inspect
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -35,8 +34,7 @@ def jax_step(
         def call(key: Any, state: tuple[Any, ...], given: Handover) -> Sequence[Any]:
             return function(key, *state, given)
 
-        told = (inspect.getdoc(function) or "").partition("\n")[0]
-        sampler = JaxSampler(function.__name__, call, function, dynamics, {}, {}, told)
+        sampler = JaxSampler(function.__name__, call, function, dynamics, {}, {})
         step = step_of(sampler, AdapterSettings(order=order), "")
         return replace(step, function=replace(step.function, wide=wide))  # type: ignore[type-var]
 

@@ -1,8 +1,7 @@
-"""Which modules, optimizers and numbers does a function reach by its globals, its closure and the functions that it calls?
+"""Code with its own loss, data and minibatches as a step: which functions are taken, and the step that is made of one.
 
-How is code with its own loss and data run once from a given position, and everything that it touches put back?
-
-Which functions are code with its own loss, and the step that is made of one.
+The modules, optimizers and numbers are found that such a function reaches by its globals, its closure and the functions that it
+calls. It is run once from a given position, and everything that it touches is put back.
 """
 
 from __future__ import annotations
@@ -18,13 +17,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.kept_values import contents, names_in
+from sgverify.adapters.optimizers.kept_values import named_values
 from sgverify.adapters.optimizers.options import CONVENTIONS, EMPTY, NAMES, uses
 from sgverify.errors import DefinitionError, find_named
-from sgverify.schemes.adapting import Adapter, AdapterSettings, Parameter, is_of
-from sgverify.schemes.definition.declaration import Declaration
+from sgverify.schemes.adapting import Adapter, AdapterSettings, Parameter, adapted_step, is_of
 from sgverify.schemes.dynamics import langevin
-from sgverify.schemes.scheme import ClaimedOrders
 from sgverify.schemes.torch_step import OwnLoss, TorchStep
 
 DEEPEST = 4
@@ -53,13 +50,11 @@ def _follow(function: types.FunctionType, found: Reached, seen: set[int], depth:
     if id(function) in seen or depth > DEEPEST:
         return
     seen.add(id(function))
-    space = function.__globals__
-    named = {name: space[name] for name in names_in(function.__code__) if name in space}
-    for name, value in named.items():
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            found.numbers.setdefault(name, []).append(space)
-    cells = map(contents, function.__closure__ or ())
-    for value in (*named.values(), *cells, *(function.__defaults__ or ())):
+    named = list(named_values(function))
+    for name, value, holder in named:
+        if holder is function.__globals__ and isinstance(value, (int, float)) and not isinstance(value, bool):
+            found.numbers.setdefault(name, []).append(holder)
+    for value in (*(value for _, value, _ in named), *(function.__defaults__ or ())):
         for item in _items(value):
             _take(item, found, seen, depth)
 
@@ -292,16 +287,14 @@ def adapt(found: Any, settings: AdapterSettings, reference: str) -> TorchStep:
         raise DefinitionError(
             f"{told}: reaches no parameter that is trained; expected a module or an optimizer among its globals"
         )
-    claimed = ClaimedOrders.of(settings.order)
     used = tuple(name for name in dynamics.parameters if any(uses(text, name) for text in spelled.values()))
-    return TorchStep(
+    return adapted_step(
+        settings,
+        found,
+        dynamics,
+        ("h", "dim", *used),
         name=found.__name__,
-        dynamics=dynamics,
         function=step,
-        declaration=Declaration(dynamics.state, ("h", "dim", *used)),
-        order=claimed.finite_time,
-        invariant_order=claimed.invariant,
-        summary=(inspect.getdoc(found) or "").partition("\n")[0],
         reference=reference,
         conventions=_conventions(found, spelled, known, options, seen, step.dim),
         untried=tuple(_untried(used, {name: value for name, value in known.items() if name not in spelled})),
