@@ -23,6 +23,7 @@ from sgverify.claims import Claim, claims
 from sgverify.errors import NotExpandableError, UnknownNameError, UserError
 from sgverify.evidence import Evidence
 from sgverify.exact.series.noise_terms import noise_defect
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
 
@@ -276,6 +277,7 @@ def _error_of_the_paper(question: Question, evidence: Evidence) -> bool:
     return bool(question.facts["gradient.noisy"]) and universal_defect(question.subject)
 
 
+@cached_per_subject
 def universal_defect(subject: Subject) -> bool:
     """Does the averaged defect equal, as an operator, the h^2 term that gradient noise causes for these dynamics?
 

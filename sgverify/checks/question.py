@@ -36,7 +36,8 @@ class Question:
 
     `kind` is the kind of schedule to use if the configuration leaves `schedule.kind` open. With None, a quantity that is
     followed along a schedule uses the claim's own kind, and every other quantity the configuration's default.
-    `samples`: chains are drawn where nothing exact reaches, as `rate` does that asks for one number; a verdict draws none.
+    `samples`: numbers are wanted before a proof, as `rate` wants them, and chains are drawn where neither answers; a verdict draws
+    none.
     """
 
     subject: Subject

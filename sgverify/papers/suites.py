@@ -20,7 +20,7 @@ from types import FunctionType
 from typing import Any
 
 from sgverify.checks.applicable_claims import judge
-from sgverify.checks.rates.sampled.points import with_sampled_points
+from sgverify.checks.rates.sampled.rates import with_sampled_points
 from sgverify.checks.verify_and_rate import rate
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError, find_named

@@ -1,8 +1,8 @@
 """From expansions, from values or from sampled points, to an exponent and a verdict.
 
 Exact: `powers` finds those of h from values at falling steps, `verdict` compares found and predicted rates. Sampled: `sample`
-(points with errors), `fit` (least squares, and a regression that describes the points), `trial` and `decision` (is a forbidden
-order part of the error, and how many chains tell?), `length` (rates in L).
+(points with errors), `fit` (least squares, and a regression that describes the points), `decision` (is a forbidden order part of
+the error, and how many chains tell?), `length` (rates in L).
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.rates.decision import Decision, decide_order, decide_terms
+    from sgverify.rates.decision import Decision, ErrorTerm, Ratio, decide_order, decide_terms, fieller
     from sgverify.rates.fit import Fit, Regression, fit_terms, regress, regress_exact
-    from sgverify.rates.length import decide_length_bias, decide_length_mse
+    from sgverify.rates.length import decide_length, decide_length_mse
     from sgverify.rates.sample import LevelShare, Sample, chance_of_any
-    from sgverify.rates.trial import ErrorTerm, Ratio, fieller
     from sgverify.rates.verdict import (
         Judgement,
         Rate,
@@ -41,7 +40,7 @@ __all__ = [
     "Regression",
     "Sample",
     "chance_of_any",
-    "decide_length_bias",
+    "decide_length",
     "decide_length_mse",
     "decide_order",
     "decide_terms",

@@ -37,10 +37,10 @@ class Fit:
         return float(-ndtri(tail) if np.isinf(self.degrees) else -stdtrit(self.degrees, tail))
 
 
-def fit_terms(sample: Sample, columns: Floats, *, shrink: Sequence[float | None] | None = None) -> Fit:
+def fit_terms(sample: Sample, columns: Floats, *, shrink_last: float | None = None) -> Fit:
     """values = columns @ c + noise with the noise's covariance, c by generalised least squares.
 
-    `columns` (J, p). `shrink[k]` = s adds the pseudo-observation c_k = 0 +- s. The scale is fixed: the residuals test
+    `columns` (J, p). `shrink_last` = s adds the pseudo-observation c_(p-1) = 0 +- s. The scale is fixed: the residuals test
     the terms and never widen the errors. Chains estimate the covariance S / n, and that is allowed for:
 
     - coupled points: with q = (rows) - p residual directions the estimate is that of an analysis of covariance, so
@@ -51,20 +51,16 @@ def fit_terms(sample: Sample, columns: Floats, *, shrink: Sequence[float | None]
 
     Raises `UserError` for a covariance that is singular.
     """
+    from scipy.special import chdtrc, fdtrc
     from statsmodels.regression.linear_model import GLS
 
     points, terms = columns.shape
     values, covariance = sample.values, sample.covariance
-    for k, scale in enumerate(shrink or ()):
-        if scale is not None:
-            columns = np.vstack([columns, np.eye(terms)[k]])
-            values = np.append(values, 0.0)
-            covariance = np.block(
-                [
-                    [covariance, np.zeros((len(covariance), 1))],
-                    [np.zeros((1, len(covariance))), np.array([[scale**2]])],
-                ]
-            )
+    if shrink_last is not None:
+        columns = np.vstack([columns, np.eye(terms)[-1]])
+        values = np.append(values, 0.0)
+        covariance = np.pad(covariance, (0, 1))
+        covariance[-1, -1] = shrink_last**2
     residual = len(values) - terms
     n = sample.chains
     if n is not None and n - 1 - residual < 1:
@@ -93,37 +89,15 @@ def fit_terms(sample: Sample, columns: Floats, *, shrink: Sequence[float | None]
         degrees = n - 1 - residual if sample.coupled else n - 1
         if sample.coupled:
             spread = spread * ((n - 1) / (n - 1 - residual)) * (1 + statistic / (n - 1))
-    p_value = _tail(statistic, residual, sample)
-    return Fit(np.asarray(result.params), spread, float(degrees), p_value)
-
-
-def chance_of_rest(sample: Sample, columns: Floats) -> float:
-    """The p-value that the residual of the columns' best fit is noise: that of `fit_terms`, without its estimates.
-
-    1 where the covariance is singular, so that no test is possible.
-    """
-    size = np.sqrt(np.diagonal(sample.covariance))
-    try:
-        root = np.linalg.cholesky(sample.covariance / np.outer(size, size))
-    except np.linalg.LinAlgError:
-        return 1.0
-    values, terms = (np.linalg.solve(root, (table.T / size).T) for table in (sample.values, columns))
-    best = np.linalg.lstsq(terms, values, rcond=None)[0]
-    return _tail(float(np.sum((values - terms @ best) ** 2)), len(values) - columns.shape[1], sample)
-
-
-def _tail(statistic: float, residual: int, sample: Sample) -> float:
-    """The chance of a larger residual sum of squares in so many directions, were they noise alone."""
-    from scipy.special import chdtrc, fdtrc
-
-    n = sample.chains
+    # The chance of a larger residual sum of squares in so many directions, were they noise alone.
     if residual == 0:
-        return 1.0
-    if n is None:
-        return float(chdtrc(residual, statistic))
-    if sample.coupled:
-        return float(fdtrc(residual, n - residual, statistic * (n - residual) / (residual * (n - 1))))
-    return float(fdtrc(residual, n - 1, statistic / residual))
+        p_value = 1.0
+    elif n is None:
+        p_value = float(chdtrc(residual, statistic))
+    else:
+        rest = n - residual if sample.coupled else n - 1
+        p_value = float(fdtrc(residual, rest, statistic * rest / (residual * (n - 1))))
+    return Fit(np.asarray(result.params), spread, float(degrees), p_value)
 
 
 TOLD = 3.0
@@ -182,17 +156,16 @@ class Regression:
         }
 
 
-def regress(abscissae: Floats, sample: Sample, looks: int = 1) -> Regression:
+def regress(abscissae: Floats, sample: Sample) -> Regression:
     """Weighted least squares of log|b| on log x, over the points of one sign that are more than `TOLD` standard errors from 0.
 
     The standard error of a logarithm is s/|b|, and the weights are (b/s)^2 - `TOLD`^2: a point does not come in or go by the
     hair that chance adds to it, which would bend the slope. They are the same where points are coupled: the slope is then a mean
     of those between pairs, so that it lies among them whatever b is. Generalised least squares need not, where b is no power.
     The interval is that of a linear function of the logarithms, with their whole covariance; after the last of several
-    `looks` its level is divided by `STOPPED`.
+    looks its level is divided by `STOPPED`.
     """
     from scipy.special import ndtri, stdtrit
-    from statsmodels.regression.linear_model import WLS
 
     spreads = np.sqrt(np.diagonal(sample.covariance))
     used, left_out = [], []
@@ -213,25 +186,23 @@ def regress(abscissae: Floats, sample: Sample, looks: int = 1) -> Regression:
     # E (log(1 + e) - 0)^2 = v + 11/4 v^2 + O(v^3) for e ~ N(0, v): the variance 5/2 v^2, and the square of the bias -v/2.
     covariance = relative + np.diag(2.75 * variances**2)
     logs = Sample(np.log(np.abs(kept.values)), covariance, sample.chains, sample.coupled)
-    columns = _columns(abscissae[used])
-    errors = np.sqrt(np.diagonal(covariance))
-    weights = 1 / variances - TOLD**2
-    fitted = WLS(logs.values, columns, weights=weights).fit()
-    slope = float(fitted.params[1])
-    # params = pinv(W^(1/2) X) W^(1/2) y: the weights with which the logarithms enter the slope.
-    entering = np.asarray(fitted.model.pinv_wexog)[1] * np.sqrt(weights)
-    tail = TAIL if looks == 1 else TAIL / STOPPED
+    columns, slope, entering, residuals = _line(abscissae[used], logs.values, 1 / variances - TOLD**2)
+    tail = TAIL if sample.looks == 1 else TAIL / STOPPED
     width = -float(ndtri(tail) if sample.chains is None else stdtrit(sample.chains - 1, tail))
-    reach = width * math.sqrt(float(entering @ logs.covariance @ entering))
+    reach = width * math.sqrt(float(entering @ covariance @ entering))
+    try:
+        lack_of_fit = fit_terms(logs, columns).p_value
+    except UserError:
+        lack_of_fit = 1.0  # points that are copies of others, or too few chains: no test is possible
     return Regression(
         slope,
         slope - reach,
         slope + reach,
         tuple(used),
         tuple(entering.tolist()),
-        tuple((np.asarray(fitted.resid) / errors).tolist()),
+        tuple((residuals / np.sqrt(np.diagonal(covariance))).tolist()),
         tuple(left_out),
-        chance_of_rest(logs, columns),
+        lack_of_fit,
     )
 
 
@@ -241,8 +212,6 @@ def regress_exact(abscissae: Floats, values: Floats, bounds: Floats, *, fewest: 
     `abscissae`, `values` and `bounds` (J,), sorted by abscissa. A local slope is that between neighbours among the points used;
     the range allows for the bounds, and `fewest` is the number of points that are asked for.
     """
-    from statsmodels.regression.linear_model import OLS
-
     used = [i for i in range(len(values)) if abs(values[i]) > bounds[i]]
     left_out = tuple(
         (i, "exactly 0" if not values[i] else "0 within its error bound")
@@ -254,27 +223,34 @@ def regress_exact(abscissae: Floats, values: Floats, bounds: Floats, *, fewest: 
         return Regression(left_out=left_out, why=why)
     sizes, errors = np.abs(values[used]), bounds[used]
     logs = np.log(sizes)
-    fitted = OLS(logs, _columns(abscissae[used])).fit()
+    _, slope, entering, residuals = _line(abscissae[used], logs, np.ones(len(used)))
     ends = [
         math.log(upper / lower) / math.log(abscissae[a] / abscissae[b])
         for (a, x, e), (b, y, f) in pairwise(zip(used, sizes, errors, strict=True))
         for upper, lower in ((x - e, y + f), (x + e, y - f))
     ]
     return Regression(
-        float(fitted.params[1]),
+        slope,
         min(ends),
         max(ends),
         tuple(used),
-        tuple(np.asarray(fitted.model.pinv_wexog)[1].tolist()),
-        tuple(np.asarray(fitted.resid).tolist()),
+        tuple(entering.tolist()),
+        tuple(residuals.tolist()),
         left_out,
     )
 
 
-def _columns(abscissae: Floats) -> Floats:
+def _line(abscissae: Floats, logs: Floats, weights: Floats) -> tuple[Floats, float, Floats, Floats]:
+    """Weighted least squares of `logs`: the columns, the slope, the factors with which logs enter it, and the residuals."""
+    from statsmodels.regression.linear_model import WLS
+
     # Centred, so that the two columns are nearly orthogonal whatever the units of x.
-    logs = np.log(abscissae)
-    return np.stack([np.ones_like(logs), logs - logs.mean()], axis=1)
+    x = np.log(abscissae)
+    columns = np.stack([np.ones_like(x), x - x.mean()], axis=1)
+    fitted = WLS(logs, columns, weights=weights).fit()
+    # params = pinv(W^(1/2) X) W^(1/2) y
+    entering = np.asarray(fitted.model.pinv_wexog)[1] * np.sqrt(weights)
+    return columns, float(fitted.params[1]), entering, np.asarray(fitted.resid)
 
 
 def _why_none(values: Floats, used: Sequence[int], told: str, fewest: int = FEWEST) -> str:

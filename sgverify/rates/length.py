@@ -14,96 +14,73 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sgverify.errors import UserError
-from sgverify.rates.decision import MARGIN, Decision, check_abscissae, decide_terms
+from sgverify.rates.decision import MARGIN, Decision, ErrorTerm, decide_terms, largest_error_first
 from sgverify.rates.fit import regress
 from sgverify.rates.sample import Floats, Sample
-from sgverify.rates.trial import ErrorTerm
 
 TELLABLE = Fraction(1, 4)
 """Exponents nearer than this part of alpha count as one: no affordable lengths tell them apart."""
 
 
-def decide_length_bias(
+def decide_length(
     lengths: ArrayLike,
-    values: ArrayLike,
+    sample: Sample,
     *,
-    standard_errors: ArrayLike | None = None,
-    covariance: ArrayLike | None = None,
     order: int,
     alpha: Fraction,
     level: float,
-    chains: int | None,
-    coupled: bool | None = None,
     margin: float = MARGIN,
     what: str = "the bias",
     kind: str = "horizon",
-    looks: int = 1,
 ) -> Decision:
     """Does the bias fall like L^-min(alpha K, 1 - alpha) or faster, chen2015 Theorems 2 (`horizon`) and 5 (`power`)?
 
-    `lengths` (J,) with J >= 4, signed `values` (J,) with errors, and `looks`, as for `decide_order`. At K alpha =
+    `lengths` (J,) with J >= 4, the `sample` of signed biases, and `level`, as for `decide_order`. At K alpha =
     1 - alpha decreasing steps carry a factor log L, which is part of their term here.
 
     Raises `UserError` for an alpha outside (0, 1), an unknown `kind`, and as `decide_order` does.
     """
-    sample = Sample.of(
-        values, standard_errors=standard_errors, covariance=covariance, chains=chains, coupled=coupled
-    )
-    slowest = min(order * alpha, 1 - alpha)
-    return _decide(lengths, sample, order, alpha, slowest, level, margin, what, kind, looks)
+    return _decide(lengths, sample, order, alpha, min(order * alpha, 1 - alpha), level, margin, what, kind)
 
 
 def decide_length_mse(
     lengths: ArrayLike,
-    values: ArrayLike,
+    sample: Sample,
     *,
-    standard_errors: ArrayLike | None = None,
-    covariance: ArrayLike | None = None,
     order: int,
     alpha: Fraction,
     level: float,
-    chains: int,
-    coupled: bool | None = None,
     margin: float = MARGIN,
     what: str = "the mean square error",
     kind: str = "horizon",
-    looks: int = 1,
 ) -> Decision:
     """Does the mean square error fall like L^-min(2 alpha K, 1 - alpha) or faster, chen2015 Theorems 3 and 5?
 
-    `values` (J,) are the signed mean biases over `chains` chains, with the errors of these means; a single chain's
-    variance is `chains` times theirs. The variance falls like L^-(1-alpha) for every scheme, so only the squared
+    The values of the sample are the signed mean biases over its chains; a single chain's variance is `chains` times theirs.
+    The variance falls like L^-(1-alpha) for every scheme, so only the squared
     bias can break the rate: it is judged as a bias is, and only where bias^2 / variance >= 1 at every length. Elsewhere it
     is the variance that is being timed. The ratio grows with the schedule's scale like C^(2K+1) and, on the optimal
     schedule, not with L. `regression` describes the mean square error.
 
-    Raises `UserError` as `decide_length_bias` does.
+    Raises `UserError` as `decide_length` does.
     """
-    sample = Sample.of(
-        values, standard_errors=standard_errors, covariance=covariance, chains=chains, coupled=coupled
-    )
+    chains = sample.chains
+    assert chains is not None
     if sample.vanishes:
         return Decision("conforms", f"{what} is identically zero at every length", kept=len(sample.values))
     slowest = min(2 * order * alpha, 1 - alpha) / 2
-    decision = _decide(
-        lengths, sample, order, alpha, slowest, level, margin, f"the bias in {what}", kind, looks
-    )
-    ends = np.argsort(np.asarray(lengths, dtype=np.float64))
-    ordered = sample.take(ends.tolist())
+    decision = _decide(lengths, sample, order, alpha, slowest, level, margin, f"the bias in {what}", kind)
+    places, ordered = largest_error_first("lengths", lengths, sample, falling=False)
     variances = np.diagonal(ordered.covariance)
     ratios = (ordered.values**2 - variances) / (chains * variances)
     lowest = max(float(ratios.min()), 0.0)
-    places = np.asarray(lengths, dtype=np.float64)[ends]
-    regression = regress(places, _squares(ordered, chains), looks)
-    decision = replace(
-        decision,
-        regression=regression,
-        certificate={
-            **decision.certificate,
-            "regression": regression.certificate(places.tolist(), "L"),
-            "bias^2/variance": ratios.tolist(),
-        },
-    )
+    regression = regress(places, _squares(ordered, chains))
+    certificate = {
+        **decision.certificate,
+        "regression": regression.certificate(places.tolist(), "L"),
+        "bias^2/variance": ratios.tolist(),
+    }
+    decision = replace(decision, regression=regression, certificate=certificate)
     if lowest >= 1:
         return decision
     return replace(
@@ -137,7 +114,6 @@ def _decide(
     margin: float,
     what: str,
     kind: str,
-    looks: int,
 ) -> Decision:
     """Terms slower than L^-slowest are forbidden; the slowest of the others lead."""
     if not 0 < alpha < 1:
@@ -146,23 +122,11 @@ def _decide(
         raise UserError(f"order={order}: expected at least 1, for an error that vanishes with the length")
     if kind not in ("horizon", "power"):
         raise UserError(f"kind={kind!r}: expected 'horizon' (h = C L^-alpha) or 'power' (h_l = C l^-alpha)")
-    L = np.asarray(lengths, dtype=np.float64)
-    check_abscissae("lengths", L, sample)
-    shortest_first = np.argsort(L)
-    L = L[shortest_first]
+    L, sample = largest_error_first("lengths", lengths, sample, falling=False)
     terms = (_horizon_terms if kind == "horizon" else _power_terms)(L, alpha, order + 4)
-    return decide_terms(
-        L,
-        sample.take(shortest_first.tolist()),
-        forbidden=[term for e, term in terms if e < slowest],
-        leading=[term for e, term in terms if e >= slowest][:2],
-        guard=[term for e, term in terms if e >= slowest][2],
-        level=level,
-        margin=margin,
-        what=what,
-        name="L",
-        looks=looks,
-    )
+    forbidden = [term for e, term in terms if e < slowest]
+    allowed = [term for e, term in terms if e >= slowest][:3]
+    return decide_terms(L, sample, forbidden, allowed, level=level, margin=margin, what=what, name="L")
 
 
 def _horizon_terms(L: Floats, alpha: Fraction, orders: int) -> list[tuple[Fraction, ErrorTerm]]:
@@ -201,4 +165,4 @@ def _squares(sample: Sample, chains: int) -> Sample:
     single = chains * sample.covariance
     squares = sample.values**2 + np.diagonal(single) * (chains - 1) / chains
     covariance = (2 * single**2 + 4 * np.outer(sample.values, sample.values) * single) / chains
-    return Sample(squares, covariance, chains, sample.coupled)
+    return replace(sample, values=squares, covariance=covariance)

@@ -6,7 +6,7 @@ The error rate of a whole call, and what each of its sampled verdicts gets of it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,15 +63,17 @@ class Sample:
     `values` (J,), `covariance` (J, J) of the values themselves (not of single chains). `chains` is the number of
     independent chains behind every value, None where the covariance is known without sampling; `coupled` says that
     one chain contributes to all points, so that the covariance is a full estimate with chains - 1 degrees of freedom.
+    `looks`: the most that are taken at the growing sample, for which the interval of an exponent allows.
     """
 
     values: Floats
     covariance: Floats
     chains: int | None
     coupled: bool
+    looks: int = 1
 
     @classmethod
-    def of_chains(cls, errors: ArrayLike, *, coupled: bool) -> Sample:
+    def of_chains(cls, errors: ArrayLike, *, coupled: bool, looks: int = 1) -> Sample:
         """The sample behind single-chain errors, shape (J, chains), signed; `coupled` if chain c is one noise at all J.
 
         Raises `UserError` for fewer than two chains and for values that are not finite.
@@ -83,37 +85,26 @@ class Sample:
             )
         chains = table.shape[1]
         covariance = np.cov(table) if coupled else np.diag(table.var(axis=1, ddof=1))
-        return cls.of(table.mean(axis=1), covariance=np.atleast_2d(covariance) / chains, chains=chains)
+        found = cls.of(table.mean(axis=1), np.atleast_2d(covariance) / chains, chains)
+        return replace(found, looks=looks)
 
     @classmethod
     def of(
-        cls,
-        values: ArrayLike,
-        *,
-        standard_errors: ArrayLike | None = None,
-        covariance: ArrayLike | None = None,
-        chains: int | None = None,
-        coupled: bool | None = None,
+        cls, values: ArrayLike, errors: ArrayLike, chains: int | None = None, coupled: bool | None = None
     ) -> Sample:
-        """The sample with these means, either independent with `standard_errors` (J,) or with a `covariance` (J, J).
+        """The sample with these means and `errors`: standard errors (J,) of independent points, or a covariance (J, J).
 
         Where `coupled` is open, a covariance that is not diagonal is read as estimated from chains that run at all points;
         of independent points with an error in common (`shifted`) it has to be said that they are not. Raises
         `UserError` for values that are not finite, errors that are negative, and shapes that do not match.
         """
-        means = np.asarray(values, dtype=np.float64)
-        if (standard_errors is None) == (covariance is None):
-            raise UserError("give either standard_errors=(J,) or covariance=(J, J), and not both")
-        if standard_errors is not None:
-            spread = np.asarray(standard_errors, dtype=np.float64)
-            matrix = np.diag(spread**2) if spread.ndim == 1 else spread
-            if np.any(spread < 0):
-                raise UserError(f"standard_errors: {spread.tolist()}; expected none below 0")
-        else:
-            matrix = np.asarray(covariance, dtype=np.float64)
+        means, spread = (np.asarray(given, dtype=np.float64) for given in (values, errors))
+        if spread.ndim == 1 and np.any(spread < 0):
+            raise UserError(f"standard errors: {spread.tolist()}; expected none below 0")
+        matrix = np.diag(spread**2) if spread.ndim == 1 else spread
         if means.ndim != 1 or matrix.shape != (len(means), len(means)):
             raise UserError(
-                f"values of shape {means.shape} with errors of shape {matrix.shape}; expected (J,) with (J,) or (J, J)"
+                f"values of shape {means.shape} with errors of shape {spread.shape}; expected (J,) with (J,) or (J, J)"
             )
         bad = [i for i in range(len(means)) if not (np.isfinite(means[i]) and np.all(np.isfinite(matrix[i])))]
         if bad:
@@ -130,12 +121,12 @@ class Sample:
 
         It correlates the points and couples no chains: the degrees of freedom stay what they are.
         """
-        return Sample(self.values, self.covariance + error**2, self.chains, self.coupled)
+        return replace(self, covariance=self.covariance + error**2)
 
     def take(self, points: Sequence[int] | slice) -> Sample:
         """The sample at some of the points, in that order."""
         index = np.arange(len(self.values))[points]
-        return Sample(self.values[index], self.covariance[np.ix_(index, index)], self.chains, self.coupled)
+        return replace(self, values=self.values[index], covariance=self.covariance[np.ix_(index, index)])
 
     @property
     def vanishes(self) -> bool:

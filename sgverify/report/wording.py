@@ -352,4 +352,4 @@ def _row(item: Evidence, sampled: Sequence[Point]) -> tuple[str | float | None, 
 def _sample(points: Sequence[Point]) -> Sample:
     """The points as an independent sample with known errors, since each is an average over hundreds of chains."""
     errors = [float(point.standard_error or 0.0) for point in points]
-    return Sample.of([float(point.value or 0.0) for point in points], standard_errors=errors)
+    return Sample.of([float(point.value or 0.0) for point in points], errors)

@@ -1,13 +1,15 @@
 """The gradient of U at many points in float64, by the reverse mode, without torch: for what looks at a target before a run.
 
 `Points` is the interpreter: numpy arrays in which a scalar keeps an axis of length 1, so that a vector times a scalar is what
-it is for one point. No exact answer depends on its roundings.
+it is for one point. A value is computed where an array is asked for: of U itself a gradient takes none, and of a sum over data
+of multiples of their rows only the sum. No exact answer depends on its roundings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -25,19 +27,43 @@ MOST_ENTRIES = 2**20
 
 _EXACT = (int, float, Fraction, Algebraic)
 
+DEEPEST = 32
+"""The most operations, one on the other, that wait to be computed."""
+
 
 class Points(Arithmetic):
-    """A vector at many points, shape (*batch, d), or a scalar, shape (*batch, 1)."""
+    """A vector at many points, shape (*batch, d), or a scalar, shape (*batch, 1); or an operation and its operands, until then."""
 
-    __slots__ = ("array",)
+    __slots__ = ("_array", "depth", "operands", "operation")
 
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
+    def __init__(self, array: np.ndarray | None, operation: Any = None, *operands: Any) -> None:
+        self._array, self.operation, self.operands = array, operation, operands
+        self.depth = 0
+        if array is None:
+            self.depth = 1 + max(part.depth for part in operands if type(part) is Points)
+            if self.depth > DEEPEST:
+                _ = self.array
+
+    @property
+    def array(self) -> np.ndarray:
+        """The numbers."""
+        if self._array is None:
+            values = [part.array if type(part) is Points else part for part in self.operands]
+            self._array, self.operands, self.depth = np.asarray(self.operation(*values)), (), 0
+        return self._array
 
     def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         if type(other) is Points:
-            return Points(operation(self.array, other.array))
-        return Points(operation(self.array, float(other))) if isinstance(other, _EXACT) else NotImplemented
+            return Points(None, operation, self, other)
+        return Points(None, operation, self, float(other)) if isinstance(other, _EXACT) else NotImplemented
+
+    def summed(self, weights: np.ndarray) -> np.ndarray:
+        """The sum of weights_i times these vectors over the data i, shape (n, N, d) -> (n, d)."""
+        if self.operation is mul and len(self.operands) == 2 and type(self.operands[1]) is Points:
+            factor, rows = (part.array for part in self.operands)
+            if factor.ndim == rows.ndim == 3 and len(rows) == 1 and factor.shape[1:] == (len(weights), 1):
+                return np.asarray((factor[..., 0] * weights) @ rows[0])
+        return _sum(self.array, weights)
 
     def __pow__(self, exponent: Any) -> Any:
         if not isinstance(exponent, int):
@@ -66,24 +92,32 @@ def gradient_at(
     Raises `DefinitionError` where a part is a black box that has no derivative on arrays.
     """
     with np.errstate(all="ignore"):
-        total = np.zeros_like(theta) + _gradient(prior, theta)
+        found = _gradient(prior, theta)
+        total = np.zeros_like(theta) + (found.array if isinstance(found, Points) else found)
         if likelihood is None or data is None:
             return total
         piece = max(1, MOST_ENTRIES // max(1, theta.size))
         for start in range(0, len(data), piece):
             rows = data[None, start : start + piece]
             each = _gradient(likelihood, theta[:, None], Points(rows))
-            each = np.broadcast_to(each, (len(theta), rows.shape[1], theta.shape[1]))
             counts = np.ones(rows.shape[1]) if weights is None else weights[start : start + piece]
-            total = total + np.einsum("nid,i->nd", each, counts)
+            total = total + (each.summed(counts) if isinstance(each, Points) else _sum(each, counts))
     return total
 
 
+def _sum(each: Any, weights: np.ndarray) -> np.ndarray:
+    """The sum over data of vectors at points, or of what broadcasts to these."""
+    each = np.asarray(each)
+    if each.ndim == 3 and each.shape[1] == len(weights):
+        return np.asarray(np.einsum("nid,i->nd", each, weights))
+    return np.asarray((each[:, 0] if each.ndim == 3 else each) * weights.sum())
+
+
 def _gradient(potential: Callable[..., Any], theta: np.ndarray, *rows: Points) -> Any:
-    """The derivative of a part of U, of a shape that broadcasts to that of the points (and data)."""
+    """The derivative of a part of U, of a shape that broadcasts to that of the points (and data); a number where it is one."""
     at = Tracked(Points(theta), VECTOR)
     (found,) = gradient_of(potential(at, *rows), [at])
-    return found.array if isinstance(found, Points) else float(found)
+    return found if isinstance(found, Points) else float(found)
 
 
 @constant.register
@@ -122,11 +156,15 @@ def _(left: Points, right: Any) -> Any:
         return dot(right, left)
     if not isinstance(right, Points):
         raise DefinitionError(f"dot of a vector and a {type(right).__name__}; expected two vectors")
-    return Points(np.einsum("...i,...i->...", left.array, right.array)[..., None])
+    one, two = left.array, right.array
+    if one.ndim == two.ndim == 3 and one.shape[1] == len(two) == 1:
+        # Points by data: one product of matrices.
+        return Points((one[:, 0] @ two[0].T)[..., None])
+    return Points(np.einsum("...i,...i->...", one, two)[..., None])
 
 
 def _evaluated(function: Any, value: Points) -> Points:
-    return Points(np.asarray(ARRAYS[function](value.array)))
+    return Points(None, ARRAYS[function], value)
 
 
 register(Points, _evaluated)

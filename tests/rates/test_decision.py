@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sgverify.errors import UserError
-from sgverify.rates import Decision, decide_order, decision, trial
+from sgverify.rates import Decision, Sample, decide_order, decision
 
 H = 2.0 ** -np.arange(5)
 
@@ -22,8 +22,9 @@ def bias(truth: Mapping[int, float]) -> np.ndarray:
 
 def judge(values: np.ndarray, noise: float = 1e-3, order: int = 2, **options: Any) -> Decision:
     """The verdict on these values; standard errors are known."""
-    given: dict[str, Any] = {"standard_errors": np.full(len(values), noise), "chains": None, "level": 0.01}
-    return decide_order(H[: len(values)], values, **{**given, **options}, order=order)
+    errors, chains = options.pop("errors", np.full(len(values), noise)), options.pop("chains", None)
+    given: dict[str, Any] = {"level": 0.01, **options}
+    return decide_order(H[: len(values)], Sample.of(values, errors, chains), **given, order=order)
 
 
 @pytest.mark.parametrize(
@@ -58,10 +59,8 @@ def test_verdicts_without_noise(truth: Mapping[int, float], order: int, verdict:
 def test_order_and_orientation_of_the_points_do_not_matter() -> None:
     values = bias({1: 0.5, 2: 0.5})
     errors = 1e-3 * np.arange(1, 6)
-    first = decide_order(H, values, standard_errors=errors, order=2, level=0.01, chains=256)
-    turned = decide_order(
-        H[::-1], -values[::-1], standard_errors=errors[::-1], order=2, level=0.01, chains=256
-    )
+    first = decide_order(H, Sample.of(values, errors, 256), order=2, level=0.01)
+    turned = decide_order(H[::-1], Sample.of(-values[::-1], errors[::-1], 256), order=2, level=0.01)
     assert turned.verdict == first.verdict
     assert turned.exponent == pytest.approx(first.exponent)
     assert turned.certificate["terms"]["h^1"]["share"] == pytest.approx(
@@ -102,10 +101,10 @@ def test_a_zero_conforms_and_noise_around_zero_decides_nothing() -> None:
 def test_a_share_of_nothing_is_no_violation(values: list[float]) -> None:
     """Coupled chains tell the points apart, and the error at the largest step is not told from zero."""
     common = 1.65**2 * (0.8 + 0.2 * np.eye(5))
-    found = judge(np.array(values), covariance=common, standard_errors=None)
+    found = judge(np.array(values), errors=common)
     assert found.verdict == "inconclusive"
     # Of an error that is seen the same differences are a violation.
-    assert judge(np.array(values) - 30, covariance=common, standard_errors=None).verdict == "violates"
+    assert judge(np.array(values) - 30, errors=common).verdict == "violates"
 
 
 def test_the_advised_number_of_chains_is_enough() -> None:
@@ -124,7 +123,7 @@ def test_points_above_the_asymptotic_regime_are_dropped() -> None:
     """A term of order 8 at the largest step alone: it cannot be fitted, and goes."""
     steps = 2.0 ** -np.arange(7)
     values = steps**2 + 3 * steps**8
-    found = decide_order(steps, values, standard_errors=np.full(7, 1e-4), order=2, level=0.01, chains=None)
+    found = decide_order(steps, Sample.of(values, np.full(7, 1e-4)), order=2, level=0.01)
     assert found.verdict == "conforms"
     assert found.kept < 7
     assert found.certificate["terms"]["h^1"]["dropped"] >= 1
@@ -158,12 +157,12 @@ def test_the_guard_keeps_a_steep_series_from_a_wrong_verdict(
 ) -> None:
     def run() -> str:
         errors = np.full(5, noise)
-        return decide_order(COARSE, values, standard_errors=errors, order=2, level=0.01, chains=None).verdict
+        return decide_order(COARSE, Sample.of(values, errors), order=2, level=0.01).verdict
 
     assert run() == "inconclusive"
     real = decision.try_term
 
-    def unguarded(*arguments: Any) -> trial.Trial:
+    def unguarded(*arguments: Any) -> decision.ForbiddenTermFit:
         found = real(*arguments)
         return replace(found, guard=found.main)
 
@@ -190,11 +189,11 @@ def test_coupled_points_decide_where_independent_ones_cannot() -> None:
     noise = 0.02
     shared = noise**2 * (np.full((5, 5), 0.999) + 0.001 * np.eye(5))
     values = bias({1: 0.4, 2: 0.6}) + 0.015
-    coupled = judge(values, standard_errors=None, covariance=shared, chains=1000)
+    coupled = judge(values, errors=shared, chains=1000)
     assert coupled.verdict == "violates"
     assert "h^1" in coupled.reason
     assert coupled.certificate["coupled"]
-    independent = judge(values, standard_errors=np.full(5, noise), chains=1000)
+    independent = judge(values, errors=np.full(5, noise), chains=1000)
     assert independent.verdict == "inconclusive"
 
 
@@ -203,8 +202,8 @@ def test_a_shared_error_is_no_bias() -> None:
     noise = 0.05
     shared = noise**2 * (np.full((5, 5), 0.999) + 0.001 * np.eye(5))
     values = bias({2: 1}) + 2.5 * noise
-    assert judge(values, standard_errors=None, covariance=shared, chains=10_000).verdict != "violates"
-    assert judge(values, standard_errors=np.full(5, noise), chains=10_000).verdict == "violates"
+    assert judge(values, errors=shared, chains=10_000).verdict != "violates"
+    assert judge(values, errors=np.full(5, noise), chains=10_000).verdict == "violates"
 
 
 def test_exponents_describe() -> None:
@@ -243,4 +242,4 @@ def test_refusals(change: Mapping[str, Any], message: str) -> None:
     values = given.pop("values")
     steps = given.pop("steps") or H[: len(values)]
     with pytest.raises(UserError, match=message):
-        decide_order(steps, values, standard_errors=np.full(len(values), 0.01), chains=None, **given)
+        decide_order(steps, Sample.of(values, np.full(len(values), 0.01)), **given)

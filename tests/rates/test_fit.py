@@ -28,7 +28,7 @@ def test_estimates_solve_the_normal_equations(covariance: np.ndarray) -> None:
     information = X.T @ inverse @ X
     expected = np.linalg.solve(information, X.T @ inverse @ Y)
     residual = Y - X @ expected
-    fit = fit_terms(Sample.of(Y, covariance=covariance), X)
+    fit = fit_terms(Sample.of(Y, covariance), X)
     np.testing.assert_allclose(fit.estimates, expected, rtol=1e-9)
     np.testing.assert_allclose(fit.covariance, np.linalg.inv(information), rtol=1e-9)
     # A chi-square of two degrees of freedom has the tail exp(-x / 2).
@@ -38,7 +38,7 @@ def test_estimates_solve_the_normal_equations(covariance: np.ndarray) -> None:
 
 def test_a_pseudo_observation_is_one_more_row() -> None:
     columns = np.stack([H, H**2, H**3, H**4], axis=1)
-    fit = fit_terms(Sample.of(Y, covariance=correlated(SE)), columns, shrink=[None, None, None, 0.5])
+    fit = fit_terms(Sample.of(Y, correlated(SE)), columns, shrink_last=0.5)
     information = columns.T @ np.linalg.inv(correlated(SE)) @ columns + np.diag([0, 0, 0, 1 / 0.5**2])
     expected = np.linalg.solve(information, columns.T @ np.linalg.inv(correlated(SE)) @ Y)
     np.testing.assert_allclose(fit.estimates, expected, rtol=1e-8)
@@ -47,7 +47,7 @@ def test_a_pseudo_observation_is_one_more_row() -> None:
 
 def test_tiny_errors_do_not_spoil_the_whitening() -> None:
     tiny = correlated(SE * 10.0 ** -np.arange(0, 10, 2))
-    fit = fit_terms(Sample.of(X @ [0.1, 2.0, -1.0], covariance=tiny), X)
+    fit = fit_terms(Sample.of(X @ [0.1, 2.0, -1.0], tiny), X)
     np.testing.assert_allclose(fit.estimates, [0.1, 2.0, -1.0], rtol=1e-8)
 
 
@@ -103,11 +103,11 @@ def test_coupled_chains_are_an_analysis_of_covariance() -> None:
 
 def test_what_cannot_be_fitted_is_refused() -> None:
     with pytest.raises(UserError, match="singular"):
-        fit_terms(Sample.of(Y, covariance=np.ones((5, 5))), X)
+        fit_terms(Sample.of(Y, np.ones((5, 5))), X)
     with pytest.raises(UserError, match="standard error 0 at point 3"):
-        fit_terms(Sample.of(Y, standard_errors=np.array([1, 1, 1, 0, 1.0])), X)
+        fit_terms(Sample.of(Y, np.array([1, 1, 1, 0, 1.0])), X)
     with pytest.raises(UserError, match="chains=3: expected at least 4"):
-        fit_terms(Sample.of(Y, covariance=correlated(SE), chains=3), X)
+        fit_terms(Sample.of(Y, correlated(SE), chains=3), X)
 
 
 def test_samples_of_chains() -> None:
@@ -124,12 +124,10 @@ def test_samples_of_chains() -> None:
 
 def test_samples_that_are_none() -> None:
     with pytest.raises(UserError, match=r"values\[1\]=nan.*diverged"):
-        Sample.of([1.0, np.nan], standard_errors=[1.0, 1.0])
-    with pytest.raises(UserError, match="not both"):
-        Sample.of([1.0], standard_errors=[1.0], covariance=[[1.0]])
+        Sample.of([1.0, np.nan], [1.0, 1.0])
     with pytest.raises(UserError, match="expected none below 0"):
-        Sample.of([1.0], standard_errors=[-1.0])
+        Sample.of([1.0], [-1.0])
     with pytest.raises(UserError, match=r"expected \(J,\)"):
-        Sample.of([1.0, 2.0], standard_errors=[1.0])
+        Sample.of([1.0, 2.0], [1.0])
     with pytest.raises(UserError, match="at least 2 chains"):
         Sample.of_chains([[1.0], [2.0]], coupled=True)

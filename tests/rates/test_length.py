@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sgverify.errors import UserError
-from sgverify.rates import Decision, decide_length_bias, decide_length_mse
+from sgverify.rates import Decision, Sample, decide_length, decide_length_mse
 
 F = Fraction
 L = 100 * 2 ** np.arange(7)
@@ -38,16 +38,8 @@ def power(alpha: Fraction, terms: dict[int, float], transient: float = 0.3) -> n
 
 def judge(values: np.ndarray, order: int, alpha: Fraction, **options: Any) -> Decision:
     errors = np.full(len(values), 5e-4 * abs(values[0]))
-    return decide_length_bias(
-        L[: len(values)],
-        values,
-        standard_errors=errors,
-        order=order,
-        alpha=alpha,
-        level=0.01,
-        chains=1000,
-        **options,
-    )
+    sample = Sample.of(values, errors, 1000)
+    return decide_length(L[: len(values)], sample, order=order, alpha=alpha, level=0.01, **options)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +89,7 @@ def mse(values: np.ndarray, ratio: float, chains: int = 4096, **options: Any) ->
     """Biases whose square is `ratio` times a single chain's variance at the first length and on the optimal schedule."""
     single = values[0] ** 2 / ratio * (L / L[0]) ** -0.8
     given: dict[str, Any] = {"order": 2, "alpha": F(1, 5), "level": 0.01, **options}
-    return decide_length_mse(L, values, standard_errors=np.sqrt(single / chains), chains=chains, **given)
+    return decide_length_mse(L, Sample.of(values, np.sqrt(single / chains), chains), **given)
 
 
 def test_a_mean_square_error_is_judged_by_its_bias() -> None:
@@ -132,10 +124,9 @@ def test_correlated_squares() -> None:
     rng = np.random.default_rng(2)
     values, single = np.array([1.0, 0.5, 0.2, 0.1]), np.diag([0.2, 0.1, 0.05, 0.02]) + 0.01
     from sgverify.rates.length import _squares
-    from sgverify.rates.sample import Sample
 
     chains = 50
-    formula = _squares(Sample.of(values, covariance=single / chains, chains=chains), chains)
+    formula = _squares(Sample.of(values, single / chains, chains), chains)
     errors = values + rng.multivariate_normal(np.zeros(4), single, size=400_000)
     np.testing.assert_allclose(formula.covariance * chains, np.cov((errors**2).T), rtol=0.06, atol=3e-4)
     expected = values**2 + np.diagonal(single) * (1 - 1 / chains)
@@ -158,6 +149,6 @@ def test_refusals(options: dict[str, Any], message: str) -> None:
 
 def test_zero_errors_conform() -> None:
     zero = np.zeros(7)
-    for decide in (decide_length_bias, decide_length_mse):
-        found = decide(L, zero, standard_errors=zero, order=2, alpha=F(1, 5), level=0.01, chains=10)
+    for decide in (decide_length, decide_length_mse):
+        found = decide(L, Sample.of(zero, zero, 10), order=2, alpha=F(1, 5), level=0.01)
         assert found.verdict == "conforms"

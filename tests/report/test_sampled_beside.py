@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from sgverify.checks import rate
-from sgverify.checks.rates.sampled.points import with_sampled_points
+from sgverify.checks.rates.sampled.rates import with_sampled_points
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Document, Evidence, Found, Point, Predicted, Provenance
 from sgverify.report import write_report

@@ -20,7 +20,7 @@ from reports.making.calibration.counting import Verdict
 from reports.making.calibration.truths import ERRORS, Truth, draw_chains
 from sgverify.errors import UserError
 from sgverify.rates.decision import Decision, decide_order
-from sgverify.rates.length import decide_length_bias, decide_length_mse
+from sgverify.rates.length import decide_length, decide_length_mse
 from sgverify.rates.sample import Floats, Sample
 from tests.self_checks.nulls import Nulls, mean_null, variance_null
 from tests.self_checks.point_null import LOOKS, decide_point_null
@@ -65,18 +65,10 @@ class StepSetting:
         values = truth[:, None] + spread[:, None] * chains
 
         def draw(chains: int) -> Sample:
-            return Sample.of_chains(values[:, :chains], coupled=self.coupled)
+            return Sample.of_chains(values[:, :chains], coupled=self.coupled, looks=self.looks)
 
         def decide(sample: Sample, level: float) -> Decision:
-            return decide_order(
-                h,
-                sample.values,
-                covariance=sample.covariance,
-                order=self.order,
-                level=level,
-                chains=sample.chains,
-                looks=self.looks,
-            )
+            return decide_order(h, sample, order=self.order, level=level)
 
         decision = decide_in_looks(draw, sizes, decide, level=self.level)
         slope = slope_of(np.log(h), np.log(np.abs(values.mean(axis=1))))
@@ -186,16 +178,8 @@ class LengthSetting:
         single = spread * FIRST_LOOK**0.5
         chains = draw_chains(rng, "Gaussian", len(L), FIRST_LOOK, coupled=False)
         sample = Sample.of_chains(truth[:, None] + single[:, None] * chains, coupled=False)
-        decide = decide_length_mse if self.quantity == "mse" else decide_length_bias
-        decision = decide(
-            L,
-            sample.values,
-            covariance=sample.covariance,
-            order=self.order,
-            alpha=self.alpha,
-            level=self.level,
-            chains=FIRST_LOOK,
-        )
+        decide = decide_length_mse if self.quantity == "mse" else decide_length
+        decision = decide(L, sample, order=self.order, alpha=self.alpha, level=self.level)
         described = truth**2 + single**2 if self.quantity == "mse" else truth
         fitted = decision.exponent is not None
         return Verdict(decision.verdict, None, fitted, holds(decision, described))

@@ -9,7 +9,7 @@ expansion describes no step size of practical use.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
@@ -31,15 +31,15 @@ HALVINGS = 5
 
 
 def expansion_reach(
-    subject: Subject, steps: Iterable[float], told: Mapping[float, str] | None = None
+    subject: Subject, steps: Iterable[float], told: Callable[[float], str] | None = None
 ) -> Extent:
     """The step sizes for which an answer holds that comes from the expansion at h = 0: `steps`, or h -> 0 alone.
 
-    `told` maps a step size to the value computed there, as text.
+    `told(step)` is the value computed there, as text.
     """
     if apart := differences(subject, steps):
         largest = apart[0]
-        there = f"at h={largest.step:g} {told[largest.step]}: " if told and largest.step in told else ""
+        there = f"at h={largest.step:g} {told(largest.step)}: " if told else ""
         return limit_alone(f"the configured steps: {there}{largest}")
     if far := departures(subject):
         return limit_alone(f"larger steps: {far[0]}")

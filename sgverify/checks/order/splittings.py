@@ -10,7 +10,7 @@ from itertools import permutations
 from sgverify.checks.question import Question
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
-from sgverify.exact.series import local_order
+from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.invariant_order import leaves_density
 from sgverify.exact.splittings.conjugacy import (
     Conjugacy,
@@ -32,6 +32,7 @@ from sgverify.exact.splittings.splitting import Splitting
 from sgverify.rates import Judgement
 from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.splittings import Word
+from sgverify.subject.caching import cached_by
 from sgverify.subject.subject import PROOF_DIMENSION, Subject
 
 # The single flow that equals the product of the flows of several minibatches, chen2015 Theorem 14.
@@ -226,19 +227,9 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
     if word is None:
         return question.unanswered(f"{subject.reference} is not a splitting word", "not-applicable")
     try:
-        mine = local_order(subject.scheme, DIMENSION)
-        others = {
-            scheme.word.text: local_order(scheme, DIMENSION)
-            for scheme in symmetric_words(word.alphabet)
-            if scheme.word
-        }
+        mine, others, conjugate = _compared_words(subject)
     except NotExpandableError as error:
         return question.unanswered(error.told("a word", ": "))
-    given = [scheme.word for scheme in symmetric_words(word.alphabet) if scheme.word]
-    conjugate = {"full gradients": classes_of(given)} | {
-        name: classes_of(given, kind)
-        for name, kind in (("fresh minibatches", "iid"), ("fresh gradient noise", OWN_GRADIENT))
-    }
     averaged = {order.averaged.text if order.averaged else "0" for order in others.values()}
     orders = {text: order.order for text, order in others.items()}
     defects = {
@@ -277,6 +268,20 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
             "proved_in_dimension": DIMENSION,
         },
     )
+
+
+@cached_by(lambda subject: id(subject.scheme))
+def _compared_words(
+    subject: Subject,
+) -> tuple[LocalOrder, dict[str, LocalOrder], dict[str, list[list[str]]]]:
+    """The orders of the subject's own word and of all symmetric ones, and the classes of conjugate words by gradients."""
+    assert subject.scheme.word is not None
+    schemes = symmetric_words(subject.scheme.word.alphabet)
+    given = [scheme.word for scheme in schemes if scheme.word]
+    orders = {word.text: local_order(scheme, DIMENSION) for word, scheme in zip(given, schemes, strict=True)}
+    kinds = {"full gradients": "full", "fresh minibatches": "iid", "fresh gradient noise": OWN_GRADIENT}
+    conjugate = {name: classes_of(given, kind) for name, kind in kinds.items()}
+    return local_order(subject.scheme, DIMENSION), orders, conjugate
 
 
 def _classes_text(conjugate: dict[str, list[list[str]]], one_averaged_error: bool) -> str:

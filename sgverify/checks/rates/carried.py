@@ -34,7 +34,7 @@ BY = "the averages of every smooth function, whose Poisson equation is assumed t
 def carried_over(question: Question) -> Evidence:
     """The rate in h or in L that follows from what is proved of a step. Raises `Unreached` where that is less than is predicted."""
     subject, prediction = question.subject, question.prediction
-    if question.samples or subject.affine:
+    if subject.method == "exact" or subject.affine:
         raise Unreached("a proof is carried over where no number is asked for, for a step that is not affine")
     target = subject.target
     escape = escape_of(subject)
@@ -96,12 +96,12 @@ def _points(subject: Subject) -> list[Point]:
 
 
 def beyond_moments(question: Question, why: str, by_grids: Callable[[Question], Evidence]) -> Evidence:
-    """The rate where moments do not close: by a proof and by grids, on the line, where they are quick, by these first.
+    """The rate where moments do not close: by a proof and by grids, by these first where they are quick or a number is asked for.
 
-    `why` says what no exact engine reads.
+    Grids are quick on the line. `why` says what no exact engine reads.
     """
     engines = [carried_over, by_grids]
-    if question.subject.scheme.dynamics.state == ("theta",):
+    if question.samples or question.subject.scheme.dynamics.state == ("theta",):
         engines.reverse()
     for engine in engines:
         try:

@@ -14,12 +14,14 @@ from sgverify.checks.question import Question
 from sgverify.checks.rates.engines import judge_far_below, why_no_expansion
 from sgverify.checks.readings import why_no_law
 from sgverify.errors import NotExpandableError
-from sgverify.evidence import Evidence, Point
+from sgverify.evidence import Evidence, Point, PointsAtSight
 from sgverify.exact.affine.model import as_run
-from sgverify.exact.answers.invariant import InvariantLaw
+from sgverify.exact.answers.invariant import InvariantLaw, LeadingError
 from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN, Distance
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
 from sgverify.rates import Rate, judge_step_rate
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 COVARIANCE_NAME = "the relative error of the invariant covariance"
 
@@ -49,16 +51,16 @@ def compare(question: Question, comparison: MomentComparison) -> Evidence:
     why = why_no_law(subject)
     if why:
         return question.unanswered(f"no exact law: {why}")
-    law = InvariantLaw(subject.model)
+    law = _law(subject)
     steps = subject.sweep_steps
     subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
-    points = with_zeros(subject, [_point(law, comparison, step) for step in steps])
+    points = PointsAtSight(lambda: with_zeros(subject, [_point(law, comparison, step) for step in steps]))
     prediction = question.prediction
     what = _name(law, comparison)
     certificate: dict[str, Any] = {"law": _law_text(law)}
     scope = question.scope()
     try:
-        leading = {part: law.leading(comparison.distance, part) for part in law.coordinates}
+        leading = _leading(subject, comparison)
     except NotExpandableError as error:
         at = partial(_distance, law, comparison)
         judgement, _ = judge_far_below(subject, at, steps[-1], what, why_no_expansion(error))
@@ -103,6 +105,18 @@ def check_wasserstein(question: Question) -> Evidence:
     and covariance.
     """
     return compare(question, MomentComparison(DISTANCE_NAME, BOUND_NAME, WASSERSTEIN))
+
+
+@cached_per_subject
+def _law(subject: Subject) -> InvariantLaw:
+    return InvariantLaw(subject.model)
+
+
+@cached_per_subject
+def _leading(subject: Subject, comparison: MomentComparison) -> dict[str, LeadingError]:
+    """The leading power of h in the distance, for each variable and for all together."""
+    law = _law(subject)
+    return {part: law.leading(comparison.distance, part) for part in law.coordinates}
 
 
 def _point(law: InvariantLaw, comparison: MomentComparison, step: float) -> Point:

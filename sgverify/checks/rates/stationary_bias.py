@@ -6,6 +6,7 @@ between two snapshots of `svrg`, over which the bias is averaged.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -22,11 +23,13 @@ from sgverify.checks.rates.engines import (
 from sgverify.checks.readings import escape_of
 from sgverify.claims import claim_for
 from sgverify.errors import NotExpandableError, Unreached
-from sgverify.evidence import Evidence, Point
+from sgverify.evidence import Evidence, Point, PointsAtSight
 from sgverify.exact.affine.model import as_run, fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.posterior.polynomials import posterior_formula
 from sgverify.rates import Rate, judge_step_rate, leading_power
+from sgverify.subject.caching import cached_per_subject
+from sgverify.subject.subject import Subject
 
 
 def check_stationary_bias(question: Question) -> Evidence:
@@ -63,16 +66,14 @@ def _answered(question: Question) -> Evidence:
     steps = subject.sweep_steps
     if subject.affine:
         subject.check_stable(steps, "sweep.steps" if subject.configuration.sweep.steps else "schedule.step")
-    points = with_zeros(
-        subject, [_point(answers, step) for step in steps], lambda: float(subject.reference_average.value)
-    )
+    points = PointsAtSight(lambda: _points(subject))
     prediction = question.prediction
     what = f"the stationary bias of {subject.observable}"
     try:
         found = stationary_rate(answers, points)
         certificate = expansion_certificate(answers)
     except NotExpandableError as error:
-        return _from_vanishing_steps(question, answers, points, why_no_expansion(error))
+        return _from_vanishing_steps(question, answers, steps[-1], points, why_no_expansion(error))
     if found is None:
         return question.unanswered(
             f"0 is not proved; {what} is 0 to the orders expanded, and not 0 at the computed steps",
@@ -88,7 +89,9 @@ def _answered(question: Question) -> Evidence:
         certificate=certificate,
         scope=question.scope(
             steps=expansion_reach(
-                subject, steps, {point.step: _beside(point, found) for point in points if point.step}
+                subject,
+                steps,
+                lambda step: _beside(next(point for point in points if point.step == step), found),
             )
         ),
     )
@@ -111,7 +114,7 @@ def _beyond_moments(question: Question, why: str) -> Evidence:
     return bias_of_memory(question) or beyond_moments(question, why, transferred_stationary_bias)
 
 
-def stationary_rate(answers: ExactAnswers, points: list[Point]) -> Rate | None:
+def stationary_rate(answers: ExactAnswers, points: Sequence[Point]) -> Rate | None:
     """The leading power of the stationary bias; an exact zero needs the points to vanish too."""
     bias = answers.expansion
     q = leading_power(bias.values, [value == 0 for value in bias.values])
@@ -120,17 +123,23 @@ def stationary_rate(answers: ExactAnswers, points: list[Point]) -> Rate | None:
     return Rate(None) if all(point.value == 0 for point in points) else None
 
 
+@cached_per_subject
+def _points(subject: Subject) -> list[Point]:
+    """The values at the steps of the sweep."""
+    answers = exact_answers(subject)
+    points = [_point(answers, step) for step in subject.sweep_steps]
+    return with_zeros(subject, points, lambda: float(subject.reference_average.value))
+
+
 def _point(answers: ExactAnswers, step: float) -> Point:
     bias = as_run(answers.stationary_bias, step)
     return Point(step=step, value=bias.value, error_bound=bias.error_bound)
 
 
 def _from_vanishing_steps(
-    question: Question, answers: ExactAnswers, points: list[Point], why: str
+    question: Question, answers: ExactAnswers, step: float, points: Sequence[Point], why: str
 ) -> Evidence:
     """Evidence for a step without an expansion: exact values at steps far below the sweep show whether the bias goes to 0."""
-    step = points[-1].step
-    assert step is not None
     judgement, values = judge_far_below(
         question.subject,
         lambda h: answers.stationary_bias(fixed_step(h)),

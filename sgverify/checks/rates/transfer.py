@@ -213,6 +213,8 @@ def transferred_rate(question: Question, what: str) -> Evidence:
     Raises `Unreached` if no grid settles the stationary bias, or if what the step tends to as h -> 0 moves by less than h.
     """
     subject = question.subject
+    # Where no grid reaches the subject, nothing need be proved of its limit.
+    transfer_answers(subject)
     if _without_diffusion(subject):
         raise Unreached(
             "what the scheme tends to as h -> 0 is no diffusion that forgets its start in a time of 1/h steps"

@@ -226,7 +226,7 @@ class Context(FunctionSymbols):
 
     def text(self, value: Polynomial, most: int = 24) -> str:
         """A readable form, parameters by name, at most `most` terms."""
-        return print_polynomial({m: str(c) for m, c in value.to_dict().items()}, self.label, most)
+        return print_polynomial(value.to_dict(), self.label, most)
 
     def label(self, position: int) -> tuple[str, int]:
         """Printed name of a generator and the power of it that the name stands for (2 for roots)."""
@@ -255,7 +255,7 @@ def multi_indices(dim: int, size: int) -> list[Index]:
 
 
 def print_polynomial(
-    terms: Mapping[tuple[int, ...], str], label: Callable[[int], tuple[str, int]], most: int
+    terms: Mapping[tuple[int, ...], Any], label: Callable[[int], tuple[str, int]], most: int
 ) -> str:
     """Terms {exponents: coefficient} as text, the largest monomials first, at most `most` of them.
 
@@ -267,7 +267,7 @@ def print_polynomial(
     shown = []
     for exponents in sorted(terms, reverse=True)[:most]:
         factors = [_factor(*label(k), e) for k, e in enumerate(exponents) if e]
-        coefficient = terms[exponents]
+        coefficient = str(terms[exponents])
         if coefficient in ("1", "-1") and factors:
             shown.append(coefficient[:-1] + " ".join(factors))
         else:

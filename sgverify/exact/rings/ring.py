@@ -146,15 +146,19 @@ class Ring(Context):
 
         A coordinate of which there are draws comes in pairs with those of other terms: each draw is half a coordinate.
         """
-        used = [k for k, degree in enumerate(value.degrees()) if degree and self.entries_of(k)]
+        used = [
+            (k, k in self.draws, [groups[entry] for entry in self.entries_of(k)])
+            for k, degree in enumerate(value.degrees())
+            if degree and self.entries_of(k)
+        ]
         most = 0
         for powers in value.monoms():
             shares: dict[int, int] = {}
-            for k in used:
+            for k, of_draws, there in used:
                 if powers[k]:
-                    drawn = int(powers[k]) if k in self.draws else 0
-                    for entry in self.entries_of(k):
-                        shares[groups[entry]] = shares.get(groups[entry], 0) + drawn
+                    drawn = int(powers[k]) if of_draws else 0
+                    for group in there:
+                        shares[group] = shares.get(group, 0) + drawn
             most = max(most, sum(share or 2 for share in shares.values()))
         return most / j if j else inf if most else 0.0
 

@@ -197,11 +197,12 @@ def _examine(
             plain = ring.reduce(merge_minibatches({(): symbol}, ring).get((), ring.zero) - expected)
         else:
             own, plain = equilibrated.ring, equilibrated.defect(j)
+        operator = operator_of(plain, own)
+        whole = Defect(power, defect_text(operator, own, power), operator) if plain else None
         if given is None and told_from_zero(plain, own):
-            operator = operator_of(plain, own)
-            given = Defect(power, defect_text(operator, own, power), operator)
+            given = whole
         if averaged is None:
-            averaged = _averaged_defect(symbol, plain, ring, power, own)
+            averaged = _averaged_defect(symbol, whole, ring, power)
         if given and averaged:
             break
     start = before.start if equilibrated is None else _start_defect(equilibrated, given, examined)
@@ -331,21 +332,18 @@ def _reach(dynamics: Dynamics, dim: int) -> int:
     return 1 if any(generator.get(index) for index in second) else 2
 
 
-def _averaged_defect(
-    symbol: Polynomial, plain: Polynomial, ring: Ring, power: Fraction, own: Ring
-) -> Defect | None:
-    """The difference averaged over minibatches; `plain`, of the ring `own`, is the difference with one minibatch throughout.
+def _averaged_defect(symbol: Polynomial, whole: Defect | None, ring: Ring, power: Fraction) -> Defect | None:
+    """The difference averaged over minibatches; `whole` is that with one minibatch throughout, None where there is none.
 
     Below the first power at which it differs, a step is the exact flow of its minibatch, without roots of derivatives of U.
-    At that power such a root may occur; it has no moments, and only `plain` is shown.
+    At that power such a root may occur; it has no moments, and only `whole` is shown.
     """
-    operator = operator_of(plain, own)
-    texts = [defect_text(operator, own, power)] if plain else []
+    texts = [whole.text] if whole else []
     if takes_roots_of_gradients(ring):
-        if not plain and ring.minibatches > 1:
+        if not whole and ring.minibatches > 1:
             raise NotExpandableError("the average over independent minibatches of a root of their gradients")
-        if plain:
-            return Defect(power, texts[0], operator)
+        if whole:
+            return whole
     parts = average({(): symbol}, ring)
     # The part without noise is the operator with all minibatches merged.
     parts.pop((), None)
@@ -354,7 +352,8 @@ def _averaged_defect(
         if told_from_zero(left, ring):
             shown = defect_text(operator_of(left, ring), ring, power)
             texts.append(f"{print_moments(moments, ring.dim)} * ( {shown} )")
-    return Defect(power, " + ".join(texts), operator, noise_alone=not plain) if texts else None
+    operator = whole.operator if whole else {}
+    return Defect(power, " + ".join(texts), operator, noise_alone=not whole) if texts else None
 
 
 def defect_text(operator: Operator, ring: Ring, power: Fraction) -> str:

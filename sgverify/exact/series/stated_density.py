@@ -6,6 +6,7 @@ decided exactly, for every smooth potential.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -175,20 +176,21 @@ def spreads(operator: Operator, ring: Ring) -> bool:
         for precision in (np.eye(dim), diagonal, diagonal + 0.7 * 0.5**apart)
         for point in POINTS
     ]
-    seen = [np.zeros((0, size)) for _ in settings]
-    waiting, fields = columns, [drift, *(column for column in columns if any(column))]
+    seen, ranks = np.zeros((len(settings), 0, size)), np.zeros(len(settings), dtype=int)
+    waiting: Iterable[list[Polynomial]] = columns
+    fields = [drift, *(column for column in columns if any(column))]
     for _ in range(size + 1):
         fresh = []
         for one in waiting:
-            rows = [np.array([float(at(value)) for value in one]) for at in settings]
-            longer = [np.vstack([known, row]) for known, row in zip(seen, rows, strict=True)]
-            ranks = [(_rank(known), _rank(more)) for known, more in zip(seen, longer, strict=True)]
-            if any(more > known for known, more in ranks):
-                seen = longer
+            rows = np.array([[float(at(value)) for value in one] for at in settings])
+            longer = np.concatenate([seen, rows[:, None]], axis=1)
+            more = np.linalg.matrix_rank(longer, tol=1e-9)
+            if (more > ranks).any():
+                seen, ranks = longer, more
                 fresh.append(one)
-        if all(_rank(known) == size for known in seen):
-            return True
-        waiting = [_bracket(field, one, ring) for one in fresh for field in fields]
+            if (ranks == size).all():
+                return True
+        waiting = (_bracket(field, one, ring) for one in fresh for field in fields)
     return False
 
 
@@ -200,10 +202,6 @@ def _bracket(left: list[Polynomial], right: list[Polynomial], ring: Ring) -> lis
         return sum(moved, ring.zero)
 
     return [ring.reduce(along(left, y) - along(right, x)) for x, y in zip(left, right, strict=True)]
-
-
-def _rank(rows: np.ndarray) -> int:
-    return int(np.linalg.matrix_rank(rows, tol=1e-9)) if len(rows) else 0
 
 
 def _values(ring: Ring, precision: np.ndarray, size: float) -> Values:

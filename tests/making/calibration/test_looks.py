@@ -13,7 +13,7 @@ H = 2.0 ** -np.arange(5)
 
 
 def draw(chains: int) -> Sample:
-    return Sample.of(H**2, standard_errors=np.full(5, 0.3 / chains**0.5), chains=chains)
+    return Sample.of(H**2, np.full(5, 0.3 / chains**0.5), chains)
 
 
 def test_looks_stop_at_the_first_verdict() -> None:
@@ -32,9 +32,7 @@ def test_looks_stop_at_the_first_verdict() -> None:
 
 def test_a_bias_comes_out_of_the_noise() -> None:
     def decide(sample: Sample, level: float) -> Decision:
-        return decide_order(
-            H, sample.values, covariance=sample.covariance, order=2, level=level, chains=sample.chains
-        )
+        return decide_order(H, sample, order=2, level=level)
 
     found = decide_in_looks(draw, [256, 1024, 4096, 16384], decide, level=0.01)
     assert found.verdict == "conforms"
@@ -64,14 +62,7 @@ def test_false_verdicts_over_looks_stay_below_the_level() -> None:
                 return Sample.of_chains(errors[:, :chains], coupled=False)
 
             def decide(sample: Sample, given: float) -> Decision:
-                return decide_order(
-                    H,
-                    sample.values,
-                    covariance=sample.covariance,
-                    order=1,
-                    level=given if correct else level,
-                    chains=sample.chains,
-                )
+                return decide_order(H, sample, order=1, level=given if correct else level)
 
             count += decide_in_looks(take, looks, decide, level=level).verdict != "inconclusive"
         return count

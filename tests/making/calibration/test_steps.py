@@ -75,7 +75,7 @@ def test_the_habit_errs_where_the_procedure_does_not() -> None:
             80,
         ),
         (
-            "sgverify.rates.trial:ForbiddenTermFit.verdict",
+            "sgverify.rates.decision:ForbiddenTermFit.verdict",
             " and self.guard.share.beyond(margin)",
             "",
             "200% of order 4 in order 2",
@@ -120,7 +120,9 @@ def test_the_exponents_interval_is_wider_after_several_looks() -> None:
     """A sample that stopped growing for its values is not a random one."""
     one, three = (cell("20% of a constant in order 2", 60, noise=0.01, looks=looks) for looks in (1, 3))
     assert one.looks == 1 and three.looks == 3
-    with edited_source("sgverify.rates.fit:regress", (("TAIL if looks == 1 else TAIL / STOPPED", "TAIL"),)):
+    with edited_source(
+        "sgverify.rates.fit:regress", (("TAIL if sample.looks == 1 else TAIL / STOPPED", "TAIL"),)
+    ):
         plain = cell("20% of a constant in order 2", 60, noise=0.01, looks=3)
     assert plain.covered is not None and three.covered is not None and plain.covered <= three.covered
 

@@ -1,18 +1,14 @@
-"""How are chains run for a sampled verdict: at which error rate, from which random streams, at which cost?"""
+"""How are chains run for a sampled verdict: from which random streams, at which cost?"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sgverify.checks.progress import tell
-from sgverify.errors import UserError
-from sgverify.rates import Decision
-from sgverify.rates.sample import CALL, LevelShare
 from sgverify.samplers import Averages, Divergence, Row, Settings, sample
 from sgverify.schemes.definition.limits import evaluations
 from sgverify.subject.subject import Subject
@@ -129,34 +125,7 @@ def cost_text(subject: Subject, steps: float) -> str:
 _UNITS = (("seconds", 1.0), ("minutes", 60.0), ("hours", 3600.0), ("days", 86400.0))
 
 
-def decided(decide: Callable[[], Decision]) -> Decision:
-    """The result of `decide()`; inconclusive if it raises `UserError` (too few chains, or copies of a chain)."""
-    try:
-        return decide()
-    except UserError as error:
-        return Decision("inconclusive", str(error))
-
-
-def with_cost(subject: Subject, decision: Decision, chains: int, steps: float) -> Decision:
-    """An inconclusive decision on `chains` chains of `steps` steps each says how many would decide, and what they take."""
-    if decision.verdict != "inconclusive" or decision.more is None or not math.isfinite(decision.more):
-        return decision
-    wanted = decision.more * chains
-    return replace(
-        decision,
-        reason=f"{decision.reason}; {wanted:.1e} chains take {cost_text(subject, wanted * steps)}",
-    )
-
-
 def check_complete(averages: Averages) -> None:
     """Raise `KeyboardInterrupt` if Ctrl-C ended a run of the sampler early: an incomplete run is no evidence."""
     if not averages.complete:
         raise KeyboardInterrupt
-
-
-def share_of(subject: Subject) -> LevelShare:
-    """The part of the call's `level` that one piece of sampled evidence may use for a false `conforms` or `violates`.
-
-    All forbidden orders, and all looks at the growing sample, share this part (Bonferroni).
-    """
-    return LevelShare(subject.configuration.level or CALL)

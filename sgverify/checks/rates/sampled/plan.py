@@ -15,7 +15,7 @@ from sgverify.checks.rates.sampled.method import SampledAverages, cost_text, mos
 from sgverify.checks.rates.sampled.pilot import affine_time, first_step, moderate_pilot
 from sgverify.configuration import Configuration
 from sgverify.errors import Unreached
-from sgverify.samplers import Row, horizon, power
+from sgverify.samplers import Divergence, Row, horizon, power
 from sgverify.samplers import fixed as fixed_rows
 from sgverify.subject.subject import Subject
 
@@ -86,6 +86,10 @@ class SampledRun:
     def length(self) -> int:
         """The steps of one chain in all rows."""
         return sum(row.lengths[-1] for row in self.rows)
+
+    def diverged(self, found: SampledAverages) -> tuple[Divergence | None, ...]:
+        """How chains diverged, by place; None where they did not."""
+        return found.diverged * len(self.places) if self.kind == "power" else found.diverged
 
     def averages(self, found: SampledAverages) -> np.ndarray:
         """The averages of single chains, shape (places, chains): in a sweep over both halves after the burn-in."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from statistics import NormalDist
 from typing import Any
 
@@ -12,33 +14,31 @@ import numpy as np
 
 from sgverify.checks.question import Question
 from sgverify.checks.rates.finite_time import told_of
-from sgverify.checks.rates.sampled.method import (
-    DISAGREEMENT,
-    SampledAverages,
-    decided,
-    run_chains,
-    share_of,
-    with_cost,
-)
+from sgverify.checks.rates.sampled.method import DISAGREEMENT, SampledAverages, cost_text, run_chains
+from sgverify.checks.rates.sampled.pilot import affine_time
 from sgverify.checks.rates.sampled.plan import FEWEST, SampledRun, plan_lengths, plan_sweep
-from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with_resolution
+from sgverify.checks.rates.sampled.reference import reference_of, share_of, truth_of, with_resolution
 from sgverify.checks.readings import term_of_theorem_2, unbiased
-from sgverify.errors import Unreached
+from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence, Point
-from sgverify.rates import (
-    Decision,
-    Judgement,
-    Sample,
-    decide_length_bias,
-    decide_length_mse,
-    decide_order,
-)
+from sgverify.rates import Decision, Judgement, Sample, decide_length, decide_length_mse, decide_order
+from sgverify.samplers import fixed, horizon
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 
 OUT_OF_REACH = 4.0
 """No further look is taken where a decision would take so many times the chains of the last one."""
+
+LONGEST = 4_000
+"""The longest chain beside an exact curve, in steps. A stationary average is taken over its last half."""
+
+BETWEEN = (200, 400, 3_000)
+"""Further sampled lengths beside those of the exact points, so that an exponent can be fitted to the sampled points."""
+
+FORGOTTEN = 7.0
+"""The relaxation times before such a stationary average begins: e^-7 = 1e-3 of the start's offset is left at most, and a test
+function of degree two then has 1e-6 of it. A step size with a slower chain gets no sampled point."""
 
 
 def sampled_stationary_bias(question: Question) -> Evidence:
@@ -47,14 +47,8 @@ def sampled_stationary_bias(question: Question) -> Evidence:
     If the steps are halvings, the chains of all steps share a Brownian path; the covariance of their averages enters the fit.
     """
     order, what = int(question.prediction.exponent), f"the stationary bias of {question.subject.observable}"
-    return _answered(
-        question,
-        question.subject,
-        plan_sweep,
-        lambda places, sample, **given: decide_order(
-            places, sample.values, order=order, what=what, chains=sample.chains, **given
-        ),
-    )
+    decide = partial(decide_order, order=order, what=what)
+    return _answered(question, question.subject, plan_sweep, decide)
 
 
 def sampled_error(question: Question) -> Evidence:
@@ -74,22 +68,8 @@ def sampled_error(question: Question) -> Evidence:
         return question.unanswered(
             f"{reason}: {never or 'choose schedule.kind=horizon or power'}", method="monte-carlo"
         )
-    ask = decide_length_bias if question.quantity == "bias" else decide_length_mse
-    order = int(question.facts["K"])
-
-    def decide(places: list[float], sample: Sample, **given: Any) -> Decision:
-        decision = ask(
-            places,
-            sample.values,
-            order=order,
-            alpha=alpha,
-            kind=kind,
-            what=what,
-            chains=sample.chains,  # type: ignore[arg-type]
-            **given,
-        )
-        return _unless_it_vanishes(decision, what)
-
+    ask = decide_length if question.quantity == "bias" else decide_length_mse
+    decide = partial(ask, order=int(question.facts["K"]), alpha=alpha, kind=kind, what=what)
     return _answered(
         question, subject, lambda subject: plan_lengths(subject, question.quantity, kind, alpha), decide
     )
@@ -101,7 +81,7 @@ def _answered(
     plan: Callable[[Subject], SampledRun],
     decide: Callable[..., Decision],
 ) -> Evidence:
-    """The evidence of chains that `plan` chooses, decided by `decide(places, sample, covariance=, coupled=, level=, looks=)`."""
+    """The evidence of chains that `plan` chooses, decided by `decide(places, sample, level=)`."""
     try:
         run = plan(subject)
         found, decision = _settled(question, subject, run, decide)
@@ -112,7 +92,10 @@ def _answered(
             found, decision = _settled(question, subject, run, decide)
     except Unreached as why:
         return question.unanswered(str(why), method="monte-carlo")
-    decision = with_cost(subject, decision, found.chains, run.length)
+    if decision.verdict == "inconclusive" and decision.more is not None and math.isfinite(decision.more):
+        wanted = decision.more * found.chains
+        cost = f"{wanted:.1e} chains take {cost_text(subject, wanted * run.length)}"
+        decision = replace(decision, reason=f"{decision.reason}; {cost}")
     return question.answered(
         method="monte-carlo",
         judgement=Judgement(decision.verdict, False, decision.reason),
@@ -149,21 +132,17 @@ def _decided(
             f"too few {name} without divergence; a rate needs {FEWEST}, and there are {len(errors)}: {why}"
         )
         return Decision("inconclusive", reason)
-    sample = Sample.of_chains(list(errors.values()), coupled=run.coupled or run.kind == "power")
+    coupled = run.coupled or run.kind == "power"
     # An error of the reference average shifts all points by the same amount.
-    shifted = sample.shifted(truth_of(subject)[1])
-    decision = decided(
-        lambda: decide(
-            list(errors),
-            shifted,
-            covariance=shifted.covariance,
-            coupled=shifted.coupled,
-            level=share_of(subject).rate / run.decisions,
-            looks=len(run.looks),
-        )
+    sample = Sample.of_chains(list(errors.values()), coupled=coupled, looks=len(run.looks)).shifted(
+        truth_of(subject)[1]
     )
+    try:
+        decision = decide(list(errors), sample, level=share_of(subject).rate / run.decisions)
+    except UserError as error:  # too few chains, or copies of a chain
+        return Decision("inconclusive", str(error))
     if question.quantity != "mse":
-        decision = with_resolution(subject, decision, float(shifted.covariance[0, 0]))
+        decision = with_resolution(subject, decision, float(sample.covariance[0, 0]))
     apart = _transient(run, found) if decision.verdict != "inconclusive" else ""
     return replace(decision, verdict="inconclusive", reason=apart, more=None) if apart else decision
 
@@ -199,14 +178,9 @@ def _errors(subject: Subject, run: SampledRun, found: SampledAverages) -> dict[f
     averages = run.averages(found) - truth_of(subject)[0]
     return {
         place: errors
-        for place, errors, diverged in zip(run.places, averages, _diverged(run, found), strict=True)
+        for place, errors, diverged in zip(run.places, averages, run.diverged(found), strict=True)
         if diverged is None
     }
-
-
-def _diverged(run: SampledRun, found: SampledAverages) -> tuple[Any, ...]:
-    """How chains diverged, by place; None where they did not."""
-    return found.diverged * len(run.places) if run.kind == "power" else found.diverged
 
 
 def _transient(run: SampledRun, found: SampledAverages) -> str:
@@ -222,32 +196,16 @@ def _transient(run: SampledRun, found: SampledAverages) -> str:
         gaps = first - second
         mean, error = float(gaps.mean()), float(gaps.std(ddof=1)) / math.sqrt(len(gaps))
         if diverged is None and abs(mean) > bound * error:
-            return (
-                f"the start is not forgotten; at h={step:.3g} the halves of the run differ by {mean:.3g} +- "
-                f"{error:.2g}"
-            )
+            apart = f"at h={step:.3g} the halves of the run differ by {mean:.3g} +- {error:.2g}"
+            return f"the start is not forgotten; {apart}"
     return ""
-
-
-def _unless_it_vanishes(decision: Decision, what: str) -> Decision:
-    """Replace a violation by "inconclusive" if the whole error may be 0 at the first length.
-
-    Close to a change of sign, every term is a large share of the whole error, and the confidence set of such a share is
-    unbounded. Longer lengths, beyond the change of sign, decide.
-    """
-    terms = decision.certificate.get("terms", {}).values()
-    unbounded = any(None in piece for term in terms for piece in term["interval"])
-    if decision.verdict != "violates" or not unbounded:
-        return decision
-    reason = f"the error may vanish at the first length; of {what} no part can be told then: give longer sweep.lengths"
-    return replace(decision, verdict="inconclusive", reason=reason)
 
 
 def points_of(subject: Subject, run: SampledRun, found: SampledAverages, *, squared: bool) -> list[Point]:
     """The sampled biases, or mean squares, at every place of a run."""
     points, reference = [], reference_of(subject)
     known = _errors(subject, run, found)
-    for place, diverged in zip(run.places, _diverged(run, found), strict=True):
+    for place, diverged in zip(run.places, run.diverged(found), strict=True):
         at: dict[str, Any] = {"step": place}
         if run.kind != "fixed":
             at = {"step": run.scale * place ** -float(run.alpha), "length": int(place)}
@@ -258,15 +216,10 @@ def points_of(subject: Subject, run: SampledRun, found: SampledAverages, *, squa
         values = errors**2 if squared else errors
         # An error e of the reference average changes a bias by e and a mean square error by 2 e times the bias.
         moved = reference.standard_error * (2 * abs(float(errors.mean())) if squared else 1.0)
-        points.append(
-            Point(
-                **at,
-                value=float(values.mean()),
-                standard_error=math.hypot(float(values.std(ddof=1)) / found.chains**0.5, moved),
-                error_bound=reference.error_bound,
-                kind="sampled",
-            )
-        )
+        spread = math.hypot(float(values.std(ddof=1)) / found.chains**0.5, moved)
+        bound = reference.error_bound
+        value = float(values.mean())
+        points.append(Point(**at, value=value, standard_error=spread, error_bound=bound, kind="sampled"))
     return points
 
 
@@ -300,3 +253,42 @@ def _certificate(
             f"h={step:.6g}": row.lengths[-1] for step, row in zip(run.places, run.rows, strict=True)
         },
     }
+
+
+# Points that only illustrate: they show the running code on an exact curve of a report.
+
+
+def with_sampled_points(subject: Subject, evidence: Sequence[Evidence], chains: int) -> list[Evidence]:
+    """The evidence with sampled points added to its stationary-bias, bias and MSE curves.
+
+    Verdicts remain those of the exact method. Bias and MSE of one schedule share their random numbers.
+    """
+    result = []
+    for item in evidence:
+        run = _beside(subject, item)
+        if run is not None:
+            seed = subject.configuration.seed
+            found = run_chains(subject, run.rows, seed=seed, first=0, count=chains, progress=(0.0, 0.0))[0]
+            points = points_of(subject, run, found, squared=item.check == "mse")
+            item = replace(item, points=(*item.points, *points))
+        result.append(item)
+    return result
+
+
+def _beside(subject: Subject, item: Evidence) -> SampledRun | None:
+    """The chains whose averages stand beside an exact curve; None where it has no curve, or no chain of that length."""
+    if item.verdict not in ("conforms", "violates") or item.method != "exact":
+        return None
+    if item.check == "stationary-bias":
+        half = LONGEST // 2
+        given = [point.step for point in item.points if point.step is not None]
+        steps = tuple(step for step in given if half * step >= FORGOTTEN * affine_time(subject, step))
+        rows = fixed(steps, [half, half + half // 2, LONGEST]) if steps else ()
+        return SampledRun("fixed", steps, rows, (), {}) if steps else None
+    if item.check not in ("bias", "mse") or item.configuration["schedule"]["kind"] != "horizon":
+        return None
+    alpha, scale = Fraction(item.certificate["schedule"]["alpha"]), item.certificate["schedule"]["scale"]
+    exact = {point.length for point in item.points if point.length is not None and point.length <= LONGEST}
+    lengths = tuple(sorted({*exact, *BETWEEN}))
+    rows = horizon(scale, float(alpha), lengths)
+    return SampledRun("horizon", lengths, rows, (), {}, alpha=alpha, scale=scale) if exact else None

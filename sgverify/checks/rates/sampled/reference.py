@@ -1,4 +1,4 @@
-"""Which average under exp(-U/T) are samples compared with, and how far does its own error reach into their verdict?"""
+"""Which average under exp(-U/T) are samples compared with, how far does its own error reach, and at which level do they decide?"""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from scipy import stats
 
-from sgverify.checks.rates.sampled.method import share_of
 from sgverify.errors import ConfigurationError
 from sgverify.exact.posterior.reference import Reference, reference_average
 from sgverify.rates import Decision
+from sgverify.rates.sample import CALL, LevelShare
 from sgverify.schemes import exact
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
@@ -26,6 +26,14 @@ DECISIONS = 100
 
 LEADS = 0.5
 """The part of the variance of a point from which the error of the reference is named as a cause that nothing is decided."""
+
+
+def share_of(subject: Subject) -> LevelShare:
+    """The part of the call's `level` that one piece of sampled evidence may use for a false `conforms` or `violates`.
+
+    All forbidden orders, and all looks at the growing sample, share this part (Bonferroni).
+    """
+    return LevelShare(subject.configuration.level or CALL)
 
 
 def reference_of(subject: Subject) -> Reference:

@@ -10,13 +10,11 @@ import pytest
 from sgverify.checks import judge, rate, verify
 from sgverify.checks.progress import Interrupted, listening
 from sgverify.checks.rates.sampled import method, plan
-from sgverify.checks.rates.sampled.rates import _unless_it_vanishes
 from sgverify.configuration import load_configuration
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import horizon_step
 from sgverify.exact.answers import answers_for
-from sgverify.rates import Decision
 from sgverify.samplers import Fixed, Row
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.binding import make_subject
@@ -160,11 +158,3 @@ def test_a_transient_is_no_rate() -> None:
     early = asked(WEAK, "bias", sweep={"lengths": [3, 6, 12, 24]})
     assert early.verdict == "inconclusive" and "do not forget their start within L=3" in early.reason
     assert not early.points
-
-
-def test_what_may_vanish_is_not_refuted_by_its_parts() -> None:
-    unbounded = {"terms": {"L^0": {"fits": True, "interval": [[None, -3.2], [0.9, None]]}}}
-    bounded = {"terms": {"L^0": {"fits": True, "interval": [[0.9, 1.1]]}}}
-    for certificate, verdict in ((unbounded, "inconclusive"), (bounded, "violates")):
-        decision = Decision("violates", "so it seems", certificate=certificate)
-        assert _unless_it_vanishes(decision, "the bias").verdict == verdict

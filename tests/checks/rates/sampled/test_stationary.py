@@ -93,12 +93,7 @@ def test_a_scheme_of_the_first_order_is_not_of_the_second() -> None:
         question = Question(subject, find_claim("chen2015/theorem-4"), "stationary-bias")
         run = plan.plan_sweep(subject)
         (found,) = rates._looks_at(subject, run)
-        second = partial(decide_order, order=2)
-
-        def decide(places, sample, second=second, **given):
-            return second(places, sample.values, chains=sample.chains, **given)
-
-        decision = rates._decided(question, subject, run, found, decide)
+        decision = rates._decided(question, subject, run, found, partial(decide_order, order=2))
         assert decision.verdict == verdict, decision.reason
         assert verdict == "conforms" or decision.reason.startswith("h^1 carries")
 
@@ -128,17 +123,19 @@ def test_samples_never_contradict_the_exact_rung(
 
 
 @pytest.mark.power  # 1.2 s
-def test_a_thermostat_falls_back_to_samples_and_exact_alone_says_why_not() -> None:
+def test_a_thermostat_is_sampled_where_asked_and_proved_where_not() -> None:
     small = {
         "target": {"name": "gaussian"},
         "chains": 16,
         "steps": 40,
         "sweep": {"steps": [0.2, 0.1]},
     }
-    evidence = rate(nose, quantity="stationary-bias", **small)
+    evidence = asked(nose, **small)
     assert evidence.method == "monte-carlo" and len(evidence.points) == 2
-    assert "no exact law" in evidence.certificate["why_sampled"]
     assert "pilot run" in evidence.certificate["relaxation"]["how"]
+    proved = rate(nose, quantity="stationary-bias", **small)
+    assert (proved.verdict, proved.method, tuple(proved.points)) == ("conforms", "proof", ())
+    assert proved.found.low == proved.predicted.exponent
     exact = rate(nose, quantity="stationary-bias", method="exact", **small)
     assert (exact.verdict, exact.method, exact.points) == ("inconclusive", "exact", ())
     assert "no exact law" in exact.reason and "--method exact" in exact.replay
@@ -171,7 +168,7 @@ def test_a_default_sweep_halves_its_steps_where_the_expansion_does_not_hold(
     """Every decision that may be made has its share of the level."""
     made: list[tuple[float, float]] = []
 
-    def undecided(steps, values, *, level, **given):
+    def undecided(steps, sample, *, level, **given):
         made.append((steps[0], level))
         return Decision(
             "inconclusive", "rough", certificate={"terms": {"h^0": {"fits": False, "interval": []}}}
