@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, GridLaws, laws_of
+from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, GridLaws, LinesLaws, laws_of
 from sgverify.advice.size.finding import smallest_crossings
 from sgverify.advice.size.model import below
 from sgverify.errors import InstabilityError, Unreached
@@ -29,6 +29,7 @@ HOW = {
     ExactLaws: "computed from the law of the chain",
     ClosureLaws: "approximated by a Gaussian law, U's Hessian and the minibatch noise averaged over it",
     GridLaws: "computed from the law of the chain on a grid",
+    LinesLaws: "computed from the laws of its coordinates on grids",
 }
 """The method behind the standard deviations, as a phrase."""
 

@@ -28,6 +28,7 @@ MEANINGS: Mapping[str, str] = {
     "thinning": "every so many steps one is averaged over, or drawn",
     "resample_momentum": "steps after which the momentum is drawn anew from N(0, T I); left open, never",
     "level": "chance of any false violation among the sampled verdicts of one call; left open, 0.01",
+    "how_large": "`run` finds how large the bias is by coupled chains at h, h/2 and h/4; left open, the law of the chain tells",
     "test_function": "polynomial in theta and p whose averages are judged",
     "metric": "matrix G(theta) of a Riemannian dynamics, as formulas in theta",
     "proof_dim": "dimension in which local orders are proved; left open, the checks choose",

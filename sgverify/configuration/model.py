@@ -270,6 +270,7 @@ class Configuration(_Table):
     `start`: every coordinate of theta starts so many standard deviations of exp(-U/T) from its mean, T the `temperature`. With
     replica exchange a list has one number for each replica of the ladder, the coldest first: `--set start=[2.0,-2.0]`.
     `resample_momentum`: after every so many steps the momentum is drawn anew from N(0, T I); left open, never.
+    `how_large`: "run" finds how large the bias is by `chains` chains at h, h/2 and h/4; left open, the law of the chain tells.
     `proof_dim` is the dimension in which local orders are proved; where it is left open the checks choose. `level` is
     the chance of any false violation among the sampled verdicts of one call, which they share (and of a false `conforms` of a
     rate, while a point null says what it would have found); left open it is 0.01.
@@ -288,6 +289,7 @@ class Configuration(_Table):
     thinning: Length = 1
     resample_momentum: Count | None = None
     level: Chance | None = None
+    how_large: Literal["run"] | None = None
     test_function: str = "theta**2"
     metric: str | tuple[tuple[str, ...], ...] | None = None
     proof_dim: Annotated[Integer, Field(ge=1, le=MOST_PROOF_DIMENSION)] | None = None

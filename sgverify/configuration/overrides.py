@@ -35,6 +35,7 @@ class SamplingOverrides(TypedDict, total=False):
     thinning: Whole
     resample_momentum: Whole | None
     level: float | None
+    how_large: Literal["run"] | None
     test_function: str
     metric: str | tuple[tuple[str, ...], ...] | None
     proof_dim: int | None

@@ -55,6 +55,16 @@ class ExactPotential:
         form = read_form(self.prior, self.dim)
         return all(sum(1 for power in monomial if power) <= 1 for monomial in form)
 
+    @property
+    def lines(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each coordinate the coefficients of its powers 0, 1, ..., of a potential that is `independent`."""
+        form = read_form(self.prior, self.dim)
+        found = []
+        for place in range(self.dim):
+            own = {monomial[place]: c for monomial, c in form.items() if monomial[place]}
+            found.append(tuple(as_fraction(own.get(k, _ZERO)) for k in range(max(own, default=0) + 1)))
+        return tuple(found)
+
     def power_sum(self, exponents: Monomial) -> Fraction:
         """sum_i prod_j x_ij^a_j, exactly, for the exponents a: all that a polynomial potential asks of the data."""
         return self._sums[exponents]

@@ -159,6 +159,19 @@ def number(like: Any, value: Vector) -> Any:
     return coordinate(constant(like, value), 0)
 
 
+def polynomial_potential(powers: Sequence[Any]) -> Potential:
+    """theta -> sum_k c_k theta_0^k from the exact coefficients of the powers 0, 1, ..."""
+    numbers = [Vector([c]) for c in powers]
+
+    def prior(theta: Any) -> Any:
+        x, total = coordinate(theta, 0), number(theta, numbers[-1])
+        for own in reversed(numbers[:-1]):
+            total = total * x + number(theta, own)
+        return total
+
+    return prior
+
+
 def centred_quadratic(precision: Matrix, mean: Vector) -> Potential:
     """theta -> (theta - mean) . precision (theta - mean) / 2, which is -log N(theta; mean, precision^-1) + const."""
 

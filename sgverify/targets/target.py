@@ -14,7 +14,7 @@ from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.targets.exact_potential import ExactPotential
 from sgverify.targets.form import Monomial, Quadratic, Rows, inverse, solved
 from sgverify.targets.points import gradient_at
-from sgverify.targets.potential import PairPotential, Potential
+from sgverify.targets.potential import PairPotential, Potential, polynomial_potential
 from sgverify.targets.power_sums import PolynomialVectors
 
 if TYPE_CHECKING:
@@ -203,6 +203,15 @@ class Target:
             return self._exact.independent
         except DefinitionError:
             return False
+
+    @cached_property
+    def lines(self) -> tuple[Target, ...]:
+        """The targets on a line of which exp(-U/T) is the product where coordinates are `independent`; equal ones are one."""
+        made = {
+            powers: Target(self.name, 1, polynomial_potential(powers))
+            for powers in dict.fromkeys(self._exact.lines)
+        }
+        return tuple(made[powers] for powers in self._exact.lines)
 
     def location_float64(self, temperature: float) -> np.ndarray:
         """The mean of exp(-U/T), where it is known, else its mode. Shape (d,).

@@ -48,7 +48,16 @@ def test_the_defaults_are_the_published_ones() -> None:
 def test_every_published_key_is_known_and_no_other() -> None:
     assert set(known_keys(Configuration)) == {
         *("temperature", "friction", "steps", "chains", "seed", "start", "start_momentum", "dtype", "device"),
-        *("burn_in", "thinning", "test_function", "metric", "proof_dim", "level", "resample_momentum"),
+        *(
+            "burn_in",
+            "thinning",
+            "test_function",
+            "metric",
+            "proof_dim",
+            "level",
+            "resample_momentum",
+            "how_large",
+        ),
         *(f"target.{key}" for key in ("name", "dim", "precision", "mean", "size", "data_seed", "data")),
         *(f"target.{key}" for key in ("shape", "rate", "alpha", "beta", "concentration")),
         *(

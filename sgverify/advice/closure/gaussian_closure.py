@@ -19,7 +19,7 @@ from scipy import linalg, optimize
 
 from sgverify.advice.closure.fixed_point import ROUNDS, FitAt, fixed_law, largest_change, positive
 from sgverify.advice.closure.gradient_calls import StepInGradients, step_in_gradients
-from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit
+from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit, LinearEstimate
 from sgverify.advice.closure.linear_chain import LinearChain, Mixing, target_covariance
 from sgverify.errors import InstabilityError
 from sgverify.subject.subject import Subject
@@ -33,6 +33,9 @@ factor r wider than the target, by r^SHARE besides, which is a part of the repor
 
 _CONVERGED, _NEARLY = 1e-5, 3e-4
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
+
+_OF_MEAN = 3
+"""A shift of the mean, of first order in e, has several terms of the third: those of exact laws are 1 to 3 times e^2 of it."""
 
 NEAR_ERROR = 10 * _NEARLY
 """What `GaussianClosure.near` is off by whatever the step, where each round leaves at most 9/10 of the change before it."""
@@ -83,25 +86,64 @@ class GaussianClosure:
     def distrust(self, step: float) -> str | None:
         """The reason not to trust the approximation at this step size; None where it is trusted.
 
-        Three changes of the widths are examined: of the target's and of the chain's, from U at its mode to U averaged over the
-        law; and the displacement of the chain by the nonlinear part of the gradient over the curvature, if that part changed
-        slowly. It does where noise in one direction drives another through the third derivatives of U.
+        The changes of the target's widths and of the chain's (`_changes`) have to be small.
         """
         if self.distrust_of_target is not None:
             return self.distrust_of_target
         try:
-            peak = self._temperature * np.linalg.inv(self._curvature)
-            at_mode = _log_widths(self._chain_at_the_mode(step).of_theta) - _log_widths(peak)
-            target, chain = self.target_law.covariance, self.law(step).covariance
-            averaged = _log_widths(chain) - _log_widths(target)
-            bent = _log_widths(chain + self._displacement(step)) - _log_widths(chain)
+            widened, averaged, bent = self._changes(step)
         except (InstabilityError, np.linalg.LinAlgError) as error:
             return f"the chain's law has no Gaussian approximation ({error})"
-        told = float(np.abs(averaged).max())
-        changes = (("U averaged over it as with U at its mode", averaged - at_mode), (BENT, bent))
+        told = float(np.abs(widened).max())
+        changes = (("U averaged over it as with U at its mode", averaged), (BENT, bent))
         return next(
             filter(None, (_far("the chain's law", how, change, told) for how, change in changes)), None
         )
+
+    def _changes(self, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Logarithms of ratios of widths: the chain's to the target's, and two that tell how far it is from Gaussian. Shapes (d,).
+
+        By how much the first changes from U at its mode to U averaged over the law; and the displacement of the chain by the
+        nonlinear part of the gradient over the curvature, if that part changed slowly. It does where noise in one direction
+        drives another through the third derivatives of U.
+        """
+        peak = self._temperature * np.linalg.inv(self._curvature)
+        at_mode = _log_widths(self._chain_at_the_mode(step).of_theta) - _log_widths(peak)
+        chain = self.law(step).covariance
+        widened = _log_widths(chain) - _log_widths(self.target_law.covariance)
+        bent = _log_widths(chain + self._displacement(step)) - _log_widths(chain)
+        return widened, widened - at_mode, bent
+
+    def biases(self, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Those of means and standard deviations, in standard deviations of the target. Shapes (d,), (d,)."""
+        law, target = self.law(step), self.target_law
+        return (law.mean - target.mean) / target.sd, law.sd / target.sd - 1
+
+    def uncertainty(self, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Estimates of the errors of `biases`, and no bounds. Shapes (d,), (d,).
+
+        With U quadratic, cubic of size e, and of size e^2 beyond, the law is complete to the relative order e^2 in its widths and
+        to the first in its mean. e^2 is read off as the larger of the changes that `distrust` examines. A width is off by as
+        much as all that is known of its order e^2, the third cumulants, and by the share e^2 of what is told; a mean, of which
+        the order e^3 is left out whole, by `_OF_MEAN` times that share.
+        """
+        mean, sd = self.biases(step)
+        _, averaged, bent = self._changes(step)
+        other_mean, other_sd = self._without_third.biases(step)
+        share = np.maximum(np.abs(averaged), np.abs(bent))
+        return (
+            np.abs(mean - other_mean) + _OF_MEAN * share * np.abs(mean),
+            np.abs(sd - other_sd) + np.abs(bent) * np.abs(sd),
+        )
+
+    @cached_property
+    def _without_third(self) -> GaussianClosure:
+        """The same without third cumulants: U's gradient and the noise by their linear parts alone."""
+        other = GaussianClosure(self.subject)
+        vars(other).update(
+            _mode=self._mode, _curvature=self._curvature, estimate=LinearEstimate(self.subject)
+        )
+        return other
 
     @cached_property
     def distrust_of_target(self) -> str | None:

@@ -18,7 +18,8 @@ from typing import Any
 import flint
 import numpy as np
 
-from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments, laws_of
+from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, LinesLaws, StationaryMoments, laws_of
+from sgverify.advice.size.coupled import coupled_bias, proved_power
 from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
 from sgverify.checks.rates.engines import exact_answers
 from sgverify.configuration import load_configuration
@@ -132,13 +133,18 @@ _LAW_IS_LOST = (InstabilityError, PrecisionLostError, Unreached)
 def how_large(subject: Subject, errors: tuple[float, ...] = ERRORS) -> HowLarge | None:
     """The errors of the subject's scheme at its own step size, on its own target and with its own gradient estimator.
 
-    Exact on Gaussian targets (the invariant law of an affine chain, minibatches included), from grids on a line, else by a Gaussian
-    approximation at the mode, named as such. `errors` are those for which the largest step is sought. None where no method
-    applies: torch code, composites, thermostats, a setting that changes along the run, an unstable step.
+    By a coupled run where the configuration asks for one. Else exact on Gaussian targets (the invariant law of an affine chain,
+    minibatches included), from grids on a line and on products of lines, and by a Gaussian approximation at the mode, named as
+    such with what it may be off by. `errors` are those for which the largest step is sought. None where no method applies: torch
+    code, composites, a setting that changes along the run, an unstable step; thermostats but by a run.
     """
     if subject.black_box or subject.composite is not None or subject.changes_along_run is not None:
         return None
-    if subject.configuration.schedule.kind != "fixed" or not subject.scheme.dynamics.usual:
+    if subject.configuration.schedule.kind != "fixed":
+        return None
+    if subject.configuration.how_large == "run":
+        return by_run(subject)
+    if not subject.scheme.dynamics.usual:
         return None
     doubtful = None
     for laws in laws_of(subject):
@@ -150,6 +156,30 @@ def how_large(subject: Subject, errors: tuple[float, ...] = ERRORS) -> HowLarge 
             return found
         doubtful = found
     return doubtful
+
+
+def by_run(subject: Subject) -> HowLarge:
+    """The same by the coupled run of `chains` chains over `steps` steps."""
+    order = proved_power(subject)
+    T = float(subject.configuration.temperature)
+    told = HowLarge(subject.reference, subject.target.name, gradient_label(subject), subject.step, "run", T)
+    try:
+        found = coupled_bias(subject, order)
+    except InstabilityError as error:
+        return replace(told, distrust=str(error))
+    quantity, place = worst_of(found.mean, found.sd)
+    constants = found.mean_constant if quantity == "mean" else found.sd_constant
+    return replace(
+        told,
+        mean_bias=_plain(found.mean),
+        sd_bias=_plain(found.sd),
+        mean_error=_plain(found.mean_error),
+        sd_error=_plain(found.sd_error),
+        configuration_temperature=_plain(T * (1 + found.sd) ** 2),
+        momentum_temperature=None if found.momentum is None else _plain(found.momentum),
+        independent_draw=found.autocorrelation,
+        power=PowerOfStep(order, float(constants[place]), False),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +216,7 @@ class _Finding:
         )
         if answer.distrust is not None:
             return answer
+        errors = self.laws.uncertainty(subject.step)
         return replace(
             answer,
             without_noise=self._without_noise(*worst_of(mean, sd)),
@@ -193,6 +224,8 @@ class _Finding:
             power=self._power(*worst_of(mean, sd)),
             levels=self.levels,
             monte_carlo=self._monte_carlo(),
+            mean_error=() if errors is None else _plain(errors[0]),
+            sd_error=() if errors is None else _plain(errors[1]),
         )
 
     @cached_property
@@ -221,7 +254,7 @@ class _Finding:
         if isinstance(self.laws, ExactLaws):
             return smallest_crossings(self.error, self.errors, *given, FACTOR, 1e-4)
         # A law on a grid takes a tenth of a second.
-        sought = self.errors[:1] if isinstance(self.laws, GridLaws) else self.errors
+        sought = self.errors[:1] if isinstance(self.laws, (GridLaws, LinesLaws)) else self.errors
         found = smallest_crossings(self.error, sought, *given, 2.0, 1e-2)
         return (*found, *(Level(error, None) for error in self.errors[len(found) :]))
 

@@ -22,6 +22,7 @@ _BY = {
     "exact": "exactly",
     "grid": "from a grid",
     "gaussian approximation": "from a Gaussian approximation at the mode",
+    "run": "from a coupled run at h, h/2 and h/4",
 }
 
 
@@ -81,8 +82,9 @@ class HowLarge:
     For each coordinate i of theta: `mean_bias` (E_h theta_i - E theta_i)/sd_i and `sd_bias` sd_h(theta_i)/sd_i - 1, so that 0.05 is
     5 per cent. `configuration_temperature` is T sd_h^2/sd^2, the temperature at which a Gaussian target is as wide as the chain;
     `momentum_temperature` is E_h p_i^2, None without a momentum. `power` is the leading term of the largest of these errors,
-    `levels` the largest steps for given errors, `monte_carlo` the error of averages of the test function. `method`: "exact", "grid"
-    or "gaussian approximation"; `distrust` the reason why an approximation is not to be trusted here, and the biases are then left
+    `levels` the largest steps for given errors, `monte_carlo` the error of averages of the test function. `method`: "exact",
+    "grid", "gaussian approximation" or "run"; `mean_error` and `sd_error` are what the biases by the last two may be off by, an
+    estimate. `distrust` is the reason why an approximation or a run is not to be trusted here; the biases are then left
     out where it has none. `without_noise` is the largest error where the gradients are full and the configured ones noisy;
     `independent_draw` are the steps after which an average knows as much as from one independent draw of theta.
     """
@@ -103,6 +105,8 @@ class HowLarge:
     distrust: str | None = None
     without_noise: float | None = None
     independent_draw: float | None = None
+    mean_error: tuple[float, ...] = ()
+    sd_error: tuple[float, ...] = ()
 
     @property
     def worst(self) -> tuple[str, int]:
@@ -116,24 +120,38 @@ class HowLarge:
         return (self.mean_bias if quantity == "mean" else self.sd_bias)[place]
 
     @property
+    def uncertainty(self) -> float:
+        """The estimated error of the largest error; 0 where it is far below what is told."""
+        quantity, place = self.worst
+        errors = self.mean_error if quantity == "mean" else self.sd_error
+        return errors[place] if errors else 0.0
+
+    @property
     def sentence(self) -> str:
         """The largest error, its part that is noise, the effective temperature and the largest step for the first level."""
         start = f"h = {self.step:.3g}"
         if self.distrust is not None:
-            return f"{start}: how large the bias is cannot be told: a Gaussian approximation is not to be trusted"
-        about = "" if self.method != "gaussian approximation" else "about "
+            how = (
+                "this run is no guide"
+                if self.method == "run"
+                else "a Gaussian approximation is not to be trusted"
+            )
+            return f"{start}: how large the bias is cannot be told: {how}"
         quantity, place = self.worst
         of = "" if len(self.sd_bias) == 1 else f" of theta[{place}]"
-        size = abs(self.error)
+        size, off = abs(self.error), self.uncertainty
         if size < NONE:
             said = "no bias of mean and sd of theta"
+        elif off >= size:
+            return f"{start}: {quantity}{of} off by less than {percent(size + off)}; no bias is told from 0"
         elif quantity == "sd":
-            how = f"{percent(size)} too {'wide' if self.error > 0 else 'narrow'}"
+            how = f"{percent(size, off)} too {'wide' if self.error > 0 else 'narrow'}"
             if self.error >= 1:
-                how = f"{1 + self.error:.2g} times the target's"
-            said = f"sd{of} {about}{how}{self._noise}"
+                about = f" ± {off:.1g}" if off else ""
+                how = f"{1 + self.error:.2g}{about} times the target's"
+            said = f"sd{of} {how}{self._noise}"
         else:
-            said = f"mean{of} off by {about}{percent(size)} of its sd{self._noise}"
+            said = f"mean{of} off by {percent(size, off)} of its sd{self._noise}"
         level = next((self._level(item) for item in self.levels if item.step is not None), "")
         temperature = self._effective(place) if quantity == "sd" and size >= NONE else ""
         tail = f"; {level}" if level else ""
@@ -197,7 +215,10 @@ class HowLarge:
         name = "theta" if len(self.sd_bias) == 1 else f"theta[{place}]"
         mean, sd = self.mean_bias[place], self.sd_bias[place]
         temperature = f"{self.configuration_temperature[place]:.4g}"
-        return f"{name}: mean {mean:+.2%} of an sd, sd {sd:+.2%}, effective temperature {temperature}"
+        of_mean, of_sd = (
+            f" ± {errors[place]:.2%}" if errors else "" for errors in (self.mean_error, self.sd_error)
+        )
+        return f"{name}: mean {mean:+.2%}{of_mean} of an sd, sd {sd:+.2%}{of_sd}, effective temperature {temperature}"
 
     def _effective(self, place: int) -> str:
         told, given = f"{self.configuration_temperature[place]:.3g}", f"{self.temperature:.3g}"
@@ -222,9 +243,10 @@ def worst_of(mean_bias: Any, sd_bias: Any) -> tuple[str, int]:
     return ("sd" if kind else "mean"), place
 
 
-def percent(share: float) -> str:
-    """A share in per cent, to two figures: 0.0253 is "2.5 %"."""
-    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+def percent(share: float, off: float = 0.0) -> str:
+    """A share in per cent, to two figures, with its error to one: 0.0253 is "2.5 %", or "2.5 ± 0.1 %"."""
+    about = f" ± {float(f'{100 * off:.1g}'):g}" if off else ""
+    return f"{100 * share:.2g}{about} %" if share < 0.995 else f"{100 * share:.0f}{about} %"
 
 
 def below(value: float) -> float:

@@ -140,6 +140,14 @@ class MinibatchLaw:
         vectors = combined(self.vectors, rows, [*zeros[:first], *whole])
         return MinibatchLaw(self.dim, vectors, self.offset, self.batch, self.replaced)
 
+    @cached_property
+    def hessians(self) -> MinibatchLaw:
+        """The law of the Hessian's entries alone, whose joint moments are far fewer."""
+        count, size = self.dim * (self.dim + 1) // 2, self.width
+        rows = [[Fraction(int(i == j)) for j in range(size)] for i in range(count)]
+        vectors = combined(self.vectors, rows, [Fraction(0)] * count)
+        return MinibatchLaw(self.dim, vectors, self.offset[:count], self.batch, self.replaced)
+
     def noise_at(self, point: Sequence[Fraction]) -> fmpq_mat:
         """The covariance of the minibatch gradient H_B v + g_B at a point v. Shape (d, d)."""
         rows = [self._curved(i, point) for i in range(self.dim)]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -214,8 +214,11 @@ def transition(averages: KroneckerAverages, step: HessianProductStep, degree: in
 def leading_blocks(averages: KroneckerAverages, step: HessianProductStep, degree: int, count: int) -> Any:
     """The block of T that takes the monomials of exactly this degree to themselves, in float64.
 
-    `step` was read on arrays of `count` step sizes. Shape (count, m, m).
+    Only products of Hessians with the state enter it: `averages` are those of a law of Hessians. `step` was read on arrays of
+    `count` step sizes. Shape (count, m, m).
     """
+    linear = {name: {of: c for of, c in row.items() if of[0] == "state"} for name, row in step.rows.items()}
+    step = replace(step, rows=linear)
     columns = multi_indices(averages.size, degree, degree)
     place = {key: k for k, key in enumerate(columns)}
     images = list(_images(averages, step, degree, _as_float))[-len(columns) :]

@@ -81,7 +81,7 @@ class FreshHessians:
         """The block of a period's operator on the moments of exactly this degree: float64, shape (steps, m, m)."""
         h = np.asarray(steps, dtype=np.float64)
         read = self._read(Scalar(FLOATS, h), lambda value: Scalar(FLOATS, np.full_like(h, float(value))))
-        return leading_blocks(self.averages, read, degree, h.size)
+        return leading_blocks(self.averages_of(self.law.hessians), read, degree, h.size)
 
     def reaches(self, degree: int) -> bool:
         """Whether the operators on moments of this degree can be built."""
