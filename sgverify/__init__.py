@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
+    from sgverify.advice.design import design
     from sgverify.advice.identification import identify
     from sgverify.advice.plans import advise
     from sgverify.draws import sample
@@ -58,6 +59,7 @@ __all__ = [
     "advise",
     "bch",
     "cos",
+    "design",
     "dot",
     "dynamics",
     "erf",

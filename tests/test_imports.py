@@ -43,6 +43,7 @@ PUBLIC = {
         "advise",
         "bch",
         "cos",
+        "design",
         "dot",
         "dynamics",
         "erf",

@@ -55,6 +55,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
     "scheme.alphabet_proved": lambda subject: subject.alphabet is not None and subject.alphabet.proved,
     "scheme.positive_shares": lambda subject: _of_word(subject, _positive_shares, False),
     "scheme.invariant_order": lambda subject: subject.scheme.invariant_order,
+    "scheme.invariant_gain": lambda subject: (subject.scheme.invariant_order or 0) - predicted_order(subject),
     "scheme.follows": lambda subject: (
         subject.scheme.order is not None or subject.scheme.invariant_order is None
     ),
@@ -77,7 +78,7 @@ DERIVATIONS: Mapping[str, Callable[[Subject], Any]] = {
 
 OF_THE_SCHEME = frozenset(
     name for name in DERIVATIONS if name.partition(".")[0] in ("scheme", "composite")
-) - {"scheme.order", "scheme.ergodic", "scheme.escapes"}
+) - {"scheme.order", "scheme.invariant_gain", "scheme.ergodic", "scheme.escapes"}
 """Facts that a configuration does not change. Orders are proved in a configured dimension, and what a chain does in the long run
 depends on the target."""
 

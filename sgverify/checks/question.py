@@ -83,8 +83,14 @@ class Question:
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """The facts about the subject, and the kind of the schedule."""
-        return _over({"schedule.kind": self.schedule.kind}, facts_of(self.subject))
+        """The facts about the subject, and the kind of the schedule.
+
+        In a claim about the order of the invariant law that a scheme states, K is that order.
+        """
+        known: dict[str, Any] = {"schedule.kind": self.schedule.kind}
+        if "scheme.invariant_order" in self.claim.needs:
+            known["K"] = self.subject.scheme.invariant_order or 1
+        return _over(known, facts_of(self.subject))
 
     @cached_property
     def applicability(self) -> tuple[bool, str]:

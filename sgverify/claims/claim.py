@@ -74,6 +74,7 @@ FACTS: dict[str, str] = {
     "scheme.positive_shares": "every share of every letter being positive",
     "scheme.order": "the proved local order given the minibatch, at least the 1 of an integrator",
     "scheme.invariant_order": "the order that the definition states of its invariant law",
+    "scheme.invariant_gain": "the order stated of its invariant law less the proved order of one step",
     "scheme.follows": "a weak order at finite times being stated, or no order at all",
     "scheme.dynamics": "the dynamics",
     "scheme.ergodic": "the chain having one invariant law that it forgets its start for",

@@ -17,6 +17,7 @@ import sgverify
 from sgverify.cli.advising import advise
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
+from sgverify.cli.designing import design
 from sgverify.cli.identifying import identify
 from sgverify.cli.sampling import INTERRUPTED, sample
 from sgverify.cli.schemas import schema
@@ -87,6 +88,7 @@ for _command, _short in (
     (bch, "The order of a splitting, and its leading commutators."),
     (identify, "Which published scheme is a step?"),
     (advise, "Which scheme, step size and gradient estimator for a target?"),
+    (design, "Which splitting has the smallest error for its gradients?"),
     (sample, "Draw from a target by a scheme."),
     (report, "Judge every claim of a paper, or a list of your own, as pages."),
     (errata, "What papers print, and what holds."),

@@ -23,6 +23,7 @@ SCHEMAS = {
     "draws": "sgverify.evidence.documents:DRAWS",
     "regression": "sgverify.evidence.recorded:REGRESSION",
     "advice": "sgverify.advice.plans.model:ADVICE",
+    "design": "sgverify.advice.design.model:DESIGN",
     "identify": "sgverify.advice.identification.model:IDENTIFICATION",
     "doctor": "sgverify.cli.installation:INSTALLATION",
     "baseline": "sgverify.evidence.recorded:BASELINE",

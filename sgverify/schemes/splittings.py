@@ -166,7 +166,7 @@ class Alphabet:
                     "whole step; mend the coefficients"
                 )
         for symbol, share in zip(text, shares, strict=True):
-            if share < 0 and not _flows_backwards(self.letters[symbol], self.dynamics):
+            if share < 0 and not flows_backwards(self.letters[symbol], self.dynamics):
                 raise DefinitionError(
                     f"word={text!r}: the letter {symbol} draws noise and has the negative share {share}: noise of a "
                     f"negative variance there is none; expected shares of {symbol} that are 0 or more; compose the "
@@ -175,7 +175,7 @@ class Alphabet:
         return shares
 
 
-def _flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
+def flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:
     """Whether a letter can flow for a negative time, with U = theta^2/2; noise cannot, its variance would be negative."""
     if "noise" not in letter.declaration.ingredients:
         return True

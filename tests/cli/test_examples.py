@@ -23,6 +23,7 @@ SLOW = (
     "verify sghmc-aboba",
     "verify mine.py:heun --json heun.json --plot",
     "advise",
+    "design kinetic --gradients 3",
     "identify",
     "report",
     "doctor",

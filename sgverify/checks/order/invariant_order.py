@@ -56,11 +56,9 @@ def check_invariant_order(question: Question) -> Evidence:
     if isinstance(proof, NotExpandableError):
         return _on_the_target(question, proof.told(between=": "))
     found, dimensions, dim = proof.found, proof.dimensions, proof.dim
-    prediction = question.predict({"K": subject.scheme.invariant_order})
-    return question.evidence(
+    return question.answered(
         method="proof",
-        judgement=_judge(found, dimensions, dim, prediction.exponent),
-        prediction=prediction,
+        judgement=_judge(found, dimensions, dim, question.prediction.exponent),
         found=found.order,
         certificate=_certificate(subject, found, dimensions, dim),
         scope=proof_scope(dimensions, gradients=tried("full")),
@@ -115,7 +113,7 @@ def _certificate(subject: Subject, found: InvariantOrder, dimensions: Extent, di
 def _on_the_target(question: Question, why: str) -> Evidence:
     """Evidence from means and covariances of the invariant law on the configured Gaussian target."""
     subject = question.subject
-    prediction = question.predict({"K": subject.scheme.invariant_order})
+    wanted = question.prediction.exponent
     unknown = why_no_law(subject)
     if unknown is not None:
         return question.unanswered(f"{why}; {unknown}")
@@ -127,21 +125,20 @@ def _on_the_target(question: Question, why: str) -> Evidence:
     on = "on this Gaussian target (mean and covariance)"
     if leading.order is None:
         judgement = Judgement("conforms", False, f"the invariant law has no error as h -> 0 {on}; {why}")
-    elif leading.order < prediction.exponent:
+    elif leading.order < wanted:
         judgement = Judgement(
             "violates",
             False,
-            f"order {leading.order} of the invariant law, required >= {prediction.exponent}, {on}; {why}",
+            f"order {leading.order} of the invariant law, required >= {wanted}, {on}; {why}",
         )
     else:
         judgement = Judgement(
             "conforms",
-            leading.order == prediction.exponent,
+            leading.order == wanted,
             f"order {leading.order} of the invariant law {on}; {why}",
         )
-    return question.evidence(
+    return question.answered(
         judgement,
-        prediction=prediction,
         found=None if leading.order is None else Fraction(leading.order),
         certificate={"kind": "invariant", "coefficient": leading.coefficient, "no_proof": why},
     )

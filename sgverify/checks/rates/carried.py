@@ -121,11 +121,17 @@ def _power(subject: Subject) -> tuple[Fraction, Extent]:
     if order.unseen:
         raise Unreached("the step has terms that no power of h shows")
     full, dimensions = order.order, proved.dimensions
-    if full >= 1:
+    try:
+        by_law = _of_law(subject) if full < max(1, subject.scheme.invariant_order or 0) else None
+    except Unreached:
+        if full < 1:
+            raise
+        by_law = None
+    if by_law is None:
         # With L* rho = 0 every power of L leaves rho invariant, and so do the first powers of h in a step of this local order.
         dimensions = dimensions.meet(_invariant(subject))
     else:
-        full, dimensions = _of_law(subject)
+        full, dimensions = by_law
     if not estimator.noisy and unbiased(subject):
         return full, dimensions
     # Noise of each evaluation is that of one minibatch where a step takes one gradient.
@@ -184,7 +190,7 @@ def _invariant(subject: Subject) -> Extent:
 
 
 def _of_law(subject: Subject) -> tuple[Fraction, Extent]:
-    """The order of the invariant law of a step that is not consistent with the diffusion, or not known to be."""
+    """The order of the invariant law, of a step whose own order is lower."""
     invariant = invariant_proof(subject)
     if isinstance(invariant, NotExpandableError):
         raise Unreached(invariant.told())

@@ -32,7 +32,7 @@ algebraic integers and multiply by integer matrices, with a norm of the matrix i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import comb, factorial, lcm
@@ -89,8 +89,10 @@ def _scaled_defect(
     table = lyndon_table("".join(sorted(letters or set(word))), degree)
     basis = basis_of(coefficients)
     denominator = lcm(1, *(x.denominator for c in coefficients for x in coordinates(c, basis)))
-    compute = _rational if len(basis) == 1 else _in_field
-    scaled = compute(table, word, [c * denominator for c in coefficients], degree, basis, denominator)
+    powers = _powers([c * denominator for c in coefficients], basis, degree, denominator)
+    start = np.zeros((table.size, len(basis)), dtype=powers[0].dtype if powers else object)
+    start[0, 0] = 1
+    scaled = spread(table, word, powers, start)
     if not identity:
         # In exp(S) every word of d letters has the coefficient 1/d!.
         scaled[:, 0] -= denominator**degree
@@ -98,71 +100,41 @@ def _scaled_defect(
 
 
 def spread(
-    table: LyndonTable,
-    word: str,
-    start: NDArray[Any],
-    times: Callable[[int, NDArray[Any], NDArray[np.intp]], NDArray[Any]],
+    table: LyndonTable, word: str, powers: Sequence[NDArray[Any]], values: NDArray[Any]
 ) -> NDArray[Any]:
-    """The scaled coefficients of the product at all prefixes of a table, from those of 1 in `start`.
+    """The scaled coefficients of the product at the Lyndon words of a table, from those of 1 in `values`.
 
-    times(i, values, n): the entries of `values`, each times the power n of the i-th coefficient, n along the entries.
+    powers: of each coefficient, [1, c, c^2, ...]; of numbers of a field these are matrices, which multiply rows from the right.
     """
-    values = start
-    for i, letter in enumerate(word):
+    matrices = values.ndim == 2
+    for power, letter in zip(powers, word, strict=True):
         ending = table.endings[letter]
-        terms = times(i, values[ending.sources], ending.powers)
-        weights = ending.weights if terms.dtype != object else ending.weights.astype(object)
-        weighted = terms * (weights if terms.ndim == 1 else weights[:, None])
+        left, right = values[ending.sources], power[ending.powers]
+        terms = (left[:, None, :] @ right)[:, 0] if matrices else left * right
+        weights = ending.weights.astype(terms.dtype) if terms.dtype == object else ending.weights
+        weighted = terms * (weights[:, None] if matrices else weights)
         values = values.copy()
         if len(ending.targets):
             values[ending.targets] = np.add.reduceat(weighted, ending.starts, axis=0)
-    return values
+    return values[table.places]
 
 
-def _rational(
-    table: LyndonTable, word: str, scaled: Sequence[Any], degree: int, basis: Basis, denominator: int
-) -> NDArray[Any]:
-    numerators = [int(c) for c in scaled]
-    kind = _kind(max(denominator, sum(map(abs, numerators))), degree)
-    powers = [np.array([a**n for n in range(degree + 1)], dtype=kind) for a in numerators]
-    start = np.zeros(table.size, dtype=kind)
-    start[0] = 1
-    found = spread(table, word, start, lambda i, values, n: values * powers[i][n])
-    return found[table.places][:, None]
-
-
-def _in_field(
-    table: LyndonTable, word: str, scaled: Sequence[Any], degree: int, basis: Basis, denominator: int
-) -> NDArray[Any]:
+def _powers(whole: Sequence[Exact], basis: Basis, degree: int, denominator: int) -> list[NDArray[Any]]:
+    """The powers of whole numbers of a field, as matrices on its basis."""
     size = len(basis)
-    whole = [_matrix([[int(x) for x in row] for row in multiplication(c, basis)]) for c in scaled]
+    matrices = [
+        np.array([[int(x) for x in row] for row in multiplication(c, basis)], dtype=object) for c in whole
+    ]
     # Row vectors are multiplied from the left: the largest column sum bounds what a matrix does to their entries.
-    kind = _kind(max(denominator, sum(int(abs(matrix).sum(axis=0).max()) for matrix in whole)), degree)
-    powers = []
-    for matrix in whole:
-        stack = [_matrix([[int(i == j) for j in range(size)] for i in range(size)])]
+    norm = max(denominator, sum(int(abs(matrix).sum(axis=0).max()) for matrix in matrices))
+    kind: Any = np.int64 if norm**degree < MACHINE else object
+    found = []
+    for matrix in matrices:
+        stack = [np.eye(size, dtype=int).astype(object)]
         for _ in range(degree):
             stack.append(stack[-1] @ matrix)
-        powers.append([power.astype(kind) for power in stack])
-
-    def times(i: int, values: NDArray[Any], n: NDArray[np.intp]) -> NDArray[Any]:
-        result = values.copy()
-        for exponent in range(1, int(n.max(initial=0)) + 1):
-            rows = np.flatnonzero(n == exponent)
-            result[rows] = values[rows] @ powers[i][exponent]
-        return result
-
-    start = np.zeros((table.size, size), dtype=kind)
-    start[0, 0] = 1
-    return spread(table, word, start, times)[table.places]
-
-
-def _matrix(rows: list[list[int]]) -> NDArray[Any]:
-    return np.array(rows, dtype=object)
-
-
-def _kind(norm: int, degree: int) -> Any:
-    return np.int64 if norm**degree < MACHINE else object
+        found.append(np.stack(stack).astype(kind))
+    return found
 
 
 def _number(entries: list[int], basis: Basis, divisor: int) -> Exact:
@@ -255,13 +227,7 @@ def _polynomials(word: str, unknowns: list[fmpq_mpoly], letters: str, degree: in
     table = lyndon_table(letters, degree)
     one = unknowns[0] * 0 + 1
     powers = [_array([one * unknown**n for n in range(degree + 1)]) for unknown in unknowns]
-    start = _array([one] + [one * 0] * (table.size - 1))
-
-    def times(i: int, values: NDArray[Any], n: NDArray[np.intp]) -> NDArray[Any]:
-        product: NDArray[Any] = values * powers[i][n]
-        return product
-
-    scaled = spread(table, word, start, times)[table.places]
+    scaled = spread(table, word, powers, _array([one] + [one * 0] * (table.size - 1)))
     return {
         text: polynomial * fmpq(1, factorial(degree))
         for text, polynomial in zip(table.words, scaled.tolist(), strict=True)

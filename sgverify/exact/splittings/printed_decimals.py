@@ -22,7 +22,6 @@ from typing import Any
 import flint
 import numpy as np
 from flint import arb, fmpq
-from numpy.typing import NDArray
 
 from sgverify.exact.splittings.lyndon import from_lyndon_words, lyndon_table
 from sgverify.exact.splittings.order_conditions import spread
@@ -179,11 +178,7 @@ def rounded_defect(word: str, coefficients: Sequence[Number], degree: int, lette
         powers = [np.array([ball**n for n in range(degree + 1)], dtype=object) for ball in balls]
         start = np.zeros(table.size, dtype=object)
         start[0] = 1
-
-        def times(i: int, values: NDArray[Any], n: NDArray[np.intp]) -> NDArray[Any]:
-            return np.asarray(values * powers[i][n], dtype=object)
-
-        scaled = spread(table, word, start, times)[table.places]
+        scaled = spread(table, word, powers, start)
         return {
             text: (arb(value) - 1) / factorial(degree)
             for text, value in zip(table.words, scaled.tolist(), strict=True)

@@ -36,6 +36,9 @@ DECREASING = {
 
 THERMOSTATS = ("sgnht-euler", "sgnht-aboba")
 
+OF_HIGH_ORDER = ("sghmc-gla3", "sghmc-gla4")
+"""Of order 3 and 4 in the invariant law with full gradients, the K > 2 of Theorems 2 and 3."""
+
 RIEMANNIAN = ("sgrld-euler", "sgrhmc-euler")
 """Of the dynamics of section 2 that no exact law is known of: what is proved of them holds for every potential."""
 
@@ -64,6 +67,11 @@ def suite(effort: str) -> list[SuiteCase]:
                     ("bias", "mse", "consistency"),
                 ),
             ]
+    for scheme in OF_HIGH_ORDER:
+        cases += [
+            SuiteCase(scheme, ("gradient.kind=full",), ("invariant-order", *OF_THE_LAW)),
+            SuiteCase(scheme, ("gradient.kind=full", "schedule.kind=horizon"), ("bias", "mse")),
+        ]
     kinetic = [scheme for scheme in SCHEMES if scheme != "sgld-euler"]
     cases += [
         SuiteCase(scheme, ("gradient.kind=full", "test_function=p**2"), ("stationary-bias",))

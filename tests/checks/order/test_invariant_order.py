@@ -24,6 +24,20 @@ def test_each_kind_has_its_verdict() -> None:
     assert verdicts(claims_more) == {"local-order": "violates", "invariant-order": "violates"}
 
 
+@pytest.mark.parametrize("name", ["sghmc-gla3", "sghmc-gla4"])
+def test_averages_have_the_rates_of_the_order_of_the_law(name: str) -> None:
+    """One step has order 1: theorems 2 and 3 with that order would be met by schemes of a lower order of the law."""
+    asked = {"checks": ["sgverify/stated-invariant-rates"], "target": {"name": "gaussian"}}
+    item = find_scheme(name)
+    r = item.invariant_order
+    assert r is not None
+    found = {e.check: e.found.exponent for e in verify(item, **asked)}
+    assert found == {"bias": pytest.approx(-r / (r + 1)), "mse": pytest.approx(-2 * r / (2 * r + 1))}
+    more = verify(item.named("more", order=1, invariant_order=r + 1), **asked)
+    assert {e.verdict for e in more} == {"violates"}
+    assert [e.verdict for e in verify("sghmc-baoab", **asked)] == ["not-applicable"] * 2
+
+
 def test_nothing_is_asked_of_a_law_that_nobody_spoke_of() -> None:
     assert verdicts(find_scheme("sgld-euler"))["invariant-order"] == "not-applicable"
 
