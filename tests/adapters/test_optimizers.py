@@ -271,6 +271,8 @@ def test_options_may_depend_on_the_number_of_data() -> None:
         (zoo.HalfOfTheForce, "lr=2*h**2, mdecay=h*D"),
         (zoo.MomentumOfAGlobal, "lr=h, friction=D"),
         (zoo.Thermostat, "lr=h, A=D"),
+        # The momentum of a splitting: theta moves by no multiple of what is kept.
+        (zoo.Obabo, "lr=h, friction=D, temperature=T); p = lr*momentum/h"),
         (zoo.OfTheMean, "lr=2*h*N, train_size=N"),
         # Where N = 1 is the default, a power of N that is wrong would not be seen.
         (zoo.OfTheMeanOfOne, "lr=2*h*N, train_size=N"),
@@ -315,6 +317,8 @@ def test_what_no_step_shows_is_held():
         slow(zoo.HalfOfTheForce, "conforms"),
         slow(zoo.TimesN, "conforms"),
         slow(zoo.MomentumOfAGlobal, "conforms"),
+        (zoo.Obabo, "conforms"),
+        (zoo.ObaboHot, "violates"),
         (zoo.OfTheMeanHot, "violates"),
         slow(zoo.DecayOutside, "violates"),
     ],

@@ -435,6 +435,43 @@ class Thermostat(Sampler):
         state["xi"].add_(h * (v.pow(2).mean() - 1))
 
 
+class Obabo(Optimizer):
+    """A splitting with two gradients a step, whose momentum moves theta between two draws."""
+
+    spread = 1.0
+
+    def __init__(
+        self, params: Any, lr: float = 0.05, friction: float = 1.9, temperature: float = 1.0
+    ) -> None:
+        super().__init__(params, {"lr": lr, "friction": friction, "temperature": temperature})
+
+    @torch.no_grad()
+    def step(self, closure: Any) -> Any:
+        with torch.enable_grad():
+            closure()
+        self._half(first=True)
+        with torch.enable_grad():
+            loss = closure()
+        self._half(first=False)
+        return loss
+
+    def _half(self, *, first: bool) -> None:
+        for group in self.param_groups:
+            h, decay = group["lr"], math.exp(-group["friction"] * group["lr"] / 2)
+            noise = self.spread * math.sqrt(group["temperature"] * (1 - decay**2))
+            for p in group["params"]:
+                momentum = self.state[p].setdefault("momentum", torch.zeros_like(p))
+                if first:
+                    momentum.mul_(decay).add_(torch.randn_like(p), alpha=noise).add_(p.grad, alpha=-h / 2)
+                    p.add_(momentum, alpha=h)
+                else:
+                    momentum.add_(p.grad, alpha=-h / 2).mul_(decay).add_(torch.randn_like(p), alpha=noise)
+
+
+class ObaboHot(Obabo):
+    spread = 1.1
+
+
 class OfTheMean(Sampler):
     """Half steps of the mean loss's gradient."""
 

@@ -20,7 +20,13 @@ import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, held_counters, probe
-from sgverify.adapters.optimizers.momentum import lone_number, moving_buffer, share_of
+from sgverify.adapters.optimizers.momentum import (
+    carried_share,
+    carrying_buffer,
+    lone_number,
+    moving_buffer,
+    share_of,
+)
 from sgverify.adapters.optimizers.options import (
     CONVENTIONS,
     EMPTY,
@@ -49,6 +55,9 @@ FRICTIONS = ("D", "h*D", "1-h*D", "exp(-h*D)")
 
 SMALL = (2.0**-10, 2.0**-11)
 """The step sizes from which the decay of a momentum as h -> 0 is extrapolated."""
+
+TINY = 2.0**-25
+"""The step size at which the law of a splitting is read."""
 
 NEAR, EXACT = 1e-3, 1e-7
 """The tolerances of that limit, whose error is of order h^2, and of numbers that are known up to rounding."""
@@ -131,7 +140,11 @@ class _Reading:
         kept, *_ = find_kept(options, told)
         step = OptimizerStep(options, lambda: None, kept, None, told)
         self.step = step.holding(held_counters(step)[0])
-        self.momentum = moving_buffer(self.step, At(self.values, 1.0))
+        self.momentum, self.share = moving_buffer(self.step, At(self.values, 1.0)), share_of
+        if not self.momentum and (momentum := carrying_buffer(self.step, At(self.values, 1.0))):
+            # The law of a splitting is one of powers of h to leading order.
+            self.momentum, self.share = momentum, carried_share
+            self.values |= {option: TINY for option, quantity in usual.items() if quantity == "h"}
         self.steps = [option for option, text in settings.map.items() if uses(text, "h")]
         self.steps = self.steps or [option for option, quantity in usual.items() if quantity == "h"]
         self.steps = self.steps or [option for option in self._free() if self._scales(option)]
@@ -189,7 +202,7 @@ class _Reading:
         prior = _one(-(kick(theta, zero, zero)[0] - rest) / theta)
         if pull is None or noise is None or kept is None or prior is None or not pull:
             return None
-        share = share_of(self.step, at, self.momentum) if self.momentum else 1.0
+        share = self.share(self.step, at, self.momentum) if self.momentum else 1.0
         return _Law(pull, noise, kept, share, prior / pull)
 
     def _free(self) -> Iterator[str]:

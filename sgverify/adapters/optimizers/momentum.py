@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, constant_force, probe, usual
 from sgverify.adapters.optimizers.options import At, measured_once
 from sgverify.adapters.optimizers.step import MomentumBuffer, OptimizerStep, apart
-from sgverify.errors import DefinitionError
+from sgverify.errors import DefinitionError, SgverifyError
+from sgverify.samplers.intercepted import Interception
 from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
 from sgverify.schemes.numbers.text import Grammar
 
@@ -26,6 +29,11 @@ ELSEWHERE = (
     {"h": 0.0009138465273, "T": 1.0, "D": 1.25},
 )
 """Other numbers at which a formula that holds at `AT` is tried."""
+
+PLACES = (AT, *ELSEWHERE)
+
+TINY = (2.0**-12, 2.0**-13)
+"""The shares of a step size from which a momentum's share as h -> 0 is extrapolated, with an error of order h^2."""
 
 
 def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
@@ -45,7 +53,11 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
     at = usual(step.options)
     name = moving_buffer(step, at)
     if not name:
-        raise _no_momentum(step, buffers)
+        name = carrying_buffer(step, at)
+        split = _as_option(step, [_limit(step, numbers, name) for numbers in PLACES]) if name else None
+        if split is None:
+            raise _no_momentum(step, buffers)
+        return MomentumBuffer(name, lambda at: split[0](at) / at.h, f"{split[1]}{name}/h")
 
     def measured(at: At) -> float:
         share = share_of(step, at, name)
@@ -54,7 +66,10 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
         return share
 
     own = f"{share_of(step, at, name):.6g}*"
-    multiple, text = _as_option(step, partial(share_of, step, name=name)) or (measured_once(measured), own)
+    multiple, text = _as_option(step, [share_of(step, at, name) for at in _places(step)]) or (
+        measured_once(measured),
+        own,
+    )
     return MomentumBuffer(name, lambda at: multiple(at) / at.h, f"{text}{name}/h")
 
 
@@ -62,6 +77,62 @@ def moving_buffer(step: OptimizerStep, at: At) -> str:
     """The buffer of which theta's displacement is a multiple; "" if there is none."""
     buffers = (buffer.name for buffer in step.kept.buffers if buffer.by_parameter)
     return next((name for name in buffers if share_of(step, at, name)), "")
+
+
+def carrying_buffer(step: OptimizerStep, at: At) -> str:
+    """The buffer that carries theta along between draws, as the momentum of a splitting; "" if there is none."""
+    buffers = (buffer.name for buffer in step.kept.buffers if buffer.by_parameter)
+    return next((name for name in buffers if carried_share(step, at, name)), "")
+
+
+def carried_share(step: OptimizerStep, at: At, name: str) -> float:
+    """a, if theta moves by a B without gradient and draws, draws no farther than B carries them, and a gradient kicks B; or 0."""
+    theta, values = probe(step, np.random.default_rng(1))
+    theta = torch.zeros_like(theta)
+
+    def moved(drawn: int, force: float = 0.0) -> tuple[Tensor, Tensor, int]:
+        count = 0
+
+        def put(shape: tuple[int, ...], law: object = None, chances: object = None) -> Tensor:
+            nonlocal count
+            count += 1
+            return torch.full(shape, float(count == drawn), dtype=torch.float64)
+
+        with apart():
+            step.optimizer(at, theta)
+            with Interception(put):
+                to, held = step.take(at, theta, dict(values), constant_force(torch.full_like(theta, force)))
+        return to, held[name].double(), count
+
+    try:
+        rest, kept, draws = moved(0)
+        pushed, kicked = [moved(k + 1) for k in range(draws)], moved(0, 1.0)[1]
+    except (SgverifyError, ArithmeticError, ValueError):
+        return 0.0
+    shares = rest / values[name]
+    if (
+        not shares.isfinite().all()
+        or torch.equal(kicked, kept)
+        or float(shares.max() - shares.min()) > CLOSE * float(shares.abs().max())
+    ):
+        return 0.0
+    share = float(shares.mean())
+    noise = [
+        float(sum(((one[k] - at_rest) ** 2).sum() for one in pushed))
+        for k, at_rest in enumerate((rest, kept))
+    ]
+    return share if noise[0] <= 4 * share**2 * noise[1] else 0.0
+
+
+def _limit(step: OptimizerStep, numbers: Mapping[str, float], name: str) -> float:
+    """The share of a buffer that carries theta, to leading order in h: its power 0 or 1 times a limit; NaN for another power."""
+    ats = [step.options.at({**numbers, "h": numbers["h"] * tiny, "dim": float(DIMS[0])}) for tiny in TINY]
+    one, two = (carried_share(step, at, name) for at in ats)
+    if not two:
+        return math.nan
+    power = round(math.log2(abs(one / two)))
+    first, second = (share / tiny**power for share, tiny in zip((one, two), TINY, strict=True))
+    return 2 * second - first if power in (0, 1) else math.nan
 
 
 def lone_number(step: OptimizerStep, momentum: str) -> str:
@@ -87,7 +158,7 @@ def find_thermostat(step: OptimizerStep, momentum: MomentumBuffer) -> MomentumBu
                 left.append(step.take(at, theta, values, constant_force(theta))[1][momentum.buffer].double())
         return float((left[0] - left[1]).mean())
 
-    multiple, _ = _as_option(step, measured) or (measured_once(measured), "")
+    multiple, _ = _as_option(step, [*map(measured, _places(step))]) or (measured_once(measured), "")
     return MomentumBuffer(xi, lambda at: multiple(at) / at.h, xi)
 
 
@@ -98,15 +169,16 @@ def _no_momentum(step: OptimizerStep, buffers: Sequence[str], where: str = "") -
     )
 
 
-def _as_option(
-    step: OptimizerStep, measured: Callable[[At], float]
-) -> tuple[Callable[[At], float], str] | None:
+def _places(step: OptimizerStep) -> list[At]:
+    return [step.options.at({**numbers, "dim": float(DIMS[0])}) for numbers in PLACES]
+
+
+def _as_option(step: OptimizerStep, shares: Sequence[float]) -> tuple[Callable[[At], float], str] | None:
     """A number as 1, an option or its root, with a sign, where it is that at every setting tried, and as the text of a factor.
 
     A formula costs nothing, where a measurement takes some steps at each setting.
     """
-    places = [step.options.at({**numbers, "dim": float(DIMS[0])}) for numbers in (AT, *ELSEWHERE)]
-    shares = [measured(at) for at in places]
+    places = _places(step)
 
     def read(at: At, option: str, power: float, sign: float) -> float:
         return sign * at.values[option] ** power if option else sign
