@@ -94,6 +94,7 @@ def rendered(name: str, folder: Path) -> None:
 
 QUICK = (
     "power",
+    "coefficients",
     "browser",
     "diagnoses",
     "pools",

@@ -35,11 +35,14 @@ CHANGE = 1e-5
 
 @dataclass(frozen=True)
 class Case:
-    """A scheme on a target; `at` gives the biases of the chain at a step size, `power` K where a constant is compared."""
+    """A scheme on a target; `at` gives the chain's biases at a step size, and a run their errors too.
+
+    `power` is the K of a constant that is compared; None where biases at the configured step size are.
+    """
 
     scheme: str
     settings: dict[str, Any]
-    at: Callable[[Subject, float], Biases]
+    at: Callable[..., Any]
     power: int | None = 1
     step: float = 0.02
     """The step size of the reference, in units of the smallest variance (or its root, with a momentum)."""
@@ -136,7 +139,7 @@ def line_chain(subject: Subject, h: float) -> Biases:
 
 
 def plane_chain(subject: Subject, h: float) -> Biases:
-    """SGLD with full gradients in two coordinates, along the axes of the Gaussian at the mode, from the law that its transition density leaves."""
+    """SGLD with full gradients in two coordinates: the law that its density leaves, along the axes of the Gaussian at the mode."""
     target, T = subject.target, float(subject.configuration.temperature)
     mode = optimize.minimize(lambda x: float(target.energy_float64(x[None])[0]), target.location_float64(T)).x
     curvature = _hessian(target.gradient_float64, mode)
@@ -274,10 +277,16 @@ CASES = (
     Case("sgld-euler", {"target.name": "robust-regression", "target.dim": 1, "target.size": 20}, line_chain),
     Case("sgld-euler", {**REGRESSION, "target.dim": 2}, plane_chain, step=0.1),
     Case(
-        "sgld-euler", {"target.name": "poisson-regression", "target.dim": 2, "target.size": 100}, plane_chain
+        "sgld-euler",
+        {"target.name": "poisson-regression", "target.dim": 2, "target.size": 100},
+        plane_chain,
+        step=0.1,
     ),
     Case(
-        "sgld-euler", {"target.name": "robust-regression", "target.dim": 2, "target.size": 100}, plane_chain
+        "sgld-euler",
+        {"target.name": "robust-regression", "target.dim": 2, "target.size": 100},
+        plane_chain,
+        step=0.1,
     ),
     Case("sgld-euler", {**REGRESSION, "target.dim": 2, **IID}, run_chain, None),
     Case(
@@ -310,9 +319,8 @@ def compared(case: Case) -> Row | str:
         value, what = told.power.constant, f"{quantity} of theta[{place}], times h^{case.power}"
         reference, error = _constant(case, subject, kind, place)
         stated *= abs(value / told.error)
-    return Row(
-        case.scheme, told.target, told.gradient, what, value, reference, error, stated, round(seconds, 2)
-    )
+    target = f"{told.target}, d = {len(told.sd_bias)}"
+    return Row(case.scheme, target, told.gradient, what, value, reference, error, stated, round(seconds, 2))
 
 
 def _constant(case: Case, subject: Subject, kind: int, place: int) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from reports.making import (
     applications,
     browser,
     campaigns,
+    coefficients,
     commands,
     diagnoses,
     false_alarms,
@@ -177,6 +178,10 @@ def _make_kernels(choice: Choice) -> None:
     kernels.make(HERE)
 
 
+def _make_coefficients(choice: Choice) -> None:
+    coefficients.make(HERE)
+
+
 def _make_gallery(choice: Choice) -> None:
     gallery.make(HERE)
 
@@ -294,6 +299,14 @@ _PARTS = (
         2,
         _make_gallery,
         gallery.render,
+    ),
+    Part(
+        "coefficients",
+        ("coefficients/coefficients.json", "coefficients/coefficients.md"),
+        "how large the bias is told to be on 19 targets, beside matrices, grids and runs of the report's own",
+        2,
+        _make_coefficients,
+        coefficients.render,
     ),
     Part(
         "calibration",

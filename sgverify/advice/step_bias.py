@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, GridLaws, LinesLaws, laws_of
+from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, GridLaws
+from sgverify.advice.product_laws import LinesLaws, laws_of
 from sgverify.advice.size.finding import smallest_crossings
 from sgverify.advice.size.model import below
 from sgverify.errors import InstabilityError, Unreached

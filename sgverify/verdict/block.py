@@ -98,10 +98,10 @@ class ClosingBlock:
             rows, wrapped = [row for row, _ in shown], [parts for _, parts in shown]
         left = MOST_LINES - len(rows)
         lines: list[str] = []
-        for number, ((label, hanging, text), parts) in enumerate(zip(rows, wrapped, strict=True)):
-            # The further lines of a size come after those of the rows below it, which say for what the answer holds.
-            below = sum(len(rest) - 1 for rest in wrapped[number + 1 :]) if label == "how large" else 0
-            more = min(max(left - kept - below, 0), len(parts) - 1) if label not in ONE_LINE else 0
+        for (label, hanging, text), parts in zip(rows, wrapped, strict=True):
+            # One further line of a size is its number to the end; what is assumed is folded then.
+            most = 1 if label == "how large" else UNBOUNDED
+            more = min(max(left - kept, 0), len(parts) - 1, most) if label not in ONE_LINE else 0
             if label in WHOLE:
                 more = len(parts) - 1
                 kept -= more

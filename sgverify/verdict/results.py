@@ -139,7 +139,11 @@ class Results(Sequence[Evidence]):
 
         if self.outcome == "fail" or self._sizes:
             return ()
-        return (Untried("how large the bias is: no exact law, grid or Gaussian approximation reaches it"),)
+        composite = self._enquiry is None or self._enquiry.subject.composite is not None
+        asked = "" if composite else " (--set how_large=run)"
+        return (
+            Untried(f"how large the bias is: no exact law, grid or Gaussian approximation reaches it{asked}"),
+        )
 
     @cached_property
     def answer(self) -> WholeAnswer:

@@ -215,8 +215,8 @@ class OneStep:
         return found
 
 
-ROUNDS = 60
-"""The most rounds of averaging."""
+ROUNDS, ENOUGH = 60, 1e-5
+"""The most rounds of averaging, and the change in a round that is small enough after so many."""
 
 _ROUNDED = 1e-12
 """Of a singular covariance in units of its standard deviations, the negative eigenvalues that rounding makes."""
@@ -246,16 +246,19 @@ def fixed_law(
         # The noise is corrected by third cumulants, after which it may be no covariance: then a momentum has none either.
         if (variances < -_ROUNDED * variances.max()).any():
             raise InstabilityError("the covariance of the chain is not positive definite")
-        if largest_change(shift[:dim], covariance[:dim, :dim], chain.of_theta) <= tolerance:
+        change = largest_change(shift[:dim], covariance[:dim, :dim], chain.of_theta)
+        if change <= tolerance:
             return mean + shift, chain
         if not len(scale):
             scale = np.sqrt(np.maximum(variances, 0.0))
             scale[scale == 0] = 1.0
-        before = _flat(mean, covariance, scale)
+        before = flat(mean, covariance, scale)
         mean, covariance = mean + shift, chain.covariance
-        mixed = None if mixing is None else mixing.next(before, _flat(mean, covariance, scale))
+        mixed = None if mixing is None else mixing.next(before, flat(mean, covariance, scale))
         if mixed is not None:
-            mean, covariance = _law_of(mixed, scale, dim) or (mean, covariance)
+            mean, covariance = law_of(mixed, scale, dim) or (mean, covariance)
+    if change <= max(tolerance, ENOUGH):
+        return mean, chain
     raise InstabilityError("averaging over it does not settle")
 
 
@@ -273,14 +276,14 @@ def positive(matrix: np.ndarray, whose: str) -> np.ndarray:
     return matrix
 
 
-def _flat(mean: np.ndarray, covariance: np.ndarray, scale: np.ndarray) -> np.ndarray:
+def flat(mean: np.ndarray, covariance: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """A law as one vector, in units of `scale`. Shapes (n,), (n, n), (n,) -> (n + n^2,)."""
     return np.concatenate([mean / scale, (covariance / np.outer(scale, scale)).ravel()])
 
 
-def _law_of(flat: np.ndarray, scale: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """The mean and the covariance in a vector of `_flat`; None where they are none, theta's of the first `dim` being regular."""
-    mean, covariance = flat[: len(scale)], flat[len(scale) :].reshape(len(scale), -1)
+def law_of(vector: np.ndarray, scale: np.ndarray, dim: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The mean and the covariance in a vector of `flat`; None where they are none, theta's of the first `dim` being regular."""
+    mean, covariance = vector[: len(scale)], vector[len(scale) :].reshape(len(scale), -1)
     covariance = (covariance + covariance.T) / 2
     # A memory may be a copy of a draw: its covariance is singular.
     if np.linalg.eigvalsh(covariance)[0] < -_ROUNDED or np.linalg.eigvalsh(covariance[:dim, :dim])[0] <= 0:

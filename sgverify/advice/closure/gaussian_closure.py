@@ -17,9 +17,18 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg, optimize
 
-from sgverify.advice.closure.fixed_point import ROUNDS, FitAt, fixed_law, largest_change, positive
+from sgverify.advice.closure.fixed_point import (
+    ENOUGH,
+    ROUNDS,
+    FitAt,
+    fixed_law,
+    flat,
+    largest_change,
+    law_of,
+    positive,
+)
 from sgverify.advice.closure.gradient_calls import StepInGradients, step_in_gradients
-from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit, LinearEstimate
+from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit
 from sgverify.advice.closure.linear_chain import LinearChain, Mixing, target_covariance
 from sgverify.errors import InstabilityError
 from sgverify.subject.subject import Subject
@@ -31,11 +40,14 @@ CLOSE, SHARE = 0.10, 0.25
 """The approximation is trusted where the neglected terms change widths by this share at most; where it makes the chain a
 factor r wider than the target, by r^SHARE besides, which is a part of the reported bias."""
 
-_CONVERGED, _NEARLY = 1e-5, 3e-4
+_CONVERGED, _EXACTLY, _NEARLY = 1e-7, 1e-10, 3e-4
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
 
 _OF_MEAN = 3
 """A shift of the mean, of first order in e, has several terms of the third: those of exact laws are 1 to 3 times e^2 of it."""
+
+TINY = 2.0**-15
+"""The share of the step at which a chain's law is nearly that as h -> 0."""
 
 NEAR_ERROR = 10 * _NEARLY
 """What `GaussianClosure.near` is off by whatever the step, where each round leaves at most 9/10 of the change before it."""
@@ -107,17 +119,45 @@ class GaussianClosure:
         nonlinear part of the gradient over the curvature, if that part changed slowly. It does where noise in one direction
         drives another through the third derivatives of U.
         """
+        if step in self._known_changes:
+            return self._known_changes[step]
         peak = self._temperature * np.linalg.inv(self._curvature)
         at_mode = _log_widths(self._chain_at_the_mode(step).of_theta) - _log_widths(peak)
         chain = self.law(step).covariance
         widened = _log_widths(chain) - _log_widths(self.target_law.covariance)
         bent = _log_widths(chain + self._displacement(step)) - _log_widths(chain)
-        return widened, widened - at_mode, bent
+        self._known_changes[step] = widened, widened - at_mode, bent
+        return self._known_changes[step]
 
     def biases(self, step: float) -> tuple[np.ndarray, np.ndarray]:
         """Those of means and standard deviations, in standard deviations of the target. Shapes (d,), (d,)."""
-        law, target = self.law(step), self.target_law
-        return (law.mean - target.mean) / target.sd, law.sd / target.sd - 1
+        mean, sd = self.freed(self.law(step))
+        target = self.target_law
+        return (mean - target.mean) / target.sd, sd / target.sd - 1
+
+    def freed(self, law: GaussianLaw) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviations of a chain, less what its limit as h -> 0 differs from the target's. Shapes (d,), (d,).
+
+        Both approximate exp(-U/T), and leave out other terms, beside which the bias of a small step is small.
+        """
+        target, (mean, sd) = self.target_law, self._limit
+        return law.mean - mean + target.mean, law.sd * target.sd / sd
+
+    @cached_property
+    def _limit(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._as_h_vanishes(third=True)
+
+    @cached_property
+    def _limit_without(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._as_h_vanishes(third=False)
+
+    def _as_h_vanishes(self, *, third: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviations of the chain's law as h -> 0; those of the target where small steps have no law."""
+        try:
+            one, two = (self.near(self.subject.step * share, third=third) for share in (TINY, 2 * TINY))
+        except InstabilityError:
+            return self.target_law.mean, self.target_law.sd
+        return 2 * one.mean - two.mean, 2 * one.sd - two.sd
 
     def uncertainty(self, step: float) -> tuple[np.ndarray, np.ndarray]:
         """Estimates of the errors of `biases`, and no bounds. Shapes (d,), (d,).
@@ -129,21 +169,15 @@ class GaussianClosure:
         """
         mean, sd = self.biases(step)
         _, averaged, bent = self._changes(step)
-        other_mean, other_sd = self._without_third.biases(step)
         share = np.maximum(np.abs(averaged), np.abs(bent))
+        found, other = self.near(step), self.near(step, third=False)
+        (one_mean, one_sd), (mean_without, sd_without) = self._limit, self._limit_without
+        of_mean = (found.mean - one_mean) - (other.mean - mean_without)
+        of_sd = found.sd / one_sd - other.sd / sd_without
         return (
-            np.abs(mean - other_mean) + _OF_MEAN * share * np.abs(mean),
-            np.abs(sd - other_sd) + np.abs(bent) * np.abs(sd),
+            np.abs(of_mean) / one_sd + _OF_MEAN * share * np.abs(mean),
+            np.abs(of_sd) + np.abs(bent) * np.abs(sd),
         )
-
-    @cached_property
-    def _without_third(self) -> GaussianClosure:
-        """The same without third cumulants: U's gradient and the noise by their linear parts alone."""
-        other = GaussianClosure(self.subject)
-        vars(other).update(
-            _mode=self._mode, _curvature=self._curvature, estimate=LinearEstimate(self.subject)
-        )
-        return other
 
     @cached_property
     def distrust_of_target(self) -> str | None:
@@ -234,21 +268,28 @@ class GaussianClosure:
             return start
         return mean, chain.covariance
 
-    def near(self, step: float) -> GaussianLaw:
+    def near(self, step: float, *, third: bool = True) -> GaussianLaw:
         """The law of the chain at a step size at which it hardly differs from that of the target: to first order in the difference.
 
         The averages are those over the target's law, moved to the law of each place by the derivatives of U: no gradient is
-        evaluated again, so that a search over steps is quick.
+        evaluated again, so that a search over steps is quick. Without `third` cumulants are left out, and averages moved alike.
         """
         fitted, fourth = self._fit_over_target, self._fourth
-        return self._settled(
-            step, lambda mean, covariance: fitted.moved(mean, covariance, fourth), _CONVERGED
-        )
+
+        def fit_at(mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
+            moved = fitted.moved(mean, covariance, fourth)
+            return moved if third else replace(moved, third=None)
+
+        return self._settled(step, fit_at, _EXACTLY)
 
     def _settled(self, step: float, fit_at: FitAt, tolerance: float) -> GaussianLaw:
         """The fixed point of one step with these averages, from the target's law. Raises `InstabilityError` where there is none."""
         read = step_in_gradients(self.subject, step)
-        return _theta_of(*fixed_law(read, fit_at, self._start(read), step, tolerance))
+        try:
+            found = fixed_law(read, fit_at, self._start(read), step, tolerance, Mixing())
+        except InstabilityError:
+            found = fixed_law(read, fit_at, self._start(read), step, tolerance)
+        return _theta_of(*found)
 
     def _start(self, read: StepInGradients) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance of a state whose theta has the target's law. Shapes (n d,), (n d, n d)."""
@@ -280,6 +321,10 @@ class GaussianClosure:
         return self.estimate.fourth(self.target_law.mean, self.target_law.covariance)
 
     @cached_property
+    def _known_changes(self) -> dict[float, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        return {}
+
+    @cached_property
     def _laws(self) -> dict[float, GaussianLaw | InstabilityError]:
         return {}
 
@@ -302,14 +347,20 @@ class GaussianClosure:
         self, law: Callable[[GradientFit, np.ndarray], np.ndarray], covariance: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Mean and covariance with E grad U = 0, where `law` gives the covariance back from the fit over that Gaussian law."""
-        mean = self._mode
+        mean, mixing, scale = self._mode, Mixing(), np.sqrt(np.diag(covariance))
         for _ in range(ROUNDS):
             fitted = self.estimate.fit(mean, covariance)
             shift = np.linalg.solve(fitted.hessian, fitted.gradient)
-            mean, before = mean - shift, covariance
-            covariance = law(fitted, covariance)
-            if largest_change(shift, before, covariance) <= _CONVERGED:
+            before, given = flat(mean, covariance, scale), covariance
+            mean, covariance = mean - shift, law(fitted, covariance)
+            change = largest_change(shift, given, covariance)
+            if change <= _EXACTLY:
                 return mean, covariance
+            mixed = mixing.next(before, flat(mean, covariance, scale))
+            if mixed is not None:
+                mean, covariance = law_of(mixed, scale, len(scale)) or (mean, covariance)
+        if change <= ENOUGH:
+            return mean, covariance
         raise InstabilityError("averaging over it does not settle")
 
     @cached_property

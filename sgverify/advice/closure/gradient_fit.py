@@ -298,15 +298,6 @@ class GradientEstimate:
             yield chosen, total, away, counts / self._size
 
 
-@dataclass(frozen=True, eq=False)
-class LinearEstimate(GradientEstimate):
-    """The same, of which no third derivatives are told."""
-
-    def fit(self, mean: np.ndarray, covariance: np.ndarray) -> GradientFit:
-        """See `GradientEstimate`."""
-        return replace(super().fit(mean, covariance), third=None)
-
-
 _ORDERS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments, laws_of
+from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments
 from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
 from sgverify.advice.covariates import covariates_of
 from sgverify.advice.plans.costs import (
@@ -30,6 +30,7 @@ from sgverify.advice.plans.costs import (
     subjects,
 )
 from sgverify.advice.plans.model import Advice, Plan, TriedStep
+from sgverify.advice.product_laws import laws_of
 from sgverify.advice.size.model import below
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.loading import settings_of

@@ -140,7 +140,7 @@ def _read(
 
 
 def proved_power(subject: Subject) -> int:
-    """The power of h below which the bias has no terms for any smooth potential; 1 where gradients are noisy, and for thermostats."""
+    """The power of h below which the bias has no terms for any smooth potential; 1 with noisy gradients and for thermostats."""
     from sgverify.checks.rates.leading_bias import proved_order
 
     # A thermostat's proof takes longer than its run, and a power that is too small only takes more chains.

@@ -18,7 +18,8 @@ from typing import Any
 import flint
 import numpy as np
 
-from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, LinesLaws, StationaryMoments, laws_of
+from sgverify.advice.chain_laws import ChainLaws, ExactLaws, GridLaws, StationaryMoments
+from sgverify.advice.product_laws import LinesLaws, laws_of
 from sgverify.advice.size.coupled import coupled_bias, proved_power
 from sgverify.advice.size.model import HowLarge, Level, MonteCarlo, PowerOfStep, worst_of
 from sgverify.checks.rates.engines import exact_answers
@@ -285,7 +286,7 @@ class _Finding:
     def _by_halving(self, step: float, quantity: str, place: int) -> PowerOfStep | None:
         kind = 0 if quantity == "mean" else 1
         try:
-            laws = (self.laws.near(h).biases(self.laws.target) for h in (step, step / 2))
+            laws = (self.laws.at(h).biases(self.laws.target) for h in (step, step / 2))
             one, two = (float(found[kind][place]) for found in laws)
         except _LAW_IS_LOST:
             return None

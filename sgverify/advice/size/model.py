@@ -131,12 +131,8 @@ class HowLarge:
         """The largest error, its part that is noise, the effective temperature and the largest step for the first level."""
         start = f"h = {self.step:.3g}"
         if self.distrust is not None:
-            how = (
-                "this run is no guide"
-                if self.method == "run"
-                else "a Gaussian approximation is not to be trusted"
-            )
-            return f"{start}: how large the bias is cannot be told: {how}"
+            told = "a Gaussian approximation is not to be trusted (--set how_large=run)"
+            return f"{start}: how large the bias is cannot be told: {'this run is no guide' if self.method == 'run' else told}"
         quantity, place = self.worst
         of = "" if len(self.sd_bias) == 1 else f" of theta[{place}]"
         size, off = abs(self.error), self.uncertainty

@@ -1,5 +1,5 @@
 """Kinetic schemes in the plane of one position and one momentum.
 
 `interpreter` runs a step on a grid, `operator` carries a law forward, `law` solves for the difference of the invariant law
-and the target, `bias` refines the grid; `poisson` bounds what misplaced mass does to the bias.
+and the target, `bias` refines the grid.
 """

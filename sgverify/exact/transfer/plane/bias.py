@@ -15,12 +15,11 @@ from sgverify.exact.transfer.plane.interpreter import PlaneGrid, PlaneInterprete
 from sgverify.exact.transfer.plane.law import (
     LawDifference,
     difference_of_law,
-    integrated_time,
     leak_of,
     plane_escapes,
+    summed_over_time,
 )
 from sgverify.exact.transfer.plane.operator import PlaneOperator
-from sgverify.exact.transfer.plane.poisson import memory_of
 from sgverify.exact.transfer.result import FINE, Escape, GridAnswers, GridBias, GridLaw
 from sgverify.schemes import Scheme
 from sgverify.targets import Observable, Target
@@ -100,11 +99,16 @@ class PlaneAnswers(GridAnswers):
         self._escapes: dict[float, Escape | None] = {}
         self._known: dict[float, GridBias] = {}
         self._laws: dict[float, LawDifference] = {}
+        self._memory: float | None = None
 
-    @cached_property
-    def memory(self) -> float:
-        """The root mean square of psi, L psi = -(phi - pi(phi)): the effect of a unit of mass misplaced per unit of time."""
-        return memory_of(self.reading, self.observable)
+    def _effect(self, step: float, grid: PlaneGrid) -> float:
+        """The root mean square of psi, psi - P psi = phi - pi(phi): the effect of a unit of mass misplaced per step."""
+        if self._memory is None:
+            operator, together = self._operator(step, grid)
+            law = grid.law(self.reading.target, self.reading.temperature)
+            self._memory = step * summed_over_time(operator, law, self._values(grid), together)[1]
+        # Per unit of time it hardly depends on the step.
+        return self._memory / step
 
     def stationary_biases(self, steps: Sequence[float]) -> list[GridBias]:
         """See `GridAnswers`."""
@@ -128,7 +132,7 @@ class PlaneAnswers(GridAnswers):
             raise InstabilityError(f"h={step:g}: {self.stationary_bias(step).note}")
         found = self._laws[step]
         operator, together = self._operator(step, found.grid)
-        return integrated_time(operator, found.law + found.masses, found.grid.points[0], together)
+        return summed_over_time(operator, found.law + found.masses, found.grid.points[0], together)[0]
 
     def _found(self, step: float) -> GridBias:
         if step not in self._escapes:
@@ -148,7 +152,7 @@ class PlaneAnswers(GridAnswers):
             leak = self._leak(step, escape, found.base)
             escape = replace(escape, leak=leak)
         self._grid, self._laws[step] = found.base.grid, found.base
-        bound = sum(found.changes) + found.rounding + leak * self.memory / step
+        bound = sum(found.changes) + found.rounding + leak * self._effect(step, found.base.grid)
         text, finer = "" if escape is None else escape.text, found.finer
         law = GridLaw(finer.grid.points, finer.masses, finer.law)
         return GridBias(step, found.value, bound, text, escape, found.facts, law)
@@ -185,7 +189,7 @@ class PlaneAnswers(GridAnswers):
         size = float((base.law * np.abs(self._values(base.grid))).sum())
         # The right side P rho - rho is itself only known to rounding.
         residual = max(finer.residual, wider.residual) + _ROUNDED * float(np.finfo(np.float64).eps)
-        rounding = _ROUNDED * residual * self.memory / step
+        rounding = _ROUNDED * residual * self._effect(step, base.grid)
         changes = (abs(value - first), abs(other - first))
         relative, absolute = self.tolerances
         wanted = max(relative * abs(value), absolute * size)

@@ -70,14 +70,21 @@ def difference_of_law(
     return LawDifference(grid, law, found.reshape(law.shape), float(np.abs(left).sum()), count)
 
 
-def integrated_time(
+def summed_over_time(
     operator: Callable[[np.ndarray], np.ndarray], law: np.ndarray, values: np.ndarray, steps: int
-) -> float:
-    """The sum over k in Z of the correlation of f(X_0) and f(X_k) in the invariant law. Shapes (theta, p)."""
+) -> tuple[float, float]:
+    """The sum over k in Z of the correlations of f(X_0) and f(X_k) in the law; and pi(psi^2)^(1/2), psi - P psi = f - pi(f).
+
+    Shapes (theta, p). The masses x = (1 - P)^-1 (law times f - pi(f)) are the law times the psi of the reversed dynamics, which is
+    that of the dynamics with p turned round.
+    """
     rho, centred = law.reshape(-1), (values - (law * values).sum()).reshape(-1)
     left = rho * centred
     summed, _ = _correction(operator, rho, left, steps, _RELATIVE * float(np.linalg.norm(left)))
-    return float(2 * (centred @ summed) / (centred @ left) - 1)
+    # Where the law is rounding, so is x.
+    seen = rho > _NEGLIGIBLE * rho.max()
+    size = float(np.sqrt((summed[seen] ** 2 / rho[seen]).sum()))
+    return float(2 * (centred @ summed) / (centred @ left) - 1), size
 
 
 def _correction(
