@@ -102,6 +102,7 @@ QUICK = (
     "posteriors",
     "advised",
     "in-the-wild",
+    "bug-reports",
     "identification",
     "versions",
 )

@@ -14,6 +14,7 @@ from reports.making import (
     advised,
     applications,
     browser,
+    bug_reports,
     campaigns,
     coefficients,
     commands,
@@ -188,6 +189,10 @@ def _make_gallery(choice: Choice) -> None:
 
 def _make_in_the_wild(choice: Choice) -> None:
     in_the_wild.make(HERE)
+
+
+def _make_bug_reports(choice: Choice) -> None:
+    bug_reports.make(HERE)
 
 
 def _make_diagnoses(choice: Choice) -> None:
@@ -406,6 +411,14 @@ _PARTS = (
         12,
         _make_in_the_wild,
         in_the_wild.render,
+    ),
+    Part(
+        "bug-reports",
+        tuple(f"in-the-wild/{name}" for name in bug_reports.FILES),
+        "faults of samplers that were reported in public, in tests/in_the_wild",
+        8,
+        _make_bug_reports,
+        bug_reports.render,
     ),
     Part(
         "posteriors",

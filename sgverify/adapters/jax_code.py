@@ -210,6 +210,7 @@ def _with_trial(
     return replace(
         step,
         life_cycle=trial.life_cycle,
+        reuses=trial.reuses_key,
         untried=(*step.untried, *left),
         held={**step.held, **options},
     )

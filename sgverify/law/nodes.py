@@ -318,8 +318,9 @@ def increments(
     parameters: Mapping[str, Fraction],
     steps: Sequence[float],
     rules: Sequence[int] = (0,),
+    potential: PolynomialPotential | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """E D, shape (steps, n), and Cov D, shape (steps, n, n), of D = X_1 - x at a state of the generic potential.
+    """E D, shape (steps, n), and Cov D, shape (steps, n, n), of D = X_1 - x at a state of the generic potential, or of another.
 
     By each of some `rules`: the first quadrature rule for the draws is 0, and the second 1.
     """
@@ -327,7 +328,9 @@ def increments(
     pairs = list(combinations_with_replacement(range(n), 2))
     units = np.eye(n, dtype=int)
     indices = [tuple(row) for row in [*units, *(units[i] + units[j] for i, j in pairs)]]
-    runner = NodeRunner(step, generic_potential(dim), state, dim, parameters=parameters, first=steps[0])
+    runner = NodeRunner(
+        step, potential or generic_potential(dim), state, dim, parameters=parameters, first=steps[0]
+    )
     known = [runner.pair(DEGREE, h) for h in steps]
     found = []
     for rule in rules:

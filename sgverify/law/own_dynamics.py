@@ -4,6 +4,8 @@ Let H = U, or U + p.p/2. A drift -M grad H and a constant half squared diffusion
 if and only if a = T (M + M^T)/2 (Ma, Chen, Fox 2015, equation (3), with D and Q constant). Examples are a friction for each
 coordinate, constant preconditioners, skew drifts and another time scale. M and a are measured from one step at many states. A
 dynamics that does not forget its start, such as one without friction and noise, is excluded: it is no sampler.
+
+Where M depends on theta, T div M is due in the drift besides: that is looked at where the gradient is constant.
 """
 
 from __future__ import annotations
@@ -107,6 +109,61 @@ def find_own_dynamics(step: TorchStep, dim: int) -> OwnDynamics | None:
     except SgverifyError:
         return None
     return OwnDynamics(_names(step, dim), matrix, declared, order)
+
+
+AROUND = (2.0**-6, 2.0**-7)
+"""The distances over which M is differentiated, with an error of the fourth power of the smaller one."""
+
+BALANCED = 1e-4
+"""The relative error up to which the terms of a dynamics with M(theta) are right."""
+
+
+def keeps_density_by_place(step: TorchStep, dim: int) -> bool:
+    """Has an overdamped step the drift -M grad U + T div M and the half squared diffusion T M, with M a function of theta?
+
+    At one state for each of `SETTINGS`: what holds there is no proof, and what does not is none of these dynamics.
+    """
+    if step.dynamics.state != ("theta",) or step.memory or step.dynamics.density is None:
+        return False
+    try:
+        return all(
+            _balanced(step, dim, setting, state)
+            for setting, state in zip(SETTINGS, _states(step, dim), strict=False)
+        )
+    except (SgverifyError, ArithmeticError):
+        return False
+
+
+def _balanced(
+    step: TorchStep, dim: int, setting: Mapping[str, Fraction], state: dict[tuple[str, int], Fraction]
+) -> bool:
+    def column(i: int, j: int = 0, away: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Column i of M, the drift without a gradient, and half of the squared noise, with coordinate j moved."""
+        place = {key: value + Fraction(away) * (key[1] == j) for key, value in state.items()}
+        unit = tuple(int(k == i) for k in range(dim))
+        found = [
+            increments(
+                step,
+                place,
+                dim,
+                setting,
+                SMALL,
+                potential=PolynomialPotential(dim, {unit: Fraction(sign)}),
+            )[0]
+            for sign in (1, -1)
+        ]
+        (up, wide), (down, _) = ([first_power(SMALL, part) for part in pair] for pair in found)
+        return (down - up) / 2, (up + down) / 2, wide / 2
+
+    columns = [column(i) for i in range(dim)]
+    matrix, (_, rest, half) = np.array([item[0] for item in columns]).T, columns[0]
+    slopes = []
+    for j in range(dim):
+        one, other = ((column(j, j, d)[0] - column(j, j, -d)[0]) / (2 * d) for d in AROUND)
+        slopes.append((4 * other - one) / 3)
+    T = float(setting["T"]) if "T" in step.dynamics.parameters else 1.0
+    pairs = ((half, T * (matrix + matrix.T) / 2), (rest, T * np.sum(slopes, axis=0)))
+    return all(np.abs(own - due).max() <= BALANCED * max(1.0, np.abs(due).max()) for own, due in pairs)
 
 
 def _measured(

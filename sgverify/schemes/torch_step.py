@@ -74,6 +74,9 @@ class TorchStep:
     generator: str = ""
     """The generator in whose place torch draws, such as jax.random; "" where the code draws by torch itself."""
 
+    reuses: Callable[[], bool] | None = field(default=None, repr=False)
+    """Tries whether one random key serves two draws of a step; None where there are no keys."""
+
     held: Mapping[str, str] = field(default_factory=dict)
     """What an adapter holds although a step depends on it, by the axis of `Scope`: "time" for a counter, "options"."""
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from sgverify import torch_step
-from sgverify.advice.diagnosis.code_edits.candidates import CodeEdits
+from sgverify.advice.diagnosis.code_edits.candidates import CodeEdit, CodeEdits
 from sgverify.advice.diagnosis.diagnosing import diagnose
 from sgverify.advice.diagnosis.measured_terms.response import response_cause
+from sgverify.advice.diagnosis.model import Cause
+from sgverify.advice.diagnosis.own_words import of_edit
+from sgverify.advice.diagnosis.source import Replacement
+from sgverify.checks.order.own_loss_cause import Terms, time_of_call
 from sgverify.configuration import load_configuration
+from sgverify.law.own_dynamics import keeps_density_by_place
 from sgverify.schemes import langevin
 from sgverify.verdict.asking import enquire
 
@@ -110,3 +117,35 @@ def test_drift_and_noise_are_told_apart(step, name: str, says: str) -> None:  # 
 
 def test_a_preconditioner_with_its_correction_has_no_cause() -> None:
     assert response_cause(ito) is None
+
+
+def test_a_preconditioner_of_theta_keeps_the_density_with_its_correction_alone() -> None:
+    assert keeps_density_by_place(ito, 1) and not keeps_density_by_place(midpoint, 1)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ("math.sqrt(2 * lr)", "math.sqrt(2 * lr * group['alpha'])", "T/alpha where T is due"),
+        ("lr * z", "(2 * lr)**0.5 * z", "lr*T/2 where T is due"),
+        (
+            "math.sqrt(h) * z",
+            "math.sqrt(2 * h) * z",
+            "T/2 where T is due, spreads are 0.707 times the due ones",
+        ),
+    ],
+)
+def test_the_temperature_that_a_factor_makes_is_told_in_the_options(was: str, now: str, told: str) -> None:
+    edit = CodeEdit(Replacement(0, 1, ""), was, now, 3, "noise", "into root", 1, alone=True)
+    assert f"its temperature is {told}" in of_edit(edit, Cause("diffusion-scaled", "-"), [], ito).sentence
+    several = replace(edit, alone=False)
+    assert "temperature" not in of_edit(several, Cause("diffusion-scaled", "-"), [], ito).sentence
+
+
+def test_the_time_of_a_call_is_what_noise_and_prior_have_in_common() -> None:
+    prior, data = np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([[[0.3, 1.0]], [[2.0, -1.0]]])
+    terms = Terms(prior + data.sum(axis=1), np.array([2 * np.eye(2)] * 2), prior, data, 1)
+    less = 3 * prior + 2 * data.sum(axis=1)
+    assert time_of_call(3 * terms.drift, 3 * terms.covariance, terms) == 3
+    assert time_of_call(less, 3 * terms.covariance, terms) == 3
+    assert time_of_call(terms.drift, 3 * terms.covariance, terms) == 1

@@ -132,7 +132,7 @@ REPORTS = (
         "the gradient is multiplied by the preconditioner, and the noise is not by its root",
         """@torch_step(langevin)
 def sampler(theta, *, h, grad, T):
-    g = torch.tensor([0.5, 2.0, 1.25], dtype=theta.dtype)[: theta.shape[-1]]
+    g = torch.linspace(0.5, 2.0, theta.shape[-1], dtype=theta.dtype)
     return theta - h * g * grad(theta) + torch.sqrt(2 * h * T * torch.ones_like(g)) * torch.randn_like(theta)
 """,
         "torch.ones_like(g)",
@@ -266,5 +266,48 @@ def sampler(theta, p, *, h, grad, D, T):
 """,
         "self.key // 2",
         "self.key",
+    ),
+    BugReport(
+        "henripal-sgld",
+        "https://github.com/henripal/sgld/issues/1",
+        "noise of a variance of 1 is added to the gradient, which is multiplied by the learning rate",
+        """class Sampler(Base):
+    def move(self, p, lr, temperature):
+        langevin = math.sqrt(2 * temperature) * torch.randn_like(p)
+        p.add_(p.grad + langevin, alpha=-lr)
+""",
+        "math.sqrt(2 * temperature)",
+        "math.sqrt(2 * temperature / lr)",
+    ),
+    BugReport(
+        "ebm-anatomy-step",
+        "https://github.com/point0bar1/ebm-anatomy/issues/1",
+        "the gradient enters without the step size that the noise has",
+        """@torch_step(langevin)
+def sampler(theta, *, h, grad, T):
+    epsilon = math.sqrt(2 * h * T)
+    return theta - grad(theta) + epsilon * torch.randn_like(theta)
+""",
+        "- grad(theta)",
+        "- h * grad(theta)",
+    ),
+    BugReport(
+        "normalized-autoencoders-annealing",
+        "https://github.com/swyoon/normalized-autoencoders/issues/12",
+        "the step size is annealed and the noise is not: it keeps the size of the first one",
+        """class Sampler(Optimizer):
+    def __init__(self, params, lr=1e-3):
+        super().__init__(params, dict(lr=lr))
+        self.noise_scale = math.sqrt(2 * lr)
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for x in group["params"]:
+                x.add_(x.grad, alpha=-group["lr"])
+                x.add_(torch.randn_like(x), alpha=self.noise_scale)
+""",
+        "alpha=self.noise_scale",
+        'alpha=math.sqrt(2 * group["lr"])',
     ),
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +61,17 @@ class LeafQuadratic:
         return -CURVATURE / 2 * sum(jnp.sum(leaf * leaf) for leaf in leaves)
 
 
+@contextmanager
+def _unfolded() -> Iterator[None]:
+    """Context in which a number that is folded into a key changes no draw."""
+    fold_in = jax.random.fold_in
+    jax.random.fold_in = lambda key, data: fold_in(key, 0)
+    try:
+        yield
+    finally:
+        jax.random.fold_in = fold_in
+
+
 @dataclass(frozen=True)
 class LeafTrial:
     """The step `call`, with these settings, on states of which `vectors` says which variables are vectors.
@@ -74,15 +86,36 @@ class LeafTrial:
     returned: list[Any]
 
     def depends_on(self, name: str, count: int) -> bool:
-        """Is a step another one where a setting is another number below `count`, or does it not take one that is traced?"""
-        key, state = jax.random.key(0), self._states(tree=False)
+        """Is a step another one where a setting is another number below `count`, or does it not take one that is traced?
+
+        Folded into the key alone a number makes other draws of one law, unless it comes again.
+        """
         try:
-            one = self._moved(state, key)
-            many = jax.vmap(lambda number: self._moved(state, key, **{name: number}))(jnp.arange(count))
+            own = self._numbered(name, count)
+            with _unfolded():
+                still = self._numbered(name, count)
         except Exception:
             # The checks say why it does not run.
             return True
-        return not all(bool(jnp.allclose(a, b)) for a, b in zip(many, one, strict=True))
+        alike = np.allclose(own, own[0]) or len(np.unique(own, axis=0)) == count
+        return not (alike and np.allclose(still, still[0]))
+
+    def _numbered(self, name: str, count: int) -> np.ndarray:
+        """What the step makes of one state and one key with each number: a row for each."""
+        key, state = jax.random.key(0), self._states(tree=False)
+        parts = jax.vmap(lambda number: self._moved(state, key, **{name: number}))(jnp.arange(count))
+        return np.concatenate([np.asarray(part).reshape(count, -1) for part in parts], axis=1)
+
+    def reuses_key(self) -> bool:
+        """Does one key serve two draws of a step?"""
+        with jax.debug_key_reuse(True):
+            try:
+                self._moved(self._states(tree=False), jax.random.key(0))
+            except jax.errors.KeyReuseError:
+                return True
+            except Exception:
+                return False
+        return False
 
     def _of_keys(self) -> LifeCycle:
         """A chain by the keys that a step returns, if it returns any."""

@@ -315,12 +315,18 @@ class _Reading:
         return number if linear and three.kept < one.kept - EXACT else ""
 
     def _prior(self, law: _Law, lr: str) -> tuple[str, Callable[[At], float]]:
-        """The precision of a Gaussian prior about 0, by the option that alone changes the pull to 0, and as a function."""
-        for option in self._free() if abs(law.prior) >= EXACT else ():
+        """The precision of a Gaussian prior about 0, by the option that alone changes the pull to 0, and as a function.
+
+        What pushes away from 0 is no prior.
+        """
+        for option in self._free() if law.prior >= EXACT else ():
             power, of_step = (self._power(lambda law: law.prior, name) for name in (option, lr))
             if option != lr and abs(power) > EXACT and abs(of_step) < EXACT:
                 factor, root = law.prior / self.values[option] ** round(power), round(power)
-                text = _text(factor, f"{option}**{root}" if root != 1 else option, 0.0)
+                power_of = f"{option}**{root}" if root != 1 else option
+                text = _text(factor, power_of, 0.0)
+                if text == power_of and abs(factor - 1) > EXACT:
+                    text = f"{factor:.4g}*{power_of}"
                 return text, measured_once(
                     lambda at: 0.0 if (found := self.law(**at.values)) is None else found.prior
                 )

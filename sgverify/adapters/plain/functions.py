@@ -8,6 +8,7 @@ depend on beside the state, such as its number or the number of steps of a call,
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -108,6 +109,12 @@ def _by_law(code: PlainCode, step: PlainStep, settings: AdapterSettings, referen
         and name not in {*code.state.values(), *step.fixed} - {*step.needed}
         and item.kind in (item.POSITIONAL_OR_KEYWORD, item.KEYWORD_ONLY)
     }
+    # The law tells in which power of h a step size stands that no optimizer calls so, such as eta.
+    step_size = next((n for n in options if code.roles.get(n) == "h" and n not in CONVENTIONS), "lr")
+    if "lr" in options:
+        step_size = "lr"
+    options = {"lr" if name == step_size else name: value for name, value in options.items()}
+    mapped = {"lr" if name == step_size else name: text for name, text in settings.map.items()}
 
     def moved(self: Any, closure: Callable[[], Any]) -> None:
         tensors = self.param_groups[0]["params"]
@@ -129,7 +136,8 @@ def _by_law(code: PlainCode, step: PlainStep, settings: AdapterSettings, referen
                 for target, part in zip(targets, parts, strict=True):
                     target.copy_(part.reshape(target.shape))
 
-        before, step.fixed = step.fixed, {**step.fixed, **self.options}
+        chosen = {step_size if name == "lr" else name: value for name, value in self.options.items()}
+        before, step.fixed = step.fixed, {**step.fixed, **chosen}
         try:
             theta = cat(tensor.detach() for tensor in tensors).clone()
             after = step(
@@ -154,11 +162,14 @@ def _by_law(code: PlainCode, step: PlainStep, settings: AdapterSettings, referen
     }
     try:
         found = optimizers.adapt(
-            constructor(code.name, make, options), replace(settings, map={**own, **settings.map}), reference
+            constructor(code.name, make, options), replace(settings, map={**own, **mapped}), reference
         )
     except SgverifyError:
         return None
-    return found if found.dynamics is kinetic and not found.memory else None
+    if found.dynamics is not kinetic or found.memory:
+        return None
+    told, samples = (re.sub(r"\blr\b", step_size, text) for text in (found.conventions, found.samples))
+    return replace(found, conventions=told, samples=samples)
 
 
 def _ingredients(code: PlainCode, dynamics: Dynamics, settings: AdapterSettings) -> tuple[str, ...]:

@@ -67,6 +67,9 @@ def _measured(subject: Subject) -> Cause | None:
         found = None if apart else black_box_cause(subject.scheme)
         if found is None or found.sentence.endswith(UNEXPLAINED):
             found = response_cause(subject.scheme) or found
+        reuses = subject.scheme.reuses
+        if found is not None and reuses is not None and "noise" in found.sentence and reuses():
+            return Cause("noise-reused", f"one key serves several draws of a step: {found.sentence}")
         return found
     return black_box_cause(as_torch_step(subject.scheme)) if measurable(subject.scheme) else None
 

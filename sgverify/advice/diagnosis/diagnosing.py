@@ -96,7 +96,7 @@ def diagnose(
                 found = mended_code(part, every, cause)
                 if found is not None:
                     edit, mended = found.shown, found.step if found.shown else None
-                    cause = of_edit(found.edit, cause, every[0])
+                    cause = of_edit(found.edit, cause, every, part.scheme)
             elif in_code is None and not part.black_box and not (right and _of_code_alone(every)):
                 search = MendSearch(part, failed, cause)
                 search.run()

@@ -17,7 +17,7 @@ from sgverify.errors import Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Predicted, Scope, tried
 from sgverify.law.measured_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
 from sgverify.law.one_step_map import REACH
-from sgverify.law.own_dynamics import OwnDynamics, find_own_dynamics
+from sgverify.law.own_dynamics import OwnDynamics, find_own_dynamics, keeps_density_by_place
 from sgverify.rates import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.subject.composite import TorchSubject, limits
@@ -76,6 +76,8 @@ def black_box_order(question: Question) -> Evidence:
         measured = own.order
         verdict = _judge(measured, float(prediction.exponent))
         verdict = replace(verdict, reason=f"{_of_own(subject, own)}: {verdict.reason}")
+    elif verdict.verdict == "violates" and keeps_density_by_place(subject.step_at_rest, measured.dim):
+        verdict = Judgement("inconclusive", False, _by_place(subject, verdict))
     states = ONE_STATE
     if subject.scheme.memory:
         measured, verdict = _at_rest(subject, measured, verdict)
@@ -113,6 +115,14 @@ def _of_own(subject: TorchSubject, own: OwnDynamics) -> str:
     return (
         f"the step discretises another dynamics than `{name}`, with the same invariant density: {own.text}; declare it by "
         "@dynamics to give it a name; against that dynamics"
+    )
+
+
+def _by_place(subject: TorchSubject, verdict: Judgement) -> str:
+    """The sentence about a preconditioner that depends on theta."""
+    return (
+        f"the step discretises another dynamics than {subject.scheme.dynamics.name}: its preconditioner depends on theta, and "
+        f"noise and drift belong to it where they were looked at; declared by @dynamics it is judged; {verdict.reason}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
@@ -12,7 +13,13 @@ from torch import Tensor
 
 from sgverify.checks.code.real_run import curvature_of, law_of_run
 from sgverify.checks.order.own_loss_call import RIGHT, CallOfDraws, moments
-from sgverify.checks.order.own_loss_cause import Terms, cause_of_drift, cause_of_noise, index_laws
+from sgverify.checks.order.own_loss_cause import (
+    Terms,
+    cause_of_drift,
+    cause_of_noise,
+    index_laws,
+    time_of_call,
+)
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence, Scope, tried
@@ -97,7 +104,8 @@ def check_own_loss(question: Question) -> Evidence:
         )
     terms = _terms(subject, _states(subject))
     judgement = _judge(subject, found, terms)
-    far, told = _far_out(subject, found) if judgement.verdict != "violates" else ("", "")
+    time = _time(subject, found.mean, found.covariance, terms)
+    far, told = _far_out(subject, found, float(time)) if judgement.verdict != "violates" else ("", "")
     if far:
         judgement = Judgement("violates", False, far)
     other = _at_other_numbers(subject)
@@ -120,7 +128,7 @@ def check_own_loss(question: Question) -> Evidence:
     return question.evidence(method="quadrature", judgement=judgement, certificate=certificate, scope=scope)
 
 
-def _far_out(subject: TorchSubject, found: CallCoefficients) -> tuple[str, str]:
+def _far_out(subject: TorchSubject, found: CallCoefficients, time: float) -> tuple[str, str]:
     """A sentence about a call from far out that is not that of the dynamics, and the states that were tried; "" each if none.
 
     Each coordinate in turn is moved out to `FARTHEST` spreads, at one step size: what is due there to first order in h is due up to
@@ -142,7 +150,7 @@ def _far_out(subject: TorchSubject, found: CallCoefficients) -> tuple[str, str]:
             first[0].shape
         )
         states.append((theta.to(first[0].dtype), *first[1:]))
-    terms = _terms(subject, states)
+    terms = _terms(subject, states).over(time)
     size = max(float(np.abs(terms.drift).max()), 1e-300) if own is not None and own.density else float("inf")
     for number, (state, (k, out)) in enumerate(zip(states, chosen, strict=True)):
         call = CallOfDraws(box, state, h)
@@ -169,8 +177,17 @@ def call_error(subject: TorchSubject) -> float:
     h = min(subject.step, SHARE / curvature_of(subject)) / 64
     mean, square = moments(CallOfDraws(black_box(subject), state, h), h, SHARE)
     terms = _terms(subject, [state])
-    pairs = ((mean / h, terms.drift[0]), ((square - np.outer(mean, mean)) / h, terms.covariance[0]))
+    covariance = (square - np.outer(mean, mean)) / h
+    terms = terms.over(float(_time(subject, mean[None] / h, covariance[None], terms)))
+    pairs = ((mean / h, terms.drift[0]), (covariance, terms.covariance[0]))
     return max(float(np.abs(own - due).max() / max(np.abs(due).max(), 1e-300)) for own, due in pairs)
+
+
+def _time(subject: TorchSubject, mean: np.ndarray, covariance: np.ndarray, terms: Terms) -> Fraction:
+    """For how many h a call of overdamped dynamics moves, where a density is given apart from the code."""
+    own, overdamped = subject.scheme.own_loss, len(subject.scheme.dynamics.state) == 1
+    given = overdamped and own is not None and own.density is not None
+    return time_of_call(mean, covariance, terms) if given else Fraction(1)
 
 
 def _shown(values: np.ndarray) -> str:
@@ -212,6 +229,8 @@ def _and_there(here: Judgement, other: TorchSubject, there: Judgement) -> Judgem
 def _judge(subject: TorchSubject, found: CallCoefficients, terms: Terms) -> Judgement:
     own = subject.scheme.own_loss
     assert own is not None
+    time = _time(subject, found.mean, found.covariance, terms)
+    terms = terms.over(float(time))
     noise = _apart(found.covariance, found.covariance_off, terms.covariance)
     if noise is not None and noise != "":
         return Judgement("inconclusive", False, f"the noise is {noise}")
@@ -230,11 +249,12 @@ def _judge(subject: TorchSubject, found: CallCoefficients, terms: Terms) -> Judg
         told = cause_of_drift(found.mean, terms)
         indices = index_laws(found.laws, terms.size)
         return Judgement("violates", False, f"{told}{'; ' if indices else ''}{indices}")
+    power = "h" if time == 1 else f"{time} h, for which a call moves,"
     data = f"the prior once and each of {terms.size} data once" if terms.size else "the density's gradient"
     return Judgement(
         "conforms",
         False,
-        f"{found.minibatches} minibatches enumerated: mean and noise are right; per unit of h the mean has {data}, and the "
+        f"{found.minibatches} minibatches enumerated: mean and noise are right; per unit of {power} the mean has {data}, and the "
         f"covariance is that of T = {subject.configuration.temperature:g}, at {len(found.mean)} states",
     )
 

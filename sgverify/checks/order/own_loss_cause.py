@@ -16,6 +16,9 @@ EXPLAINED = 0.01
 NOTHING = 1e-6
 """The share of the due covariance below which there is none."""
 
+MOST = 64
+"""The largest denominator of the step sizes that a call may take."""
+
 NEAR = 0.02
 """The relative distance up to which a factor counts as a fraction; factors of minibatches are fractions of small numbers."""
 
@@ -32,6 +35,25 @@ class Terms:
     prior: np.ndarray
     data: np.ndarray
     size: int
+
+    def over(self, time: float) -> Terms:
+        """The terms of a call that moves for `time` of h."""
+        parts = (time * part for part in (self.drift, self.covariance, self.prior, self.data))
+        return Terms(*parts, self.size)
+
+
+def time_of_call(mean: np.ndarray, covariance: np.ndarray, terms: Terms) -> Fraction:
+    """For how many h a call moves: the simple factor that its noise and its prior have in common; 1 where they have none.
+
+    A call of a whole epoch makes several steps, and a step by half of the gradient and sqrt(lr) is one of lr/2.
+    """
+    due = terms.covariance
+    share = float((covariance * due).sum() / (due * due).sum())
+    columns = [terms.prior, *([terms.data.sum(axis=1)] if terms.size else [])]
+    factors, _ = _fitted(mean - (terms.drift - sum(columns)), columns)
+    time = Fraction(share).limit_denominator(MOST)
+    alike = abs(share - time) <= NEAR * share and abs(factors[0] - share) <= NEAR * share
+    return time if share > 0 and alike else Fraction(1)
 
 
 def cause_of_noise(found: np.ndarray, terms: Terms) -> str:

@@ -7,12 +7,12 @@ of the shape of its parameter, at every step, or by torch's own generator; what 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from sgverify.advice.diagnosis.code_edits.text import DRAWS, CodeText, Kind
+from sgverify.advice.diagnosis.code_edits.text import DRAWS, CodeText, Kind, Parts, words_of
 from sgverify.advice.diagnosis.edits.expressions import Factor, Term, called, is_product, is_sum
 from sgverify.advice.diagnosis.edits.products import ProductEdits
 from sgverify.advice.diagnosis.source import Replacement
@@ -21,7 +21,7 @@ from sgverify.advice.diagnosis.source import Replacement
 @dataclass(frozen=True)
 class CodeEdit:
     """One edit of a file: `was`, an expression or a statement, becomes `now`; `part` is the summand that it leaves out, or the
-    factor that it puts in.
+    factor that it puts in. `alone`: the code that runs has one draw.
     """
 
     change: Replacement
@@ -32,6 +32,7 @@ class CodeEdit:
     rule: str
     cost: int
     part: str = ""
+    alone: bool = False
 
 
 class CodeEdits(CodeText):
@@ -44,22 +45,26 @@ class CodeEdits(CodeText):
         for function in self.functions:
             for edit in (edit for edit in self._of(function) if edit.now != edit.was):
                 unlike.setdefault((edit.change.start, edit.change.end, edit.change.new), edit)
-        return sorted(unlike.values(), key=lambda edit: (edit.cost, len(edit.now)))
+        run = [node for function in self.functions for node in ast.walk(function)]
+        alone = sum(called(node) in DRAWS and getattr(node, "lineno", 0) in self.lines for node in run) == 1
+        found = sorted(unlike.values(), key=lambda edit: (edit.cost, len(edit.now)))
+        return [replace(edit, alone=alone) for edit in found]
 
     def _of(self, function: ast.FunctionDef) -> Iterator[CodeEdit]:
         if function.name == "__init__":
             return
         nodes = [node for node in ast.walk(function) if getattr(node, "lineno", 0) in self.lines]
-        noisy = self._noisy(function)
+        parts = self._parts(function)
         numbers = self._numbers(function, nodes)
         for node in nodes:
-            yield from self._of_cached(node, function, noisy)
+            yield from self._of_cached(node, function, parts)
             yield from self._of_draw(node)
+            yield from self._of_call(node, parts)
             yield from self._of_branch(node)
             yield from self._of_statement(node)
-            yield from self._of_sum(node, noisy)
+            yield from self._of_sum(node, parts)
             yield from self._of_name(node, function)
-            yield from self._of_product(node, numbers, noisy)
+            yield from self._of_product(node, numbers, parts)
 
     def _put(
         self,
@@ -75,7 +80,7 @@ class CodeEdits(CodeText):
         first, end = self.span(node)
         start = first if start is None else start
         outer = node
-        whole = rule not in ("cached", "rescaled")
+        whole = rule != "cached"
         while whole and (is_product(self.parents.get(outer)) or self.is_root(self.parents.get(outer))):
             outer = self.parents[outer]
         first, last = self.span(outer)
@@ -85,12 +90,10 @@ class CodeEdits(CodeText):
 
     # What a product may lack, or have too much of.
 
-    def _of_product(
-        self, node: ast.AST, numbers: Sequence[str], noisy: Collection[ast.AST]
-    ) -> Iterator[CodeEdit]:
+    def _of_product(self, node: ast.AST, numbers: Sequence[str], parts: Parts) -> Iterator[CodeEdit]:
         if not isinstance(node, ast.expr) or not self._is_value(node):
             return
-        kind, parent = self._kind(node, noisy), self.parents.get(node)
+        kind, parent = self._kind(node, parts), self.parents.get(node)
         inside = self.is_root(parent) and not isinstance(node, ast.Constant)
         if (is_product(parent) or self.is_root(parent)) and not inside:
             return
@@ -138,7 +141,8 @@ class CodeEdits(CodeText):
         known = number not in numbers or (
             number in [item.text for item in term.factors] and len(term.factors) > 1
         )
-        if known or (root and rooted):
+        # A tensor stands outside of a root of numbers.
+        if known or (root and rooted and number not in self.foreign):
             return 0
         return (3 if root else 1 if inside else 2) + (number in self.foreign)
 
@@ -150,7 +154,7 @@ class CodeEdits(CodeText):
                 node, text[1:] if text.startswith("-") else f"-{text}", "gradient", "sign", 1
             )
 
-    def _of_sum(self, node: ast.AST, noisy: Collection[ast.AST]) -> Iterator[CodeEdit]:
+    def _of_sum(self, node: ast.AST, parts: Parts) -> Iterator[CodeEdit]:
         if not (is_sum(node) and isinstance(node, ast.BinOp)):
             return
         left, right = self.span(node.left)[1], self.span(node.right)[0]
@@ -159,18 +163,18 @@ class CodeEdits(CodeText):
             if isinstance(node.op, ast.Sub)
             else self.text[left:right].replace("+", "-")
         )
-        kind = self._kind(node.right, noisy)
+        kind = self._kind(node.right, parts)
         yield from self._put(node, self.of(node.left) + other + self.of(node.right), kind, "sign", 1)
         if not self._draws(node.right):
             part = self.text[self.span(node.left)[1] : self.span(node)[1]].strip()
             yield from self._put(node, self.of(node.left), kind, "without summand", 2, part)
         yield from self._put(node, self.of(node.right), kind, "without summand", 3)
+        if isinstance(node.right, ast.Constant) and type(node.right.value) in (int, float):
+            yield from self._put(node, self.text[self.span(node)[0] : right] + "1", kind, "number", 2)
 
     # What is kept, drawn, left out at some steps, or done besides.
 
-    def _of_cached(
-        self, node: ast.AST, function: ast.FunctionDef, noisy: Collection[ast.AST]
-    ) -> Iterator[CodeEdit]:
+    def _of_cached(self, node: ast.AST, function: ast.FunctionDef, parts: Parts) -> Iterator[CodeEdit]:
         """What an attribute or an entry holds since it was first computed, computed where it is used."""
         if not (isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Load)):
             return
@@ -180,13 +184,8 @@ class CodeEdits(CodeText):
                 # A copy of a parameter, made anew, is the parameter: that takes the difference of both away, and mends nothing.
                 if self._draws(other.value) or isinstance(copied(other.value), ast.Name | ast.Constant):
                     continue
-                kind = self._kind(node, noisy)
+                kind = self._kind(node, parts)
                 yield from self._put(node, self._translated(other.value, function), kind, "cached", 1)
-                group = self._group(function)
-                if group and self.options:
-                    # What else it is made of may be known in __init__ alone.
-                    ratio = f"({group}['{self.options[0]}'] / self.defaults['{self.options[0]}'])"
-                    yield from self._put(node, f"{own} * {ratio}**0.5", kind, "rescaled", 2)
 
     def _translated(self, value: ast.expr, function: ast.FunctionDef) -> str:
         """An expression with the options of __init__ spelled as `function` spells them."""
@@ -206,6 +205,11 @@ class CodeEdits(CodeText):
     def _of_draw(self, node: ast.AST) -> Iterator[CodeEdit]:
         """A draw of the shape of the tensor that it names, and one without a generator of its own."""
         if not isinstance(node, ast.Call) or called(node) not in DRAWS:
+            return
+        key = node.args[0] if node.args else None
+        if isinstance(key, ast.Name) and isinstance(node.func, ast.Attribute) and "jax" in self.text:
+            folded = f"{self.of(node.func.value)}.fold_in({key.id}, 1)"
+            yield from self._put(key, folded, "noise", "key", 1)
             return
         outer: ast.AST = node
         while isinstance(self.parents.get(outer), ast.Attribute | ast.Call) and isinstance(outer, ast.expr):
@@ -234,6 +238,17 @@ class CodeEdits(CodeText):
                 text = self.of(node)
                 cut = text[: first - start].rstrip().removesuffix(",") + text[last - start :]
                 yield from self._put(node, cut, "noise", "generator", 2)
+
+    def _of_call(self, node: ast.AST, parts: Parts) -> Iterator[CodeEdit]:
+        """A gradient or a draw without a function that is applied to it."""
+        if not isinstance(node, ast.Call) or called(node) in (*DRAWS, "grad") or called(node).endswith("_"):
+            return
+        inner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        for value in (inner, *node.args[:1]):
+            kind = None if value is None or is_sum(value) else self._kind(value, parts)
+            if value is not None and kind != "factor" and words_of(value) & (parts.noise | parts.gradient):
+                yield from self._put(node, self.of(value), str(kind), "without call", 2)
+                return
 
     def _of_branch(self, node: ast.AST) -> Iterator[CodeEdit]:
         """The body of a branch at every step."""

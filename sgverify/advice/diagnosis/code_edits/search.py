@@ -17,7 +17,7 @@ import numpy as np
 
 from sgverify.advice.diagnosis.code_edits.candidates import CodeEdit, CodeEdits
 from sgverify.advice.diagnosis.measured_terms.generator import due_law
-from sgverify.advice.diagnosis.measured_terms.response import out_of_balance
+from sgverify.advice.diagnosis.measured_terms.response import out_of_balance, response_cause
 from sgverify.advice.diagnosis.model import Cause, Edit
 from sgverify.advice.diagnosis.source import replaced
 from sgverify.checks.applicable_claims import judge_pair
@@ -92,7 +92,7 @@ def mended_code(subject: TorchSubject, failed: Sequence[Evidence], cause: Cause)
     """
     place = place_in(subject.reference)
     file = None if place is None else Path(place)
-    if file is None or not file.is_file() or cause.name in ("drift-correction-missing", "stratonovich"):
+    if file is None or not file.is_file() or cause.name == "drift-correction-missing":
         return None
     text = file.read_text(encoding="utf-8")
     with _modules_kept():
@@ -120,8 +120,9 @@ class _CodeSearch:
         own_loss = subject.scheme.own_loss is not None
         self._plain = not subject.scheme.memory and not own_loss
         self._balance = cause.name == "preconditioner-in-one"
+        self._corrected = cause.name == "stratonovich"
         self._due = [due_law(subject.scheme, DIM, setting) for setting in SETTINGS] if self._plain else []
-        self._known = self._plain or self._balance or own_loss
+        self._known = self._plain or self._balance or self._corrected or own_loss
         self._right = NEARLY if own_loss else RIGHT
         self._by_law = self._known and self._error(subject) > self._right
 
@@ -138,9 +139,15 @@ class _CodeSearch:
                 if self._known and self._error(made) > self._right:
                     continue
                 runs += not self._by_law
-                passed = self._passed(made)
+                try:
+                    passed = self._passed(made) or "-" * self._balance
+                except OutOfTimeError:
+                    if not self._by_law:
+                        raise
+                    # One step has the law that is due; that it passes is not known, and no mend is shown.
+                    return CodeMend(edit, None, made.scheme)
                 if passed:
-                    return CodeMend(edit, None if self._balance else self._shown(edit, passed), made.scheme)
+                    return CodeMend(edit, None if passed == "-" else self._shown(edit, passed), made.scheme)
             if runs > MOST_RUNS:
                 break
         return None
@@ -165,25 +172,50 @@ class _CodeSearch:
             options += re.findall(r"(\w+)=", told)
         own = names_of(step)["h"]
         options.sort(key=lambda name: not re.search(rf"\b{name}\b", own))
-        edits = CodeEdits(
-            self._text, self._lines(), [name for name in dict.fromkeys(options) if name != "params"]
-        ).found
+        size = self._subject.target.size if step.own_loss is not None else None
+        editor = CodeEdits(
+            self._text,
+            self._lines(),
+            [name for name in dict.fromkeys(options) if name != "params"],
+            [str(size)] if size else [],
+        )
+        edits = editor.found
         if not self._by_law and self._known:
             # One step has its law: what departs is in the run, the draws, or what is kept.
             edits = [
                 edit
                 for edit in edits
                 if edit.rule
-                in ("branch", "draw", "generator", "anew", "cached", "rescaled", "without statement")
+                in (
+                    "branch",
+                    "draw",
+                    "generator",
+                    "anew",
+                    "cached",
+                    "without statement",
+                    "without call",
+                )
             ]
+        if step.reuses is not None and self._cause == "noise-reused":
+            edits = [edit for edit in edits if edit.rule == "key"]
         if self._cause == "localised":
             # What pulls besides is left out: a factor h would hide it.
-            edits = [edit for edit in edits if edit.rule == "without summand"]
+            edits = [edit for edit in edits if edit.rule in ("sign", "without summand")]
         if self._balance:
             # A gradient without its preconditioner would be right as well, and is another method.
+            # What the gradient is multiplied by comes first.
             edits = [edit for edit in edits if edit.kind == "noise"]
+            return sorted(edits, key=lambda edit: edit.part.removesuffix("**0.5") not in editor.foreign)
         kinds = WRONG_PART.get(self._cause, ())
-        return sorted(edits, key=lambda edit: edit.cost + 2 * (bool(kinds) and edit.kind not in kinds))
+        counted = self._cause in ("data-scaling", "prior-scaled")
+        return sorted(
+            edits,
+            key=lambda edit: (
+                edit.cost
+                + 2 * (bool(kinds) and edit.kind not in kinds)
+                - 2 * (counted and edit.part in editor.foreign)
+            ),
+        )
 
     def _lines(self) -> set[int]:
         """The lines of the file through which loading, making and running it passes, with those of all functions around them."""
@@ -228,6 +260,8 @@ class _CodeSearch:
         try:
             if self._balance:
                 return out_of_balance(subject.scheme)
+            if self._corrected:
+                return 0.0 if response_cause(subject.scheme) is None else 1.0
             if not self._plain:
                 return call_error(subject)
             errors = [self._due[0].error(subject.scheme)]
@@ -239,9 +273,6 @@ class _CodeSearch:
 
     def _passed(self, made: TorchSubject) -> str:
         """What the code achieves: the checks that failed and pass now; "" where one does not."""
-        if self._balance:
-            # What is wrong is measured, and the rest of such a step is not: what is due is said, and not shown as a mend.
-            return "-"
         named = {item.check: item.claim for item in self._asked.values()}
         order = sorted(named, key=lambda check: self._asked[check].seconds)
         passed = []
@@ -249,10 +280,11 @@ class _CodeSearch:
             check_time()
             found = judge_pair(made, find_claim(named[check]), check)
             outcomes = {item.outcome for item in found}
-            if "fail" in outcomes or "pass" not in outcomes:
+            # The order of a preconditioner that depends on theta is measured against no dynamics.
+            if "fail" in outcomes or ("pass" not in outcomes and not self._corrected):
                 return ""
-            passed.append(check)
-        return f"pass {', '.join(passed)}"
+            passed += [check] * ("pass" in outcomes)
+        return f"pass {', '.join(passed)}" if passed else "-"
 
     def _shown(self, edit: CodeEdit, achieves: str) -> Edit:
         before = self._text.split("\n")[edit.line - 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from sgverify.advice.diagnosis.edits.expressions import SourceText, called, is_product, is_sum
 
@@ -27,12 +28,25 @@ Kind = str
 """Whether an edit is of the "noise", the "gradient", the "state", the "steps" in which code runs, or a "factor" of several."""
 
 
-class CodeText(SourceText):
-    """The functions of a file, on the lines that were run; `options` are what the code is made or called with."""
+class Parts(NamedTuple):
+    """The statements of a function with noise or its scale, and the words that stand for a draw and for a gradient."""
 
-    def __init__(self, text: str, lines: Collection[int], options: Sequence[str]) -> None:
+    noisy: frozenset[ast.stmt]
+    noise: frozenset[str]
+    gradient: frozenset[str]
+
+
+class CodeText(SourceText):
+    """The functions of a file, on the lines that were run; `options` are what the code is made or called with.
+
+    `sizes` are numbers that its loss may lack, such as that of its data.
+    """
+
+    def __init__(
+        self, text: str, lines: Collection[int], options: Sequence[str], sizes: Sequence[str] = ()
+    ) -> None:
         super().__init__(text)
-        self.lines, self.options = lines, options
+        self.lines, self.options, self.sizes = lines, options, sizes
         self.foreign: set[str] = set()
         self.functions = [
             node
@@ -44,40 +58,52 @@ class CodeText(SourceText):
         """Does an expression or a statement draw?"""
         return any(called(part) in DRAWS for part in ast.walk(node))
 
-    def _noisy(self, function: ast.FunctionDef) -> set[ast.AST]:
-        """The statements of a function in which a draw, or a name that holds one or scales one, stands."""
-        held: set[str] = set()
+    def _parts(self, function: ast.FunctionDef) -> Parts:
+        """What the statements of a function and the names that it assigns belong to."""
         statements = [
             node
             for node in ast.walk(function)
             if isinstance(node, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
         ]
-        found: set[ast.AST] = set()
+        draws, gradients = (self._holding(statements, words) for words in (DRAWS, ("grad",)))
+        # What is made of both is a state, and its factors are those of neither.
+        noise, gradient = draws - gradients, gradients - draws
+        scales: set[str] = set()
+        for node in ast.walk(function):
+            words = _handled(node) if isinstance(node, ast.Call) or is_product(node) else set()
+            if words & {*DRAWS, *noise} and not words & {"grad", *gradient}:
+                scales |= words
+        noisy = {
+            node
+            for node in statements
+            if words_of(node) & {*DRAWS, *noise}
+            or (isinstance(node, ast.Assign) and _computed(node.value) and words_of(node.targets[0]) & scales)
+        }
+        return Parts(frozenset(noisy), frozenset({*DRAWS, *noise}), frozenset({"grad", *gradient}))
+
+    def _holding(self, statements: Sequence[ast.stmt], words: Collection[str]) -> set[str]:
+        """The names that hold what is made of these words; a name that is assigned from itself is a state."""
+        held: set[str] = set()
         for _ in range(3):
             for node in statements:
-                words = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-                if self._draws(node) or words & held:
-                    found.add(node)
-                    if isinstance(node, ast.Assign):
-                        held |= {
-                            part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)
-                        } - {"p", "theta", "w"}
-        return found
+                if isinstance(node, ast.Assign) and words_of(node.value) & {*words, *held}:
+                    targets = {part.id for part in ast.walk(node.targets[0]) if isinstance(part, ast.Name)}
+                    held |= targets - words_of(node.value)
+        return held
 
-    def _kind(self, node: ast.AST, noisy: Collection[ast.AST]) -> Kind:
+    def _kind(self, node: ast.AST, parts: Parts) -> Kind:
         """Whose factor an expression is: of the noise where a draw stands in its call, else of the gradient where that does."""
         place: ast.AST | None = node
         while place is not None and not isinstance(place, ast.stmt):
-            words = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(place)}
-            if words & {*DRAWS, "noise", "z", "xi", "eps", "std", "sigma"}:
-                return "noise"
-            if words & {"grad", "d_p", "g_t"}:
-                return "gradient"
+            words = _handled(place)
+            noise, gradient = bool(words & parts.noise), bool(words & parts.gradient)
+            if noise or gradient:
+                return "factor" if noise and gradient else "noise" if noise else "gradient"
             if is_sum(self.parents.get(place)):
                 # What it is added to has factors of its own.
                 return "factor"
             place = self.parents.get(place)
-        return "noise" if place in noisy else "factor"
+        return "noise" if place in parts.noisy else "factor"
 
     def _numbers(self, function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> list[str]:
         """The numbers that a function knows, as it spells them: its arguments, entries of its group, and what it made of these."""
@@ -91,7 +117,15 @@ class CodeText(SourceText):
             )
             if factor or (isinstance(key, str) and key in self.options):
                 found[self.of(node)] = None
-        self.foreign = {
+        # Numbers that the file knows, such as that of its data.
+        for node in self.tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                number = type(node.value.value) in (int, float)
+                found.update(
+                    {part.id: None for part in node.targets if number and isinstance(part, ast.Name)}
+                )
+        found.update(dict.fromkeys(self.sizes))
+        self.foreign |= {
             name for name in found if name != "2" and not any(option in name for option in self.options)
         }
         group = self._group(function)
@@ -139,8 +173,27 @@ class CodeText(SourceText):
             return argument and (
                 called(parent) in ("sqrt", "add_", "add", "add_noise") or called(parent).endswith("_")
             )
+        if isinstance(parent, ast.Tuple) and not isinstance(self.parents.get(parent), ast.Return):
+            return False
         if isinstance(node, ast.Tuple) or not isinstance(
             parent, ast.keyword | ast.BinOp | ast.Assign | ast.AugAssign | ast.Return | ast.Tuple
         ):
             return False
         return not (isinstance(parent, ast.keyword) and parent.arg not in ("alpha", "value", "std"))
+
+
+def _handled(node: ast.AST) -> set[str]:
+    """The words of an expression; of a call those of its arguments: what it adds to is none of its factors."""
+    if not isinstance(node, ast.Call):
+        return words_of(node)
+    return {called(node)}.union(*(words_of(part) for part in (*node.args, *node.keywords)))
+
+
+def _computed(node: ast.AST) -> bool:
+    """Is a value more than a name, an entry or several of these?"""
+    return any(isinstance(part, ast.BinOp | ast.Call) for part in ast.walk(node))
+
+
+def words_of(node: ast.AST) -> set[str]:
+    """The names and attributes in an expression."""
+    return {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)} - {""}

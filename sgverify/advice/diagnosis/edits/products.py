@@ -169,6 +169,9 @@ class Products(Rules):
             yield (Factor(f"{self.clock}/2", False), *factors), USUAL, ("times", f"{self.clock}/2")
         for other in self._factors_elsewhere(term):
             yield (Factor(other, False), *factors), RARE, ("times", other)
+        for other in self._preconditioners:
+            if all(item.text != other for item in factors):
+                yield (*factors, Factor(other, False)), SIMPLE, ("times", other)
         for value in self._literals:
             yield (*factors, Factor(value, True)), RARE, ("over", value)
             yield (Factor(value, False), *factors), RARE, ("times", value)
@@ -224,6 +227,15 @@ class Products(Rules):
             if not isinstance(factor.node, ast.Name | ast.Constant):
                 for word in ["1", "2", *numbers, *(f"2*{name}" for name in numbers)]:
                     yield put(term.factors, factor, word), FAR, ("part", word)
+
+    @cached_property
+    def _preconditioners(self) -> list[str]:
+        """The names that multiply a gradient, and are no numbers."""
+        found = dict[str, None]()
+        for term in self.read.terms:
+            if any(called(factor.node) == "grad" for factor in term.factors):
+                found.update({item.text: None for item in term.factors if isinstance(item.node, ast.Name)})
+        return [name for name in found if name not in (*self.numbers, self.clock)]
 
     def _factors_elsewhere(self, term: Term) -> list[str]:
         """The composite factors, such as exp(-D*h), of other terms."""

@@ -107,13 +107,6 @@ def fraction(value: float) -> Fraction | None:
 
 BASE: Setting = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
 CHANGED = {"T": Fraction(2), "D": Fraction(1, 2)}
-FURTHER: tuple[Setting, ...] = (
-    {"T": Fraction(16), "D": Fraction(5, 4)},
-    {"T": Fraction(1, 16), "D": Fraction(5, 4)},
-    {"T": Fraction(3, 4), "D": Fraction(8)},
-)
-"""Settings on both sides of 1, and further ones, at which a clipped temperature or friction shows."""
-
 PROOF, OTHERS = 2, (1, 3)
 """The dimension of the base setting, and the others that are tried."""
 
@@ -173,7 +166,7 @@ def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
         return Cause(
             "noise-shared" if whole else "noise-correlated",
             f"the noises of {one} and {other} are correlated by {value:.3g} where they are independent"
-            f"{': they are one draw' if whole else ''}",
+            f"{', as they are one draw' if whole else ''}",
         )
     return None
 
@@ -213,7 +206,7 @@ def _varied(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
             return Cause(
                 NAMES[lost[0]], f"the drift of {variable} is no multiple of {terms} of {step.dynamics.name}"
             )
-    return wrong_generator(_polynomials(step, scalings)) or _further(step)
+    return wrong_generator(_polynomials(step, scalings))
 
 
 def _polynomials(step: TorchStep, scalings: Mapping[tuple[str, str], Scaling]) -> StepMoments:
@@ -245,12 +238,8 @@ def _unlike(variable: str, kind: str, value: Scaling, step: TorchStep) -> Cause 
     symbol = value.unlike
     if symbol is None:
         return None
-    at, there = (f"{symbol} = {float(setting[symbol]):g}" for setting in (BASE, CHANGED))
-    return Cause(
-        "temperature-misplaced" if symbol == "T" else NAMES[kind],
-        f"{what} does not follow {symbol}: it is that of {due} times {_text(value.base)} at {at} and "
-        f"{_text(value.elsewhere[symbol])} at {there}",
-    )
+    name = "temperature-misplaced" if symbol == "T" else NAMES[kind]
+    return Cause(name, f"{what} does not follow {symbol}: it goes as no power of that of {due}")
 
 
 def _reads(
@@ -275,27 +264,6 @@ def _by_place(found: MeasuredGenerator) -> Cause | None:
         )
     for variable in found.state_dependent:
         return Cause("diffusion-scaled", f"the variance of the noise of {variable} depends on the state")
-    return None
-
-
-def _further(step: TorchStep) -> Cause | None:
-    """Settings far from 1, where a clipped parameter shows."""
-    for setting in FURTHER:
-        if step.tempered and setting["T"] != BASE["T"]:
-            continue
-        found = measured_generator(step, 1, setting)
-        for key, read in _reads(found):
-            value = read(found)
-            if value is None or near(value, 1.0):
-                continue
-            variable, kind = key
-            what = TOLD[kind].format(v=variable)
-            at = f"at T = {float(setting['T']):g}, D = {float(setting['D']):g}"
-            name: CauseName = NAMES[kind] if setting["T"] == BASE["T"] else "temperature-misplaced"
-            return Cause(
-                name,
-                f"{what} is {_text(value)} times that of {step.dynamics.name} {at}, and right at T = 0.75, D = 1.25",
-            )
     return None
 
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import product
+from fractions import Fraction
 
 import numpy as np
-import torch
 
 from sgverify.advice.diagnosis.model import Cause
 from sgverify.errors import SgverifyError
-from sgverify.law.nodes import StepAtNodes
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.exact.series.probe import PolynomialPotential
+from sgverify.law.nodes import increments
 from sgverify.schemes.torch_step import TorchStep
 
 STATES, MEMORIES = (-1.3, -0.4, 0.7, 1.6), (0.6, 1.7)
@@ -29,17 +28,17 @@ STEPS, PUSH, TEMPERATURE, APART = (2.0**-12, 2.0**-13), 0.5, 0.75, 2.0**-7
 FAR = (40.0, 80.0)
 """The large gradients to which a step answers as to a small one, unless it clips them."""
 
-DIM, NEAR, MOST_DRAWS = 2, 1e-3, 4
-"""The dimension, the relative error up to which numbers agree, and the most draws that are integrated over."""
+DIM, NEAR, SETTING = 2, 1e-3, {"T": Fraction(TEMPERATURE), "D": Fraction(1)}
+"""The dimension, the relative error up to which numbers agree, and the numbers of the dynamics."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """G, s and a at one state."""
+    """G, s and a at one state, by coordinate."""
 
-    gain: float
-    rest: float
-    noise: float
+    gain: np.ndarray
+    rest: np.ndarray
+    noise: np.ndarray
 
 
 def response_cause(step: TorchStep) -> Cause | None:
@@ -61,9 +60,9 @@ def response_cause(step: TorchStep) -> Cause | None:
     if not np.isfinite([gain, rest, noise]).all() or (gain <= 0).any() or (noise <= 0).any():
         return None
     # A preconditioner made of gradients that are kept answers to their size too.
-    far = [] if step.memory else [push * answer(step, *places[0], push).gain / float(gain[0]) for push in FAR]
-    if far and _varies(np.array([far[0] / FAR[0], 1.0])):
-        most = far[0] / (TEMPERATURE if step.tempered else 1)
+    far = [] if step.memory else [push * answer(step, *places[0], push).gain / gain[0] for push in FAR]
+    if far and _varies(np.array([far[0][0] / FAR[0], 1.0])):
+        most = far[0][0] / (TEMPERATURE if step.tempered else 1)
         clipped = not _varies(np.array(far))
         told = (
             f"one of {most:.4g}: it is clipped"
@@ -93,7 +92,7 @@ def response_cause(step: TorchStep) -> Cause | None:
             for x in STATES
         ]
         return _corrected(rest, np.array(slopes) * float(np.mean(noise / gain)))
-    return None if moving or answering else _pulled(np.array(places), rest, float(gain[0]), step)
+    return None if moving or answering else _pulled(np.array(places), rest[:, 0], float(gain[0, 0]), step)
 
 
 def _varies(values: np.ndarray) -> bool:
@@ -102,7 +101,9 @@ def _varies(values: np.ndarray) -> bool:
 
 def _corrected(rest: np.ndarray, due: np.ndarray) -> Cause | None:
     """What is wrong with the drift that belongs to noise that depends on the state."""
-    share = float(rest @ due / (due @ due))
+    if np.abs(due).max() <= NEAR:
+        return None
+    share = float((rest * due).sum() / (due * due).sum())
     if np.abs(rest - share * due).max() > 0.02 * np.abs(due).max() or abs(share - 1) <= 0.02:
         return None
     if abs(share) <= 0.02:
@@ -134,13 +135,12 @@ def _pulled(places: np.ndarray, rest: np.ndarray, gain: float, step: TorchStep) 
         # An option that would be the precision of a prior: the gradient is given without that.
         return Cause(
             "localised",
-            f"{prior[1]} pulls to another point than 0, as no prior does: the drift has {at_zero:+.4g} besides, and it samples "
-            f"exp(-(U {_signed(-at_zero)} theta + {prior[1]} theta^2/2){over})",
+            f"{prior[1]} pulls to another point than 0, as no prior does",
         )
     if abs(of_kept) > NEAR:
         strength, centre = of_kept, str(step.memory[0].name)
     elif abs(slope) > NEAR:
-        strength, centre = -slope, f"{-at_zero / slope:.4g}"
+        strength, centre = -slope, f"{-at_zero / slope:.4g}" if abs(at_zero) > NEAR * abs(slope) else "0"
     else:
         return None
     where = f"(theta - {centre})" if centre != "0" else "theta"
@@ -158,33 +158,18 @@ def _signed(value: float) -> str:
 def out_of_balance(step: TorchStep) -> float:
     """The largest distance between a and T G, in units of T, at some states and at values of what is kept."""
     found = [answer(step, x, value) for x in STATES[:2] for value in (MEMORIES if step.memory else (0.0,))]
-    return max(abs(item.noise - TEMPERATURE * item.gain) / TEMPERATURE for item in found)
+    return max(float(np.abs(item.noise / TEMPERATURE - item.gain).max()) for item in found)
 
 
 def answer(step: TorchStep, x: float, kept: float, push: float = PUSH) -> Response:
     """G, s and a at a state whose coordinates are all x, from the two steps for h -> 0."""
-    values = np.array([[_moments(step, x, kept, own, h) for own in (push, -push)] for h in STEPS])
-    (up, wide), (down, other) = 2 * values[1] - values[0]
+    keys = [(name, i) for name, size in zip(step.state, step.sizes(DIM), strict=True) for i in range(size)]
+    state = {key: Fraction(x if key[0] == "theta" else kept) for key in keys}
+    found = []
+    for own in (push, -push):
+        force = PolynomialPotential(DIM, dict.fromkeys(((1, 0), (0, 1)), Fraction(own)))
+        ((mean, square),) = increments(step, state, DIM, SETTING, STEPS, potential=force)
+        rates = [(mean[k, :DIM] / h, np.diag(square[k])[:DIM] / h) for k, h in enumerate(STEPS)]
+        found.append(2 * np.array(rates[1]) - np.array(rates[0]))
+    (up, wide), (down, other) = found
     return Response((down - up) / (2 * push), (up + down) / 2, (wide + other) / 4)
-
-
-def _moments(step: TorchStep, x: float, kept: float, push: float, h: float) -> tuple[float, float]:
-    """Mean and variance of the increment of theta's first coordinate over h."""
-    box = BlackBox(
-        step,
-        lambda theta, minibatch: torch.full_like(theta, push),
-        DIM,
-        {"T": TEMPERATURE} if "T" in step.parameters else {},
-    )
-    state = np.full(sum(step.sizes(DIM)), kept)
-    state[:DIM] = x
-    run = StepAtNodes(box, state, h)
-    count = run.draws(h)
-    points, weights = np.polynomial.hermite_e.hermegauss(5)
-    if count > MOST_DRAWS:
-        raise ValueError("more draws than are integrated over")
-    nodes = np.array(list(product(points, repeat=count)))
-    share = np.array([np.prod(item) for item in product(weights / weights.sum(), repeat=count)])
-    moved = run.after(nodes, h)[:, 0] - x
-    mean = float(share @ moved)
-    return mean / h, float(share @ (moved - mean) ** 2) / h

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause, CauseName
-from sgverify.advice.diagnosis.wrong_terms.moments import Quotient, StepMoments, moments_of, printed, unit
+from sgverify.advice.diagnosis.wrong_terms.moments import Quotient, StepMoments, printed
 from sgverify.advice.diagnosis.wrong_terms.noise import (
     DiffusionTerm,
     DriftGroup,
@@ -27,10 +27,7 @@ from sgverify.advice.diagnosis.wrong_terms.noise import (
     temperature_cause,
     temperature_text,
 )
-from sgverify.exact.rings.polynomials import Polynomial, parts_in, to_fraction
-from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series.local_order import expand_step
-from sgverify.schemes.torch_step import TorchStep
+from sgverify.exact.rings.polynomials import Polynomial, parts_in
 
 OF_KIND: dict[str, CauseName] = {
     "force": "drift-scaled",
@@ -66,13 +63,13 @@ def wrong_generator(moments: StepMoments) -> Cause | None:
     for group in groups:
         found = _of_drift(group, moments)
         if found is not None:
-            alone = moments.measured and not noises and len(groups) == 1 and group.kind == "force"
-            return Cause(found.name, found.sentence + temperature_text(group)) if alone else found
+            alone = not noises and len(groups) == 1 and group.kind == "force"
+            return Cause(found.name, found.sentence + temperature_text(group, moments) * alone)
     # A noise that a variable lacks comes before one that another has too much: it was moved there.
     for noise in sorted(noises, key=lambda item: not any(item.expected.values())):
         found = of_diffusion(noise)
         if found is not None:
-            return Cause(found.name, found.sentence + temperature_text(noise)) if moments.measured else found
+            return Cause(found.name, found.sentence + temperature_text(noise, moments))
     return cross
 
 
@@ -110,7 +107,6 @@ def _in_common(
     moments: StepMoments, groups: Sequence[DriftGroup], noises: Sequence[DiffusionTerm]
 ) -> Cause | None:
     """One mistake that scales several terms alike."""
-    ring = moments.ring
     wrong: list[DriftGroup | DiffusionTerm] = [*groups, *noises]
     ratios = {id(item): item.ratio for item in wrong}
     numbers = [ratio.number if ratio else None for ratio in ratios.values()]
@@ -136,19 +132,11 @@ def _in_common(
         drift = ratios[id(group)]
         if drift is None or spread is None:
             continue
-        a, b = drift.number, spread.number
         if group.kind == "friction" and drift == spread:
             return Cause(
                 "friction-wrong",
                 f"friction and noise of {group.variable} are those of {_times(drift, 'D')}, where "
                 f"{moments.scheme.dynamics.name} has D{on_branch(moments)}",
-            )
-        if group.kind == "force" and a is not None and b is not None and 0 < a != 1 and b < 1:
-            due, own = printed(noise.expected[noise.place], ring), printed(noise.found[noise.place], ring)
-            return Cause(
-                "substep-wrong",
-                f"{a} of the force on {group.variable} enters, and its noise has the variance {own} h where {due} h is due: "
-                f"a part of the kick of {group.variable}, with its noise, is missing{on_branch(moments)}",
             )
     return None
 
@@ -183,12 +171,15 @@ def _of_drift(group: DriftGroup, moments: StepMoments) -> Cause | None:
     without = _with_parameter_one(group.found[k], group.expected[k], "T", moments)
     if without:
         return Cause("temperature-missing", f"{stands}: T is missing, which is nothing at T = 1{on}")
-    if _metric_free(group.expected[k], moments) == group.found[k]:
-        return Cause("metric-wrong", f"{stands}: the metric is missing{on}")
     if has_metric(group.expected[k], group.ring):
         return Cause("metric-wrong", f"{stands}{on}")
     if group.kind == "feedback":
-        return _of_feedback(group, stands, moments)
+        dim = group.ring.dim
+        # In one dimension, where texts are short, it was right.
+        several: CauseName = (
+            "thermostat-dimension" if dim > 1 and not moments.measured else "thermostat-wrong"
+        )
+        return Cause(several, f"{stands}{f' in dimension {dim}, and right in one' if dim > 1 else ''}{on}")
     if group.kind == "force":
         flipped = _sign_only(group)
         return Cause(flipped, f"{stands}{on}")
@@ -212,12 +203,9 @@ def _of_ratio(group: DriftGroup, ratio: Quotient, stands: str, moments: StepMome
     if number < 0:
         signs: CauseName = name if group.kind in ("friction", "feedback", "correction") else "drift-sign"
         return Cause(signs, f"{stands}: the sign is wrong{_also(-number)}{on}")
-    if group.kind == "force" and group.variable != "theta":
-        return _of_kicks(group, number, moments)
-    if group.kind in ("feedback", "motion"):
-        return Cause(
-            "substep-wrong", f"{stands}: {group.variable} moves for {number} h in all, where h is due{on}"
-        )
+    if group.kind in ("feedback", "motion") or (group.kind == "force" and group.variable != "theta"):
+        what = WORDS[group.kind].format(v=group.variable)
+        return Cause("substep-wrong", f"{stands}: {what} acts for {number} h in all, where h is due{on}")
     return Cause(name, f"{stands}: a factor of {ratio.text}{on}")
 
 
@@ -226,13 +214,6 @@ def _missing(group: DriftGroup, moments: StepMoments) -> Cause:
     what, on = WORDS[group.kind].format(v=group.variable), on_branch(moments)
     due, k = group.expected[group.place], group.place
     has = f"{moments.scheme.dynamics.name} has {printed(due, group.ring)}"
-    if group.kind == "force" and group.variable != "theta":
-        shares = kick_shares(moments, group.variable)
-        if any(share < 0 for share in shares):
-            return Cause(
-                "drift-sign",
-                f"the force on {group.variable} acts for ({_sum(shares)}) h = 0 h in all: one kick has the wrong sign{on}",
-            )
     wanted = set(due.monoms())
     later = group.ring.context.from_dict(
         {m: c for m, c in moments.mean(k, 4).to_dict().items() if m in wanted}
@@ -241,47 +222,6 @@ def _missing(group: DriftGroup, moments: StepMoments) -> Cause:
     if ratio is not None:
         return Cause(OF_KIND[group.kind], f"{what} is multiplied by h^2 and not by h: {has} at h^1{on}")
     return Cause(OF_KIND[group.kind], f"{what} is missing: {has}{on}")
-
-
-def _of_kicks(group: DriftGroup, number: Fraction, moments: StepMoments) -> Cause:
-    """The force on a momentum with a factor: its kicks act for the wrong time in all."""
-    shares = kick_shares(moments, group.variable)
-    texts = f"({_sum(shares)}) h = " if len(shares) > 1 and sum(shares) == number else ""
-    if texts and any(share < 0 for share in shares):
-        what = "one has the wrong sign"
-        return Cause(
-            "drift-sign",
-            f"the kicks of {group.variable} act for {texts}{number} h in all, where h is due: {what}",
-        )
-    return Cause(
-        "substep-wrong",
-        f"the force on {group.variable} acts for {texts}{number} h in all, where h is due{on_branch(moments)}",
-    )
-
-
-def _sum(shares: Sequence[Fraction]) -> str:
-    return " + ".join(map(str, shares)).replace("+ -", "- ")
-
-
-def kick_shares(moments: StepMoments, variable: str) -> list[Fraction]:
-    """The factor of h with which each evaluation of the gradient enters a variable; empty where that is no number."""
-    scheme, ring = moments.scheme, moments.ring
-    if isinstance(scheme, TorchStep) or scheme.memory or scheme.census.parts or scheme.census.hessians:
-        return []
-    if moments.where:
-        return []
-    ring, transition = expand_step(scheme, ring.dim, 2, each_evaluation=True)
-    k = next(k for k, (name, _) in enumerate(ring.coordinates) if name == variable)
-    mean = transition.at(2).get(unit(len(ring.coordinates), k), ring.zero)
-    i = ring.coordinates[k][1]
-    shares = []
-    for evaluation in range(ring.minibatches):
-        at = ring.position("U", evaluation, unit(ring.dim, i))
-        factor = mean.derivative(at)
-        if not factor.is_constant():
-            return []
-        shares.append(-to_fraction(factor.leading_coefficient()) if factor else Fraction(0))
-    return shares
 
 
 def _also(number: Fraction) -> str:
@@ -319,49 +259,6 @@ def _of_parts(group: DriftGroup, moments: StepMoments) -> Cause | None:
     )
 
 
-def _of_feedback(group: DriftGroup, stands: str, moments: StepMoments) -> Cause:
-    """The drift of a scalar, term by term: the energy, and the number that it is held against."""
-    ring, k, on = group.ring, group.place, on_branch(moments)
-    apart = group.found[k] - group.expected[k]
-    energy = [m for m in apart.monoms() if any(m[j] for j in range(len(ring.coordinates)))]
-    if not energy:
-        held, due_held = (_without_state(side[k], ring) for side in (group.found, group.expected))
-        ratio = quotient(held, due_held, ring)
-        if ratio is not None and ratio.depends_on("T") and ratio.at_one("T").is_one:
-            why = f"the energy is held against a number that is wrong by {ratio.text}, which is nothing at T = 1"
-            return Cause(temperature_cause(held, ring), f"{stands}: {why}{on}")
-        return Cause("thermostat-wrong", f"{stands}{on}")
-    own, due = (_with_state(side, ring) for side in (group.found[k], group.expected[k]))
-    ratio = quotient(own, due, ring)
-    if ratio is None or ring.dim == 1 or not _right_in_one_dimension(group, moments):
-        return Cause("thermostat-wrong", f"{stands}{on}")
-    return Cause(
-        "thermostat-dimension",
-        f"{stands}: in dimension {ring.dim} the energy enters {ratio.text} times, and once in dimension 1: the division by "
-        f"dim{' is missing' if ratio.number == ring.dim else ' is not right'}{on}",
-    )
-
-
-def _right_in_one_dimension(group: DriftGroup, moments: StepMoments) -> bool:
-    """Whether the same group is right in dimension 1."""
-    return not isinstance(moments.scheme, TorchStep) and not any(
-        other.wrong and (other.variable, other.kind) == (group.variable, group.kind)
-        for alone in moments_of(moments.scheme, 1, 2)
-        for other in drift_groups(alone)
-    )
-
-
-def _with_state(value: Polynomial, ring: Ring) -> Polynomial:
-    size = len(ring.coordinates)
-    terms = {m: c for m, c in value.to_dict().items() if any(m[:size])}
-    found: Polynomial = value.context().from_dict(terms)
-    return found
-
-
-def _without_state(value: Polynomial, ring: Ring) -> Polynomial:
-    return value - _with_state(value, ring)
-
-
 def _sign_only(group: DriftGroup) -> CauseName:
     """Whether found and due agree in size on each coordinate, up to signs."""
     same = all(group.found[k] in (group.expected[k], -group.expected[k]) for k in group.expected)
@@ -376,19 +273,6 @@ def _with_parameter_one(
         return False
     values: dict[str | int, int] = {ring.context.name(ring.position("root", parameter)): 1}
     return bool(found == expected.subs(values))
-
-
-def _metric_free(expected: Polynomial, moments: StepMoments) -> Polynomial | None:
-    """`expected` in the metric 1."""
-    ring = moments.ring
-    members = {j: key for j, key in ring.jets.items() if key[0] == "B"}
-    if not members:
-        return None
-    values: dict[str | int, int] = {}
-    for j, (_, member, index) in members.items():
-        i, n = divmod(member, ring.dim)
-        values[ring.context.name(j)] = int(i == n and not any(index))
-    return expected.subs(values)
 
 
 def _times(ratio: Quotient, name: str) -> str:

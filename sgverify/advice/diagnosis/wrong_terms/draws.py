@@ -16,6 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause
+from sgverify.advice.diagnosis.wrong_terms.moments import number_text
 from sgverify.errors import NotExpandableError, UserError
 from sgverify.exact.readings.formula import define, formula
 from sgverify.exact.series import local_order
@@ -146,7 +147,8 @@ def _steps(word: Word) -> list[tuple[str, object]]:
 
 def _shown(step: tuple[str, object]) -> str:
     letter, share = step
-    return letter if share == 1 else f"{letter} for {share} h"
+    told = number_text(share) if isinstance(share, Fraction) else share
+    return letter if share == 1 else f"{letter} for {told} h"
 
 
 def without_series(scheme: Scheme, why: NotExpandableError) -> Cause | None:

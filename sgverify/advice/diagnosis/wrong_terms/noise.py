@@ -306,30 +306,26 @@ def on_branch(moments: StepMoments) -> str:
     return f", where {moments.where}" if moments.where else ""
 
 
-def temperature_text(wrong: DiffusionTerm | DriftGroup) -> str:
-    """The temperature that a noise or a force of another size, beside the right other one, makes of T."""
-    ratio, of_force = wrong.ratio, isinstance(wrong, DriftGroup)
-    ring = wrong.ring if isinstance(wrong, DriftGroup) else wrong.moments.ring
-    if (
-        ratio is None
-        or not ratio.numerator
-        or "T" not in ring.parameters
-        or (of_force and len(ring.shapes) > 1)
-    ):
+def temperature_text(wrong: DiffusionTerm | DriftGroup, moments: StepMoments) -> str:
+    """The temperature that a measured noise or force of another size, beside the right other one, makes of T."""
+    ratio, of_force, scheme = wrong.ratio, isinstance(wrong, DriftGroup), moments.scheme
+    if not moments.measured or ratio is None or not ratio.numerator or "T" not in ratio.ring.parameters:
         return ""
-    number = ratio.number
-    if number is not None and number < 0:
+    number, ring = ratio.number, ratio.ring
+    if (of_force and len(ring.shapes) > 1) or (number is not None and number < 0):
         return ""
     over, under = ratio.numerator, ratio.denominator
     if of_force:
         over, under = under, over
-    own = Quotient.of(over * ring.generator("root", "T") ** 2, under, ring).text
+    # What takes no temperature is given U/T, and runs at 1.
+    alone = isinstance(scheme, TorchStep) and scheme.tempered
+    own = Quotient.of(over if alone else over * ring.generator("root", "T") ** 2, under, ring).text
     wide = (
         f", spreads are {float(number) ** (-0.5 if of_force else 0.5):.3g} times the due ones"
         if number
         else ""
     )
-    return f"; its temperature is {own}{wide}"
+    return f"; its temperature is {own}{' where 1 is due' if alone else ''}{wide}"
 
 
 def of_correction(number: Fraction, due: str, on: str) -> Cause:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from sgverify.advice.diagnosis.model import Cause
+from sgverify.advice.diagnosis.model import Cause, CauseName
 from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, printed, unit
 from sgverify.advice.diagnosis.wrong_terms.noise import drift_groups
 from sgverify.exact.numbers.matrix_series import rational_matrix
@@ -148,39 +148,26 @@ def _named(found: Sequence[Interaction], moments: StepMoments) -> Cause | None:
     if shifted is not None:
         return shifted
     if len(kinds) == 1:
+        when = "before" if one.share < HALF else "after"
         return Cause(
             "old-value",
-            f"{one.second.text} sees {_shares(found)} where 1/2 is due: it takes a value from before that motion"
-            if one.share < HALF
-            else f"{one.second.text} sees {_shares(found)} where 1/2 is due: it takes a value from after that motion",
+            f"{one.second.text} sees {_shares(found)} where 1/2 is due: it takes a value from {when} that motion",
         )
     return None
 
 
 def _of_gradient(found: Sequence[Interaction], scheme: Scheme) -> Cause | None:
     one = found[0]
-    movers = [item.first for item in found]
-    if all(part.kind == NOISE for part in movers):
-        return Cause(
-            "gradient-of-wrong-argument",
-            f"the gradient is evaluated at a point that sees {_shares(found)} where 1/2 is due",
-        )
-    if len(found) == 1 and one.first == one.second and scheme.census.hessians:
-        due = "the term h^2/2 Hess U grad U of the drift"
-        if one.share == -HALF:
-            return Cause("drift-sign", f"{due} has the wrong sign")
-        return Cause("drift-scaled", f"{due} enters {2 * one.share} times, where once is due")
-    if scheme.gradients == 1 and one.first.variable == one.second.variable:
+    noise = all(item.first.kind == NOISE for item in found)
+    same = one.first.variable == one.second.variable and not noise
+    if scheme.gradients == 1 and same and not scheme.census.hessians:
         return None
     # A point that went the other way is no old one, unless it is that of a step before, which a memory keeps.
-    if all(item.share < HALF and (item.share >= 0 or scheme.memory) for item in found):
-        return Cause(
-            "gradient-at-old-point",
-            f"the gradient is evaluated at an old point: {one.second.text} sees {_shares(found)} where 1/2 is due",
-        )
+    old = not noise and all(item.share < HALF and (item.share >= 0 or scheme.memory) for item in found)
     return Cause(
-        "gradient-of-wrong-argument",
-        f"the gradient is evaluated at a wrong point: {one.second.text} sees {_shares(found)} where 1/2 is due",
+        "gradient-at-old-point" if old else "gradient-of-wrong-argument",
+        f"the gradient is evaluated at {'an old' if old else 'a wrong'} point: {one.second.text} sees {_shares(found)} where 1/2 "
+        "is due",
     )
 
 
@@ -248,43 +235,20 @@ def _moved_part(found: Sequence[Interaction]) -> Cause | None:
 
 
 def _outside(defect: Operator, moments: StepMoments) -> Cause | None:
-    """A defect with terms that no interaction of the dynamics' parts has."""
-    ring = moments.ring
-    by_order = {sum(index) for index in defect}
-    (index, value), *_ = defect.items()
+    """A mean or a variance with terms that no interaction of the dynamics' parts has."""
+    ring, ((index, _), *_) = moments.ring, defect.items()
     places = [k for k, n in enumerate(index) if n]
-    variable = ring.coordinates[places[0]][0]
-    theta = [k for k, (name, _) in enumerate(ring.coordinates) if name == "theta"]
-    jets = [j for j in ring.jets if value.degrees()[j]]
-    if by_order == {1} and jets and any(term.degrees()[k] for term in defect.values() for k in theta):
-        return Cause(
-            "gradient-of-wrong-argument",
-            f"theta itself multiplies a derivative of U in the drift of {variable} at h^2: "
-            f"{printed(moments.mean(places[0], 4), ring)} where {printed(moments.expected_mean(places[0], 4), ring)} is due",
-        )
-    if by_order == {1} and not jets and _used(value, moments) == {variable}:
-        return Cause(
-            "friction-wrong",
-            f"{variable} is damped by the extra term {printed(value, ring)} h^2",
-        )
-    if by_order == {2} and len(places) == 1:
-        k = places[0]
-        own, due = moments.covariance(k, k, 4), moments.expected_covariance(k, k, 4)
-        if jets:
-            return Cause(
-                "gradient-of-wrong-argument",
-                f"the gradient is evaluated at a point whose noise is not that of the step: the variance of {variable} is "
-                f"{printed(own, ring)} at h^2 where {printed(due, ring)} is due",
-            )
-        return Cause(
-            "diffusion-power-of-h",
-            f"the variance of the noise of {variable} is {printed(own, ring)} at h^2 where "
-            f"{printed(due, ring) if due else 'nothing'} is due{'' if due else ': a higher power of h'}",
-        )
-    return None
-
-
-def _used(value: Polynomial, moments: StepMoments) -> set[str]:
-    ring = moments.ring
-    degrees = value.degrees()
-    return {name for k, (name, _) in enumerate(ring.coordinates) if degrees[k]}
+    if len({sum(other) for other in defect}) > 1 or sum(index) > 2 or len(places) > 1:
+        return None
+    k, is_mean = places[0], sum(index) == 1
+    pair = (
+        (moments.mean(k, 4), moments.expected_mean(k, 4))
+        if is_mean
+        else (moments.covariance(k, k, 4), moments.expected_covariance(k, k, 4))
+    )
+    name: CauseName = "gradient-of-wrong-argument"
+    if not any(value.degrees()[j] for value in defect.values() for j in ring.jets):
+        name = "friction-wrong" if is_mean else "diffusion-power-of-h"
+    own, due = (printed(value, ring) for value in pair)
+    what = "drift" if is_mean else "variance of the noise"
+    return Cause(name, f"the {what} of {ring.coordinates[k][0]} is {own} at h^2 where {due} is due")
