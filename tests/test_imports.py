@@ -98,6 +98,7 @@ def test_what_asks_for_no_computation_waits_for_none() -> None:
 def test_a_question_to_an_exact_rung_does_not_wait_for_torch() -> None:
     program = (
         "import sgverify, sys; sgverify.rate('sghmc-aboba', quantity='stationary-bias'); "
+        "sgverify.verify('sghmc-aboba', checks=['local-order'], target={'name': 'double-well'}); "
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0

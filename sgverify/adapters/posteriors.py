@@ -84,10 +84,6 @@ class Sampler:
         """The names of what the state holds."""
         return tuple(getattr(self.kind, "__dataclass_fields__", ()))
 
-    def state(self, **values: Any) -> Any:
-        """A state with these contents."""
-        return self.kind(**values)
-
 
 class PosteriorsStep:
     """One update from (theta, p, xi), as far as the dynamics has them, with the target's log density handed over.
@@ -111,7 +107,7 @@ class PosteriorsStep:
         }
         given = {name: read({"h": h, "dim": dim, **numbers}) for name, read in self._read.items()}
         moved, _ = sampler.update(
-            sampler.state(**values), None, log_posterior=_log_posterior(grad), **{**sampler.kept, **given}
+            sampler.kind(**values), None, log_posterior=_log_posterior(grad), **{**sampler.kept, **given}
         )
         found = [_flat(getattr(moved, VARIABLES[name])) for name in names]
         return tuple(value if size == 1.0 else value / size for value, size in zip(found, sizes, strict=True))
@@ -320,7 +316,7 @@ def _in_place(sampler: Sampler) -> tuple[list[str], list[str]]:
     def chain(size: float) -> Any:
         vector = torch.tensor([0.3, -0.7, 1.1], dtype=torch.float64) * size
         number = torch.tensor(0.4 * size, dtype=torch.float64)
-        return sampler.state(**{name: _tree(number if name == "xi" else vector) for name in names})
+        return sampler.kind(**{name: _tree(number if name == "xi" else vector) for name in names})
 
     def moved(state: Any, *, inplace: bool) -> Any:
         torch.manual_seed(_SEED)

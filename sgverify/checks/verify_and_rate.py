@@ -7,19 +7,21 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
+import numpy as np
+
 from sgverify.checks.applicable_claims import Progress, answer, judge, judge_pair, not_validated
 from sgverify.checks.progress import listening, raised_on
 from sgverify.checks.question import STATED, Question, why_not_asked
-from sgverify.checks.rates.exponent import with_regression
 from sgverify.checks.readings import escape_of
 from sgverify.checks.registry import CHECKS, find_check
 from sgverify.claims import Claim, claim_for, claims_for, find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import Overrides
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
-from sgverify.evidence import Evidence
+from sgverify.evidence import Evidence, Point
 from sgverify.evidence.published import Command
 from sgverify.named_code import named_in, refuse_unasked
+from sgverify.rates import regress_exact
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import scheme_reference
@@ -113,6 +115,28 @@ def rate(
     tell_unsampled(subject, evidence.method)
     asked = ("--quantity", quantity, *(("--method", method) if method else ()))
     return replace(evidence, replay=subject.command("rate", *asked, under=question.configuration))
+
+
+def with_regression(evidence: Evidence) -> Evidence:
+    """The evidence with the regression on its points in the certificate; sampled evidence already holds its own fit."""
+    name = "length" if CHECKS[evidence.check].along_schedule else "step"
+    points = sorted(
+        (p for p in evidence.points if p.kind == "exact" and getattr(p, name) is not None and not p.diverged),
+        key=lambda point: float(getattr(point, name)),
+    )
+    if "regression" in evidence.certificate or evidence.predicted.exponent is None or not points:
+        return evidence
+    places = np.array([float(getattr(point, name)) for point in points])
+    line = regress_exact(places, *_values(points))
+    certificate = line.certificate(places.tolist(), "L" if name == "length" else "h")
+    return replace(evidence, certificate={**evidence.certificate, "regression": certificate})
+
+
+def _values(points: list[Point]) -> tuple[np.ndarray, np.ndarray]:
+    """The values of the points and the error bound of each; the bound of a point without a value is infinite."""
+    values = np.array([0.0 if point.value is None else point.value for point in points])
+    bounds = np.array([np.inf if p.value is None or p.error_bound is None else p.error_bound for p in points])
+    return values, bounds
 
 
 def _refuse_partial_averages(subject: Subject, quantity: str) -> None:

@@ -152,13 +152,15 @@ class AnswerPart(NamedTuple):
 class AskedAnswer:
     """An answer as it is compared: what was asked, the outcome, the reason in one clause, and its parts by their places.
 
-    Of a printed statement the outcome is whether it falls or stands; it is None for another value of a store.
+    Of a printed statement the outcome is whether it falls or stands; it is None for another value of a store. `chains`: those
+    behind each sampled point, None where that is not said.
     """
 
     asked: AskedQuestion
     outcome: str | None
     cause: str
     parts: dict[str, AnswerPart]
+    chains: int | None = None
 
     @classmethod
     def of_evidence(cls, item: Evidence) -> AskedAnswer:
@@ -181,7 +183,7 @@ class AskedAnswer:
             "reason": AnswerPart("reason", cause, "not the same sentence, numbers aside"),
             "scope": AnswerPart("scope", str(item.scope), "not for the same"),
         }
-        return cls(asked, item.outcome, cause, parts)
+        return cls(asked, item.outcome, cause, parts, item.configuration.get("chains"))
 
     @classmethod
     def of_erratum(cls, item: Erratum) -> AskedAnswer:
@@ -228,17 +230,16 @@ class AskedAnswer:
         return cls(AskedQuestion("stored", "", kind, "", settings), None, "", parts)
 
 
-def _points(evidence: Evidence) -> dict[str, tuple[Point, int | None]]:
-    """The points by their kinds, steps and lengths, each with the number of chains; None where that is not said."""
+def _points(evidence: Evidence) -> dict[str, Point]:
+    """The points by their kinds, steps and lengths."""
     seen: Counter[str] = Counter()
     found = {}
-    chains = evidence.configuration.get("chains")
     for point in evidence.points:
         sizes = (("h", point.step), ("L", point.length))
         at = ", ".join(f"{name} = {value:.6g}" for name, value in sizes if value is not None)
         place = f"points/{point.kind} at {at}"
         seen[place] += 1
-        found[place if seen[place] == 1 else f"{place}, {seen[place]}"] = point, chains
+        found[place if seen[place] == 1 else f"{place}, {seen[place]}"] = point
     return found
 
 

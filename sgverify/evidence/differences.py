@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from textwrap import shorten
 from typing import Annotated, Any, Literal, get_args
 
@@ -17,8 +17,8 @@ from sgverify.evidence.answers import AnswersAt, AskedAnswer, AskedQuestion, Wha
 from sgverify.evidence.model import METHODS, Found, Point, plain
 from sgverify.evidence.numbers import (
     LEVEL,
+    EntryComparison,
     Held,
-    NumberComparison,
     compare_exponents,
     compare_points,
     compare_trees,
@@ -43,8 +43,6 @@ OUTCOMES = ("fail", "falls", "undecided", "refuted", "not-applicable", "stands",
 """From the worst: of changes of one direction, those with the worst new outcome come first."""
 
 TIMES = ("seconds", "milliseconds")
-
-SizedPoint = tuple[Point, int | None] | None
 
 LONGEST = 60
 """The most columns of a value on a line; JSON has the whole of it."""
@@ -197,9 +195,6 @@ DIFFERENCE = Published(
     "Write it again with `sgverify diff OLD NEW --json FILE`.",
 )
 
-Entry = tuple[FieldChange, NumberComparison | None]
-"""One thing that is not the same; without a comparison it is a sampled number without a stated error."""
-
 
 def difference(old: AnswersAt, new: AnswersAt, apart: Iterable[str] = ()) -> AnswersDifference:
     """The differences between the answers of two places.
@@ -221,7 +216,13 @@ def difference(old: AnswersAt, new: AnswersAt, apart: Iterable[str] = ()) -> Ans
         if was is None or now is None:
             changes.append(_change(was, now, (), "added" if was is None else "removed"))
             continue
-        entries = list(compare(was, now, sampled))
+        entries = [
+            (
+                FieldChange(what, item.where, item.old, item.new, item.number.rule if item.number else ""),
+                item.number,
+            )
+            for what, item in compare(was, now, sampled)
+        ]
         differing = tuple(change for change, number in entries if number and number.differs)
         if differing:
             changes.append(_change(was, now, differing, _direction(was, now, differing)))
@@ -242,51 +243,44 @@ def difference(old: AnswersAt, new: AnswersAt, apart: Iterable[str] = ()) -> Ans
     )
 
 
-def compare(old: AskedAnswer, new: AskedAnswer, sampled: int) -> Iterator[Entry]:
+def compare(old: AskedAnswer, new: AskedAnswer, sampled: int) -> Iterator[tuple[What, EntryComparison]]:
     """The parts of two answers to one question that are not the same, in a comparison of so many `sampled` numbers in all."""
+    few, many = old.chains, new.chains
+    chains = min(few, many) if isinstance(few, int) and isinstance(many, int) else None
     method = [side.parts["method"].value if "method" in side.parts else "" for side in (old, new)]
     for where in (place for place in old.parts if place in new.parts):
         (what, one, rule), two = old.parts[where], new.parts[where].value
         if isinstance(one, Found):
             was, now = (None if side.exponent is None else float(side.exponent) for side in (one, two))
             if (was, one.low, one.high) != (now, two.low, two.high):
-                yield _entry(what, where, was, now, compare_exponents(one, two))
+                yield what, EntryComparison(where, was, now, compare_exponents(one, two))
         elif isinstance(one, frozenset):
             for text in sorted(one ^ two):
                 was, now = (text if text in side else None for side in (one, two))
-                yield _entry(what, where, was, now, other(rule))
+                yield what, EntryComparison(where, was, now, other(rule))
         elif what == "point":
             for place in dict.fromkeys((*one, *two)):
-                number = _compare_points(one.get(place), two.get(place), sampled, rule)
-                if number is not None:
-                    yield _entry(what, place, _told(one.get(place)), _told(two.get(place)), number)
+                first, second = one.get(place), two.get(place)
+                if first is None or second is None:
+                    number = other(rule)
+                elif first.diverged is not second.diverged:
+                    number = other("one diverged")
+                elif first.value == second.value:
+                    continue
+                else:
+                    number = compare_points(first, second, sampled, chains)
+                yield what, EntryComparison(place, _told(first), _told(second), number)
         elif isinstance(one, Mapping):
             # Evidence of another method has another certificate.
             if method[0] == method[1] or old.asked.kind != "evidence":
                 for entry in compare_trees(one, two, where, method[0] == SAMPLED):
                     if entry.where.rpartition("/")[2] not in TIMES:
-                        yield _entry(what, entry.where.removeprefix("/"), entry.old, entry.new, entry.number)
+                        yield what, replace(entry, where=entry.where.removeprefix("/"))
         elif (masked(one) != masked(two)) if what == "reason" else one != two:
-            yield _entry(what, where, one, two, other(rule))
+            yield what, EntryComparison(where, one, two, other(rule))
 
 
-def _entry(what: What, where: str, old: Held, new: Held, number: NumberComparison | None) -> Entry:
-    return FieldChange(what, where, old, new, number.rule if number else ""), number
-
-
-def _compare_points(old: SizedPoint, new: SizedPoint, sampled: int, rule: str) -> NumberComparison | None:
-    """Two points at one place, each with its number of chains, of which the smaller gives the quantile; None for equal ones."""
-    if old is None or new is None:
-        return other(rule)
-    (one, few), (two, many) = old, new
-    if one.diverged is not two.diverged:
-        return other("one diverged")
-    chains = min(few, many) if isinstance(few, int) and isinstance(many, int) else None
-    return None if one.value == two.value else compare_points(one, two, sampled, chains)
-
-
-def _told(sized: SizedPoint) -> Held:
-    point = sized and sized[0]
+def _told(point: Point | None) -> Held:
     if not point:
         return None
     return "diverged" if point.diverged else point.note if point.value is None else point.value
@@ -295,7 +289,7 @@ def _told(sized: SizedPoint) -> Held:
 def _sampled(old: AskedAnswer, new: AskedAnswer) -> int:
     """The number of points that are compared by standard errors."""
     one, two = (side.parts["points"].value if "points" in side.parts else {} for side in (old, new))
-    return sum(bool(one[at][0].standard_error or two[at][0].standard_error) for at in one if at in two)
+    return sum(bool(one[at].standard_error or two[at].standard_error) for at in one if at in two)
 
 
 def better_outcome(old: str | None, new: str | None) -> bool | None:

@@ -39,7 +39,6 @@ class Probe:
     exchanges coordinates differs.
     """
 
-    name: str
     dim: int
     first: float
     apart: float
@@ -113,22 +112,22 @@ class Probe:
 def quadratic_probes(dim: int) -> tuple[Probe, ...]:
     """Three quadratic potentials of different curvature: on them draws enter every explicit step linearly."""
     return (
-        Probe("quadratic", dim, 1.3, -0.35, 0.2),
-        Probe("steeper quadratic", dim, 2.9, 0.8, -0.3),
-        Probe("flatter quadratic", dim, 0.45, 0.15, 0.1),
+        Probe(dim, 1.3, -0.35, 0.2),
+        Probe(dim, 2.9, 0.8, -0.3),
+        Probe(dim, 0.45, 0.15, 0.1),
     )
 
 
 def soft_probe(dim: int) -> Probe:
     """A potential so flat that a step's powers of its curvature beyond the first are small."""
-    return Probe("soft quadratic", dim, 2.0**-10, 2.0**-12, 0.0)
+    return Probe(dim, 2.0**-10, 2.0**-12, 0.0)
 
 
 def bent_probes(dim: int) -> tuple[Probe, ...]:
     """Two quartic potentials that couple their coordinates."""
     return (
-        Probe("quartic", dim, 0.9, 0.4, 0.15, 0.35),
-        Probe("other quartic", dim, 1.6, -0.3, -0.2, 0.8),
+        Probe(dim, 0.9, 0.4, 0.15, 0.35),
+        Probe(dim, 1.6, -0.3, -0.2, 0.8),
     )
 
 

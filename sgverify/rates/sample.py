@@ -18,7 +18,8 @@ CALL = 0.01
 rate that conforms is false with no larger chance; a point null that conforms says what it would have found."""
 
 RATES = 25
-"""Sampled rates that one call may ask for at most: all pairs of a claim and a quantity that is sampled (a test counts them)."""
+"""Sampled rates among which the level of a call is divided. A call that samples is one `rate`, of a printed card and of those that
+correct it (a test counts them): `verify` draws no chains, and the cases of a report are calls of their own."""
 
 POINT_NULLS = 100
 """Point nulls that one call may ask for at most."""

@@ -23,6 +23,8 @@ from sgverify.subject.step_sizes import StepSizes, contracting_step, typical_ste
 from sgverify.targets import Observable, Target, build_target, parse_observable
 from sgverify.targets.derived import check_likelihood, with_scaled_likelihood
 from sgverify.targets.metric import CoordinateMetric, MatrixMetric, parse_metric
+from sgverify.targets.own.function import OwnPotential
+from sgverify.targets.target import check_finite
 
 if TYPE_CHECKING:
     from sgverify.exact.posterior.reference import Reference
@@ -330,10 +332,7 @@ class Subject:
             check_likelihood(self.target, f"gradient.clip={self.configuration.gradient.clip!r}")
         _ = self.noise
         if not self.target.quadratic:
-            # Imported here: the module imports torch, which most questions to exact methods never need.
-            from sgverify.samplers.own.functions import check_gradient
-
-            check_gradient(self.target, self.configuration.temperature)
+            self._check_finite()
         if not self.affine:
             return
         self.step_sizes.check_finite()
@@ -342,6 +341,18 @@ class Subject:
             self.check_stable([schedule.step], "schedule.step")
         if sweep.steps:
             self.check_stable(sweep.steps, "sweep.steps")
+
+    def _check_finite(self) -> None:
+        """Raise `DefinitionError` if potential or gradient are not finite near the location of the target."""
+        target, temperature = self.target, self.configuration.temperature
+        own = any(isinstance(part, OwnPotential) for part in (target.prior, target.likelihood))
+        if own or type(target) is not Target:
+            # Imported here: the module imports torch, which most questions to exact methods never need.
+            from sgverify.samplers.own.functions import check_gradient
+
+            check_gradient(target, temperature)
+        else:
+            check_finite(target, temperature)
 
     @property
     def affine(self) -> bool:

@@ -105,6 +105,22 @@ def gradient_at(
     return total
 
 
+def value_at(theta: np.ndarray, potential: Potential) -> np.ndarray:
+    """A part of U that takes no data, at the points. Shape (n, d) -> (n,)."""
+    with np.errstate(all="ignore"):
+        found = potential(Points(theta))
+        value = found.array[..., 0] if isinstance(found, Points) else np.float64(found)
+    return np.asarray(np.broadcast_to(value, theta.shape[:-1]))
+
+
+def not_finite(target_name: str, what: str, which: str, place: list[float]) -> DefinitionError:
+    """The refusal of a target whose `what`, its value or gradient, is not finite near its location."""
+    return DefinitionError(
+        f"target.name={target_name!r}: the {what} of {which} is not finite at theta={place}; expected a finite "
+        "one within a standard deviation of its location; mend the density, or state its location and spread"
+    )
+
+
 def _sum(each: Any, weights: np.ndarray) -> np.ndarray:
     """The sum over data of vectors at points, or of what broadcasts to these."""
     each = np.asarray(each)

@@ -13,7 +13,7 @@ import numpy as np
 from sgverify.errors import ConfigurationError, DefinitionError
 from sgverify.targets.exact_potential import ExactPotential
 from sgverify.targets.form import Monomial, Quadratic, Rows, inverse, solved
-from sgverify.targets.points import gradient_at
+from sgverify.targets.points import gradient_at, not_finite, value_at
 from sgverify.targets.potential import PairPotential, Potential, polynomial_potential
 from sgverify.targets.power_sums import PolynomialVectors
 
@@ -353,3 +353,16 @@ def _rounded(values: Sequence[Any]) -> np.ndarray:
     array = np.array(values, dtype=object).astype(np.float64)
     array.flags.writeable = False
     return array
+
+
+def check_finite(target: Target, temperature: float) -> None:
+    """Raise `DefinitionError` if the prior's potential or its gradient is not finite one spread away from its location.
+
+    The location itself is not tested, since the potential may have a kink at a mode.
+    """
+    places = target.at_deviations_float64(np.array([[1.0], [-1.0]]), temperature)
+    value, slope = value_at(places, target.prior), gradient_at(places, target.prior)
+    for what, found in (("value", value[:, None]), ("gradient", slope)):
+        bad = np.flatnonzero(~np.isfinite(found).all(-1))
+        if len(bad):
+            raise not_finite(target.name, what, "the log density", places[bad[0]].tolist())

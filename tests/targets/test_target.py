@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgverify.errors import ConfigurationError, DefinitionError
-from sgverify.schemes import dot
+from sgverify.schemes import dot, sqrt
 from sgverify.targets import Target, Vector, build_target, constant
+from sgverify.targets.target import check_finite
 
 
 @st.composite
@@ -206,3 +207,18 @@ def test_twenty_dimensions_and_a_thousand_data_take_no_time() -> None:
     assert target.precision is target.precision
     # Measured 0.06 s; the margin is for a machine that other work shares, a slower algorithm is far beyond.
     assert time.process_time() - start < 0.5
+
+
+def test_a_potential_that_is_not_finite_near_its_location_is_refused() -> None:
+    """At 1 and -1: a square root has a value there and no slope."""
+    for prior, what in (
+        (lambda theta: dot(theta, theta) * math.inf, "value"),
+        (lambda theta: sqrt(dot(theta, theta) - 1), "gradient"),
+        (lambda theta: dot(theta, theta), ""),
+    ):
+        target: Any = SimpleNamespace(name="x", at_deviations_float64=lambda places, _: places, prior=prior)
+        if not what:
+            check_finite(target, 1.0)
+            continue
+        with pytest.raises(DefinitionError, match=f"the {what} of the log density is not finite at theta="):
+            check_finite(target, 1.0)

@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, held_counters, probe
+from sgverify.adapters.optimizers.kept_values import is_number
 from sgverify.adapters.optimizers.momentum import (
     carried_share,
     carrying_buffer,
@@ -124,7 +125,7 @@ class _Reading:
         given = {
             option: settings.read(option, text)({**AT, "dim": 3.0}) for option, text in settings.map.items()
         }
-        numbers = {option: default for option, default in known.items() if _is_number(default)}
+        numbers = {option: default for option, default in known.items() if is_number(default)}
         usual = {
             option: CONVENTIONS[option] for option in known if option in CONVENTIONS and option not in given
         }
@@ -331,10 +332,6 @@ class _Reading:
                     lambda at: 0.0 if (found := self.law(**at.values)) is None else found.prior
                 )
         return "", lambda at: 0.0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _one(entries: Any) -> float | None:

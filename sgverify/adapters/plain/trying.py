@@ -73,9 +73,10 @@ class PlainStep:
         shapes = dict.fromkeys([value.shape for value in state])
         if "xi" in variables:
             shapes[torch.Size([])] = None
-        found = [[_last(part, shape) for shape in shapes] for part in results]
-        fitting = [[part for part in parts if part is not None] for parts in found]
-        return [parts[0] for parts in fitting if parts]
+        fitting = (
+            (found for shape in shapes if (found := _last(part, shape)) is not None) for part in results
+        )
+        return [part for parts in fitting if (part := next(parts, None)) is not None]
 
     def _function(self, values: dict[str, Any]) -> Callable[..., Any]:
         code = self.code

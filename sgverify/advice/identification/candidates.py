@@ -6,7 +6,7 @@ drift or of a kick, x -> phi(x), its step is phi P phi^-1. Words are also cut op
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -101,14 +101,14 @@ class CandidateScheme:
             return self.scheme
         return self.make(*(Fraction(number).limit_denominator(DENOMINATOR) for number in numbers))
 
-    def named_of(self, numbers: tuple[float, ...]) -> Scheme:
-        """The scheme whose numbers are the decimals with nine digits that these are."""
-        assert self.make is not None
-        return self.make(*(Fraction(f"{number:.9g}") for number in numbers))
+    def named_of(self, numbers: Mapping[str, float], gradient: float) -> Scheme:
+        """The scheme of these numbers, as decimals with nine digits, where the gradient is multiplied by `gradient`.
 
-    def moved(self, shift: Shift) -> CandidateScheme:
-        """The candidate with its state recorded elsewhere."""
-        return replace(self, shift=shift)
+        A floor is compared with |gradient|, R T and B with variances of gradients, T being the recovered one times the factor.
+        """
+        assert self.make is not None
+        own = (numbers[name] * gradient ** POWERS.get(name, 0) for name in self.numbers)
+        return self.make(*(Fraction(f"{number:.9g}") for number in own))
 
 
 def named_candidates(shapes: Shapes, riemannian: bool = False) -> Iterator[CandidateScheme]:
@@ -127,7 +127,7 @@ def shifted_candidates(shapes: Shapes) -> Iterator[CandidateScheme]:
             continue
         for letter in ("drift", "kick"):
             for share in SHARES:
-                yield candidate.moved(Shift(letter, share))
+                yield replace(candidate, shift=Shift(letter, share))
 
 
 def families(shapes: Shapes, factors: Iterable[float] = ()) -> Iterator[CandidateScheme]:
@@ -151,14 +151,6 @@ def families(shapes: Shapes, factors: Iterable[float] = ()) -> Iterator[Candidat
             yield candidate
             if candidate.pinned:
                 yield from (replace(candidate, heat=1 / factor) for factor in factors)
-
-
-def own_numbers(candidate: CandidateScheme, numbers: dict[str, float], gradient: float) -> tuple[float, ...]:
-    """The numbers of a family's scheme where the gradient is multiplied by `gradient`, which the recovered ones leave at 1.
-
-    A floor is compared with |gradient|, R T and B with variances of gradients, T being the recovered one times the factor.
-    """
-    return tuple(numbers[name] * gradient ** POWERS.get(name, 0) for name in candidate.numbers)
 
 
 def word_candidates(shapes: Shapes) -> Iterator[CandidateScheme]:
@@ -187,9 +179,7 @@ def cyclic_shifts(scheme: Scheme) -> list[tuple[str, str]]:
     return found
 
 
-@cache
-def _word(name: str) -> Scheme:
-    return find_scheme(name)
+_word = cache(find_scheme)
 
 
 def _is_named(text: str, prefix: str) -> bool:

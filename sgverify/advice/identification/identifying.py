@@ -11,7 +11,6 @@ from sgverify.advice.identification.candidates import (
     LONGEST,
     LONGEST_PALINDROME,
     cyclic_shifts,
-    own_numbers,
     source_of,
 )
 from sgverify.advice.identification.comparing import AGREES, differences
@@ -237,7 +236,7 @@ def _scheme_name(solution: Solution, gradient: float = 1.0) -> str:
     candidate = solution.candidate
     if not candidate.numbers:
         return candidate.name
-    return candidate.named_of(own_numbers(candidate, solution.numbers, gradient)).name
+    return candidate.named_of(solution.numbers, gradient).name
 
 
 def _relation(match: Match, shifts: Sequence[tuple[str, str]]) -> str:

@@ -19,7 +19,6 @@ from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
 from sgverify.schemes.numbers.constants import places_of
 from sgverify.schemes.numbers.periods import Periods
-from sgverify.subject.caching import cached_by
 from sgverify.subject.subject import Subject
 
 LARGEST = 30
@@ -63,15 +62,26 @@ def check_stationarity(question: Question) -> Evidence:
 Examined = tuple[dict[int, Residual], Dimensions[Residual]]
 
 
-@cached_by(lambda subject: (id(subject.scheme.dynamics), subject.target.dim))
+MOST_KEPT = 16
+"""The dynamics whose proofs are kept: most schemes are steps of a few."""
+
+_KEPT: dict[tuple[int, int], tuple[Dynamics, Examined]] = {}
+"""By the identity of the dynamics, which are held so that no others take it, and the dimension."""
+
+
 def examine_stated(subject: Subject) -> Examined:
     """The residuals of Fokker-Planck by dimension for the density that the dynamics states, and the dimensions in which it holds.
 
     Raises `NotExpandableError` where dynamics or density cannot be read.
     """
-    dynamics = subject.scheme.dynamics
+    dynamics, dim = subject.scheme.dynamics, subject.target.dim
     assert dynamics.density is not None
-    return _examine(dynamics, dynamics.density, subject.target.dim, {})
+    if (id(dynamics), dim) not in _KEPT:
+        found = _examine(dynamics, dynamics.density, dim, {})
+        if len(_KEPT) >= MOST_KEPT:
+            _KEPT.clear()
+        _KEPT[id(dynamics), dim] = dynamics, found
+    return _KEPT[id(dynamics), dim][1]
 
 
 def _examine(dynamics: Dynamics, density: Density, configured: int, values: Mapping[str, Any]) -> Examined:

@@ -19,7 +19,7 @@ from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes.definition.abstract_value import SCALAR
 from sgverify.schemes.definition.reverse_mode import Tracked
 from sgverify.targets.own.function import OwnFunction, OwnPotential, evaluate
-from sgverify.targets.points import Points
+from sgverify.targets.points import Points, not_finite
 from sgverify.targets.target import Target
 
 _MOST_DATA = 4096
@@ -91,10 +91,7 @@ def _check_finite(target: Target, value: Tensor, at: Tensor, own: OwnFunction | 
         if len(bad):
             place = at.detach()[tuple(bad[0])].tolist()
             which = "the log density" if own is None else f"{own} at datum {int(bad[0][0])} (from 0)"
-            raise DefinitionError(
-                f"target.name={target.name!r}: the {what} of {which} is not finite at theta={place}; expected a finite "
-                "one within a standard deviation of its location; mend the density, or state its location and spread"
-            )
+            raise not_finite(target.name, what, which, place)
 
 
 def _checked(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:
