@@ -38,8 +38,9 @@ class Terms:
 
     def over(self, time: float) -> Terms:
         """The terms of a call that moves for `time` of h."""
-        parts = (time * part for part in (self.drift, self.covariance, self.prior, self.data))
-        return Terms(*parts, self.size)
+        return Terms(
+            time * self.drift, time * self.covariance, time * self.prior, time * self.data, self.size
+        )
 
 
 def time_of_call(mean: np.ndarray, covariance: np.ndarray, terms: Terms) -> Fraction:
