@@ -13,6 +13,7 @@ from pathlib import Path
 from reports.making import (
     advised,
     applications,
+    beyond_gaussians,
     browser,
     bug_reports,
     campaigns,
@@ -360,6 +361,14 @@ _PARTS = (
         15,
         _make_kernels,
         kernels.render,
+    ),
+    Part(
+        "beyond-gaussians",
+        ("beyond-gaussians/beyond.json", "beyond-gaussians/beyond.md"),
+        "the papers' claims on a double well, a logistic regression, a product of wells, a banana, by a thermostat; coefficients",
+        5,
+        lambda choice: beyond_gaussians.make(HERE),
+        beyond_gaussians.render,
     ),
     Part(
         "kept-answers",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from sgverify.cli.shared import output
@@ -12,54 +14,19 @@ from sgverify.evidence.model import CONFORMS, INCONCLUSIVE
 @click.command()
 @click.argument("dynamics")
 @click.option(
-    "--letters",
-    metavar="ABO",
-    help="All letters of one alphabet of the dynamics; by default the first one's.",
+    "--letters", metavar="ABO", help="All letters of one alphabet of the dynamics; by default the first."
 )
 @click.option(
     "--gradients",
-    type=int,
     default=1,
     show_default=True,
-    metavar="N",
     help="The most gradients a step of a long run; one that the next step needs at the same place counts once.",
 )
-@click.option(
-    "--order",
-    type=int,
-    default=2,
-    show_default=True,
-    metavar="R",
-    help="The order of the invariant law, 1 to 4.",
-)
-@click.option(
-    "--length", type=int, metavar="N", help="The most letters of a word; by default by gradients and order."
-)
-@click.option(
-    "--show",
-    type=int,
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="The words that are proved and shown.",
-)
-@click.option(
-    "--within",
-    type=float,
-    metavar="SECONDS",
-    help="End the search after so much processor time; proofs come on top.",
-)
+@click.option("--order", default=2, show_default=True, help="The order of the invariant law, 1 to 4.")
+@click.option("--show", default=10, show_default=True, help="The most words that are proved and shown.")
+@click.option("--within", type=float, metavar="SECONDS", help="End the search after so much processor time.")
 @JSON
-def design(
-    dynamics: str,
-    letters: str | None,
-    gradients: int,
-    order: int,
-    length: int | None,
-    show: int,
-    within: float | None,
-    json_path: str | None,
-) -> int:
+def design(dynamics: str, json_path: str | None, **asked: Any) -> int:
     """Search the splittings of DYNAMICS with the smallest leading error of averages, and prove what was found.
 
     DYNAMICS is kinetic, or a word over an alphabet of your own (path/to/file.py:scheme), whose letters are taken. Words and their
@@ -82,16 +49,7 @@ def design(
     from sgverify.advice.design import design as ask
 
     with output.progress("searching") as progress:
-        found = ask(
-            dynamics,
-            letters=letters,
-            gradients=gradients,
-            order=order,
-            length=length,
-            show=show,
-            within=within,
-            progress=progress,
-        )
+        found = ask(dynamics, **asked, progress=progress)
     if json_path:
         output.show_json(found.document(), json_path)
     if json_path != "-":

@@ -34,6 +34,8 @@ def test_letters_of_ones_own_from_the_command_line(call: Call) -> None:
         (("kinetic", "--within", "-1"), "expected a number of seconds above 0"),
         (("langevin",), "no alphabet here splits it; expected one of kinetic"),
         (("sgld-euler",), "is no word over an alphabet"),
+        (("kinetic_on_simplex",), "it takes functions of the state; expected letters"),
+        (("own.py:mine",), "own.py"),
         (("thermostat",), "expected a dynamics that is linear where U is quadratic"),
         (("kinetic", "--json", "nowhere/design.json"), "cannot be written"),
     ],

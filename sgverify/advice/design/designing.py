@@ -30,7 +30,10 @@ from sgverify.schemes.loading import load_scheme
 from sgverify.schemes.splittings import Alphabet
 from sgverify.subject.subject import Subject
 
-MOST = {"order": 4, "gradients": 5, "length": 11, "show": 100}
+MOST = {"order": 4, "gradients": 5, "show": 100}
+
+LONGEST = 11
+"""The most letters of a word."""
 
 CLOSE = 1e-12
 """The distance of coefficients that are equal, where shares are roots and the law of the chain is one of balls."""
@@ -42,7 +45,6 @@ def design(
     letters: str | None = None,
     gradients: int = 1,
     order: int = 2,
-    length: int | None = None,
     show: int = 10,
     within: float | None = None,
     progress: Callable[[str, float, int], None] | None = None,
@@ -51,12 +53,11 @@ def design(
 
     `dynamics`: kinetic, or the reference of a word of your own, whose alphabet is taken. `letters`: those of one alphabet, by
     default of the first. `gradients`: at most so many a step, one that the next step needs again counted once. `order`: that of
-    the invariant law, at least. `length`: the most letters of a word. `within`: seconds of processor time for the search. Raises
+    the invariant law, at least. `within`: seconds of processor time for the search. Raises
     `UserError` for what cannot be searched.
     """
-    given = {"order": order, "gradients": gradients, "length": length, "show": show}
-    for name, value in given.items():
-        if value is not None and (type(value) is not int or not 1 <= value <= MOST[name]):
+    for name, value in {"order": order, "gradients": gradients, "show": show}.items():
+        if type(value) is not int or not 1 <= value <= MOST[name]:
             raise ConfigurationError(
                 f"{name}={value!r}: expected a whole number from 1 to {MOST[name]}; give one of these"
             )
@@ -65,9 +66,8 @@ def design(
             f"within={within!r}: expected a number of seconds above 0; give one, or leave it out"
         )
     reference, alphabet = _alphabet(dynamics, letters)
-    length = length or min(
-        MOST["length"], max(len(alphabet.letters), 2 * gradients + (2 * gradients + 1 if order <= 2 else 2))
-    )
+    letters_of_order = 4 * gradients + 1 if order <= 2 else 2 * gradients + 2
+    length = min(LONGEST, max(len(alphabet.letters), letters_of_order))
     try:
         proof = prove_alphabet(alphabet, 1, 2)
     except NotExpandableError as error:
@@ -105,6 +105,7 @@ def design(
                 progress(f"proof of {candidate.word}", searched, len(listed))
             proved = proved_word(reference, alphabet, candidate, x, order, members, errors)
             (words if isinstance(proved, DesignedWord) else left_out).append(proved)  # type: ignore[arg-type]
+    told = sorted({word.dimensions for word in words})
     return Design(
         alphabet.dynamics.name,
         search.letters,
@@ -116,7 +117,7 @@ def design(
         tuple(words),
         tuple(left_out),
         (
-            "the orders: every smooth potential, T and D; h -> 0; full gradients",
+            f"the orders: every smooth potential, T and D; {' or '.join(told) or 'no word'}; h -> 0; full gradients",
             f"the error: the term of h^{order} in means and variances of theta, in h sqrt(k), on Gaussians in any dimension, at "
             f"any T, each mode of precision k with the friction D/sqrt(k) = {', '.join(map(str, FRICTIONS))}; beside them what a "
             "third and a fourth derivative of U do to first order",
@@ -128,11 +129,17 @@ def design(
 def _alphabet(dynamics: str, letters: str | None) -> tuple[str, Alphabet]:
     """The reference of a word or the beginning of one, and its alphabet."""
     every = ALPHABETS | IN_METRIC
-    known = {name: alphabet for name, alphabet in every.items() if alphabet.dynamics.name == dynamics}
+    known = {
+        f"{name}-{''.join(alphabet.letters).lower()}": alphabet
+        for name, alphabet in every.items()
+        if alphabet.dynamics.name == dynamics
+    }
     if not known:
         try:
             word = load_scheme(dynamics).word
         except UnknownNameError:
+            if ":" in dynamics:
+                raise
             names = ", ".join(sorted({alphabet.dynamics.name for alphabet in every.values()}))
             raise ConfigurationError(
                 f"dynamics={dynamics!r}: no alphabet here splits it; expected one of {names}, or path/to/file.py:scheme, a word "
@@ -144,7 +151,7 @@ def _alphabet(dynamics: str, letters: str | None) -> tuple[str, Alphabet]:
             )
         known = {dynamics: word.alphabet}
     # The letters of molecular dynamics come first: they leave the density invariant one by one or in pairs.
-    chosen = sorted(known.items(), key=lambda item: item[0] != "sghmc-md")
+    chosen = sorted(known.items(), key=lambda item: not item[0].startswith("sghmc-md"))
     for reference, alphabet in chosen:
         if letters is None or sorted(letters) == sorted(alphabet.letters):
             return reference, alphabet
@@ -196,28 +203,29 @@ def proved_word(
             if not same:
                 return f"{word}: on N(0, 1) with D = {member.friction} the exact law is off by {entry}, and not by {expected}"
     sizes = [sqrt(sum(float(value) ** 2 for value in part) / len(members)) for part in (gaussian, near)]
-    orders = {"weak-finite-time": int(step.order), "invariant": int(law.found.order)}
+    orders = int(step.order), int(law.found.order)
     return DesignedWord(
         word,
-        alphabet.name,
-        tuple(map(str, shares)),
         candidate.gradients,
-        *orders.values(),
+        *orders,
         hypot(*sizes),
-        *sizes,
+        sizes[0],
+        sizes[1],
         not any(gaussian),
+        tuple(map(str, shares)),
         law.dimensions.told or "every dimension",
         _definition(reference, word, [*map(str, shares)], orders),
     )
 
 
-def _definition(reference: str, word: str, shares: list[str], orders: dict[str, int]) -> str:
-    named = f"{reference}-{word.lower()}" if reference in ALPHABETS | IN_METRIC else reference
+def _definition(reference: str, word: str, shares: list[str], orders: tuple[int, int]) -> str:
+    """Python text; the letters are those of a shipped scheme, or of the file that was given."""
     place, _, name = reference.rpartition(":")
-    taken = f'from sgverify import find_scheme\n\nalphabet = find_scheme("{named}").word.alphabet'
+    taken = f'from sgverify import find_scheme\n\nalphabet = find_scheme("{reference}").word.alphabet'
     if place:
         module = place.rpartition("/")[2].removesuffix(".py")
         taken = f"from {module} import {name.partition('.')[0]}\n\nalphabet = {name}.word.alphabet"
-    stated = ", ".join(f'"{kind}": {order}' for kind, order in orders.items() if order)
-    lines = "".join(f'\n    "{share}",' for share in shares)
-    return f'{taken}\nbest = alphabet.word("{word}", order={{{stated}}}, coefficients=[{lines}\n])'
+    stated = f'{{"weak-finite-time": {orders[0]}, "invariant": {orders[1]}}}'
+    return f'{taken}\nbest = alphabet.word("{word}", order={stated}, coefficients={shares!r})'.replace(
+        "'", '"'
+    )

@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
 
-from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
+from sgverify.evidence.published import Count, Name, Published, Says, Size
 
 WIDTH = 100
 """Columns of a line of prose; a definition is never broken."""
+
+_HEAD = ("word", "gradients", "step", "law", "error", "Gaussians", "beside", "shares")
 
 
 @dataclass(frozen=True)
@@ -23,17 +25,16 @@ class DesignedWord:
     """
 
     word: Name
-    alphabet: Name
-    shares: tuple[Name, ...]
     gradients: Count
-    step_order: Number
-    invariant_order: Number
+    step_order: Count
+    invariant_order: Count
     error: Size
     gaussian: Size
     near: Size
     exact_on_gaussians: Annotated[
         bool, Says("whether the h^r term is proved to be 0 on every Gaussian of the class")
     ]
+    shares: tuple[Name, ...]
     dimensions: Annotated[str, Says("the dimensions in which the orders are proved")]
     definition: Annotated[str, Says("Python text that defines the scheme as `best`")]
 
@@ -57,60 +58,36 @@ class Design:
     left_out: tuple[str, ...]
     holds_for: tuple[str, ...]
 
-    @property
-    def best(self) -> DesignedWord | None:
-        """The word with the smallest leading error; None where none was found."""
-        return self.words[0] if self.words else None
-
     def document(self) -> dict[str, Any]:
         """The JSON document."""
         return {"schema": DESIGN.name, **asdict(self)}
 
-    def __repr__(self) -> str:
-        best = "nothing" if self.best is None else self.best.word
-        return f"<Design: {best} of {self.searched} words; print it for the ranking>"
-
     def __str__(self) -> str:
-        many = "" if self.gradients == 1 else "s"
-        asked = f"order {self.order} of the invariant law with at most {self.gradients} gradient{many} a step"
+        asked = f"order {self.order} of the invariant law, gradients a step at most {self.gradients}"
         lines = [f"{self.dynamics}, letters {', '.join(self.letters)}: {asked}"]
-        if self.best is None:
-            lines.append(f"  none of {self.searched} words of at most {self.length} letters has it")
+        if self.words:
+            best = self.words[0]
+            lines += [*_table(self.words), "", f"{best.word}, to paste into a file:", "", best.definition]
         else:
-            lines += [
-                *self._table(),
-                "",
-                f"{self.best.word}, to paste into a file:",
-                "",
-                self.best.definition,
-            ]
+            lines.append(f"  none of {self.searched} words of at most {self.length} letters has it")
         for heading, said in (("left out", self.left_out), ("holds for", self.holds_for)):
-            if said:
-                lines += ["", f"{heading}:"]
-                lines += [fill(one, WIDTH, initial_indent="  - ", subsequent_indent="    ") for one in said]
+            lines += ["", f"{heading}:"] if said else []
+            lines += [fill(one, WIDTH, initial_indent="  - ", subsequent_indent="    ") for one in said]
         return "\n".join(lines)
 
-    def _table(self) -> list[str]:
-        power = f"h^{self.order}"
-        head = ("word", "gradients", "step", "law", f"error {power}", "Gaussians", "beside", "shares")
-        rows = [
-            (
-                word.word,
-                str(word.gradients),
-                f"{word.step_order:g}",
-                f"{word.invariant_order:g}",
-                f"{word.error:.3g}",
-                "0, proved" if word.exact_on_gaussians else f"{word.gaussian:.3g}",
-                f"{word.near:.3g}",
-                ", ".join(word.shares),
-            )
-            for word in self.words
-        ]
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        return [
-            "  ".join(("", *(f"{text:<{size}}" for text, size in zip(row, widths, strict=True)))).rstrip()
-            for row in (head, *rows)
-        ]
+
+def _table(words: tuple[DesignedWord, ...]) -> list[str]:
+    rows = [_HEAD]
+    for one in words:
+        gaussian = "0, proved" if one.exact_on_gaussians else f"{one.gaussian:.3g}"
+        orders = (str(one.gradients), str(one.step_order), str(one.invariant_order))
+        rows.append(
+            (one.word, *orders, f"{one.error:.3g}", gaussian, f"{one.near:.3g}", ", ".join(one.shares))
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "".join(f"  {text:<{size}}" for text, size in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 DESIGN = Published(

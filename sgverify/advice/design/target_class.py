@@ -24,7 +24,7 @@ from flint import fmpq, fmpq_mat
 from sgverify.errors import ConfigurationError, NotExpandableError
 from sgverify.exact.rings.context import Index
 from sgverify.exact.rings.evaluation import FRACTIONS, Values, by_key
-from sgverify.exact.rings.polynomials import Polynomial, parts_in, polynomials_in, to_fmpq, to_fraction
+from sgverify.exact.rings.polynomials import Key, Polynomial, parts_in, polynomials_in, to_fmpq, to_fraction
 from sgverify.exact.series.letters import AlphabetProof
 from sgverify.exact.stationarity.fokker_planck import read_density
 from sgverify.schemes import Dynamics
@@ -64,19 +64,26 @@ class Member:
 
     def __init__(self, proof: AlphabetProof, dynamics: Dynamics, friction: Fraction) -> None:
         ring, self.friction = proof.ring, friction
+        if dynamics.density is None:
+            raise NotExpandableError("it states no density")
+        log_density = ring.reduce(read_density(dynamics.density, ring))
+        arguments = [what.argument for what in ring.opaque.values() if what.argument is not None]
+        if not all(map(ring.depends_only_on_parameters, arguments)):
+            raise NotExpandableError("it takes functions of the state")
         self.names = list(dynamics.state)
         self.context = polynomials_in([*self.names, "a", "b"])
         *state, a, b = self.context.gens()
         self.theta = state[self.names.index("theta")]
         U = self.theta**2 * fmpq(1, 2) + a * self.theta**3 * fmpq(1, 6) + b * self.theta**4 * fmpq(1, 24)
-        numbers = {("U", 0, (0,)): U, ("U", 0, (1,)): U.derivative(self.names.index("theta"))}
+        numbers: dict[Key, Polynomial] = {
+            ("U", 0, (0,)): U,
+            ("U", 0, (1,)): U.derivative(self.names.index("theta")),
+        }
         numbers |= {(name, 0): x for name, x in zip(self.names, state, strict=True)}
         kind = replace(FRACTIONS, coefficient=self.context.constant)
         values = Values(ring, by_key(ring, numbers.__getitem__), kind, {"T": fmpq(1), "D": to_fmpq(friction)})
         self.letters = {s: {i: values(c) for i, c in o.items()} for s, o in proof.operators.items()}
-        if dynamics.density is None:
-            raise NotExpandableError("the dynamics states no density")
-        self.energy = -values(ring.reduce(read_density(dynamics.density, ring)))
+        self.energy = -values(log_density)
         self.slopes = [self.energy.derivative(k) for k in range(len(self.names))]
         self.adjoints = cache(self._adjoints)
 
@@ -145,7 +152,7 @@ class Member:
         parts, weights = (parts_in(value, (n, n + 1)) for value in (f, self.energy))
         zero = self.context.constant(0)
         still = parts.get(STILL, zero)
-        found = {STILL: _gaussian(still)}
+        found: dict[Index, fmpq] = {STILL: _gaussian(still)}
         for part in (SKEWED, QUARTIC):
             moved = _gaussian(parts.get(part, zero)) - _gaussian(still * weights[part])
             found[part] = moved + found[STILL] * _gaussian(weights[part])

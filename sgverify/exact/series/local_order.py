@@ -181,7 +181,7 @@ def _examine(
 ) -> tuple[LocalOrder, Ring]:
     """Compare the powers of h that `before` did not, through h^(examined + 1)."""
     degree, steps = 2 * (examined + 1), before.steps
-    ring, transition, exact = _expand(scheme, before.dim, degree, steps, signs=signs, symbolic=symbolic)
+    ring, transition, exact = expand_step(scheme, before.dim, degree, signs=signs, symbolic=symbolic)
     if is_empty(ring):
         raise EmptyBranchError
     equilibrated = _equilibrated(scheme, before.dim, degree, signs, symbolic) if scheme.memory else None
@@ -264,30 +264,13 @@ def expand_step(
     *,
     each_evaluation: bool = False,
     signs: Signs | None = None,
-    further: int = 0,
-) -> tuple[Ring, Transition]:
-    """P_h through s^degree, of `steps_of(scheme)` steps, on the branch of these signs; see `transition_of`.
-
-    `further` is how often the ring has to differentiate the coefficients.
-    """
-    ring, transition, _ = _expand(
-        scheme, dim, degree, steps_of(scheme), each_evaluation=each_evaluation, signs=signs, further=further
-    )
-    return ring, transition
-
-
-def _expand(
-    scheme: Scheme,
-    dim: int,
-    degree: int,
-    steps: int,
-    *,
-    each_evaluation: bool = False,
-    signs: Signs | None = None,
     symbolic: bool = False,
-    further: int = 0,
 ) -> tuple[Ring, Transition, list[Polynomial]]:
-    """P_h and exp(c h L), c the pace of the step, through s^degree on the branch of these signs, in the least ring."""
+    """P_h and exp(c h L), c the pace of the step, through s^degree on the branch of these signs, in the least ring.
+
+    P_h is that of `steps_of(scheme)` steps; see `transition_of`.
+    """
+    steps = steps_of(scheme)
     asked, started = scheme.minibatches, scheme.starts.minibatches
     if each_evaluation:
         # A Hessian is that of all data then: it takes a symbol of its own, whose noise nothing asks for.
@@ -299,7 +282,7 @@ def _expand(
         ring = ring_of(
             scheme.dynamics,
             dim,
-            depth=depth + further,
+            depth=depth,
             draws=scheme.starts.draws + steps * scheme.draws,
             minibatches=started + steps * asked,
             cap=cap,

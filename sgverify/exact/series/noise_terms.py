@@ -58,7 +58,7 @@ def noise_terms(scheme: Scheme, *, through: int = HIGHEST) -> list[NoiseTerm]:
 
     Minibatches are independent, and one that is used twice is the same noise twice.
     """
-    ring, transition = expand_step(scheme, 1, 2 * through)
+    ring, transition, _ = expand_step(scheme, 1, 2 * through)
     found = []
     for j in range(2 * through + 1):
         for moments, part in sorted(average({(): transition.symbol(j)}, ring).items()):

@@ -134,7 +134,7 @@ def test_the_coefficients_of_a_step_are_sympys(made, step):
     at = {X: sympy.Rational(2, 3), P: sympy.Rational(-3, 4), T: sympy.Rational(9, 4), D: sympy.Rational(4)}
     positive = {s: sympy.Symbol(s.name, positive=True) for s in (H,)}
     step = tuple(part.subs(positive) for part in step)
-    ring, transition = expand_step(made, 1, 4)
+    ring, transition, _ = expand_step(made, 1, 4)
 
     def number(key):
         if key[0] == "root":

@@ -105,7 +105,7 @@ def _kept(reference: str, dim: int, orders: int) -> tuple[Ring, list[dict[Moment
 
 
 def _read(scheme: Scheme, dim: int, orders: int) -> tuple[Ring, list[dict[Moments, Operator]]]:
-    ring, transition = expand_step(scheme, dim, 2 * orders)
+    ring, transition, _ = expand_step(scheme, dim, 2 * orders)
     return ring, [average(transition.at(2 * j), ring) if j else {} for j in range(orders + 1)]
 
 

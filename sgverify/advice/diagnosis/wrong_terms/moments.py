@@ -112,7 +112,7 @@ def moments_of(scheme: Scheme, dim: int, degree: int) -> list[StepMoments]:
 
 
 def _plain(scheme: Scheme, dim: int, degree: int, signs: Signs) -> StepMoments:
-    ring, transition = expand_step(scheme, dim, degree, signs=signs)
+    ring, transition, _ = expand_step(scheme, dim, degree, signs=signs)
     operators = []
     for j in range(degree + 1):
         merged = merge_minibatches({(): transition.symbol(j)}, ring).get((), ring.zero)
