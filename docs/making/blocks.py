@@ -33,7 +33,7 @@ DOCUMENTS = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT 
 MORE = "..."
 """The last line of an output that is not shown to its end."""
 
-CODES = {"PASS  ": 0, "FAIL  ": 1, "UNDECIDED  ": 3, "OTHER NUMBERS  ": 3, "NONE  ": 3}
+CODES = {"PASS  ": 0, "FAIL  ": 1, "UNDECIDED  ": 3, "OTHER NUMBERS  ": 3, "NONE  ": 3, "DO NOT TRUST": 3}
 """The exit code that the first word of an answer's closing block, or the first line of an identification, promises."""
 
 _FENCE = re.compile(

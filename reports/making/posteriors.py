@@ -230,7 +230,7 @@ def run(
         "distrust": None if bias is None else bias.distrust,
         "measured": None,
     }
-    if bias is None or math.isnan(bias.found) or slow is None:
+    if bias is None or not bias.factors or slow is None:
         return row, None
     known = posterior.names[place]
     row |= {

@@ -2,8 +2,8 @@
 
 `diagnosis`: the cause of a failure, and the edit of its source that mends it. `size`: the error at a step size, and the
 steps that keep it small. `plans`: which scheme, step size and gradient estimator know a target best for their cost. `step_bias`
-warns of a step size before draws are made, `covariates` names those of a regression, `work_precision` compares what an error
-costs with the catalogue's schemes. They take the law of a chain by one of the methods of `chain_laws`, which `product_laws`
-chooses and extends to products of lines; the last is `closure`, an approximation about a mode. `identification`: the published
-scheme that a step is. `design`: the words over an alphabet with the smallest leading error.
+warns of a step size before draws are made (`widths` is its answer), `covariates` names those of a regression, `work_precision`
+compares what an error costs with the catalogue's schemes. They take the law of a chain by one of the methods of `chain_laws`,
+which `product_laws` chooses and extends to products of lines; the last is `closure`, an approximation about a mode.
+`identification`: the published scheme that a step is. `design`: the words over an alphabet with the smallest leading error.
 """

@@ -286,7 +286,7 @@ class ClosureLaws(ChainLaws):
 
     @property
     def _closure(self) -> GaussianClosure:
-        return self.given or _closure_of(self.subject)
+        return self.given or closure_of(self.subject)
 
     @cached_property
     def target(self) -> StationaryMoments:
@@ -329,7 +329,8 @@ class ClosureLaws(ChainLaws):
 
 
 @cached_per_subject
-def _closure_of(subject: Subject) -> GaussianClosure:
+def closure_of(subject: Subject) -> GaussianClosure:
+    """The Gaussian approximation of a subject's chain."""
     from sgverify.advice.closure.gaussian_closure import GaussianClosure
 
     return GaussianClosure(subject)

@@ -8,14 +8,22 @@ z_j = (x_j - m_j)/s_j say the same of the data: x . theta = z . theta' with thet
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
+from sgverify.advice.chain_laws import closure_of
+from sgverify.advice.closure.gaussian_closure import GaussianClosure
+from sgverify.errors import SgverifyError
+from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.constants import read_precision
 from sgverify.targets.data_files import column_names
+from sgverify.targets.derived import FramedTarget, standardising
+from sgverify.targets.landscape import laplace
 from sgverify.targets.registry import TARGETS
 
 WORTH = 10.0
@@ -84,13 +92,7 @@ def covariates_of(
     stated = given.get("prior_precision", kind.constants["prior_precision"][1])
     prior = np.array(read_precision("target.prior_precision", stated, target.dim).rows, dtype=float)
     precision = temperature * np.linalg.inv(covariance)
-    sd = x.std(axis=0)
-    constant = np.flatnonzero(sd <= 1e-12 * np.abs(x).max(axis=0))
-    intercept = int(constant[0]) if len(constant) else None
-    change = np.diag(1 / np.where(np.isin(np.arange(target.dim), constant), 1.0, sd))
-    if intercept is not None:
-        moved = np.isin(np.arange(target.dim), constant, invert=True)
-        change[intercept, moved] = -x[:, moved].mean(axis=0) / sd[moved] / x[0, intercept]
+    change, intercept = standardising(x)
     named = column_names(given) or [f"x_{i}" for i in range(target.dim)]
     return Covariates(
         names=tuple(named[: target.dim]),
@@ -101,9 +103,80 @@ def covariates_of(
     )
 
 
+def covariance_of(subject: Subject) -> np.ndarray | None:
+    """The covariance of exp(-U/T), or of its Gaussian approximation; None where there is none. Shape (d, d)."""
+    target, T = subject.target, float(subject.configuration.temperature)
+    if target.quadratic:
+        return np.asarray(T * target.covariance_float64())
+    if GaussianClosure.why_not(subject) is not None:
+        return None
+    try:
+        return closure_of(subject).target_law.covariance
+    except (SgverifyError, LinAlgError):
+        return None
+
+
+def covariate_lines(subject: Subject) -> tuple[str, ...]:
+    """What is said of a regression's covariates; nothing of other targets, or where no Gaussian was found."""
+    covariance = covariance_of(subject)
+    if covariance is None:
+        return ()
+    T = float(subject.configuration.temperature)
+    found = covariates_of(subject.target, covariance, T, subject.configuration.target)
+    if found is None:
+        return ()
+    # In other coordinates the condition number is no longer that of the covariates.
+    return found.lines()[:2] if isinstance(subject.target, FramedTarget) else found.lines()
+
+
+BAD = 1e4
+"""The condition number from which it is the headline: a chain with a momentum takes a hundred times the steps that it might."""
+
+
+def scale_line(subject: Subject) -> str:
+    """The headline where directions of the posterior are so unlike that they decide what it costs; "" where they are not."""
+    target = subject.target
+    if isinstance(target, FramedTarget) or target.dim < 2 or target.positive:
+        return ""
+    if not target.quadratic and GaussianClosure.why_not(subject) is not None:
+        return ""
+    try:
+        covariance = target.covariance_float64() if target.quadratic else laplace(target)[1]
+    except (SgverifyError, LinAlgError):
+        return ""
+    condition = _condition(covariance)
+    if not condition > BAD:
+        return ""
+    sd = np.sqrt(np.diag(covariance))
+    table = subject.configuration.target.model_dump(exclude_none=True)
+    names = dict(enumerate(column_names(table) or []))
+    label = [f"theta[{i}]{f' ({names[i]})' if i in names else ''}" for i in range(len(sd))]
+    low, high = int(np.argmin(sd)), int(np.argmax(sd))
+    said = [
+        f"standard deviations go from {sd[low]:.2g} of {label[low]} to {sd[high]:.2g} of {label[high]}: scale them"
+    ]
+    alike = covariance / np.outer(sd, sd) - np.eye(len(sd))
+    i, j = np.unravel_index(int(np.argmax(np.abs(alike))), alike.shape)
+    if abs(alike[i, j]) > ALIKE:
+        said.append(
+            f"{label[min(i, j)]} and {label[max(i, j)]} are correlated by {alike[i, j]:.6g}: centre what they multiply"
+        )
+    return (
+        f"badly scaled: the condition number of the posterior is {condition:.2g}; {'; '.join(said)}; or set "
+        f"target.whiten=true, which "
+        f"samples the same posterior in coordinates where it is 1, and takes about {condition:.1g} times fewer steps "
+        f"without a momentum, "
+        f"{condition**0.5:.1g} times fewer with one"
+    )
+
+
+ALIKE = 0.9
+"""The correlation from which two coordinates are named."""
+
+
 def _condition(matrix: np.ndarray) -> float:
     rates = np.linalg.eigvalsh(matrix)
-    return float(rates[-1] / rates[0])
+    return float(rates[-1] / rates[0]) if rates[0] > 0 else math.inf
 
 
 def _prior(mean: Any, precision: Any) -> str:

@@ -1,27 +1,28 @@
-"""The bias of the draws' standard deviations at a step size, estimated before they are drawn."""
+"""The bias of the draws' means and standard deviations at a step size, estimated before they are drawn."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
 from sgverify.advice.chain_laws import ChainLaws, ClosureLaws, ExactLaws, GridLaws
+from sgverify.advice.covariates import covariance_of
 from sgverify.advice.product_laws import LinesLaws, laws_of
-from sgverify.advice.size.finding import smallest_crossings
+from sgverify.advice.size.finding import gradient_label, smallest_crossings
 from sgverify.advice.size.model import below
-from sgverify.errors import InstabilityError, Unreached
+from sgverify.advice.widths import NEAR, SHIFTED, SMALL, TOLERANCE, StepBias
+from sgverify.configuration import Configuration
+from sgverify.errors import InstabilityError, Unreached, UserError
 from sgverify.exact.numbers.ball import PrecisionLostError
+from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import ReplicaExchange
+from sgverify.subject.binding import make_subject
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
-
-TOLD, SMALL = 0.10, 0.05
-"""The relative bias of a standard deviation from which a warning is given, and the one that the named step keeps below."""
-
-TOLERANCE = 1e-2
-"""The relative accuracy of the named step."""
+from sgverify.targets.derived import FramedTarget
 
 MOST_QUARTERINGS = 12
 """The most quarterings of a step size at which the chain has no law: down to a 1.7e7th."""
@@ -34,81 +35,27 @@ HOW = {
 }
 """The method behind the standard deviations, as a phrase."""
 
-
-@dataclass(frozen=True)
-class StepBias:
-    """The standard deviation of draws in one coordinate at a step size, beside that under exp(-U/T).
-
-    The coordinate is the one with the largest relative error. Where that is beyond `SMALL`, `better` is a step size at which no
-    coordinate is off by more. `forgetting` are the steps in which a chain at `better`, else at `step`, forgets its start by a
-    factor of about e; None where they are not known. `distrust` is the reason why both standard deviations are unreliable, if
-    they come from an approximation that fails on this target.
-    """
-
-    step: float
-    coordinate: int
-    found: float
-    true: float
-    better: float | None
-    how: str
-    distrust: str | None = None
-    forgetting: float | None = None
-
-    @property
-    def share(self) -> float:
-        """The relative bias of the standard deviation: 0.1 for ten per cent too wide."""
-        return self.found / self.true - 1
-
-    @property
-    def matters(self) -> bool:
-        """Is the bias large enough for a warning?"""
-        return self.distrust is None and abs(self.share) > TOLD
-
-    @property
-    def note(self) -> str | None:
-        """One line if the spread is unknown because the approximation fails; else None."""
-        if self.distrust is None:
-            return None
-        guess = "" if math.isnan(self.found) else f" (it says {self.found / self.true:.2g} times as wide)"
-        mend = (
-            f"compare runs at schedule.step={self.step:g} and {self.step / 4:g}"
-            if self.better is None
-            else f"it can be at schedule.step={self.better:g}, which keeps the spread within {SMALL:.0%}"
-        )
-        return (
-            f"note: how wide schedule.step={self.step:g} makes the draws is not told: a Gaussian approximation{guess} is not to be "
-            f"trusted here, {self.distrust}; {mend}"
-        )
-
-    def warning(self, *, default: bool, alone: bool = False) -> str:
-        """The warning, in one line: the size of the bias, and a step size that keeps it small."""
-        given = " (the default, half the stability limit or a share of the time scale)" if default else ""
-        times = f"{self.found / self.true:.3g} times as wide as"
-        mend = (
-            f"schedule.step={self.better:g} keeps it within {SMALL:.0%}"
-            if self.better is not None
-            else "a smaller schedule.step or a larger gradient.batch makes it smaller"
-        )
-        return (
-            f"warning: schedule.step={self.step:g}{given} makes draws {times} the target: theta[{self.coordinate}] has the sd "
-            f"{self.found:.3g}, and exp(-U/T) has {self.true:.3g} ({self.how}{', without swaps' if alone else ''}); {mend}"
-        )
+_LOST = (InstabilityError, PrecisionLostError, Unreached)
 
 
 @cached_per_subject
-def step_bias(subject: Subject, step: float) -> StepBias | None:
-    """The bias of the spread of draws at a fixed step size; None if there is no cheap way to compute it.
+def step_bias(subject: Subject, step: float, *, whole: bool = False) -> StepBias | None:
+    """The bias of means and spread of draws at a fixed step size; None if there is no cheap way to compute it.
 
     On quadratic targets, and on a line with noise that is added to the gradient, the bias is that of the chain's invariant law,
-    minibatches included. On other targets it is that of a Gaussian closure of this law (`ClosureLaws`), an approximation.
+    minibatches included. On other targets it is that of a Gaussian closure of this law (`ClosureLaws`), an approximation. The
+    stability limit is sought where the step is near it, with `whole` wherever it is.
     """
     if not _plain(subject):
         return None
     doubtful = None
     for laws in laws_of(subject, quick=True):
         try:
-            found = _told(laws, step)
-        except (InstabilityError, PrecisionLostError, Unreached):
+            found = _told(laws, step, whole=whole)
+        except PrecisionLostError as error:
+            sd = tuple(map(float, laws.target.sd))
+            found = StepBias(*_of(subject), step, HOW[type(laws)], sd=sd, distrust=str(error))
+        except _LOST:
             continue
         if found.distrust is None:
             return found
@@ -116,48 +63,109 @@ def step_bias(subject: Subject, step: float) -> StepBias | None:
     return doubtful
 
 
-def step_bias_below(subject: Subject, step: float) -> StepBias | None:
-    """The bias at a step size, or at a smaller one, step/4^k, if the chain has no law at it but exp(-U/T) has an approximation.
+def predicted_widths(scheme: Scheme | str, configuration: Configuration) -> StepBias:
+    """What the configured step and batch do to draws of a scheme. Raises `UserError` for a wrong configuration."""
+    subject = make_subject(scheme, configuration)
+    if subject.black_box:
+        raise UserError(
+            f"scheme={subject.reference!r}: is torch code; expected a scheme with a definition, whose law can be computed"
+        )
+    with suppress(InstabilityError):
+        # An unstable step is an answer here.
+        subject.validate()
+    found = step_bias(subject, subject.step, whole=True)
+    if found is None:
+        why = "no law of this chain is computed"
+        return StepBias(*_of(subject), subject.step, "none", distrust=why, foreign=True)
+    return found
 
-    None, or a bias that is not to be trusted, where no smaller step has a law either.
-    """
-    first = step_bias(subject, step)
-    if first is None or not math.isnan(first.found):
-        return first
-    closure = next((laws for laws in laws_of(subject, quick=True) if isinstance(laws, ClosureLaws)), None)
-    if closure is None or closure.distrust_of_target:
-        return first
-    for k in range(1, MOST_QUARTERINGS + 1):
-        found = step_bias(subject, below(step / 4**k))
-        if found is not None and not math.isnan(found.found):
-            return found
-    return first
+
+def _of(subject: Subject) -> tuple[str, str, str]:
+    return subject.reference, subject.target.name, gradient_label(subject)
 
 
-def _told(laws: ChainLaws, step: float) -> StepBias:
-    how, distrust, better = HOW[type(laws)], laws.distrust(step), None
+def _told(laws: ChainLaws, step: float, *, whole: bool) -> StepBias:
+    bias = StepBias(*_of(laws.subject), step, HOW[type(laws)])
+    if isinstance(laws, ClosureLaws):
+        # It brings an optimiser, which laws that are exact do without.
+        from sgverify.advice.closure.other_modes import other_mode
+
+        why = laws.distrust_of_target or other_mode(laws.subject)
+        bias = replace(bias, distrust=why, foreign=why is not None)
     try:
-        found = laws.at(step).sd
-    except InstabilityError:
-        if distrust is None:
+        sd, shifts, widths = _errors(laws, step)
+        if not (widths > -1).all():
+            raise InstabilityError(f"h={step:g}: a coordinate of the chain has no variance")
+    except InstabilityError as error:
+        if isinstance(laws, GridLaws):
             raise
-        return StepBias(step, 0, math.nan, math.nan, None, how, distrust)
-    true, ratios = laws.target.sd, _log_ratios(laws, found)
-    if not np.isfinite(ratios).all():
-        raise InstabilityError(f"schedule.step={step:g}: a coordinate of the chain has no variance")
-    place = int(np.argmax(np.abs(ratios)))
-    if abs(ratios[place]) > math.log(1 + SMALL):
-        better = _better(laws, step)
-    if better is not None and distrust is not None and laws.distrust(better) is not None:
+        bias = replace(bias, unstable=str(error))
+    else:
+        bias = replace(
+            bias,
+            sd=tuple(map(float, sd)),
+            forgetting=laws.forgetting(step),
+            factors=tuple(map(float, widths + 1)),
+            shifts=tuple(map(float, shifts)),
+            distrust=bias.distrust or laws.distrust(step),
+        )
+    if bias.foreign and not bias.factors:
+        return replace(bias, unstable=None, distrust=bias.distrust or laws.distrust(step))
+    # Near the limit of a Gaussian chain nothing happens; elsewhere it may come where U is steeper.
+    near = isinstance(laws, ClosureLaws) and not _stands(laws, step / NEAR)
+    if whole or not bias.factors or near:
+        bias = replace(bias, limit=_limit(laws, step))
+    better = _better(laws, step) if replace(bias, distrust=None).matters else None
+    if better is not None and bias.distrust is not None and laws.distrust(better) is not None:
         better = None
-    slow = laws.forgetting(better or step)
-    return StepBias(step, place, float(found[place]), float(true[place]), better, how, distrust, slow)
+    return replace(bias, better=better)
 
 
-def _log_ratios(laws: ChainLaws, found: np.ndarray) -> np.ndarray:
-    """log(found / true) for each coordinate; not finite where a coordinate has no variance."""
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(found / laws.target.sd))
+def _errors(laws: ChainLaws, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The standard deviations of the target, and the biases of means and of standard deviations, in the user's coordinates."""
+    moments, target = laws.at(step), laws.subject.target
+    shifts, widths = moments.biases(laws.target)
+    covariance = covariance_of(laws.subject) if isinstance(target, FramedTarget) else None
+    if not isinstance(target, FramedTarget) or covariance is None or moments.chain is None:
+        return laws.target.sd, shifts, widths
+    _, axes = target.frame.arrays
+    sd, found = (
+        np.sqrt(np.einsum("ij,jk,ik->i", axes, each, axes)) for each in (covariance, moments.chain.of_theta)
+    )
+    return sd, axes @ (moments.mean - laws.target.mean) / sd, found / sd - 1
+
+
+def _stands(laws: ChainLaws, step: float) -> bool:
+    """Has the chain a law at this step, as far as a quick look tells?"""
+    if isinstance(laws, ExactLaws):
+        return step < laws.largest_step
+    if isinstance(laws, ClosureLaws):
+        try:
+            laws.near(step)
+        except InstabilityError:
+            return False
+    return True
+
+
+def _limit(laws: ChainLaws, step: float) -> float | None:
+    """The largest step at which the chain has a law, to one per cent; None where none is found within a factor of 4^12."""
+    if isinstance(laws, ExactLaws):
+        return laws.largest_step
+    stands = _stands(laws, step)
+    inside, outside = step, step
+    for _ in range(MOST_QUARTERINGS):
+        if stands:
+            inside, outside = outside, outside * 4
+        else:
+            inside, outside = inside / 4, inside
+        if _stands(laws, outside if stands else inside) != stands:
+            break
+    else:
+        return None
+    while outside > inside * (1 + TOLERANCE):
+        middle = math.sqrt(inside * outside)
+        inside, outside = (middle, outside) if _stands(laws, middle) else (inside, middle)
+    return inside
 
 
 def _plain(subject: Subject) -> bool:
@@ -173,13 +181,16 @@ def _plain(subject: Subject) -> bool:
 
 
 def _better(laws: ChainLaws, step: float) -> float | None:
-    """The largest step, to two figures, below which no standard deviation is off by more than `SMALL`."""
+    """The largest step, to two figures, below which no sd is off by more than `SMALL`, and no mean by more than `SHIFTED`."""
 
     def error(trial: float) -> float:
         try:
-            return float(np.expm1(np.abs(_log_ratios(laws, laws.at(trial).sd)).max()))
-        except (InstabilityError, PrecisionLostError, Unreached):
+            _, shifts, widths = _errors(laws, trial)
+        except _LOST:
             return math.inf
+        with np.errstate(divide="ignore"):
+            wide = float(np.expm1(np.abs(np.log1p(widths)).max()))
+        return max(wide, float(np.abs(shifts).max()) * SMALL / SHIFTED)
 
     (level,) = smallest_crossings(error, (SMALL,), step, laws.largest_step, 2.0, TOLERANCE)
     return None if level.step is None else below(min(level.step, step))

@@ -1,11 +1,14 @@
-"""`sgverify advise`: which scheme, step size, gradient estimator and number of steps know a target within an error?"""
+"""`sgverify advise`: which scheme, step size, gradient estimator and number of steps know a target within an error?
+
+`sgverify width`: how wide are draws at a step size?
+"""
 
 from __future__ import annotations
 
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SET, check_plot
+from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, check_plot
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
@@ -24,6 +27,7 @@ from sgverify.user_code import own_code
 )
 @CONFIG
 @SET
+@SCALES
 @click.option(
     "--plot",
     "plot_path",
@@ -88,6 +92,63 @@ def advise(
     elif plot_path:
         click.echo("no plot: there is no plan to draw", err=True)
     return 0 if advice.trusted else INCONCLUSIVE
+
+
+@click.command()
+@click.argument("target")
+@click.argument("scheme")
+@click.option("--step", type=float, required=True, metavar="H", help="The step size.")
+@click.option("--batch", type=int, metavar="N", help="The batch of minibatches drawn with replacement.")
+@CONFIG
+@SET
+@SCALES
+@JSON
+def width(
+    target: str,
+    scheme: str,
+    step: float,
+    batch: int | None,
+    config: str | None,
+    settings: tuple[str, ...],
+    json_path: str | None,
+) -> int:
+    """Say how wide the draws of SCHEME from TARGET are at a step size, without drawing: the factor of each standard deviation, the
+    shift of each mean, the stability limit, and the steps to forget the start.
+
+    Exact on Gaussian targets, from grids on a line, else by a Gaussian approximation at the mode with the empirical covariance of
+    the gradient noise.
+
+    \b
+    Examples:
+      # SGLD with batches of 10 at a step size that is too large for them
+      sgverify width gaussian-mean sgld-euler --step 1e-4 --batch 10
+      # full gradients on a posterior of one's own, another friction, as JSON
+      sgverify width mine.py:posterior sghmc-baoab --step 0.1 \\
+        --set friction=1 --json width.json
+
+    Exit codes: 0 told; 3 where it cannot be told, or the chain has no law at this step; 2 the call is wrong.
+    """
+    output.check_writable(json_path)
+    _refuse_second_target(target, settings)
+    from sgverify.configuration import load_configuration
+
+    given = {"target.name": target, "schedule.step": step}
+    if batch is not None:
+        configured = load_configuration(config, settings).gradient
+        kind = {} if "kind" in configured.model_fields_set else {"gradient.kind": "iid"}
+        given |= {**kind, "gradient.batch": batch}
+    configuration = load_configuration(config, settings, **given)
+
+    from sgverify.advice.step_bias import predicted_widths
+
+    with own_code():
+        found = predicted_widths(scheme, configuration)
+    if json_path:
+        output.show_json(found.document(), json_path)
+    if json_path != "-":
+        with output.quiet_pipe():
+            click.echo(str(found))
+    return 0 if found.factors and found.distrust is None else INCONCLUSIVE
 
 
 def _refuse_second_target(target: str, settings: tuple[str, ...]) -> None:

@@ -7,10 +7,10 @@ import json
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SET
+from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET
 from sgverify.errors import UserError
 from sgverify.evidence.documents import DRAWS
-from sgverify.evidence.model import VIOLATES
+from sgverify.evidence.model import INCONCLUSIVE
 from sgverify.user_code import own_code
 
 INTERRUPTED = 130
@@ -21,6 +21,7 @@ INTERRUPTED = 130
 @click.argument("scheme")
 @CONFIG
 @SET
+@SCALES
 @click.option(
     "--out",
     "place",
@@ -70,10 +71,10 @@ def sample(
         --set steps=2000 --out draws.nc
       # an integrator of your own with minibatches, streamed to Zarr
       sgverify sample mine.py:heun --set gradient.kind=iid --set chains=4 \\
-        --set schedule.step=2e-6 --set steps=2000 --out draws.zarr
+        --set burn_in=5000 --set steps=40000 --out draws.zarr
       # the same run made longer; after a kill, the same command goes on
       sgverify sample mine.py:heun --set gradient.kind=iid --set chains=4 \\
-        --set schedule.step=2e-6 --set steps=3000 --out draws.zarr --resume
+        --set burn_in=5000 --set steps=50000 --out draws.zarr --resume
       # chains on two processes, with the bits of one
       sgverify sample sghmc-baoab --set chains=8 --set steps=4000 \\
         --out many.zarr --workers 2
@@ -82,13 +83,16 @@ def sample(
     moment loses two seconds of work, or a hundred times as long as storing its state takes, and --resume goes on from there.
     Ctrl-C, SIGTERM and SIGHUP lose nothing.
 
-    Exit codes: 0 all draws are written; 1 a chain diverged (the draws before are written, sample_stats.diverging names the
-    chain); 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (the draws before are written); 2 the call is wrong, or disk or
-    memory is full.
+    The last line says TRUST, CHECK or DO NOT TRUST, with the reason and the next command: by R-hat, the effective sample size, the
+    predicted bias of means and widths, and what is left of the start.
+
+    Exit codes: 0 TRUST or CHECK, all draws are written; 3 DO NOT TRUST (where a chain diverged, the draws before are written, and
+    sample_stats.diverging names the chain); 130 stopped by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (the draws before are written); 2
+    the call is wrong, or disk or memory is full.
 
     FILE.nc is read by arviz.from_netcdf("FILE.nc"), DIR.zarr by xarray.open_datatree("DIR.zarr", engine="zarr"). Without
-    schedule.step, the step is one at which every standard deviation of the draws is predicted within 5%; where none can be
-    proposed it is the default, half the stability limit or a share of the time scale. A line on stderr says so.
+    schedule.step, step, friction and burn_in are those that `sgverify advise` plans for the scheme; where there is no plan it is
+    the default, half the stability limit or a share of the time scale. A line on stderr says so.
 
     A long run takes its steps in C, built by the system's C compiler, or by that of the extra 'kernel'. What is built is
     kept in the user's cache folder; the environment variable SGVERIFY_CACHE names another one, or is off.
@@ -116,6 +120,7 @@ def sample(
     from sgverify.draws.step_choice import fits, size_text
     from sgverify.draws.stored.run import stopped_text
     from sgverify.draws.summary import summarise_draws
+    from sgverify.draws.trust import WORDS
     from sgverify.keeping.stopping import SIGNALS, stoppable
 
     with own_code():
@@ -171,8 +176,11 @@ def sample(
         ) from None
     if attributes["diverged"]:
         click.echo(f"{attributes['diverged']}; the draws end before that step", err=True)
-        return VIOLATES
-    return ended_by if stopped else 0
+    if json_path != "-" and "verdict" in attributes:
+        click.echo(attributes["verdict"])
+    if stopped:
+        return ended_by
+    return INCONCLUSIVE if attributes.get("verdict", "").startswith(WORDS[-1]) else 0
 
 
 def _document(draws: object, place: str | None, *, summarised: bool) -> dict[str, object]:
@@ -194,5 +202,6 @@ def _document(draws: object, place: str | None, *, summarised: bool) -> dict[str
         "chains": sizes["chain"],
         "draws": sizes["draw"],
         "file": place,
+        "verdict": json.loads(attributes["verdict_json"]) if "verdict_json" in attributes else None,
         "summary": table_of(draws) if summarised else {},
     }

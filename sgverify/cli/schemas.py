@@ -22,6 +22,7 @@ SCHEMAS = {
     "studies": "sgverify.evidence.study:STUDIES",
     "draws": "sgverify.evidence.documents:DRAWS",
     "regression": "sgverify.evidence.recorded:REGRESSION",
+    "width": "sgverify.advice.widths:WIDTHS",
     "advice": "sgverify.advice.plans.model:ADVICE",
     "design": "sgverify.advice.design.model:DESIGN",
     "identify": "sgverify.advice.identification.model:IDENTIFICATION",

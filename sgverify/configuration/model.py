@@ -65,7 +65,8 @@ class _Target(_Table):
     Data are numbers in `data`, or come from `file`: CSV (with or without a header), npy or npz. A relative path counts from
     the configuration file that holds it, else from the working directory. `columns` picks columns by name or number, the
     response last; `key` an array of an npz. `sha256`, of the content, is filled in, so that a replay notices a changed file.
-    With `loader`, data of a training script, `name` is the script's loss.
+    With `loader`, data of a training script, `name` is the script's loss. `intercept` puts a column of ones before those of a file.
+    `whiten` and `standardise` run chains in other coordinates, in which a badly scaled posterior is ordinary; draws are in these.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -80,6 +81,9 @@ class _Target(_Table):
     key: str | None = None
     sha256: str | None = None
     loader: str | None = None
+    whiten: bool | Literal["diagonal", "dense"] | None = None
+    standardise: bool | None = None
+    intercept: bool | None = None
 
     @field_validator("name")
     @classmethod

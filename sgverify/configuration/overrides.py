@@ -50,6 +50,9 @@ class SamplingOverrides(TypedDict, total=False):
     target__key: str | None
     target__sha256: str | None
     target__loader: str | None
+    target__whiten: bool | Literal["diagonal", "dense"] | None
+    target__standardise: bool | None
+    target__intercept: bool | None
     target__prior_precision: Matrix | None
     target__prior_mean: Vector | None
     target__noise_precision: Matrix | None

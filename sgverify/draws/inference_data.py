@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 import sgverify
-from sgverify.advice.step_bias import StepBias
+from sgverify.advice.widths import StepBias
 from sgverify.configuration import Configuration
 from sgverify.draws.step_choice import StepChoice, check_installed
 from sgverify.samplers.run.recorder import Draws
 from sgverify.samplers.run.schedules import Row
 from sgverify.targets import Target
+from sgverify.targets.derived import FramedTarget
 
 
 @cache
@@ -109,6 +110,11 @@ def tell_step(
         told["step_bias_unknown"] = bias.distrust
     if warning is not None:
         told["step_warning"] = warning
+    tell(draws, told)
+
+
+def tell(draws: Any, told: Mapping[str, Any]) -> None:
+    """Add to the attributes of the draws and of their groups."""
     for place in (draws, *(draws[name] for name in draws.groups())):
         place.attrs.update(told)
 
@@ -117,6 +123,8 @@ def _posterior(
     theta: np.ndarray, name: str, target: Target
 ) -> tuple[dict[str, Any], Mapping[str, np.ndarray]]:
     """Variables and coordinates: theta as one vector, or cut into the parts that the target names. Shape (C, n, d)."""
+    if isinstance(target, FramedTarget):
+        theta, target = target.frame.back(theta), target.frame.whole
     cut = getattr(target, "unflatten", None)
     if cut is None:
         return {name: ((*CHAINS, "coordinate"), theta)}, {"coordinate": np.arange(target.dim)}

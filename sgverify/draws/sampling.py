@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import signal
 from collections.abc import Callable, Mapping
@@ -11,18 +12,25 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from numpy.linalg import LinAlgError
-
-from sgverify.advice.step_bias import StepBias, step_bias
+from sgverify.advice.step_bias import step_bias
+from sgverify.advice.widths import StepBias
 from sgverify.checks.readings import predicted_order
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.draws.files import STREAMED, check_place
-from sgverify.draws.inference_data import make_inference_data, tell_step
-from sgverify.draws.step_choice import StepChoice, check_installed, check_memory, choose_step
+from sgverify.draws.inference_data import make_inference_data, tell, tell_step
+from sgverify.draws.step_choice import (
+    StepChoice,
+    check_installed,
+    check_memory,
+    choose_step,
+    under_choice,
+    unlucky,
+)
 from sgverify.draws.stored.source import DrawSource
+from sgverify.draws.trust import judge
 from sgverify.draws.validated import potential_of, recall, remember, target_of
-from sgverify.errors import ConfigurationError, SgverifyError, UserError
+from sgverify.errors import ConfigurationError, UserError
 from sgverify.samplers.run.recorder import Draws, kept_steps
 from sgverify.samplers.run.recording import bytes_needed, record
 from sgverify.samplers.run.run import Ensemble
@@ -72,13 +80,14 @@ def sample(
     `workers` processes draw disjoint chains, which have the same bits for any number of them.
     Ctrl-C ends the run and returns the draws so far, with the attribute `complete` 0; so does a diverging chain, which
     the attribute `diverged` and the sample statistic `diverging` name.
-    Without `schedule.step`, a fixed step is the largest up to the default at which every standard deviation of the draws is
-    predicted within 5 %; where no step can be proposed, it is the default, half the stability limit or a share of the time scale.
-    One line on stderr (by the logger `sgverify`) says so. A given step is run as given; if it makes draws more than 10% too wide or
-    too narrow, a warning names a better one. The attributes `step_size`, `step_origin` (given, proposed or default), `step_choice`,
-    `step_bias` (the relative error of the worst standard deviation, if known) and `step_warning` record it.
-    Raises `UserError` if the extra `draws` is not installed, scheme, configuration or target are wrong, the step is unstable, a
-    chain diverges before its first draw, memory or disk does not suffice for the draws, or `resume` meets another run.
+    Without `schedule.step`, step, friction and burn-in are those that `sgverify.advise` plans for the scheme; where there is no
+    plan, the step is the default, half the stability limit or a share of the time scale. One line on stderr (by the logger
+    `sgverify`) says so. A given step is run as given; if it is unstable, makes a draw's width more than 5 % wrong or its mean more
+    than 0.1 standard deviations, a warning names a better one. The attributes `step_size`, `step_origin` (given, proposed or
+    default), `step_choice`, `step_bias` (the relative error of the worst standard deviation, if known) and `step_warning` record
+    it. The attribute `verdict` is TRUST, CHECK or DO NOT TRUST with the reason and the next command, `verdict_json` the same with
+    its numbers. Raises `UserError` if the extra `draws` is not installed, scheme, configuration or target are wrong, the step is
+    unstable, a chain diverges before its first draw, memory or disk does not suffice for the draws, or `resume` meets another run.
 
         draws = sgverify.sample("sghmc-baoab", steps=5000, burn_in=1000, chains=4)
         arviz.summary(draws)
@@ -112,6 +121,8 @@ def sample(
         draws = sampling.draw(progress, out=out, resume=resume, workers=workers, stop=stop, say=_LOG.info)
     if draws.attrs["diverged"]:
         _LOG.warning(f"{draws.attrs['diverged']}: the draws end there; take a smaller schedule.step")
+    if "verdict" in draws.attrs:
+        _LOG.info(draws.attrs["verdict"])
     return draws
 
 
@@ -163,7 +174,7 @@ class Sampling:
         advised = configuration.schedule.kind == "fixed" and subject.changes_along_run is None
         choice = choose_step(subject) if advised else None
         if choice is not None and choice.origin == "proposed":
-            subject = subject.under(load_configuration(configuration, schedule__step=choice.step))
+            subject = under_choice(subject, choice)
             configuration = subject.configuration
         runs = subject.composite or subject.scheme
         settings = Settings.of(configuration)
@@ -212,15 +223,16 @@ class Sampling:
             return f"steps from {row.at(1):g} down to {row.at(row.lengths[-1]):g}"
         return f"cyclical steps from {schedule.scale:g} towards {schedule.low:g}"
 
-    @property
+    @cached_property
     def warnings(self) -> list[str]:
         """Lines on the step: how it was chosen where none was given, and that it makes draws too wide or too narrow."""
         line = None if self.choice is None else self.choice.line
-        return [text for text in (line, self.warning) if text]
+        others = unlucky(self.subject, self.choice, self.step_bias, self.ensemble.rows[0].lengths[-1])
+        return [text for text in (*others, line, self.warning) if text]
 
     @property
     def warning(self) -> str | None:
-        """One line if the step makes draws too wide or too narrow by more than `TOLD`; else None."""
+        """One line if the step is unstable, or makes draws too wide, too narrow or shifted; else None."""
         found = self.step_bias
         if found is None or not found.matters:
             return None
@@ -231,36 +243,20 @@ class Sampling:
     @cached_property
     def covariates(self) -> tuple[str, ...]:
         """Of a regression whose step is not given: what each coordinate multiplies, and what standardising would spare."""
-        subject = self.subject
-        if self.choice is None or self.choice.origin == "given":
+        file = self.subject.configuration.target.file
+        if self.choice is None or self.choice.origin == "given" or file is None:
             return ()
-        target, T = subject.target, float(subject.configuration.temperature)
-        if target.data is None or subject.configuration.target.file is None:
-            return ()
-        from sgverify.advice.closure.gaussian_closure import GaussianClosure
-        from sgverify.advice.covariates import covariates_of
+        from sgverify.advice.covariates import covariate_lines
 
-        if not target.quadratic and GaussianClosure.why_not(subject) is not None:
-            return ()
-        try:
-            covariance = (
-                T * target.covariance_float64()
-                if target.quadratic
-                else GaussianClosure(subject).target_law.covariance
-            )
-        except (SgverifyError, LinAlgError):
-            return ()
-        found = covariates_of(target, covariance, T, subject.configuration.target)
-        return () if found is None else found.lines()
+        return covariate_lines(self.subject)
 
     @property
     def note(self) -> str | None:
         """One line if a given step widens the draws by an unknown amount: minibatches do, or weights adapt; else None."""
         if self.choice is None or self.choice.line is not None:
             return None
-        noisy = self.subject.configuration.gradient.estimator.noisy
         if self.step_bias is not None:
-            return self.step_bias.note if noisy else None
+            return self.step_bias.note
         composite, step = self.subject.composite, self.choice.step
         if composite is None or isinstance(composite, ReplicaExchange):
             return None
@@ -290,7 +286,16 @@ class Sampling:
         if out is not None:
             from sgverify.draws.stored.run import KeptRun
 
-            kept = KeptRun(self.source, out, force=force, resume=resume, workers=workers, stop=stop, say=say)
+            kept = KeptRun(
+                self.source,
+                out,
+                force=force,
+                resume=resume,
+                workers=workers,
+                stop=stop,
+                say=say,
+                judge=self.judged,
+            )
             return kept.draw(told)
         if resume or workers > 1:
             raise ConfigurationError(
@@ -300,7 +305,18 @@ class Sampling:
         found = record(self.ensemble, energy=self.energy, progress=told)
         if found.diverged and not len(found.numbers):
             raise self.source.unstable(found.diverged)
-        return self.made(found, self.ensemble.chains)
+        made = self.made(found, self.ensemble.chains)
+        if len(found.numbers):
+            tell(made, self.judged(made))
+        return made
+
+    def judged(self, draws: Any) -> dict[str, Any]:
+        """The verdict on all draws of the run, as attributes."""
+        unknown = (
+            self.note or (None if self.choice is None else self.choice.line) or "their law is not computed"
+        )
+        found = judge(draws, self.subject, self.step_bias, unknown, bool(self.command))
+        return {"verdict": found.line, "verdict_json": json.dumps(found.document())}
 
     def made(self, draws: Draws, chains: range) -> Any:
         """InferenceData of some draws of some chains, which say by which step they were made."""

@@ -1,22 +1,30 @@
 """The step size of a run whose configuration gives none, and the needs of draws: the extra `draws`, and memory.
 
-The proposed step is the largest at which no standard deviation of the draws is off by more than `SMALL`. The default step, half the
-stability limit or a share of the time scale, says nothing of widths: minibatches can make the draws at it many times as wide as the
-target. It is taken where it keeps the widths as well, or where nothing can be proposed.
+It is that of the plan that `advise` makes for the scheme and the gradient estimator, with its friction and its burn-in where these
+are left open. Where there is no plan, as for replicas, it is the largest at which no standard deviation of the draws is predicted
+off by more than `SMALL`, at most the default, half the stability limit or a share of the time scale; and the default, which says
+nothing of widths, where nothing can be predicted.
 """
 
 from __future__ import annotations
 
-import math
 import os
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from sgverify.advice.step_bias import SMALL, StepBias, step_bias_below
-from sgverify.errors import ConfigurationError, UserError
+from numpy.linalg import LinAlgError
+
+from sgverify.advice.plans.model import MOST, Plan
+from sgverify.advice.size.model import NONE, percent
+from sgverify.advice.step_bias import step_bias
+from sgverify.advice.widths import SMALL, StepBias
+from sgverify.configuration import load_configuration
+from sgverify.errors import ConfigurationError, SgverifyError, UserError
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 
 EXTRA = ("arviz", "h5netcdf", "numcodecs", "xarray", "zarr")
@@ -94,13 +102,14 @@ def size_text(size: int) -> str:
 class StepChoice:
     """The fixed step size of a run, and whose choice it is.
 
-    `line` says in one line what was taken instead of the default, or that nothing could be proposed; None where the step is given,
-    or the default keeps the widths.
+    `line` says in one line what was taken instead of the default, or that nothing could be proposed; None where the step is given.
+    `settings` are the configuration keys that go with a proposed step.
     """
 
     step: float
     origin: Literal["given", "proposed", "default"]
     line: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -114,37 +123,117 @@ def choose_step(subject: Subject) -> StepChoice:
     given = subject.configuration.schedule.step
     if given is not None:
         return StepChoice(given, "given")
+    found = "chains of a composite move each other" if subject.composite is not None else _plan(subject)
+    if isinstance(found, Plan):
+        return _planned(subject, found)
     step = subject.step
-    bias = step_bias_below(subject, step)
-    if bias is None:
-        why = "how wide a step makes the draws is not known here before they are drawn"
-    elif bias.better is not None:
-        return StepChoice(bias.better, "proposed", _proposed(subject, step, bias))
-    elif bias.distrust is not None:
-        why = f"a Gaussian approximation of the draws' width is not to be trusted here, {bias.distrust}"
-    elif abs(math.log1p(bias.share)) > math.log1p(SMALL):
-        why = f"no smaller step was found that keeps the spread within {SMALL:.0%}"
-    elif bias.step < step:
-        return StepChoice(bias.step, "proposed", _proposed(subject, step, bias))
-    else:
-        return StepChoice(step, "default")
-    return StepChoice(step, "default", f"note: step {step:g} is the default, and none is proposed: {why}")
-
-
-def _proposed(subject: Subject, default: float, bias: StepBias) -> str:
-    if bias.step < default or bias.distrust is not None:
-        wide = "no Gaussian approximation holds"
-    else:
-        wide = (
-            f"draws are {bias.found / bias.true:.3g} times as wide as exp(-U/T) in theta[{bias.coordinate}]"
+    bias = step_bias(subject, step)
+    if bias is None or bias.distrust is not None:
+        return StepChoice(
+            step, "default", f"note: step {step:g} is the default, and none is proposed: {found}"
         )
+    if bias.better is None:
+        return StepChoice(step, "default")
     alone = ", without swaps" if subject.composite is not None else ""
     line = (
-        f"note: no schedule.step is given: {bias.better or bias.step:g} is taken, which keeps every standard deviation within "
-        f"{SMALL:.0%} ({bias.how}{alone}); at the default {default:g} {wide}"
+        f"note: no schedule.step is given: {bias.better:g} is taken, which keeps every standard deviation within {SMALL:.0%} "
+        f"({bias.how}{alone}); no plan was made, as {found}"
     )
-    steps = subject.configuration.steps
-    if bias.forgetting is not None and bias.forgetting > steps:
-        slow = float(f"{bias.forgetting:.2g}")
-        line += f"; the chain forgets its start in about {slow:,.0f} steps, and steps={steps:,} are fewer"
-    return line
+    return StepChoice(bias.better, "proposed", line, {"schedule__step": bias.better})
+
+
+@cached_per_subject
+def _plan(subject: Subject) -> Plan | str:
+    if not subject.scheme.dynamics.usual:
+        return f"the law of a chain of {subject.scheme.dynamics.name} is not computed"
+    # It brings torch: what is missing is said before.
+    from sgverify.advice.plans.ranking import plan_of
+
+    try:
+        return plan_of(subject)
+    except (SgverifyError, LinAlgError) as error:
+        return str(error)
+
+
+def under_choice(subject: Subject, choice: StepChoice) -> Subject:
+    """The subject that runs: what was derived under another friction is not taken over."""
+    configuration = load_configuration(subject.configuration, **choice.settings)
+    friction = choice.settings.get("friction")
+    return (subject if friction is None else _with_friction(subject, friction)).under(configuration)
+
+
+@cached_per_subject
+def _with_friction(subject: Subject, friction: float) -> Subject:
+    other = Subject(
+        subject.scheme, load_configuration(subject.configuration, friction=friction), subject.reference
+    )
+    vars(other)["target"] = subject.target
+    return other
+
+
+def _planned(subject: Subject, plan: Plan) -> StepChoice:
+    """The step of a plan, with its friction and its burn-in where they are left open and the run is long enough."""
+    configuration, steps, chains = (
+        subject.configuration,
+        subject.configuration.steps,
+        subject.configuration.chains,
+    )
+    settings: dict[str, Any] = {"schedule__step": plan.step}
+    if plan.friction is not None and "friction" not in configuration.model_fields_set:
+        settings["friction"] = plan.friction
+    long = 2 * plan.burn_in <= steps
+    if long and "burn_in" not in configuration.model_fields_set:
+        settings["burn_in"] = plan.burn_in
+    if plan.start != configuration.start_of():
+        settings["start"] = plan.start
+    taken = ", ".join(f"{key.replace('__', '.')}={value:g}" for key, value in settings.items())
+    bias = percent(plan.bias) if plan.bias > NONE else "0 %"
+    line = (
+        f"note: no schedule.step is given: {taken} as `sgverify advise` plans for {subject.reference}: a bias of {bias} of an sd "
+        f"({plan.method}), and with one standard error {SMALL:.0%} after {plan.steps:,} steps of {plan.chains} chains"
+    )
+    if not long:
+        line += f"; the chain forgets its start in about {plan.burn_in:,} steps, and steps={steps:,} are fewer than twice as many"
+    elif chains * (steps - plan.burn_in) < plan.chains * (plan.steps - plan.burn_in):
+        line += f"; {chains} chains of steps={steps:,} are shorter"
+    return StepChoice(plan.step, "proposed", line, settings)
+
+
+def unlucky(subject: Subject, choice: StepChoice | None, bias: StepBias | None, steps: int) -> Iterator[str]:
+    """Lines on a run of so many steps before it is drawn: bad scales, chains that escape at once, steps that forget nothing."""
+    from sgverify.advice.covariates import scale_line
+
+    if choice is None or subject.composite is not None:
+        return
+    yield scale_line(subject)
+    if choice.origin == "proposed":
+        return
+    yield _escape(subject, choice.step, steps // 10)
+    forgetting = None if bias is None or bias.distrust is not None else bias.forgetting
+    if forgetting is not None and forgetting > steps:
+        wanted = 50 * forgetting
+        mend = (
+            f"steps={float(f'{wanted:.1g}'):,.0f} forget it" if wanted <= MOST else "set target.whiten=true"
+        )
+        yield (
+            f"warning: the slowest direction forgets its start in about {float(f'{forgetting:.2g}'):,.0f} steps, and "
+            f"steps={steps:,} "
+            f"are fewer: draws tell where they started; {mend}"
+        )
+
+
+def _escape(subject: Subject, step: float, steps: int) -> str:
+    """One line if chains leave every bound in the first steps, with what mends it; else ""."""
+    from sgverify.advice.plans.costs import first_steps
+
+    why = first_steps(subject, steps)[0] if steps else None
+    if why is None:
+        return ""
+    mend = "take a smaller schedule.step"
+    settings: list[dict[str, Any]] = [{"start": 0.0}, *({"schedule__step": step / 4**k} for k in (1, 2, 3))]
+    for given in settings:
+        if first_steps(subject.under(load_configuration(subject.configuration, **given)), steps)[0] is None:
+            key, value = next(iter(given.items()))
+            mend = f"{key.replace('__', '.')}={value:g} keeps them for as many steps"
+            break
+    return f"warning: {why} from start={subject.configuration.start_of():g}: chains escape; {mend}"

@@ -68,7 +68,7 @@ def summarise_draws(draws: Any, *, table: bool = True) -> str:
     lines.append(_table(shown, weights).to_string(float_format=lambda value: f"{value:.4g}"))
     if left_out:
         lines.append(f"... and {left_out:,} more coordinates")
-    part = _diagnosed(shown)
+    part = diagnosed(shown)
     if part.sizes != shown.sizes:
         columns = [column for column in DIAGNOSTICS if column != "mcse_mean" or weights is None]
         lines.append(
@@ -93,7 +93,7 @@ def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
         return {}
     shown = _first(draws.posterior)[0]
     table = _table(shown, _weights(draws))
-    if _diagnosed(shown).sizes != shown.sizes:
+    if diagnosed(shown).sizes != shown.sizes:
         table = table.assign(**{column: math.nan for column in table.columns if column in DIAGNOSTICS})
     rows = table.to_dict("index")
     return {
@@ -117,7 +117,7 @@ def _table(shown: Any, weights: Any) -> Any:
         with warnings.catch_warnings():
             # Chains that do not move have no R-hat: it is printed as NaN.
             warnings.simplefilter("ignore", RuntimeWarning)
-            table = arviz().summary(_diagnosed(shown), kind="diagnostics", round_to="none")[DIAGNOSTICS]
+            table = arviz().summary(diagnosed(shown), kind="diagnostics", round_to="none")[DIAGNOSTICS]
     finally:
         logging.getLogger("arviz").setLevel(before)
     if weights is None:
@@ -132,7 +132,7 @@ def _table(shown: Any, weights: Any) -> Any:
     return table
 
 
-def _diagnosed(shown: Any) -> Any:
+def diagnosed(shown: Any) -> Any:
     """The draws of which effective sample sizes and R-hat are computed: all, or the last draws of the first chains."""
     chains, kept = shown.sizes["chain"], shown.sizes["draw"]
     numbers = sum(value.size for value in shown.data_vars.values())

@@ -33,6 +33,22 @@ LISTING = Published(
 )
 
 
+Word = Literal["TRUST", "CHECK", "DO NOT TRUST"]
+
+
+@dataclass(frozen=True)
+class DrawsVerdict:
+    """The verdict on a run, for the worst of its findings; null for what is not known, or of too many draws not computed."""
+
+    word: Word
+    reason: Name
+    next: Annotated[str, Says("the command, or the settings, to go on with; empty for none")]
+    r_hat: Annotated[Number | None, Says("the largest R-hat")]
+    ess: Annotated[Size | None, Says("the least effective sample size, of bulk and tails")]
+    width: Annotated[Size | None, Says("the largest predicted relative error of a standard deviation")]
+    mean: Annotated[Size | None, Says("the largest predicted error of a mean, in standard deviations")]
+
+
 @dataclass(frozen=True)
 class DrawsSummary:
     """The run behind the draws, their number, and ArviZ's table of each coordinate."""
@@ -48,6 +64,7 @@ class DrawsSummary:
     chains: Count
     draws: Annotated[Count, Says("draws of each chain")]
     file: Annotated[str | None, Says("the file or folder of the draws; null where none was asked for")]
+    verdict: Annotated[DrawsVerdict | None, Says("null where nothing was drawn, or by an earlier version")]
     summary: Annotated[
         dict[str, dict[str, Number | None]],
         Says(

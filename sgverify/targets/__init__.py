@@ -1,11 +1,10 @@
 """Targets and test functions: potentials that are defined once and evaluated on the values of every interpreter.
 
-`target` is a posterior, `derived` those made of another, `kind` a potential with its configuration keys, `registry` finds one;
-`potential` is the vocabulary of potentials, `constants`, `data` and `data_files` read their constants and data, `observable` is a
-test function.
-`form` and `exact_potential` give a potential's exact coefficients, `power_sums` exact sums over data, `metric` a metric,
-`landscape` location and spread, `points` gradients without torch, `line` averages on the line. The rooms:
-`catalogue`, `multimodal`, `own` (a user's log density).
+`target` is a posterior, `derived` those made of another, `kind` a potential with its
+configuration keys, `registry` finds one; `potential` is the vocabulary of potentials, `constants`, `data` and `data_files` read
+their constants and data, `observable` is a test function. `form` and `exact_potential` give a potential's exact coefficients,
+`power_sums` exact sums over data, `metric` a metric, `landscape` location and spread, `points` gradients without torch, `line`
+averages on the line. The rooms: `catalogue`, `multimodal`, `own` (a user's log density).
 """
 
 from __future__ import annotations

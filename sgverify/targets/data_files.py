@@ -96,7 +96,7 @@ def read_file(given: Mapping[str, Any]) -> np.ndarray:
 
 
 def column_names(given: Mapping[str, Any]) -> list[str] | None:
-    """The names of the columns that `read_file` returns; None where the file has no names, or there is no file."""
+    """The names of the columns of `read_file`, after that of an `intercept`; None where there are no names, or no file."""
     file = str(given.get("file") or "")
     suffix = Path(file).suffix.lower()
     if suffix in _TEXT:
@@ -110,7 +110,8 @@ def column_names(given: Mapping[str, Any]) -> list[str] | None:
         names = list(parquet.ParquetFile(file).schema_arrow.names)
     else:
         return None
-    return [names[place] for place in _places(file, names, len(names), given.get("columns"))]
+    ones = ["intercept"] if given.get("intercept") else []
+    return ones + [names[place] for place in _places(file, names, len(names), given.get("columns"))]
 
 
 def _refuse_file(file: str, error: OSError) -> NoReturn:

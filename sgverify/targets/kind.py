@@ -109,5 +109,9 @@ class TargetKind:
     @property
     def keys(self) -> tuple[str, ...]:
         """The configuration keys, below `target.`, that belong to this kind."""
-        data = () if self.data is None else ("size", "data_seed", "data", *FILE_KEYS, *self.data.truth)
+        data = (
+            ()
+            if self.data is None
+            else ("size", "data_seed", "data", *FILE_KEYS, "intercept", *self.data.truth)
+        )
         return ("name", "dim", *self.constants, *data, *(() if self.quadratic else ("averages",)))

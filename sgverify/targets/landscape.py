@@ -31,6 +31,8 @@ _STEPS = 12
 """The steps of Lanczos' method: the curvature scales a default step, of which a per cent is no matter."""
 _REACH = 2.0
 """The largest curvature is sought within so many standard deviations of a mode along every axis."""
+_NEWTON, _CLOSE = 40, 0.01
+"""The most steps of Newton's method at the end of a search, and the standard deviations from a mode at which it has ended."""
 _FIRST = 10_000
 """The number of data among which the cause of an infinite U is sought."""
 
@@ -159,6 +161,7 @@ def survey(target: Target, temperature: float, starts: Sequence[np.ndarray]) -> 
             optimize.minimize(value, start, jac=slope, method="BFGS", options={"gtol": 1e-4}).x
             for start in starts
         ]
+        modes = [_descended(value, slope, target, mode, temperature) for mode in modes]
     lowest = min(modes, key=value)
     if value(lowest) >= 1e300:
         raise ConfigurationError(
@@ -174,6 +177,51 @@ def survey(target: Target, temperature: float, starts: Sequence[np.ndarray]) -> 
             spread = widths
         curvature = max(curvature, _largest(gradient, _around(mode, roots), widths))
     return Landscape(lowest, spread, _positive(curvature, temperature, spread))
+
+
+def laplace(target: Target) -> tuple[np.ndarray, np.ndarray]:
+    """The mode of U and the inverse of its Hessian there. Shapes (d,), (d, d). `ConfigurationError` where there is none."""
+    mode = survey(
+        target, 1.0, [np.zeros(target.dim) if target.stated_location is None else target.stated_location]
+    ).location
+    matrix = hessian(target.gradient_float64, mode, _widths(target.energy_float64, mode, 1.0))
+    sd = 1 / np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    values, vectors = np.linalg.eigh(matrix * np.outer(sd, sd))
+    if not values[0] > _DIFFERENCE**2:
+        raise ConfigurationError(
+            f"target.whiten: the Hessian of U at its mode, theta={mode.tolist()}, is not positive definite; expected one that is; "
+            "leave target.whiten out"
+        )
+    root = sd[:, None] * vectors / np.sqrt(values)
+    return mode, root @ root.T
+
+
+def _descended(
+    value: Callable[[np.ndarray], float],
+    slope: Gradient,
+    target: Target,
+    mode: np.ndarray,
+    temperature: float,
+) -> np.ndarray:
+    """The mode where a search along unscaled axes has ended before it: Newton's steps, each no longer than U falls."""
+    for _ in range(_NEWTON):
+        if value(mode) >= 1e300:
+            break
+        widths = _widths(target.energy_float64, mode, temperature)
+        matrix = hessian(target.gradient_float64, mode, widths)
+        if not np.isfinite(matrix).all() or np.linalg.eigvalsh(matrix)[-1] <= 0:
+            break
+        roots = _axes(matrix)
+        along = roots.T @ slope(mode)
+        if np.abs(along).max() <= _CLOSE * np.sqrt(temperature):
+            break
+        length, here = 1.0, value(mode)
+        while length > 1e-6 and not value(mode - length * (roots @ along)) < here:
+            length /= 2
+        if length <= 1e-6:
+            break
+        mode = mode - length * (roots @ along)
+    return mode
 
 
 def descended(energy: Callable[[np.ndarray], np.ndarray], location: np.ndarray, spread: np.ndarray) -> float:
@@ -301,6 +349,11 @@ def _axes(matrix: np.ndarray) -> np.ndarray:
             "spread"
         )
     floor = 1e-6 * values[-1]
+    if values[0] < floor and (np.diag(matrix) > 0).all():
+        # Of coordinates in different units: each by its own curvature.
+        scales = 1 / np.sqrt(np.diag(matrix))
+        values, vectors = np.linalg.eigh(matrix * np.outer(scales, scales))
+        return np.asarray(scales[:, None] * vectors / np.sqrt(np.maximum(values, 1e-6 * values[-1])))
     return np.asarray(vectors / np.sqrt(np.maximum(values, floor)))
 
 

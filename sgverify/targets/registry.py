@@ -24,6 +24,7 @@ from sgverify.targets.catalogue.wells import DOUBLE_WELL, MIXTURE, QUARTIC, TIED
 from sgverify.targets.constants import MOST_COORDINATES, is_list, read_whole
 from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
 from sgverify.targets.data_files import FILE_KEYS, read_file
+from sgverify.targets.derived import FRAME_KEYS, framed, with_intercept
 from sgverify.targets.kind import MATRIX, POINTS, POSITIVE_VECTOR, SIMPLEX, VECTOR, DataLayout, TargetKind
 from sgverify.targets.multimodal import FUNCTIONS
 from sgverify.targets.own.log_density import DATA_KEYS, OWN_KEYS, LogDensity, load_own, read_averages
@@ -95,10 +96,18 @@ def declares_constants(name: Any) -> bool:
 def build_target(configuration: Any) -> Target:
     """The target that a configuration's `[target]` table describes; a key that is None was not given.
 
+    With `whiten` or `standardise` it is a `FramedTarget`.
+
     `dim`, where it is not given, is that of the first list among the constants or the data, else 1.
     Raises `UnknownNameError` for the name and `ConfigurationError` for every other mistake.
     """
     given = _given(configuration)
+    kind = TARGETS.shipped.get(full_name(str(given.get("name", DEFAULT_TARGET))))
+    plain = {key: value for key, value in given.items() if key not in ("whiten", "standardise")}
+    return framed(_built(plain), kind, given)
+
+
+def _built(given: dict[str, Any]) -> Target:
     name = full_name(str(given.get("name", DEFAULT_TARGET)))
     if "loader" in given:
         return _of_a_script(given)
@@ -107,7 +116,7 @@ def build_target(configuration: Any) -> Target:
         return _own_target(found, given)
     kind = replace(found, name=str(name))
     _refuse_foreign_keys(kind, given)
-    given = _with_file(given)
+    given = with_intercept(_with_file(given))
     dim = _dimension(kind, given)
     data = None if kind.data is None else _data(kind, kind.data, given, dim)
     constants = {
@@ -194,7 +203,7 @@ def _made(target: Target, given: dict[str, Any]) -> Target:
 
 
 def _given(configuration: Any) -> dict[str, Any]:
-    found = {key: getattr(configuration, key, None) for key in ("loader", *_known_keys())}
+    found = {key: getattr(configuration, key, None) for key in ("loader", *FRAME_KEYS, *_known_keys())}
     found.update(getattr(configuration, "model_extra", None) or {})
     return {key: value for key, value in found.items() if value is not None}
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 import sgverify
 from sgverify.advice.chain_laws import ExactLaws, GridLaws
-from sgverify.advice.plans.costs import estimators
+from sgverify.advice.plans.costs import estimators, gradients_per_step
 from sgverify.configuration import load_configuration
 from sgverify.errors import UserError
+from sgverify.schemes import langevin, scheme, sqrt
 from sgverify.subject.binding import make_subject
 
 
@@ -48,7 +50,7 @@ def test_a_plan_on_a_gaussian_target_has_the_exact_bias_and_the_fewest_gradients
     assert plan.sd_bias[0] == pytest.approx(float(found.sd[0]) - 1, rel=1e-9)
     # Its averages of theta: the variance over L steps is S (1 + r)/(1 - r)/L, r = 1 - h; the plan needs as many at least.
     correlated = (2 - plan.step) / plan.step / (1 - plan.step / 2)
-    assert plan.steps >= correlated / 0.02**2
+    assert plan.chains * (plan.steps - plan.burn_in) >= correlated / 0.02**2
 
 
 def test_control_variates_are_offered_with_a_momentum() -> None:
@@ -93,3 +95,44 @@ def test_an_error_that_is_no_share_is_refused(error: float) -> None:
 def test_a_target_that_is_given_twice_is_refused() -> None:
     with pytest.raises(UserError, match="expected one target, and 'gaussian' is given"):
         sgverify.advise("gaussian", **{"target.name": "mixture"})
+
+
+def test_a_gradient_that_the_next_step_reuses_counts_once_and_a_hessian_product_twice() -> None:
+    def costs(scheme: Any, **given: Any) -> float:
+        return gradients_per_step(
+            make_subject(scheme, load_configuration(target={"name": "gaussian"}, **given))
+        )
+
+    assert (costs("sghmc-baoab"), costs("sghmc-aboba"), costs("sgld-euler")) == (1, 1, 1)
+    # With noise of its own, the last gradient of a step is no longer the first of the next.
+    assert costs("sghmc-baoab", gradient={"kind": "additive"}) == 2
+    assert costs(corrected) == 3
+
+
+@scheme(langevin)
+def corrected(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+    g = grad(theta)
+    return theta - h * g + h * h / 2 * grad.hessian(theta, g) + sqrt(2 * T * h) * noise()
+
+
+def test_a_plan_whose_first_steps_diverge_starts_at_the_mean() -> None:
+    """exp(5 theta) is steep at 2 standard deviations: a step that is right near the mode leaves every bound from there."""
+
+    @sgverify.log_density(dim=1)
+    def steep(theta):  # type: ignore[no-untyped-def]
+        return 20 * theta[..., 0] - torch.exp(theta[..., 0]) * 20
+
+    advice = sgverify.advise(steep, ["sghmc-baoab"])
+    for plan in advice.plans:
+        assert plan.seconds is not None and plan.steps > plan.burn_in
+        draws = sgverify.sample(
+            plan.scheme,
+            target=steep,
+            schedule={"step": plan.step},
+            start=plan.start,
+            steps=plan.steps,
+            chains=plan.chains,
+            burn_in=plan.burn_in,
+            friction=plan.friction,
+        )
+        assert not draws.attrs["diverged"]

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from sgverify.cli.schemas import find_schema
+from sgverify.configuration import load_configuration
+from sgverify.targets import build_target
 from tests.cli.conftest import Call
 
 
@@ -87,3 +89,22 @@ def test_a_wrong_call_is_refused_in_one_line(call: Call, words: tuple[str, ...],
     answer = call("advise", *words)
     assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert says in answer.err
+
+
+def test_widths_are_told_without_drawing(call: Call) -> None:
+    words = ("gaussian-mean", "sgld-euler", "--step", "1e-4", "--batch", "10", "--set", "target.size=1000")
+    answer = call("width", *words, "--json", "-")
+    assert answer.code == 0
+    find_schema("width").check(answer.document, "the answer")
+    data = build_target(load_configuration(target={"size": 1000}).target).data
+    assert data is not None
+    # Euler: (2 h + h^2 V)/(1 - (1 - h P)^2), V the variance of the estimate, and P = 1001.
+    h, v = 1e-4, 1000**2 / 10 * float(data.var())
+    sd = ((2 * h + h * h * v) / (1 - (1 - 1001 * h) ** 2)) ** 0.5
+    (told,) = answer.document["factors"]
+    assert told == pytest.approx(sd * 1001**0.5, rel=1e-9)
+    assert answer.document["limit"] == pytest.approx(2 / 1001) and answer.document[
+        "forgetting"
+    ] == pytest.approx(1 / (1001 * h))
+    beyond = call("width", "gaussian-mean", "sgld-euler", "--step", "1")
+    assert beyond.code == 3 and "beyond the stability limit" in beyond.out

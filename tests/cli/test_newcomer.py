@@ -109,4 +109,5 @@ def test_a_composite_of_ones_own_is_verified_sampled_and_replayed(call: Call, tm
     verified = call("verify", "own.py:swapped", "--checks", "swap-balance", "--json", "found.json")
     assert verified.code == 0, verified.err
     assert call("replay", "found.json", "--run-code").code == 0
-    assert call("sample", "own.py:swapped", *FEW).code == 0
+    # 20 steps are drawn, and not to be trusted.
+    assert call("sample", "own.py:swapped", *FEW).code == 3

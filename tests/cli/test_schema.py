@@ -91,7 +91,8 @@ DOCUMENTS = [
 def test_a_written_document_follows_its_schema(call: Call, words: tuple[str, ...]) -> None:
     name, *command = words
     answer = call(*command, "--json", "-")
-    assert answer.code == 0
+    # Draws of so few steps are not to be trusted.
+    assert answer.code == (3 if name == "draws" else 0)
     find_schema(name).check(answer.document, "the answer")
 
 

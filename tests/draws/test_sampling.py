@@ -68,8 +68,10 @@ def test_the_attributes_say_how_to_draw_them_again(capsys: pytest.CaptureFixture
     words = shlex.split(draws.attrs["command"])
     assert words[:3] == ["sgverify", "sample", "sghmc-baoab"]
     assert "energy" not in draws.sample_stats
-    assert main([*words[1:], "--json", "-"]) == 0
+    # 50 steps, and the start is forgotten in a thousand.
+    assert main([*words[1:], "--json", "-"]) == 3
     document = json.loads(capsys.readouterr().out)
+    assert document["verdict"] == json.loads(draws.attrs["verdict_json"])
     assert document["configuration"] == json.loads(draws.attrs["configuration"])
     assert document["summary"] == table_of(draws)
 

@@ -20,7 +20,7 @@ def measured(gradient: Mapping[str, Any], schemes: tuple[str, ...] = DRAWN) -> d
             "step": plan.step,
             "largest_step": plan.largest_step,
             "bias": plan.bias,
-            "steps": plan.steps,
+            "steps": plan.chains * (plan.steps - plan.burn_in),
             "gradients": plan.gradients,
             "method": plan.method,
         }

@@ -16,6 +16,7 @@ the averages over the Gaussian law differ from the values at the mode.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ import numpy as np
 from scipy import linalg
 
 from sgverify.errors import InstabilityError
+from sgverify.exact.numbers.ball import PrecisionLostError
 
 if TYPE_CHECKING:
     from sgverify.advice.closure.gradient_fit import GradientFit
@@ -48,7 +50,7 @@ class LinearChain:
         if not radius < 1:
             raise InstabilityError(f"one step of h={step:g} does not contract: spectral radius {radius:.4g}")
         # A memory may be a copy of a draw: the covariance is then singular, and that of theta is not.
-        return LinearChain(map_, np.asarray(linalg.solve_discrete_lyapunov(map_, noise)), dim)
+        return LinearChain(map_, np.asarray(lyapunov(map_, noise)), dim)
 
     @property
     def of_theta(self) -> np.ndarray:
@@ -69,7 +71,7 @@ class LinearChain:
         s = self.covariance
         found = float(linear @ (2 * np.linalg.solve(np.eye(len(s)) - self.map, s) - s) @ linear)
         if quadratic.any():
-            poisson = linalg.solve_discrete_lyapunov(self.map.T, quadratic)
+            poisson = lyapunov(self.map.T, quadratic)
             quartic = s @ quadratic @ s
             found += float(4 * np.sum(quartic * poisson) - 2 * np.sum(quartic * quadratic))
         return found
@@ -85,6 +87,20 @@ class LinearChain:
         """The long-run variance of each theta_i^2 about the mean. Shape (d,)."""
         rows = np.eye(len(self.map))
         return np.array([self.long_run_variance(0 * row, np.outer(row, row)) for row in rows[: self.dim]])
+
+
+def lyapunov(map_: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """X with X = M X M^T + Q. Shapes (n, n). Raises `PrecisionLostError` where float64 does not tell the equation from a singular
+    one.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", linalg.LinAlgWarning)
+            return np.asarray(linalg.solve_discrete_lyapunov(map_, noise))
+    except linalg.LinAlgWarning:
+        raise PrecisionLostError(
+            "the directions of the chain are so unlike that float64 loses its covariance"
+        ) from None
 
 
 _KEPT = 5

@@ -6,30 +6,31 @@ Over L steps the average of theta_i has the variance v_i/L with the long-run var
 estimated from them has w_i/(4 s_i^2 L), w_i the long-run variance of theta_i^2 about the mean and s_i the standard deviation. With
 the biases b the error is within e after L = max v/(e - |b|)^2 steps, all in units of the target's standard deviations. Small steps
 have a small bias and large v: for a bias c h the best step is a third of the largest one.
-
-Has a target a mode far from the one about which its Gaussian approximation stands?
-
-On the line its standard deviation is an integral and is compared. Beyond, minima of U are sought from points around the mode: a
-search that finds another one is proof, one that finds none is none.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize
 
 from sgverify.advice.chain_laws import StationaryMoments
-from sgverify.advice.closure.gaussian_closure import CLOSE, GaussianClosure
+from sgverify.advice.closure.gradient_calls import step_in_gradients
+from sgverify.advice.plans.model import FEWEST_CHAINS, FORGOTTEN, PRODUCT, TRIED
 from sgverify.advice.size.finding import smallest_crossings
 from sgverify.advice.size.model import below
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.errors import InstabilityError, Unreached
+from sgverify.errors import InstabilityError, SgverifyError, Unreached
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.gradients import CONTROL_VARIATE, FULL, IID, SVRG
+from sgverify.samplers.run.recording import DrawRecording
+from sgverify.samplers.run.run import Ensemble
+from sgverify.samplers.run.schedules import Fixed, Row
+from sgverify.samplers.run.settings import Settings
+from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 
 SCHEMES = ("sgld-euler", "sghmc-euler", "sghmc-aboba", "sghmc-baoab", "sghmc-ubu")
@@ -93,9 +94,12 @@ def subjects(
 
 
 def gradients_per_step(subject: Subject) -> float:
-    """Gradients of single data that one step evaluates; evaluations of grad U where the target has no data."""
-    table, calls = subject.configuration.gradient, subject.scheme.census.gradients
-    size = subject.target.size
+    """Gradients of single data that one step takes; those of U where the target has no data.
+
+    A Hessian-vector product counts as `PRODUCT`, and a gradient at the end of a step that the next one begins with counts once.
+    """
+    table, census, size = subject.configuration.gradient, subject.scheme.census, subject.target.size
+    calls = census.gradients + PRODUCT * census.hessians - reuses_gradient(subject)
     if size is None:
         return calls
     estimator = table.estimator
@@ -107,15 +111,50 @@ def gradients_per_step(subject: Subject) -> float:
     return calls * per_call + (0.0 if interval is None else size / interval(size, table))
 
 
-LOST = (InstabilityError, PrecisionLostError, Unreached, np.linalg.LinAlgError)
+@cached_per_subject
+def reuses_gradient(subject: Subject) -> bool:
+    """Is the last gradient of a step, without noise, that with which the next step begins?"""
+    if subject.configuration.gradient.estimator.noisy or subject.scheme.census.gradients < 2:
+        return False
+    try:
+        read = step_in_gradients(subject, 1.0)
+    except (SgverifyError, KeyError, ValueError):
+        # A step that is not affine in what it asks for: nothing is credited.
+        return False
+    first, last = read.calls[0], read.calls[-1]
+    begin = np.eye(1, read.state.shape[1])[0]
+    plain = first.vector is None and last.vector is None
+    return plain and np.array_equal(first.place, begin) and np.array_equal(last.place, read.state[0])
 
-FORGOTTEN = 0.1
-"""The start is forgotten where its share of the error is below this one."""
+
+WARM = 20
+"""The first steps of those that are run which are not timed."""
+
+
+def first_steps(subject: Subject, steps: int) -> tuple[str | None, float]:
+    """Run the first of so many steps: the divergence that ends them, or None, and the seconds that a step takes here."""
+    settings = Settings.of(subject.configuration)
+    tried = min(TRIED, steps)
+    row = Row(Fixed(subject.step), (tried,))
+    run = DrawRecording(
+        Ensemble(subject.scheme, subject.target, [row], replace(settings, burn_in=0, thinning=1)),
+        energy=False,
+    )
+    warm = min(WARM, tried // 2)
+    with np.errstate(all="ignore"):
+        run.advance(until=warm)
+        begun = time.perf_counter()
+        run.advance()
+    taken = (time.perf_counter() - begun) / max(1, tried - warm)
+    return (str(run.diverged[0]) if run.diverged else None), taken
+
+
+LOST = (InstabilityError, PrecisionLostError, Unreached, np.linalg.LinAlgError)
 
 BURNT = 0.1
 """Burn-in takes at most this share of the steps of a run of many chains."""
 
-MOST_CHAINS, FEWEST_CHAINS = 100, 2
+MOST_CHAINS = 100
 
 _SHARES = tuple(0.9 * 2 ** (-k / 3) for k in range(28))
 """Shares of the largest step that are tried; the search ends where the cost has doubled."""
@@ -219,47 +258,7 @@ def chains_for(steps: float, burn_in: float) -> int:
     return int(min(MOST_CHAINS, max(FEWEST_CHAINS, steps * BURNT / max(1.0, burn_in))))
 
 
-STARTS, REACH = 8, 6.0
-"""The number of starts, and their distance from the mode in standard deviations along random directions."""
-
-FAR, COUNTS = 3.0, 12.0
-"""A minimum is another mode from so many standard deviations on, if U/T is less than this above its value at the first."""
-
-
-def other_mode(subject: Subject, closure: GaussianClosure) -> str | None:
-    """The reason why one Gaussian cannot stand for exp(-U/T); None where no other mode is seen."""
-    target, T = subject.target, float(subject.configuration.temperature)
-    law = closure.target_law
-    if target.dim == 1:
-        true = float(target.spread_float64(T)[0])
-        ratio = float(law.sd[0]) / true
-        if abs(math.log(ratio)) > math.log1p(CLOSE):
-            return f"exp(-U/T) is far from Gaussian: its standard deviation is {true:.3g}, that of the Gaussian {law.sd[0]:.3g}"
-        return None
-    root = np.linalg.cholesky(law.covariance)
-    back = np.linalg.inv(root)
-    random = np.random.default_rng(0)
-    floor = float(target.energy_float64(law.mean[None])[0])
-
-    def energy(z: np.ndarray) -> float:
-        value = float(target.energy_float64((law.mean + root @ z)[None])[0])
-        return (value - floor) / T if math.isfinite(value) else 1e300
-
-    def gradient(z: np.ndarray) -> np.ndarray:
-        return np.asarray(root.T @ closure.estimate.at((law.mean + root @ z)[None])[0][0] / T)
-
-    directions = random.standard_normal((STARTS, target.dim))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    peaks = [back @ (part.mean_float64() - law.mean) for _, part in target.components]
-    for start in (*peaks, *(REACH * directions)):
-        with np.errstate(all="ignore"):
-            found = optimize.minimize(
-                energy, start, jac=gradient, method="L-BFGS-B", options={"maxiter": 200, "gtol": 1e-4}
-            )
-        away = float(np.linalg.norm(found.x))
-        if away > FAR and found.fun < COUNTS and np.abs(gradient(found.x)).max() < 1e-2:
-            return (
-                f"exp(-U/T) has another mode, {away:.2g} standard deviations away, where U/T less its value at the first is "
-                f"{found.fun:.2g}"
-            )
-    return None
+def run_length(cost: StepCost) -> int:
+    """The steps of each chain, with those that are dropped."""
+    steps, burn_in = math.ceil(cost.steps), math.ceil(cost.burn_in)
+    return burn_in - (-steps // chains_for(steps, burn_in))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
@@ -12,10 +13,24 @@ from sgverify.evidence.published import Count, Name, Number, Published, Says, Si
 WIDTH = 100
 """Columns of a line; a command line is never broken."""
 
+FORGOTTEN = 0.1
+"""The start is forgotten where its share of the error is below this one."""
+
+FEWEST_CHAINS = 2
+
+PRODUCT = 2
+"""The gradients that a Hessian-vector product costs: it is the derivative of a gradient along the vector (Pearlmutter 1994)."""
+
+TRIED = 100
+"""The first steps of a plan that are run before it is printed."""
+
+MOST = 10**9
+"""The most steps of a chain of a plan: days on one processor."""
+
 ROWS = 12
 """Plans in the table of a terminal; JSON has all."""
 
-_HEAD = ("scheme", "gradient", "friction", "step", "bias", "steps", "chains", "gradients")
+_HEAD = ("scheme", "gradient", "friction", "step", "bias", "steps", "chains", "gradients", "seconds")
 
 
 @dataclass(frozen=True)
@@ -39,10 +54,11 @@ class Plan:
 
     `largest_step`: below it no mean and no standard deviation is off by more than the error. `step`: the one that needs the
     fewest gradients; `bias` is the largest error there, `mean_bias` and `sd_bias` those of each coordinate, in standard deviations
-    of the target (of a standard deviation: relative). `steps` of all chains together, after `burn_in` steps of each of `chains`,
-    until bias and one standard error together are within the error for each mean and standard deviation. `gradients_per_step`
-    counts gradients of single data; `gradients` is their number in all. `command` runs the plan; `tried` are steps that were
-    compared, in the order of their size.
+    of the target (of a standard deviation: relative). `steps` of each of `chains`, the first `burn_in` of which are dropped, until
+    bias and one standard error together are within the error for each mean and standard deviation. `start` is where chains start,
+    in standard deviations from the mean. `gradients_per_step` counts gradients of single data; `gradients` is their number in all.
+    `seconds` is the time of the run by its first steps, which were run from `start`; null where they were not. `command` runs the
+    plan; `tried` are steps that were compared, in the order of their size.
     """
 
     scheme: Name
@@ -57,8 +73,10 @@ class Plan:
     steps: Count
     burn_in: Count
     chains: Count
+    start: Number
     gradients_per_step: Size
     gradients: Size
+    seconds: Size | None
     method: Name
     command: Annotated[str, Says("the command line; empty for a target made in Python")]
     tried: tuple[TriedStep, ...]
@@ -68,11 +86,6 @@ class Plan:
         """The gradient estimator with its batch, in words."""
         return self.gradient if self.batch is None else f"{self.gradient}, batch {self.batch}"
 
-    @property
-    def run_steps(self) -> int:
-        """The steps of each chain, with those that are discarded."""
-        return self.burn_in + -(-self.steps // self.chains)
-
 
 @dataclass(frozen=True)
 class Advice:
@@ -80,7 +93,8 @@ class Advice:
 
     `distrust` is the reason why no plan is to be trusted on this target; there may be plans nevertheless, which then are guesses.
     `left_out` says of schemes and estimators why there is no plan; `assumed` and `untested` what the numbers rest on. Of a
-    regression, `covariates` says what each coordinate of theta multiplies, and what standardising would spare.
+    regression, `covariates` says what each coordinate of theta multiplies, and what standardising would spare. `scale` is the
+    headline where coordinates are badly scaled: which, and what mends it.
     """
 
     target: Name
@@ -94,6 +108,7 @@ class Advice:
     assumed: tuple[str, ...]
     untested: tuple[str, ...]
     covariates: tuple[str, ...] = ()
+    scale: str = ""
 
     @property
     def trusted(self) -> bool:
@@ -131,8 +146,10 @@ def first_sentence(advice: Advice) -> str:
     friction = "" if best.friction is None else f", friction {best.friction:.2g}"
     return (
         f"for an error of {percent(advice.error)} on {advice.target}: run {best.scheme} with {_estimator(best)}{friction} and the "
-        f"step h = {best.step:.2g} for {best.run_steps:,} steps of {_count(best.chains, 'chain')}, the first {best.burn_in:,} of "
-        f"each dropped: {best.gradients:.2g} gradients"
+        f"step h = {best.step:.2g} for {best.steps:,} steps of {_count(best.chains, 'chain')}, the first {best.burn_in:,} of "
+        f"each dropped: {best.gradients:.2g} gradients; {percent(advice.error)} is bias plus one standard "
+        f"error of each "
+        f"mean and sd, in sds: here {percent(best.bias)} is bias"
     )
 
 
@@ -140,13 +157,18 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
     """The whole answer: sentence, command, a table of at most so many plans, assumptions, what was not tested."""
     best = advice.best
     command = best.command if best is not None and best.command else None
-    lines = [fill(first_sentence(advice), WIDTH)]
+    lines = [*([fill(advice.scale, WIDTH), ""] if advice.scale else []), fill(first_sentence(advice), WIDTH)]
     if best is not None:
         told = command or "the target was made in Python: give these settings to sgverify.sample"
         lines.append(f"  {told}")
     if advice.plans:
         heading = "plans, the cheapest first" if advice.trusted else "guesses, none of them to be trusted"
         lines += ["", f"{heading}:", *_table(advice.plans[:rows])]
+        fastest = min((plan for plan in advice.plans if plan.seconds is not None), key=_seconds, default=None)
+        if fastest is not None and fastest is not advice.plans[0]:
+            lines.append(
+                f"  the fastest here, by its first steps: {fastest.scheme} with {_estimator(fastest)}{_time(fastest)}"
+            )
         if len(advice.plans) > rows:
             lines.append(f"  and {len(advice.plans) - rows} dearer ones, which --json writes too")
     for heading, said in (
@@ -164,6 +186,14 @@ def _estimator(plan: Plan) -> str:
     if plan.batch is None:
         return f"{plan.gradient} gradients"
     return f"{plan.gradient} gradients in batches of {plan.batch}"
+
+
+def _seconds(plan: Plan) -> float:
+    return math.inf if plan.seconds is None else plan.seconds
+
+
+def _time(plan: Plan) -> str:
+    return "" if plan.seconds is None else f", about {plan.seconds:.2g} s"
 
 
 def _count(number: int, noun: str) -> str:
@@ -193,9 +223,10 @@ def _cells(plan: Plan) -> tuple[str, ...]:
         "-" if plan.friction is None else f"{plan.friction:.2g}",
         f"{plan.step:.2g}",
         _bias(plan),
-        f"{plan.run_steps:,}",
+        f"{plan.steps:,}",
         f"{plan.chains:,}",
         f"{plan.gradients:.2g}",
+        "-" if plan.seconds is None else f"{plan.seconds:.2g}",
     )
 
 
@@ -218,3 +249,44 @@ def _items(said: Iterable[str]) -> list[str]:
         fill(item, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
         for item in said
     ]
+
+
+def assumed(plans: Sequence[Plan], error: float, start: float) -> tuple[str, ...]:
+    """What the numbers of plans rest on."""
+    if not plans:
+        return ()
+    exact = any(plan.method == "exact" for plan in plans)
+    closed = any(plan.method != "exact" for plan in plans)
+    said = [
+        f"an error of {error:g} is that of each mean and each standard deviation of theta, in standard deviations of the target: "
+        "bias plus one standard error",
+        f"each coordinate starts {abs(start):g} standard deviations from its mean; the burn-in forgets that to {FORGOTTEN:g} of "
+        "the error",
+        f"the cost is the number of gradients of single data, or of U without data: a Hessian-vector product counts as "
+        f"{PRODUCT}, and "
+        "a gradient at the end of a step with which the next one begins (sghmc-baoab with full gradients) once; "
+        "seconds are those of "
+        f"the first {TRIED} steps, which were run, and of as many as the plan has",
+    ]
+    if exact:
+        said.append(
+            "biases and autocorrelations of means are exact; those of squares take the law as Gaussian"
+        )
+    if closed:
+        said.append(
+            "the law of the chain is approximated: the Gaussian at the mode with averaged Hessian and empirical covariance of the "
+            "gradient noise at each place of a step where a gradient is evaluated, corrected by third cumulants"
+        )
+    return tuple(said)
+
+
+def untested(plans: Sequence[Plan], unknown: Mapping[str, Mapping[str, None]]) -> tuple[str, ...]:
+    """What plans were not tested for; `unknown` are reasons why a law is not computed, and whose."""
+    said = [
+        f"beyond the first {TRIED} steps of the plans in the table no chain was run",
+        f"fewer than {FEWEST_CHAINS} chains, changing step sizes, metrics and thermostats were not compared",
+    ]
+    if any(plan.method != "exact" for plan in plans):
+        said.append("modes far from the one found, and tails beyond a few standard deviations, were not seen")
+    said += [f"{', '.join(whose)}: {why}" for why, whose in unknown.items()]
+    return tuple(said)

@@ -10,12 +10,11 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments
+from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments, closure_of
 from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
-from sgverify.advice.covariates import covariates_of
+from sgverify.advice.closure.other_modes import other_mode
+from sgverify.advice.covariates import covariate_lines, scale_line
 from sgverify.advice.plans.costs import (
-    FEWEST_CHAINS,
-    FORGOTTEN,
     LOST,
     SCHEMES,
     StepCost,
@@ -23,20 +22,19 @@ from sgverify.advice.plans.costs import (
     cost_at,
     costs_below,
     estimators,
+    first_steps,
     frictions,
     gradients_per_step,
     largest_step,
-    other_mode,
+    run_length,
     subjects,
 )
-from sgverify.advice.plans.model import Advice, Plan, TriedStep
+from sgverify.advice.plans.model import MOST, ROWS, Advice, Plan, TriedStep, assumed, untested
 from sgverify.advice.product_laws import laws_of
 from sgverify.advice.size.model import below
 from sgverify.configuration import Configuration, load_configuration
-from sgverify.configuration.loading import settings_of
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
-from sgverify.evidence.published import Command
 from sgverify.schemes import Scheme
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
@@ -112,11 +110,13 @@ class _Comparison:
     unknown: dict[str, dict[str, None]] = field(default_factory=dict)
     doubts: list[str] = field(default_factory=list)
     closures: dict[str, GaussianClosure] = field(default_factory=dict)
+    subjects: dict[int, Subject] = field(default_factory=dict)
+    alone: bool = False
 
     def advice(self) -> Advice:
         subjects_ = [self._subject(scheme) for scheme in self.schemes]
         target, T = subjects_[0].target, float(self.configuration.temperature)
-        distrust = self._distrust_of_target(subjects_)
+        distrust = self.distrust_of_target(subjects_)
         if distrust is None:
             rows = [
                 (s, *estimator)
@@ -126,8 +126,8 @@ class _Comparison:
             for number, (subject, kind, batch) in enumerate(rows):
                 if self.progress is not None:
                     self.progress(subject.reference, number, len(rows))
-                self._compare(subject, kind, batch)
-        plans = tuple(sorted(self.plans, key=lambda plan: (plan.gradients, plan.step)))
+                self.compare(subject, kind, batch)
+        plans = self._run_first()
         if not plans and distrust is None:
             reasons = (*self.doubts, *self.left_out, *self.unknown)
             distrust = f"no plan was found ({reasons[0]})" if reasons else "nothing was left to compare"
@@ -140,22 +140,41 @@ class _Comparison:
             plans=plans,
             distrust=distrust,
             left_out=tuple(self.left_out),
-            assumed=_assumed(plans, self.error, float(self.configuration.start_of())),
-            untested=_untested(plans, self.unknown),
-            covariates=self._covariates(subjects_[0], T),
+            assumed=assumed(plans, self.error, float(self.configuration.start_of())),
+            untested=untested(plans, self.unknown),
+            covariates=covariate_lines(subjects_[0]),
+            scale=scale_line(subjects_[0]),
         )
 
-    def _covariates(self, subject: Subject, temperature: float) -> tuple[str, ...]:
-        """What is said of a regression's covariates; nothing of other targets, or where no Gaussian was found."""
-        target = subject.target
-        if target.quadratic:
-            covariance = temperature * target.covariance_float64()
-        elif "" in self.closures:
-            covariance = self.closures[""].target_law.covariance
-        else:
-            return ()
-        found = covariates_of(target, covariance, temperature, subject.configuration.target)
-        return () if found is None else found.lines()
+    def _run_first(self) -> tuple[Plan, ...]:
+        """The plans by their cost; of those that are printed the first steps were run, and what diverges starts at the mean."""
+        ordered = sorted(self.plans, key=lambda plan: (plan.gradients, plan.step))
+        kept: list[Plan] = []
+        for plan in ordered:
+            ran = self.ran(plan) if len(kept) < ROWS else plan
+            if ran is not None:
+                kept.append(ran)
+        return tuple(kept)
+
+    def ran(self, plan: Plan) -> Plan | None:
+        """The plan with the time that it takes; None where its first steps diverge wherever it may start."""
+        starts = [plan.start, *([] if "start" in self.configuration.model_fields_set else [0.0])]
+        why = None
+        for start in starts:
+            given: dict[str, Any] = {"start": start} if start != plan.start else {}
+            subject = self.subjects[id(plan)].under(
+                load_configuration(self.subjects[id(plan)].configuration, **given)
+            )
+            why, seconds = first_steps(subject, plan.steps)
+            if why is None:
+                command = plan.command and subject.command("sample")
+                return replace(
+                    plan, start=start, command=command, seconds=float(f"{seconds * plan.steps:.2g}")
+                )
+        self.left_out[
+            f"{plan.scheme} with {plan.label}: {why}, in the first steps from start={starts[-1]:g}"
+        ] = None
+        return None
 
     def _subject(self, scheme: Scheme | str) -> Subject:
         subject = make_subject(scheme, self.configuration)
@@ -167,28 +186,30 @@ class _Comparison:
             vars(subject)["target"] = self.made
         return subject
 
-    def _distrust_of_target(self, subjects_: Sequence[Subject]) -> str | None:
+    def distrust_of_target(self, subjects_: Sequence[Subject]) -> str | None:
         """The reason why exp(-U/T) itself is no Gaussian as far as can be seen; None where it is near one."""
-        subjects_[0].validate()
+        if not self.alone:
+            subjects_[0].validate()
         if subjects_[0].target.quadratic:
             return None
         reasons = [GaussianClosure.why_not(subject) for subject in subjects_]
         if None not in reasons:
             return reasons[0]
         subject = subjects_[reasons.index(None)]
-        closure = GaussianClosure(subject)
-        found = closure.distrust_of_target or other_mode(subject, closure)
+        closure = closure_of(subject)
+        found = closure.distrust_of_target or other_mode(subject)
         if found is None:
             self.closures[""] = closure
         return found
 
-    def _compare(self, subject: Subject, kind: str, batch: int | None) -> None:
+    def compare(self, subject: Subject, kind: str, batch: int | None) -> None:
         """Add the cheapest plan of a scheme with an estimator, over all frictions; keep the reason where there is none."""
         found: list[tuple[Plan, str | None]] = []
         reasons: list[str] = []
         for friction, variant in subjects(subject, kind, batch, self._frictions(subject)):
             try:
-                variant.validate()
+                if not self.alone:
+                    variant.validate()
                 laws = self._laws(variant)
                 if laws is None:
                     why = GaussianClosure.why_not(variant) or "its law is not computed here"
@@ -213,10 +234,11 @@ class _Comparison:
         target, T = subject.target, float(self.configuration.temperature)
         if "p" not in subject.scheme.dynamics.state:
             return []
-        if target.quadratic:
-            return frictions(self.configuration, T * np.linalg.inv(T * target.covariance_float64()))
-        covariance = self.closures[""].target_law.covariance
-        return frictions(self.configuration, T * np.linalg.inv(covariance))
+        covariance = (
+            T * target.covariance_float64() if target.quadratic else self.closures[""].target_law.covariance
+        )
+        found = frictions(self.configuration, T * np.linalg.inv(covariance))
+        return found[:1] if self.alone and not self.configuration.gradient.estimator.noisy else found
 
     def _plan(
         self,
@@ -279,9 +301,15 @@ class _Comparison:
         largest: float,
         method: str,
     ) -> Plan:
-        steps, burn_in = math.ceil(found.steps), math.ceil(found.burn_in)
-        chains = chains_for(steps, burn_in)
-        per_step = gradients_per_step(subject)
+        burn_in = math.ceil(found.burn_in)
+        chains = chains_for(math.ceil(found.steps), burn_in)
+        steps, per_step = run_length(found), gradients_per_step(subject)
+        if steps > MOST:
+            raise UserError(f"it takes {steps:.2g} steps of each of {chains} chains")
+        tables = subject.configuration.model_dump(exclude_unset=True)
+        tables.setdefault("schedule", {})["step"] = found.step
+        tables |= {"chains": chains, "steps": steps, "burn_in": burn_in}
+        subject = subject.under(load_configuration(tables))
         plan = Plan(
             scheme=subject.reference,
             gradient=kind,
@@ -295,28 +323,38 @@ class _Comparison:
             steps=steps,
             burn_in=burn_in,
             chains=chains,
+            start=float(self.configuration.start_of()),
             gradients_per_step=per_step,
-            gradients=per_step * (steps + chains * burn_in),
+            gradients=per_step * chains * steps,
+            seconds=None,
             method=method,
-            command="",
+            # A target made in Python has no name that a command line could give.
+            command="" if self.made is not None else subject.command("sample"),
             tried=tuple(_tried(cost, per_step) for cost in sorted(others, key=lambda cost: cost.step)),
         )
-        return replace(plan, command=self._command(subject, plan))
+        self.subjects[id(plan)] = subject
+        return plan
 
-    def _command(self, subject: Subject, plan: Plan) -> str:
-        """The command line that runs a plan; empty for a target made in Python, which it could not name."""
-        if self.made is not None:
-            return ""
-        tables = subject.configuration.model_dump(exclude_unset=True)
-        tables.setdefault("schedule", {})["step"] = plan.step
-        tables |= {"chains": plan.chains, "steps": plan.run_steps, "burn_in": plan.burn_in}
-        given = [part for item in settings_of(load_configuration(tables)) for part in ("--set", item)]
-        return str(Command("sample", subject.reference, tuple(given)))
+
+def plan_of(subject: Subject) -> Plan | str:
+    """The cheapest plan for `ERROR` of one scheme with its gradient estimator on its target; where there is none, the reason.
+
+    With full gradients, where no friction is configured, it is the one that damps the slowest direction critically.
+    """
+    comparison = _Comparison(subject.configuration, subject.target, ERROR, [subject.scheme], None, alone=True)
+    distrust = comparison.distrust_of_target([subject])
+    if distrust is not None:
+        return distrust
+    table = subject.configuration.gradient
+    comparison.compare(subject, table.kind, int(table.batch) if table.estimator.draws_data else None)
+    reasons = (*comparison.doubts, *comparison.left_out, *comparison.unknown)
+    ran = comparison.ran(comparison.plans[0]) if comparison.plans else None
+    return ran or [*reasons, *comparison.left_out, "no law is computed here"][0]
 
 
 def _tried(cost: StepCost, gradients_per_step: float) -> TriedStep:
     """A step that was compared; its gradients with the burn-in of as many chains as its own length asks for."""
-    whole = math.ceil(cost.steps) + chains_for(cost.steps, cost.burn_in) * math.ceil(cost.burn_in)
+    whole = chains_for(math.ceil(cost.steps), math.ceil(cost.burn_in)) * run_length(cost)
     return TriedStep(
         step=cost.step,
         mean_bias=float(np.abs(cost.mean_bias).max()),
@@ -330,39 +368,3 @@ def _first_step(subject: Subject, target: StationaryMoments) -> float:
     """Where the search for a step begins: a share of the time scale of the narrowest coordinate."""
     narrowest = float(target.sd.min()) / math.sqrt(float(subject.configuration.temperature))
     return 0.3 * narrowest if "p" in subject.scheme.dynamics.state else 0.2 * narrowest**2
-
-
-def _assumed(plans: Sequence[Plan], error: float, start: float) -> tuple[str, ...]:
-    if not plans:
-        return ()
-    exact = any(plan.method == "exact" for plan in plans)
-    closed = any(plan.method != "exact" for plan in plans)
-    said = [
-        f"an error of {error:g} is that of each mean and each standard deviation of theta, in standard deviations of the target: "
-        "bias plus one standard error",
-        f"each coordinate starts {abs(start):g} standard deviations from its mean; the burn-in forgets that to {FORGOTTEN:g} of "
-        "the error",
-        "the cost is the number of gradients of single data, or of U without data, each one that a step evaluates counted; a run "
-        "on a processor has a cost of each step besides",
-    ]
-    if exact:
-        said.append(
-            "biases and autocorrelations of means are exact; those of squares take the law as Gaussian"
-        )
-    if closed:
-        said.append(
-            "the law of the chain is approximated: the Gaussian at the mode with averaged Hessian and empirical covariance of the "
-            "gradient noise at each place of a step where a gradient is evaluated, corrected by third cumulants"
-        )
-    return tuple(said)
-
-
-def _untested(plans: Sequence[Plan], unknown: Mapping[str, Mapping[str, None]]) -> tuple[str, ...]:
-    said = [
-        "no chain was run",
-        f"fewer than {FEWEST_CHAINS} chains, changing step sizes, metrics and thermostats were not compared",
-    ]
-    if any(plan.method != "exact" for plan in plans):
-        said.append("modes far from the one found, and tails beyond a few standard deviations, were not seen")
-    said += [f"{', '.join(whose)}: {why}" for why, whose in unknown.items()]
-    return tuple(said)

@@ -42,8 +42,32 @@ def CONFIG(command: Command) -> Command:
 
 
 SET = click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="Set one key, over --config; the last wins."
+    "--set",
+    "settings",
+    multiple=True,
+    is_eager=True,
+    metavar="KEY=VALUE",
+    help="Set one key, over --config; the last wins.",
 )
+
+
+_SCALES = {
+    "--standardise": "Of a regression: run chains in the coefficients of covariates of mean 0 and standard deviation 1.",
+    "--intercept": "Of a regression from a file: a first column of ones.",
+    "--whiten": "Run chains in theta = m + A z, A from the Hessian at the mode. Draws are those of theta.",
+}
+
+
+def SCALES(command: Command) -> Command:
+    """The flags that stand for `target.standardise=true` and the like, among the settings."""
+
+    def add(context: click.Context, option: click.Parameter, value: bool) -> None:
+        if value:
+            context.params["settings"] = (*context.params.get("settings", ()), f"target.{option.name}=true")
+
+    for flag, said in reversed(_SCALES.items()):
+        command = click.option(flag, is_flag=True, expose_value=False, callback=add, help=said)(command)
+    return command
 
 
 PROCESSES = click.IntRange(1, 512)

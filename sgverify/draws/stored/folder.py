@@ -179,6 +179,15 @@ class DrawsFolder:
             put(self.place / group / ".zattrs", _json(_plain(attributes)))
         self._publish(self.place, made, count)
 
+    def tell(self, told: Mapping[str, Any]) -> None:
+        """Add to the attributes that readers see."""
+        held = json.loads(read_text(self.place / METADATA))
+        for key, values in held["metadata"].items():
+            if key.count("/") < 2 and key.endswith(".zattrs"):
+                values.update(told)
+                put(self.place / key, _json(values))
+        put(self.place / METADATA, _json(held))
+
     def attributes(self) -> dict[str, Any]:
         """The attributes that readers see. Raises `ConfigurationError` where there are none."""
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from sgverify.draws.files import (
     remove_folder,
     write_draws,
 )
+from sgverify.draws.inference_data import tell
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
 from sgverify.draws.stored.ledger import FULL, Ledger, StoredRun, legible
 from sgverify.draws.stored.shards import Processes, Shard, ShardCall, Told
@@ -31,7 +32,8 @@ class KeptRun:
     """A run whose draws go to `out`: a Zarr folder, or a netCDF file that is written at the end from a folder beside it.
 
     `force` replaces what is there, `resume` goes on with it. The chains are divided among `workers` processes. `stop` is asked
-    between blocks of steps whether to stop; `say` is told in lines what the user did not ask for.
+    between blocks of steps whether to stop; `say` is told in lines what the user did not ask for; `judge` gives attributes of all
+    draws.
     """
 
     def __init__(
@@ -44,7 +46,9 @@ class KeptRun:
         workers: int = 1,
         stop: Callable[[], bool] | None = None,
         say: Callable[[str], None] | None = None,
+        judge: Callable[[Any], Mapping[str, Any]] | None = None,
     ) -> None:
+        self._judge = judge or (lambda made: {})
         self._source, self._out = source, check_place(out, force=force, resume=resume)
         self._force, self._resume, self._workers = force, resume, workers
         self._stop, self._say = stop or (lambda: False), say or (lambda line: None)
@@ -303,10 +307,15 @@ class KeptRun:
                 raise self._source.unstable(draws.diverged)
             made = self._source.made(draws, self._chains)
             if len(draws.numbers):
+                tell(made, self._judge(made))
                 write_draws(made, self._out, force=self._force)
             return made
         with legible(self.place):
             made = self._folder.opened()
+            if made.posterior.sizes["draw"]:
+                told = self._judge(made)
+                tell(made, told)
+                self._folder.tell(told)
         if self._out.suffix != NETCDF or not made.posterior.sizes["draw"]:
             return made
         with legible(self.place):

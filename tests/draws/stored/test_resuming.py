@@ -477,12 +477,13 @@ def test_a_signal_stops_the_run_and_it_goes_on(
     said = capsys.readouterr().err
     assert "go on with the same command and --resume" in said
     assert place.exists()
-    assert main([*words, "--resume"]) == 0
+    # 200 steps are not to be trusted where the start is forgotten in 1,001.
+    assert main([*words, "--resume"]) == 3
     with xarray.open_dataset(
         place, group="posterior", engine=None if name.endswith("nc") else "zarr"
     ) as found:
         np.testing.assert_array_equal(found.theta, whole.posterior.theta)
-    assert main([*words, "--resume"]) == 0
+    assert main([*words, "--resume"]) == 3
     assert "complete" in capsys.readouterr().err
 
 
@@ -534,10 +535,11 @@ def test_the_command_line_writes_more_than_fits(
     often: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: 1000)
-    words = ["sample", "sgld-euler", "--set", "chains=3", "--set", "steps=200"]
+    words = ["sample", "sgld-euler", "--set", "chains=3", "--set", "steps=200", "--set", "burn_in=0"]
     assert main(words) == 2
     assert "by out DIR.zarr" in capsys.readouterr().err
     place = tmp_path / "draws.zarr"
-    assert main([*words, "--out", str(place)]) == 0
+    # From 2 sd, without a burn-in, the chains disagree.
+    assert main([*words, "--out", str(place)]) == 3
     assert "200 draws of each of 3 chains; more than fit into memory" in capsys.readouterr().out
     assert read(place)["posterior"].sizes["draw"] == 200
