@@ -25,7 +25,7 @@ import sgverify.errors
 from reports.making.posteriors import FOLDER, POSTERIORS, Posterior
 from sgverify.advice.chain_laws import ClosureLaws, StationaryMoments
 from sgverify.advice.plans import Advice, Plan
-from sgverify.advice.plans.costs import FORGOTTEN
+from sgverify.advice.plans.model import FORGOTTEN
 from sgverify.configuration import load_configuration
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.samplers.importance import draw_weighted

@@ -23,7 +23,7 @@ from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import OrthonormalPolynomials
 from sgverify.law.chosen_step import chosen_gradient
 from sgverify.law.draw_rules import product_rule
-from sgverify.law.gaussian_setting import Design, GaussianSetting
+from sgverify.law.gaussian_setting import GaussianDesign, GaussianSetting
 from sgverify.law.step_rows import OverDraws, StepRows
 from sgverify.samplers.intercepted.equilibrated import equilibrated
 from sgverify.schemes.torch_step import TorchStep
@@ -84,7 +84,7 @@ class GalerkinChain:
                 f"gradient.kind={c.gradient.kind!r}: full gradients alone are taken beyond Gaussians"
             )
         spread = target.spread_float64(c.temperature)[0]
-        design = Design(
+        design = GaussianDesign(
             c.temperature,
             c.friction,
             np.array([[c.temperature / spread**2]]),

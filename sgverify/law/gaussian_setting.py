@@ -260,7 +260,7 @@ FEW = 64
 
 
 @dataclass(frozen=True)
-class Design:
+class GaussianDesign:
     """One setting: temperature, friction, and the target's precision, shape (dim, dim), and mean, shape (dim,)."""
 
     temperature: float
@@ -288,38 +288,40 @@ class Design:
             "target.mean": float(self.mean[0]) if alike else self.mean.tolist(),
         }
 
-    def hotter(self, factor: float) -> Design:
+    def hotter(self, factor: float) -> GaussianDesign:
         """The design at a higher temperature: positions, momenta and gradients all grow with its square root."""
         return replace(self, temperature=self.temperature * factor)
 
-    def nearer(self, to: Design) -> Iterator[Design]:
+    def nearer(self, to: GaussianDesign) -> Iterator[GaussianDesign]:
         """The designs that take one part (temperature, friction, or target) from the design `to`."""
         yield replace(self, temperature=to.temperature)
         yield replace(self, friction=to.friction)
         yield replace(self, precision=to.precision, mean=to.mean)
 
 
-def configured_design(subject: Subject) -> Design | None:
+def configured_design(subject: Subject) -> GaussianDesign | None:
     """The configured setting; None if its target is not Gaussian."""
     if not subject.target.quadratic:
         return None
     c = subject.configuration
     precision = np.array([[float(x) for x in row] for row in subject.target.precision])
-    return Design(c.temperature, c.friction, precision, np.array(subject.target.mean_float64(), dtype=float))
+    return GaussianDesign(
+        c.temperature, c.friction, precision, np.array(subject.target.mean_float64(), dtype=float)
+    )
 
 
-def near_design(subject: Subject) -> Design | None:
+def near_design(subject: Subject) -> GaussianDesign | None:
     """The configured numbers on a Gaussian of the target's dimension, where that has few; None elsewhere."""
     c, dim = subject.configuration, subject.target.dim
     return None if dim > FEW else replace(unit_design(dim), temperature=c.temperature, friction=c.friction)
 
 
-def unit_design(dim: int) -> Design:
+def unit_design(dim: int) -> GaussianDesign:
     """A setting of spread 1 about 7/16: a state has about the same size in the user's units and in spreads, and no number is 1."""
     return _design(1.25, 1.5, [1.25] * dim, 0.0, [7 / 16] * dim)
 
 
-def designs() -> list[Design]:
+def designs() -> list[GaussianDesign]:
     """T from 2^-12 to 2^14 and D from 2^-8 to 2^8, on both sides of 1; dimensions 1 to 64; slow targets come with large steps,
     fast ones with small.
 
@@ -346,8 +348,8 @@ def designs() -> list[Design]:
 
 def _design(
     temperature: float, friction: float, diagonal: list[float], off: float, mean: list[float]
-) -> Design:
+) -> GaussianDesign:
     """The design whose precision has the given diagonal and the value `off` next to it."""
     n = len(diagonal)
     precision = np.diag(diagonal) + off * (np.eye(n, k=1) + np.eye(n, k=-1))
-    return Design(temperature, friction, precision, np.array(mean))
+    return GaussianDesign(temperature, friction, precision, np.array(mean))

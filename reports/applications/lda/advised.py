@@ -108,7 +108,7 @@ def _asked(outcome: SamplerOutcome, held: Coordinates, grid: str, dim: int) -> A
         sampler=outcome.sampler.label,
         applies=True,
         approximation=approximation,
-        answer=f"h = {best.step:.3g}{friction} for an error of {ERROR:g} standard deviations, {best.run_steps:,} steps of "
+        answer=f"h = {best.step:.3g}{friction} for an error of {ERROR:g} standard deviations, {best.steps:,} steps of "
         f"{best.chains} chains; no larger step than {best.largest_step:.3g}",
         grid=grid,
     )

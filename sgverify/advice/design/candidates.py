@@ -22,7 +22,7 @@ from sgverify.schemes.splittings import Alphabet, flows_backwards
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateWord:
     """A word whose k-th letter has the share x[places[k]]; `forwards`: the places of shares that may not be negative."""
 
     word: str
@@ -61,7 +61,7 @@ def gradients_per_step(word: str, alphabet: Alphabet, proof: AlphabetProof) -> i
 
 def candidates(
     alphabet: Alphabet, proof: AlphabetProof, gradients: int, length: int, order: int
-) -> Iterator[Candidate]:
+) -> Iterator[CandidateWord]:
     """All words of at most so many letters and gradients a step, the shorter first, that may have an order.
 
     Cores of an even order read the same backwards. From order 3 on some shares are negative; letters that flow forwards alone stand
@@ -87,4 +87,4 @@ def candidates(
             count = gradients_per_step(word, alphabet, proof)
             if count <= gradients:
                 kept = sorted({k for k, symbol in zip(places, word, strict=True) if symbol in forwards})
-                yield Candidate(word, count, places, tuple(kept))
+                yield CandidateWord(word, count, places, tuple(kept))

@@ -15,9 +15,9 @@ from math import hypot, inf, sqrt
 import numpy as np
 from flint import fmpq
 
-from sgverify.advice.design.candidates import Candidate, candidates
+from sgverify.advice.design.candidates import CandidateWord, candidates
 from sgverify.advice.design.model import Design, DesignedWord
-from sgverify.advice.design.searching import Search, Share
+from sgverify.advice.design.searching import ShareSearch, Share
 from sgverify.advice.design.target_class import FRICTIONS, Member, Rows, conditions, members_of
 from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.configuration import load_configuration
@@ -82,10 +82,10 @@ def design(
     errors = [member.errors(order + 1) for member in members]
     rows = np.array([row for one in errors for part in one for row in part], dtype=float) / sqrt(len(members))
     held = [conditions(members, d) for d in range(2, order + 1)]
-    search = Search("".join(alphabet.letters), order, held, rows)
+    search = ShareSearch("".join(alphabet.letters), order, held, rows)
     listed = list(candidates(alphabet, proof, gradients, length, order))
     end, searched = time.process_time() + (within or inf), 0
-    found: list[tuple[float, int, Candidate, tuple[Share, ...]]] = []
+    found: list[tuple[float, int, CandidateWord, tuple[Share, ...]]] = []
     left_out: list[str] = []
     for candidate in listed:
         if time.process_time() > end:
@@ -164,7 +164,7 @@ def _alphabet(dynamics: str, letters: str | None) -> tuple[str, Alphabet]:
 def proved_word(
     reference: str,
     alphabet: Alphabet,
-    candidate: Candidate,
+    candidate: CandidateWord,
     x: tuple[Share, ...],
     order: int,
     members: list[Member],

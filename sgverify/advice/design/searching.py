@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.optimize import least_squares
 
-from sgverify.advice.design.candidates import Candidate
+from sgverify.advice.design.candidates import CandidateWord
 from sgverify.schemes.numbers.algebraic import Algebraic
 from sgverify.schemes.numbers.text import read_number
 
@@ -42,7 +42,7 @@ DIGITS, DEGREE, LARGEST = 100, 3, 10**6
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class ShareSearch:
     """The conditions of `order`, by degree from 2 on, and the errors at the next degree: rows for the coefficients of words."""
 
     letters: str
@@ -50,11 +50,11 @@ class Search:
     conditions: Sequence[Sequence[Sequence[Fraction]]]
     errors: NDArray[Any]
 
-    def error(self, candidate: Candidate, x: Sequence[Any]) -> float:
+    def error(self, candidate: CandidateWord, x: Sequence[Any]) -> float:
         """The norm of the leading errors, in floats."""
         return float(np.linalg.norm(self._errors(candidate, [*map(float, x)])))
 
-    def best(self, candidate: Candidate) -> tuple[Share, ...] | str | None:
+    def best(self, candidate: CandidateWord) -> tuple[Share, ...] | str | None:
         """Exact x with the smallest error; None where no start meets the conditions, a sentence where they are not recognised."""
         x = self._minimum(candidate)
         # A letter that does not flow is no letter: the shorter word has its own place.
@@ -77,7 +77,7 @@ class Search:
             f"its shares meet the conditions, and are not found to be roots of polynomials of degree {DEGREE}"
         )
 
-    def _errors(self, candidate: Candidate, x: Sequence[float]) -> NDArray[Any]:
+    def _errors(self, candidate: CandidateWord, x: Sequence[float]) -> NDArray[Any]:
         return self.errors @ candidate.series(x, self.letters, self.order + 1)[-1]
 
     @cached_property
@@ -93,14 +93,14 @@ class Search:
         ]
 
     def _residuals(
-        self, candidate: Candidate, x: Sequence[Any], rows: list[NDArray[Any]] | None = None
+        self, candidate: CandidateWord, x: Sequence[Any], rows: list[NDArray[Any]] | None = None
     ) -> Any:
         """What the conditions leave in the numbers of `rows`, by default floats; each letter flows for the whole step."""
         found = candidate.series(x, self.letters, self.order)
         conditions = enumerate(self._floats if rows is None else rows, start=2)
         return np.concatenate([found[1] - 1, *(held @ found[d] for d, held in conditions)])
 
-    def _minimum(self, candidate: Candidate) -> Any | None:
+    def _minimum(self, candidate: CandidateWord) -> Any | None:
         """x of the smallest error in floats, from equal shares and from places around them where the conditions hold."""
         first = {k: symbol for symbol, k in reversed([*zip(candidate.word, candidate.places, strict=True)])}
         equal = np.array([1 / candidate.word.count(first[k]) for k in sorted(first)])
@@ -122,10 +122,10 @@ class Search:
                 best = self.error(candidate, kept), kept
         return None if best is None else best[1]
 
-    def _strict(self, candidate: Candidate, x: Any) -> Any:
+    def _strict(self, candidate: CandidateWord, x: Any) -> Any:
         return np.concatenate([self._residuals(candidate, x), np.minimum(0, x[list(candidate.forwards)])])
 
-    def _solved(self, candidate: Candidate, x: Any, moved: list[int]) -> Any | None:
+    def _solved(self, candidate: CandidateWord, x: Any, moved: list[int]) -> Any | None:
         """The point beside x at which the conditions hold, reached by its entries at `moved` alone."""
 
         def at(y: Any) -> Any:
@@ -141,7 +141,7 @@ class Search:
         return x if np.abs(self._strict(candidate, x)).max() < TOLERANCE else None
 
     def _recognised(
-        self, candidate: Candidate, simple: list[Any], near: Any, fixed: list[int]
+        self, candidate: CandidateWord, simple: list[Any], near: Any, fixed: list[int]
     ) -> tuple[Share, ...] | None:
         """x with the shares that the conditions fix as exact numbers; None where they are not recognised."""
         with mpmath.workdps(DIGITS + 20):

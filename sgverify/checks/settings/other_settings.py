@@ -19,7 +19,7 @@ from sgverify.checks.settings.step_at_setting import FAR, MANY, Tried, try_setti
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Scope, tried
 from sgverify.law.chosen_step import states_of, taker
-from sgverify.law.gaussian_setting import Design, configured_design, designs, near_design, unit_design
+from sgverify.law.gaussian_setting import GaussianDesign, configured_design, designs, near_design, unit_design
 from sgverify.law.law_defect import law_defect
 from sgverify.law.measured_order import HIGHEST
 from sgverify.law.one_step_map import RARE, STATES
@@ -160,7 +160,7 @@ MOST_ALONE = 3
 
 @dataclass(frozen=True)
 class _Outcome:
-    design: Design
+    design: GaussianDesign
     tried: Tried
 
 
@@ -270,7 +270,7 @@ def _order(subject: TorchSubject) -> int:
     return min(predicted_order(subject), stated or HIGHEST)
 
 
-def _try(subject: TorchSubject, design: Design, order: int | None = None) -> Tried:
+def _try(subject: TorchSubject, design: GaussianDesign, order: int | None = None) -> Tried:
     setting = design.setting(subject.scheme.dynamics, subject.scheme.memory)
     fine, order = order is not None, _order(subject) if order is None else order
     return try_setting(subject.scheme, setting, order, flow=held_to_flow(subject), fine=fine)
@@ -290,9 +290,9 @@ def _in_the_bulk(subject: TorchSubject, found: list[_Outcome], order: int | None
 
 
 def _judge(
-    subject: TorchSubject, own: Design | None, found: list[_Outcome], passed_over: list[str]
+    subject: TorchSubject, own: GaussianDesign | None, found: list[_Outcome], passed_over: list[str]
 ) -> Judgement:
-    def of(design: Design, tried: Tried) -> Judgement:
+    def of(design: GaussianDesign, tried: Tried) -> Judgement:
         told = f"{tried.finding}; at {tried.setting.text}; alone: {_command(subject, design)}"
         return Judgement(tried.verdict, False, told)
 
@@ -334,7 +334,9 @@ def _scope(judged: list[Tried]) -> Scope:
     )
 
 
-def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tuple[Design, Tried]:
+def _nearest(
+    subject: TorchSubject, own: GaussianDesign | None, wrong: _Outcome
+) -> tuple[GaussianDesign, Tried]:
     """The violation at a setting that agrees with the configured one in as many parts as possible."""
     design, tried = wrong.design, wrong.tried
     if own is None:
@@ -352,7 +354,7 @@ def _nearest(subject: TorchSubject, own: Design | None, wrong: _Outcome) -> tupl
     return design, tried
 
 
-def _command(subject: TorchSubject, design: Design) -> str:
+def _command(subject: TorchSubject, design: GaussianDesign) -> str:
     """The command line that tries this setting."""
     arguments = ["sgverify", "verify", subject.reference, "--checks", "settings"]
     for key, value in design.settings().items():
