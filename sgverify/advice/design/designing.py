@@ -17,7 +17,7 @@ from flint import fmpq
 
 from sgverify.advice.design.candidates import CandidateWord, candidates
 from sgverify.advice.design.model import Design, DesignedWord
-from sgverify.advice.design.searching import ShareSearch, Share
+from sgverify.advice.design.searching import Share, ShareSearch
 from sgverify.advice.design.target_class import FRICTIONS, Member, Rows, conditions, members_of
 from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.configuration import load_configuration
