@@ -85,6 +85,7 @@ ALLOWED = {
     ("sgverify/campaigns/cluster.py", "_laid_out"): "a temporary folder",
     ("reports/comparison.py", "_answer"): "a temporary folder",
     ("reports/making/kept_answers.py", "killed_reports"): "a temporary folder",
+    ("reports/making/bug_reports.py", "row"): "a temporary folder",
     ("reports/making/campaigns.py", "survived"): "a temporary folder",
     ("reports/making/distributions.py", "build"): "a temporary folder",
     ("reports/making/distributions.py", "try_out"): "a temporary folder",

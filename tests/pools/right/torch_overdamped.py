@@ -179,7 +179,7 @@ def code_normal_by_its_mean(theta, *, h, grad, T):
 
 @torch_step(langevin, order=1)
 def constant_of_the_default(theta, *, h, grad, T):
-    """A scale in torch's default dtype, whose rounding moves the law by 1e-7 of it at every step size."""
+    """A scale in torch's default dtype, which moves the law by 1e-7 of it; Welling and Teh 2011."""
     return (
         theta - h * grad(theta) + torch.tensor([2 * T * h]).sqrt().to(theta.dtype) * torch.randn_like(theta)
     )
