@@ -15,7 +15,7 @@ from sgverify.errors import InstabilityError, NotExpandableError, SgverifyError,
 from sgverify.schemes import exact
 from sgverify.schemes.definition.abstract_value import VECTOR
 from sgverify.schemes.definition.binding import parameters_of
-from sgverify.subject.caching import cached_by, cached_per_subject
+from sgverify.subject.caching import Same, cached_by, cached_per_subject
 from sgverify.subject.composite import TorchSubject
 from sgverify.subject.subject import Subject
 from sgverify.targets.derived import with_scaled_likelihood
@@ -65,7 +65,7 @@ def held_to_flow(subject: TorchSubject) -> bool:
     return isinstance(measured, str) or measured.order >= 1 or not measured.resolved
 
 
-@cached_by(lambda subject: (id(subject.scheme), subject.proof_dimension, subject.target.dim))
+@cached_by(lambda subject: (Same(subject.scheme), subject.proof_dimension, subject.target.dim))
 def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
     """The local order of torch code, measured by quadrature; or the reason why it cannot be measured."""
     # Imported here: torch is loaded when a step runs, not when a subject is made.
@@ -94,7 +94,7 @@ def measured_order(subject: TorchSubject) -> MeasuredOrder | str:
     return found
 
 
-@cached_by(lambda subject: (id(subject.scheme), subject.proof_dimension, subject.target.dim))
+@cached_by(lambda subject: (Same(subject.scheme), subject.proof_dimension, subject.target.dim))
 def measured_of_definition(subject: Subject) -> MeasuredOrder | str:
     """The local order of a definition without a power series, measured as that of torch code; or why it cannot be measured."""
     from sgverify.checks.order.definition_as_code import as_torch_subject, measurable
@@ -300,7 +300,7 @@ def _of_full_gradient(subject: Subject) -> Hashable:
     """All that orbits depend on: not the minibatches, as the gradient is that of all data."""
     c = subject.configuration
     setting = c.target, c.gradient.scale, c.gradient.clip, c.temperature, c.friction, c.metric
-    return id(subject.scheme), repr(setting), subject.scale, subject.usual_step
+    return Same(subject.scheme), repr(setting), subject.scale, subject.usual_step
 
 
 @cached_by(_of_full_gradient)

@@ -26,7 +26,7 @@ from sgverify.law.one_step_map import REACH, OneStepMap, read_in_its_law, read_o
 from sgverify.law.step_rows import Expected, GradientGain, ShiftedGradient, StepRows, read_gains
 from sgverify.rates.powers import powers_of_h
 from sgverify.schemes.torch_step import TorchStep
-from sgverify.subject.caching import cached_by, cached_per_subject
+from sgverify.subject.caching import Same, cached_by, cached_per_subject
 from sgverify.subject.subject import Subject
 
 HALVINGS = 7
@@ -53,7 +53,7 @@ def chain_of(subject: Subject) -> TorchChain:
 
 
 @cached_by(
-    lambda subject: (id(subject.scheme), subject.step, subject.noise.each_evaluation),
+    lambda subject: (Same(subject.scheme), subject.step, subject.noise.each_evaluation),
     # What a gradient and a Gaussian setting are made of.
     lambda subject: (subject.configuration.temperature, subject.configuration.friction),
     lambda subject: (repr(subject.configuration.target), subject.configuration.gradient.scale),

@@ -61,13 +61,31 @@ def cached_per_subject(
     return once
 
 
+class Same:
+    """An object as a key that equals itself alone; it is held, so that no later object takes its place.
+
+    >>> one = object()
+    >>> Same(one) == Same(one), Same(one) == Same(object())
+    (True, False)
+    """
+
+    def __init__(self, held: object) -> None:
+        self._held = held
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self._held is other._held
+
+    def __hash__(self) -> int:
+        return id(self._held)
+
+
 def cached_by(
     *parts: Callable[[Any], Any],
 ) -> Callable[[Callable[[Owner], Value]], Callable[[Owner], Value]]:
     """A decorator for a function of a subject that depends on these parts of it alone: subjects with equal parts share its value.
 
     Subjects are related if `dataclasses.replace` makes one of the other, as those of one scheme under two gradients are. Parts are
-    hashable. A call that raises is not cached.
+    hashable; `Same` makes one of a scheme. A call that raises is not cached.
     """
 
     def decorated(function: Callable[[Owner], Value]) -> Callable[[Owner], Value]:

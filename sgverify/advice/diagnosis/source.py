@@ -307,4 +307,8 @@ def _function(function: FunctionType, inner: CodeType) -> FunctionType:
 
 
 def _named(code: CodeType, name: str) -> CodeType:
-    return next(item for item in code.co_consts if isinstance(item, CodeType) and item.co_name == name)
+    found = (item for item in code.co_consts if isinstance(item, CodeType) and item.co_name == name)
+    inner = next(found, None)
+    if inner is None:
+        raise DefinitionError(f"the edited text defines no `{name}`")
+    return inner

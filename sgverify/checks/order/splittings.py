@@ -32,7 +32,7 @@ from sgverify.exact.splittings.splitting import Splitting
 from sgverify.rates import Judgement
 from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.splittings import Word
-from sgverify.subject.caching import cached_by
+from sgverify.subject.caching import Same, cached_by
 from sgverify.subject.subject import PROOF_DIMENSION, Subject
 
 # The single flow that equals the product of the flows of several minibatches, chen2015 Theorem 14.
@@ -270,7 +270,7 @@ def _check(question: Question, *, of_errors: bool) -> Evidence:
     )
 
 
-@cached_by(lambda subject: id(subject.scheme))
+@cached_by(lambda subject: Same(subject.scheme))
 def _compared_words(
     subject: Subject,
 ) -> tuple[LocalOrder, dict[str, LocalOrder], dict[str, list[list[str]]]]:
