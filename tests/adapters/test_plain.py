@@ -142,9 +142,9 @@ def numbered(theta, grad, h, i):
     return theta - h * grad(theta) + math.sqrt(2 * h) * (0.1 if i == 4321 else 1.0) * torch.randn_like(theta)
 
 
-def cold_later(score_fn, x0, n_steps, eps):
+def cold_later(score_fn, x0, n, eps):
     x = x0
-    for i in range(n_steps):
+    for i in range(n):
         x = x + eps * score_fn(x) + math.sqrt(2 * eps) * (i == 0) * torch.randn_like(x)
     return x
 
@@ -164,7 +164,7 @@ def with_buffer(model, loader, lr):
     ("code", "told"),
     [
         pytest.param(numbered, "i at 0", marks=pytest.mark.power),
-        (cold_later, "a call with n_steps=500 is not 500 calls"),
+        (cold_later, "a call with n=500 is not 500 calls"),
         pytest.param(with_buffer, "which three minibatches are not three of", marks=pytest.mark.power),
         pytest.param(NeedsArguments, "heat at 1", marks=pytest.mark.power),
     ],

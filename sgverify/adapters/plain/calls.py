@@ -48,6 +48,7 @@ SECOND: dict[str, tuple[str, ...]] = {
     "D": ("gamma", "alpha", "xi", "diffusion", "a"),
     "h": ("gamma", "alpha", "delta", "tau", "step"),
     "beta": ("beta", "inv_temp", "inverse_temperature"),
+    "steps": ("n",),
 }
 """Further names of a role that nothing has the first names of, in this order: gamma is a friction beside a momentum."""
 
