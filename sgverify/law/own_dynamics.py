@@ -10,7 +10,7 @@ Where M depends on theta, T div M is due in the drift besides: that is looked at
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import wraps
@@ -128,7 +128,7 @@ def keeps_density_by_place(step: TorchStep, dim: int) -> bool:
     try:
         return all(
             _balanced(step, dim, setting, state)
-            for setting, state in zip(SETTINGS, _states(step, dim), strict=False)
+            for setting, state in zip(SETTINGS, states_of(step, dim), strict=False)
         )
     except (SgverifyError, ArithmeticError):
         return False
@@ -137,7 +137,9 @@ def keeps_density_by_place(step: TorchStep, dim: int) -> bool:
 def _balanced(
     step: TorchStep, dim: int, setting: Mapping[str, Fraction], state: dict[tuple[str, int], Fraction]
 ) -> bool:
-    def column(i: int, j: int = 0, away: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def column(
+        i: int, j: int = 0, away: float = 0.0, size: int = 1
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Column i of M, the drift without a gradient, and half of the squared noise, with coordinate j moved."""
         place = {key: value + Fraction(away) * (key[1] == j) for key, value in state.items()}
         unit = tuple(int(k == i) for k in range(dim))
@@ -148,12 +150,12 @@ def _balanced(
                 dim,
                 setting,
                 SMALL,
-                potential=PolynomialPotential(dim, {unit: Fraction(sign)}),
+                potential=PolynomialPotential(dim, {unit: Fraction(sign * size)}),
             )[0]
             for sign in (1, -1)
         ]
         (up, wide), (down, _) = ([first_power(SMALL, part) for part in pair] for pair in found)
-        return (down - up) / 2, (up + down) / 2, wide / 2
+        return (down - up) / (2 * size), (up + down) / 2, wide / 2
 
     columns = [column(i) for i in range(dim)]
     matrix, (_, rest, half) = np.array([item[0] for item in columns]).T, columns[0]
@@ -162,7 +164,17 @@ def _balanced(
         one, other = ((column(j, j, d)[0] - column(j, j, -d)[0]) / (2 * d) for d in AROUND)
         slopes.append((4 * other - one) / 3)
     T = float(setting["T"]) if "T" in step.dynamics.parameters else 1.0
-    pairs = ((half, T * (matrix + matrix.T) / 2), (rest, T * np.sum(slopes, axis=0)))
+    pairs = [(half, T * (matrix + matrix.T) / 2), (rest, T * np.sum(slopes, axis=0))]
+    if _agree([(matrix[:, i], column(i, size=2)[0]) for i in range(dim)]):
+        # Where M does not depend on the force, it is that of a force that varies: one that is read elsewhere has another drift.
+        found = increments(step, state, dim, setting, SMALL)[0]
+        drift, square = (first_power(SMALL, part) for part in found)
+        force = matrix @ _gradients(generic_potential(dim), state, dim)
+        pairs += [(drift, rest - force), (square / 2, half)]
+    return _agree(pairs)
+
+
+def _agree(pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
     return all(np.abs(own - due).max() <= BALANCED * max(1.0, np.abs(due).max()) for own, due in pairs)
 
 
@@ -172,7 +184,7 @@ def _measured(
     """M and a of the step; None unless they give drift and diffusion at every tried state."""
     potential = generic_potential(dim)
     gradients, drifts, squares = [], [], []
-    for state in _states(step, dim):
+    for state in states_of(step, dim):
         drift, square = _leading(step, dim, setting, state)
         gradients.append(_gradients(potential, state, dim))
         drifts.append(drift)
@@ -203,7 +215,7 @@ def _leading(
     return drift, square / 2
 
 
-def _states(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
+def states_of(step: TorchStep, dim: int) -> list[dict[tuple[str, int], Fraction]]:
     """States of size 1 with coordinates that float64 represents exactly."""
     random = Random(0)
     keys = coordinate_keys(step.dynamics.shapes, dim)

@@ -12,6 +12,7 @@ import torch
 from sgverify import torch_step
 from sgverify.advice.diagnosis.code_edits.candidates import CodeEdit, CodeEdits
 from sgverify.advice.diagnosis.diagnosing import diagnose
+from sgverify.advice.diagnosis.measured_terms.black_box import black_box_cause
 from sgverify.advice.diagnosis.measured_terms.response import response_cause
 from sgverify.advice.diagnosis.model import Cause
 from sgverify.advice.diagnosis.own_words import of_edit
@@ -106,6 +107,11 @@ def ito(theta, *, h, grad, T):
     )
 
 
+@torch_step(langevin)
+def elsewhere(theta, *, h, grad, T):
+    return theta - h * grad(theta + torch.randn_like(theta)) + (2 * T * h) ** 0.5 * torch.randn_like(theta)
+
+
 @pytest.mark.parametrize(
     ("step", "name", "says"),
     [(pulled, "localised", "0.2 (theta - 1.25)^2"), (midpoint, "stratonovich", "1/2")],
@@ -121,6 +127,21 @@ def test_a_preconditioner_with_its_correction_has_no_cause() -> None:
 
 def test_a_preconditioner_of_theta_keeps_the_density_with_its_correction_alone() -> None:
     assert keeps_density_by_place(ito, 1) and not keeps_density_by_place(midpoint, 1)
+
+
+def test_a_gradient_that_is_taken_elsewhere_is_no_preconditioner_of_theta() -> None:
+    """Under constant gradients, where a preconditioner is read, nothing tells the place."""
+    assert not keeps_density_by_place(elsewhere, 1)
+
+
+@torch_step(langevin)
+def forceless(theta, *, h, grad, T):
+    return theta + (2 * T * h) ** 0.5 * torch.randn_like(theta)
+
+
+def test_a_force_that_is_missing_is_no_tiny_one() -> None:
+    found = black_box_cause(forceless)
+    assert found == Cause("drift-scaled", "the force on theta is missing: langevin has -U'")
 
 
 @pytest.mark.parametrize(

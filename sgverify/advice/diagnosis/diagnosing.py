@@ -14,7 +14,7 @@ from sgverify.advice.diagnosis.model import Cause, CauseName, Diagnosis, Edit
 from sgverify.advice.diagnosis.own_words import cause_of_loss, cause_of_run, in_own_words, of_edit
 from sgverify.advice.diagnosis.search import MendSearch, shown
 from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
-from sgverify.advice.diagnosis.wrong_terms.draws import is_kept_for_ever
+from sgverify.advice.diagnosis.wrong_terms.draws import kept_for_ever
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.polynomials import OutOfTimeError, limited
 from sgverify.exact.series import LocalOrder
@@ -73,7 +73,7 @@ def diagnose(
         return None
     every = [item for item in failures(evidence) if item.scheme in (part.reference, subject.reference)]
     failed = [item for item in every if part.black_box or item.method in SURE]
-    kept = not part.black_box and is_kept_for_ever(part.scheme)
+    kept = not part.black_box and bool(kept_for_ever(part.scheme))
     cause, stopped = leading_cause(part, failed), False
     search: MendSearch | None = None
     edit: Edit | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 from sgverify.schemes import Scheme
 from sgverify.schemes.torch_step import TorchStep
@@ -49,8 +49,6 @@ CauseName = Literal[
     "not-named",
 ]
 """The causes that a diagnosis can name; `not-named` where none of them explains the failure."""
-
-CAUSES: tuple[str, ...] = get_args(CauseName)
 
 
 @dataclass(frozen=True)

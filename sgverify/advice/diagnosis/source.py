@@ -82,24 +82,28 @@ def texts_of(scheme: Scheme) -> Iterator[Text]:
     """The texts of a scheme in which an edit is sought: those of its own file, or its printed formula."""
     word = scheme.word
     if word is not None:
-        yield _letters_of_word(scheme, word) if _shares_equally(word) else _shares_of_word(scheme, word)
+        yield _letters_of_word(scheme, word) if shares_equally(word) else _shares_of_word(scheme, word)
         for symbol, letter in word.alphabet.letters.items():
             if own_lines(letter.function) is not None:
                 yield _of_letter(scheme, word, symbol)
         return
-    yield _of_function(scheme) if own_lines(scheme.function) is not None else _of_formula(scheme)
+    yield _of_step(scheme)
 
 
-def _of_function(scheme: Scheme) -> Text:
+def _of_step(scheme: Scheme) -> Text:
+    """The function of a step: the source of a user's file, or the printed formula."""
     function = scheme.function
+    printed = "" if own_lines(function) else text_of(function) or formula(scheme)
+    name = printed.split("(", 1)[0].removeprefix("def ")
 
     return _text_of(
         function,
         "h",
         (*scheme.state, *scheme.declaration.ingredients),
-        lambda text: _sketch(scheme, sketched(function, text)),
-        lambda text: _made(scheme, compiled(function, text)),
+        lambda text: _sketch(scheme, _executed(text, name) if printed else compiled(function, text)),
+        lambda text: _made(scheme, define(text, name) if printed else compiled(function, text)),
         scheme.dynamics,
+        printed,
     )
 
 
@@ -119,25 +123,6 @@ def _made(scheme: Scheme, function: Callable[..., Any]) -> Scheme:
     return replace(made, invariant_order=scheme.invariant_order)
 
 
-def _of_formula(scheme: Scheme) -> Text:
-    printed = text_of(scheme.function) or formula(scheme)
-    name = printed.split("(", 1)[0].removeprefix("def ")
-    return Text(
-        printed,
-        "h",
-        (*scheme.state, *scheme.declaration.ingredients),
-        lambda text: _sketch(scheme, _sketched_formula(text, name)),
-        lambda text: _made(scheme, define(text, name)),
-        vectors=_vectors(scheme.dynamics),
-        due=tuple(terms_of(scheme.dynamics)),
-        offered=_offered(scheme.dynamics, scheme.declaration.ingredients),
-    )
-
-
-def _vectors(dynamics: Dynamics) -> tuple[str, ...]:
-    return tuple(name for name, shape in dynamics.shapes.items() if shape == VECTOR)
-
-
 def _offered(dynamics: Dynamics, known: Sequence[str]) -> tuple[str, ...]:
     """The numbers of the dynamics that are not known."""
     used = (*dynamics.parameters, *(name for name in dynamics.declaration.ingredients if name == "dim"))
@@ -148,7 +133,7 @@ def _of_letter(scheme: Scheme, word: Word, symbol: str) -> Text:
     letter = word.alphabet.letters[symbol]
 
     def sketch(text: str) -> Scheme:
-        function = sketched(letter.function, text)
+        function = compiled(letter.function, text)
         edited = replace(letter, function=function, declaration=read_signature(function, "letter"))
         return _over(scheme, _with_letter(word, symbol, edited))
 
@@ -169,7 +154,7 @@ def _letters_of_word(scheme: Scheme, word: Word) -> Text:
     return Text(word.text, "h", tuple(word.alphabet.letters), made, made, word=True)
 
 
-def _shares_equally(word: Word) -> bool:
+def shares_equally(word: Word) -> bool:
     """Whether the occurrences of each letter share the step equally, as in a word without coefficients."""
     counts = Counter(word.text)
     return all(share * counts[symbol] == 1 for symbol, share in zip(word.text, word.shares, strict=True))
@@ -207,10 +192,10 @@ def _text_of(
     sketch: Callable[[str], Scheme],
     made: Callable[[str], Scheme],
     dynamics: Dynamics,
+    printed: str = "",
 ) -> Text:
-    found = own_lines(function)
-    assert found is not None
-    lines, first = found
+    """The text of a function in its file, or as it is `printed`."""
+    lines, first = own_lines(function) or ([printed], None)
     whole = "".join(lines)
     margin = whole[: len(whole) - len(whole.lstrip())]
     file = function.__code__.co_filename
@@ -220,11 +205,11 @@ def _text_of(
         names,
         sketch,
         made,
-        _spelling(function),
-        file if Path(file).is_file() else None,
+        str if printed else _spelling(function),
+        file if not printed and Path(file).is_file() else None,
         first,
         margin,
-        vectors=_vectors(dynamics),
+        vectors=tuple(name for name, shape in dynamics.shapes.items() if shape == VECTOR),
         due=tuple(terms_of(dynamics, clock)),
         offered=_offered(dynamics, names),
     )
@@ -268,35 +253,25 @@ def _spelling(function: FunctionType) -> Callable[[str], str | None]:
     return known
 
 
-def sketched(function: Callable[..., Any], text: str) -> FunctionType:
-    """The function of an edited text, among the names that `function` sees: an edit is run a thousand times in a search."""
-    assert isinstance(function, FunctionType)
-    free = function.__code__.co_freevars
-    place = text.find("def ")
-    inside = text[place:].replace("\n", "\n ")
-    flags = function.__code__.co_flags & FUTURE_ANNOTATIONS
-    outer = f"def enclosing({', '.join(free)}):\n {inside}"
-    code = compile(outer, "<edited>", "exec", flags=flags, dont_inherit=True)
-    return _function(function, _named(_named(code, "enclosing"), function.__name__))
-
-
-def _sketched_formula(text: str, name: str) -> Any:
+def _executed(text: str, name: str) -> Any:
+    """The function of a printed formula, in a tenth of the time of `define`: an edit is run a thousand times in a search."""
     namespace: dict[str, Any] = {"__builtins__": {}, "Fraction": Fraction, **MATHEMATICS}
     exec(compile(text, "<edited>", "exec"), namespace)
     return namespace[name]
 
 
 def compiled(function: Callable[..., Any], text: str) -> FunctionType:
-    """The function of an edited text, as `sketched` makes it; raises `DefinitionError` for no Python."""
+    """The function of an edited text, among the names that `function` sees; raises `DefinitionError` where there is none."""
+    assert isinstance(function, FunctionType)
+    free = function.__code__.co_freevars
+    inside = text[text.find("def ") :].replace("\n", "\n ")
+    flags = function.__code__.co_flags & FUTURE_ANNOTATIONS
+    outer = f"def enclosing({', '.join(free)}):\n {inside}"
     try:
-        return sketched(function, text)
+        code = compile(outer, "<edited>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         raise DefinitionError(f"the edited text is no Python: {error}; in\n{text}") from None
-
-
-def _function(function: FunctionType, inner: CodeType) -> FunctionType:
-    """`function` with other code, among the same names; raises `DefinitionError` where the code encloses others."""
-    free = function.__code__.co_freevars
+    inner = _named(_named(code, "enclosing"), function.__name__)
     if inner.co_freevars != free:
         raise DefinitionError(f"the edit encloses {inner.co_freevars}, the function {free}")
     made = FunctionType(

@@ -14,8 +14,7 @@ Where a user's file declares a scheme, the decorator or the call of `word`; and 
 from __future__ import annotations
 
 import ast
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -28,7 +27,7 @@ from scipy.spatial import cKDTree
 from sgverify.advice.diagnosis.edits.rules import Candidate
 from sgverify.advice.diagnosis.model import Edit
 from sgverify.advice.diagnosis.screening import Difference
-from sgverify.advice.diagnosis.source import Text, own_lines
+from sgverify.advice.diagnosis.source import Text, own_lines, shares_equally
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.question import STATED
 from sgverify.claims import find_claim
@@ -114,6 +113,15 @@ def proved(subject: Subject, scheme: Scheme, order: int) -> Proved | None:
     return found if reached else None
 
 
+def asked_again(
+    edited: Subject, asked: Mapping[tuple[str, str], float]
+) -> Iterator[tuple[tuple[str, str], set[str]]]:
+    """The outcomes of claims and checks of an edited scheme or code, those that took the fewest seconds first."""
+    for pair in sorted(asked, key=asked.__getitem__):
+        check_time()
+        yield pair, {item.outcome for item in judge_pair(edited, find_claim(pair[0]), pair[1])}
+
+
 def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evidence]) -> Passed | None:
     """What holds of the edited scheme where every check that failed without samples passes now; else None."""
     configuration = subject.configuration
@@ -128,13 +136,10 @@ def passes(subject: Subject, scheme: Scheme, proof: Proved, failed: Sequence[Evi
     seconds = {(item.claim, item.check): item.seconds for item in failed if item.method in SURE}
     asked = {**dict.fromkeys(ALWAYS, 0.0), **seconds}
     try:
-        for claim, check in sorted(asked, key=asked.__getitem__):
-            check_time()
-            found = judge_pair(edited, find_claim(claim), check)
-            outcomes = {item.outcome for item in found}
+        for pair, outcomes in asked_again(edited, asked):
             if "fail" in outcomes:
                 return None
-            if (claim, check) in seconds and "pass" not in outcomes:
+            if pair in seconds and "pass" not in outcomes:
                 # What failed has to pass; left undecided it would be no mend that is known.
                 return None
             conforming += "pass" in outcomes
@@ -274,8 +279,7 @@ def _has_shares(call: ast.Call, word: Word) -> bool:
     """Whether the coefficients of a call of `word` may be the word's."""
     given = next((item.value for item in call.keywords if item.arg == "coefficients"), None)
     if given is None:
-        counts = Counter(word.text)
-        return all(share * counts[letter] == 1 for letter, share in zip(word.text, word.shares, strict=True))
+        return shares_equally(word)
     if not (isinstance(given, ast.Constant) and isinstance(given.value, str)):
         return True
     try:

@@ -266,7 +266,7 @@ def print_polynomial(
         return "0"
     shown = []
     for exponents in sorted(terms, reverse=True)[:most]:
-        factors = [_factor(*label(k), e) for k, e in enumerate(exponents) if e]
+        factors = [factor_text(*label(k), e) for k, e in enumerate(exponents) if e]
         coefficient = str(terms[exponents])
         if coefficient in ("1", "-1") and factors:
             shown.append(coefficient[:-1] + " ".join(factors))
@@ -307,7 +307,8 @@ def symbol_label(family: str, member: int, *index: Any, dim: int, minibatches: i
     return "_".join([f"{family}{member}", *map(str, index)])
 
 
-def _factor(name: str, unit: int, exponent: int) -> str:
+def factor_text(name: str, unit: int, exponent: int) -> str:
+    """A power of a generator: of sqrt(D), whose unit is 2, such as D^2 or D sqrt(D)."""
     whole, half = divmod(exponent, unit)
     parts = [f"{name}^{whole}" if whole > 1 else name] if whole else []
     if half:

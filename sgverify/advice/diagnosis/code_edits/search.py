@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from types import FrameType
 from typing import Any, cast
@@ -20,6 +19,7 @@ from sgverify.advice.diagnosis.measured_terms.generator import due_law
 from sgverify.advice.diagnosis.measured_terms.response import out_of_balance, response_cause
 from sgverify.advice.diagnosis.model import Cause, Edit
 from sgverify.advice.diagnosis.source import replaced
+from sgverify.advice.diagnosis.trial import asked_again
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.order.own_loss import call_error
 from sgverify.claims import find_claim
@@ -27,16 +27,11 @@ from sgverify.code_files import place_in
 from sgverify.errors import SgverifyError
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.polynomials import OutOfTimeError, check_time
+from sgverify.law.own_dynamics import SETTINGS
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.binding import make_subject
 from sgverify.subject.composite import TorchSubject
 from sgverify.user_code import LOADED, edited
-
-SETTINGS = (
-    {"T": Fraction(3, 4), "D": Fraction(5, 4)},
-    {"T": Fraction(2), "D": Fraction(1, 2)},
-)
-"""The temperatures and frictions at which one step of edited code is looked at, before any check is asked again."""
 
 WRONG_PART: dict[str, tuple[str, ...]] = {
     "diffusion-scaled": ("noise",),
@@ -273,13 +268,9 @@ class _CodeSearch:
 
     def _passed(self, made: TorchSubject) -> str:
         """What the code achieves: the checks that failed and pass now; "" where one does not."""
-        named = {item.check: item.claim for item in self._asked.values()}
-        order = sorted(named, key=lambda check: self._asked[check].seconds)
         passed = []
-        for check in order:
-            check_time()
-            found = judge_pair(made, find_claim(named[check]), check)
-            outcomes = {item.outcome for item in found}
+        asked = {(item.claim, item.check): item.seconds for item in self._asked.values()}
+        for (_, check), outcomes in asked_again(made, asked):
             # The order of a preconditioner that depends on theta is measured against no dynamics.
             if "fail" in outcomes or ("pass" not in outcomes and not self._corrected):
                 return ""

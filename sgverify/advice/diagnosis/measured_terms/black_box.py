@@ -14,7 +14,6 @@ from typing import Any
 from sgverify.advice.diagnosis.measured_terms.generator import (
     OFF,
     MeasuredGenerator,
-    Setting,
     measured_generator,
     split,
 )
@@ -27,6 +26,7 @@ from sgverify.exact.rings.polynomials import Polynomial
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.rings.roots import reciprocal
 from sgverify.exact.series.operators import Operator, ring_of
+from sgverify.law.own_dynamics import SETTINGS
 from sgverify.schemes.torch_step import TorchStep
 
 NEAR = 1e-5
@@ -91,7 +91,7 @@ class Scaling:
         found = Quotient.of(top, bottom, ring)
         below = found.denominator
         whole = found.numerator if below.is_constant() else found.numerator * reciprocal(below, ring)
-        return whole * ring.constant(fraction(number) or Fraction(number))
+        return whole * ring.constant(fraction(number))
 
 
 def near(value: float, other: float) -> bool:
@@ -99,14 +99,13 @@ def near(value: float, other: float) -> bool:
     return abs(value - other) <= NEAR * max(1.0, abs(other))
 
 
-def fraction(value: float) -> Fraction | None:
-    """The simple fraction that a factor is, if it is one."""
+def fraction(value: float) -> Fraction:
+    """The simple fraction that a factor is, if it is one; 0 is one, and what is missing is no tiny factor."""
     found = Fraction(value).limit_denominator(MOST)
-    return found if near(float(found), value) else None
+    return found if near(float(found), value) else Fraction(value)
 
 
-BASE: Setting = {"T": Fraction(3, 4), "D": Fraction(5, 4)}
-CHANGED = {"T": Fraction(2), "D": Fraction(1, 2)}
+BASE, CHANGED = SETTINGS
 PROOF, OTHERS = 2, (1, 3)
 """The dimension of the base setting, and the others that are tried."""
 
@@ -136,7 +135,7 @@ def black_box_cause(step: TorchStep) -> Cause | None:
 
 
 def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
-    """What one setting shows: other powers of h, shared draws, a noise of the wrong variable, drifts that are no multiple."""
+    """What one setting shows: other powers of h, shared draws, a noise that depends on the coordinate or on the state."""
     dynamics = step.dynamics.name
     for variable, kind in base.early.items():
         return Cause(
@@ -168,7 +167,7 @@ def _alone(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
             f"the noises of {one} and {other} are correlated by {value:.3g} where they are independent"
             f"{', as they are one draw' if whole else ''}",
         )
-    return None
+    return _by_place(base)
 
 
 def _varied(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
@@ -179,8 +178,8 @@ def _varied(base: MeasuredGenerator, step: TorchStep) -> Cause | None:
         if symbol in step.dynamics.parameters and not (symbol == "T" and step.tempered)
     }
     others = {dim: measured_generator(step, dim, base.setting) for dim in OTHERS}
-    for found in (base, *others.values()):
-        cause = _alone(found, step) or _by_place(found)
+    for found in others.values():
+        cause = _alone(found, step)
         if cause is not None:
             return cause
 
@@ -268,4 +267,4 @@ def _by_place(found: MeasuredGenerator) -> Cause | None:
 
 
 def _text(value: float) -> str:
-    return number_text(fraction(value) or Fraction(value))
+    return number_text(fraction(value))

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from random import Random
 
 import numpy as np
 
-from sgverify.advice.diagnosis.wrong_terms.moments import unit
 from sgverify.advice.diagnosis.wrong_terms.noise import Kind, kinds_of
 from sgverify.exact.numbers.entrywise import coordinate_keys
+from sgverify.exact.numbers.matrix_series import unit
 from sgverify.exact.rings.context import Index
 from sgverify.exact.rings.evaluation import Values
 from sgverify.exact.rings.polynomials import Polynomial
@@ -26,6 +25,7 @@ from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.operators import Operator, generator_of, ring_of
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential, values_at
 from sgverify.law.nodes import first_power, increments
+from sgverify.law.own_dynamics import states_of
 from sgverify.schemes.torch_step import TorchStep
 
 STEPS = tuple(2.0**-k for k in range(8, 12))
@@ -71,7 +71,7 @@ def measured_generator(step: TorchStep, dim: int, setting: Setting) -> MeasuredG
     size, potential = len(keys), generic_potential(dim)
     operator = generator_of(step.dynamics, ring)
     means, squares, terms, dues = [], [], [], []
-    for state in _states(step, dim, size + 2):
+    for state in states_of(step, dim):
         theta = [state["theta", i] for i in range(dim)]
         at = values_at(ring, state, setting, partial(_derivative, potential, theta))
         drift = [kinds_of(operator.get(unit(size, k), ring.zero), k, ring) for k in range(size)]
@@ -112,7 +112,7 @@ class DueLaw:
 
 def due_law(step: TorchStep, dim: int, setting: Setting) -> DueLaw:
     """That of the dynamics of a step."""
-    ring, state = ring_of(step.dynamics, dim, depth=2, cap=1), _states(step, dim, 1)[0]
+    ring, state = ring_of(step.dynamics, dim, depth=2, cap=1), states_of(step, dim)[0]
     theta = [state["theta", i] for i in range(dim)]
     at = values_at(ring, state, setting, partial(_derivative, generic_potential(dim), theta))
     return DueLaw(setting, state, *_due(generator_of(step.dynamics, ring), at, len(state)))
@@ -142,15 +142,6 @@ def split(row: Mapping[Kind, Polynomial], ring: Ring) -> dict[str, Polynomial]:
         kind = "energy" if any(key[: len(ring.coordinates)]) else "setpoint"
         found[kind] = found.get(kind, ring.zero) + ring.context.from_dict({key: factor})
     return found
-
-
-def _states(step: TorchStep, dim: int, count: int) -> list[dict[tuple[str, int], Fraction]]:
-    random = Random(7)
-    keys = coordinate_keys(step.dynamics.shapes, dim)
-    return [
-        {key: Fraction(random.choice((-1, 1)) * random.randint(5, 24), 16) for key in keys}
-        for _ in range(count)
-    ]
 
 
 def _exponent(values: np.ndarray) -> float:

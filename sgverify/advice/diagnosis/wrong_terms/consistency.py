@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause, CauseName
-from sgverify.advice.diagnosis.wrong_terms.moments import Quotient, StepMoments, printed
+from sgverify.advice.diagnosis.wrong_terms.moments import Quotient, StepMoments, at_one, printed
 from sgverify.advice.diagnosis.wrong_terms.noise import (
-    DiffusionTerm,
-    DriftGroup,
+    ComparedTerms,
     between_variables,
     diffusions,
     drift_groups,
@@ -27,7 +26,7 @@ from sgverify.advice.diagnosis.wrong_terms.noise import (
     temperature_cause,
     temperature_text,
 )
-from sgverify.exact.rings.polynomials import Polynomial, parts_in
+from sgverify.exact.rings.polynomials import parts_in
 
 OF_KIND: dict[str, CauseName] = {
     "force": "drift-scaled",
@@ -61,15 +60,15 @@ def wrong_generator(moments: StepMoments) -> Cause | None:
     if together is not None:
         return together
     for group in groups:
-        found = _of_drift(group, moments)
+        found = _of_drift(group)
         if found is not None:
             alone = not noises and len(groups) == 1 and group.kind == "force"
-            return Cause(found.name, found.sentence + temperature_text(group, moments) * alone)
+            return Cause(found.name, found.sentence + temperature_text(group) * alone)
     # A noise that a variable lacks comes before one that another has too much: it was moved there.
     for noise in sorted(noises, key=lambda item: not any(item.expected.values())):
         found = of_diffusion(noise)
         if found is not None:
-            return Cause(found.name, found.sentence + temperature_text(noise, moments))
+            return Cause(found.name, found.sentence + temperature_text(noise))
     return cross
 
 
@@ -104,13 +103,13 @@ def _too_early(moments: StepMoments) -> Cause | None:
 
 
 def _in_common(
-    moments: StepMoments, groups: Sequence[DriftGroup], noises: Sequence[DiffusionTerm]
+    moments: StepMoments, groups: Sequence[ComparedTerms], noises: Sequence[ComparedTerms]
 ) -> Cause | None:
     """One mistake that scales several terms alike."""
-    wrong: list[DriftGroup | DiffusionTerm] = [*groups, *noises]
+    wrong: list[ComparedTerms] = [*groups, *noises]
     ratios = {id(item): item.ratio for item in wrong}
     numbers = [ratio.number if ratio else None for ratio in ratios.values()]
-    terms: list[DriftGroup | DiffusionTerm] = [*drift_groups(moments), *diffusions(moments)]
+    terms: list[ComparedTerms] = [*drift_groups(moments), *diffusions(moments)]
     everything = [item for item in terms if any(value for value in item.expected.values())]
     first = numbers[0] if numbers else None
     if (
@@ -141,15 +140,15 @@ def _in_common(
     return None
 
 
-def _of_drift(group: DriftGroup, moments: StepMoments) -> Cause | None:
+def _of_drift(group: ComparedTerms) -> Cause | None:
     if group.kind == "force":
-        parts = _of_parts(group, moments)
+        parts = _of_parts(group)
         if parts is not None:
             return parts
     ratio, k = group.ratio, group.place
     own, due = printed(group.found[k], group.ring), printed(group.expected[k], group.ring)
-    what, dynamics = WORDS[group.kind].format(v=group.variable), moments.scheme.dynamics.name
-    on = on_branch(moments)
+    what, dynamics = WORDS[group.kind].format(v=group.variable), group.moments.scheme.dynamics.name
+    on = on_branch(group.moments)
     stands = f"{what} is {own} where {dynamics} has {due}"
     if not group.expected[k]:
         if group.variable == "theta" and group.kind == "friction":
@@ -167,9 +166,8 @@ def _of_drift(group: DriftGroup, moments: StepMoments) -> Cause | None:
     ):
         return of_correction(ratio.number, due, on)
     if ratio is not None:
-        return _of_ratio(group, ratio, stands, moments)
-    without = _with_parameter_one(group.found[k], group.expected[k], "T", moments)
-    if without:
+        return _of_ratio(group, ratio, stands)
+    if "T" in group.ring.parameters and group.found[k] == at_one(group.expected[k], "T", group.ring):
         return Cause("temperature-missing", f"{stands}: T is missing, which is nothing at T = 1{on}")
     if has_metric(group.expected[k], group.ring):
         return Cause("metric-wrong", f"{stands}{on}")
@@ -177,7 +175,7 @@ def _of_drift(group: DriftGroup, moments: StepMoments) -> Cause | None:
         dim = group.ring.dim
         # In one dimension, where texts are short, it was right.
         several: CauseName = (
-            "thermostat-dimension" if dim > 1 and not moments.measured else "thermostat-wrong"
+            "thermostat-dimension" if dim > 1 and not group.moments.measured else "thermostat-wrong"
         )
         return Cause(several, f"{stands}{f' in dimension {dim}, and right in one' if dim > 1 else ''}{on}")
     if group.kind == "force":
@@ -186,8 +184,8 @@ def _of_drift(group: DriftGroup, moments: StepMoments) -> Cause | None:
     return Cause(OF_KIND[group.kind], f"{stands}{on}")
 
 
-def _of_ratio(group: DriftGroup, ratio: Quotient, stands: str, moments: StepMoments) -> Cause:
-    number, on = ratio.number, on_branch(moments)
+def _of_ratio(group: ComparedTerms, ratio: Quotient, stands: str) -> Cause:
+    number, on = ratio.number, on_branch(group.moments)
     name = OF_KIND[group.kind]
     if ratio.depends_on("T"):
         return Cause(
@@ -197,7 +195,7 @@ def _of_ratio(group: DriftGroup, ratio: Quotient, stands: str, moments: StepMome
             else f"{stands}: a factor of {ratio.text}{on}",
         )
     if number == 0:
-        return _missing(group, moments)
+        return _missing(group)
     if number is None:
         return Cause(name, f"{stands}: a factor of {ratio.text}{on}")
     if number < 0:
@@ -209,15 +207,15 @@ def _of_ratio(group: DriftGroup, ratio: Quotient, stands: str, moments: StepMome
     return Cause(name, f"{stands}: a factor of {ratio.text}{on}")
 
 
-def _missing(group: DriftGroup, moments: StepMoments) -> Cause:
+def _missing(group: ComparedTerms) -> Cause:
     """A group that the generator lacks; it may stand at h^2, multiplied by h once more."""
-    what, on = WORDS[group.kind].format(v=group.variable), on_branch(moments)
+    what, on = WORDS[group.kind].format(v=group.variable), on_branch(group.moments)
     due, k = group.expected[group.place], group.place
-    has = f"{moments.scheme.dynamics.name} has {printed(due, group.ring)}"
+    has = f"{group.moments.scheme.dynamics.name} has {printed(due, group.ring)}"
     wanted = set(due.monoms())
-    later = group.ring.context.from_dict(
-        {m: c for m, c in moments.mean(k, 4).to_dict().items() if m in wanted}
-    )
+    # What was measured is known to h.
+    mean = group.ring.zero if group.moments.measured else group.moments.mean(k, 4)
+    later = group.ring.context.from_dict({m: c for m, c in mean.to_dict().items() if m in wanted})
     ratio = quotient(later, due, group.ring) if later else None
     if ratio is not None:
         return Cause(OF_KIND[group.kind], f"{what} is multiplied by h^2 and not by h: {has} at h^1{on}")
@@ -228,7 +226,7 @@ def _also(number: Fraction) -> str:
     return "" if number == 1 else f", and the factor {number} too much"
 
 
-def _of_parts(group: DriftGroup, moments: StepMoments) -> Cause | None:
+def _of_parts(group: ComparedTerms) -> Cause | None:
     """Prior and likelihood entering with different factors: U is their sum."""
     ring, k = group.ring, group.place
     jets = [j for j, key in ring.jets.items() if key[0] == "prior" and group.found[k].degrees()[j]]
@@ -242,7 +240,7 @@ def _of_parts(group: DriftGroup, moments: StepMoments) -> Cause | None:
     extra = Quotient.of(parts.get((1, 0), ring.zero), due, ring).number if due else None
     if data is None or extra is None:
         return None
-    prior, on = data + extra, on_branch(moments)
+    prior, on = data + extra, on_branch(group.moments)
     if data == 1:
         return Cause(
             "prior-scaled",
@@ -259,20 +257,10 @@ def _of_parts(group: DriftGroup, moments: StepMoments) -> Cause | None:
     )
 
 
-def _sign_only(group: DriftGroup) -> CauseName:
+def _sign_only(group: ComparedTerms) -> CauseName:
     """Whether found and due agree in size on each coordinate, up to signs."""
     same = all(group.found[k] in (group.expected[k], -group.expected[k]) for k in group.expected)
     return "drift-sign" if same else "drift-scaled"
-
-
-def _with_parameter_one(
-    found: Polynomial, expected: Polynomial, parameter: str, moments: StepMoments
-) -> bool:
-    ring = moments.ring
-    if parameter not in ring.parameters:
-        return False
-    values: dict[str | int, int] = {ring.context.name(ring.position("root", parameter)): 1}
-    return bool(found == expected.subs(values))
 
 
 def _times(ratio: Quotient, name: str) -> str:

@@ -158,9 +158,7 @@ def without_series(scheme: Scheme, why: NotExpandableError) -> Cause | None:
             "gradient-of-wrong-argument",
             f"{why.what} is evaluated at {why.where} as h -> 0, where theta is due",
         )
-    kept = [name for name in scheme.memory if _is_kept(scheme, name)]
-    if kept:
-        name = kept[0]
+    for name in kept_for_ever(scheme):
         if scheme.starts.gradients:
             return Cause(
                 "gradient-at-old-point",
@@ -170,13 +168,10 @@ def without_series(scheme: Scheme, why: NotExpandableError) -> Cause | None:
     return None
 
 
-def is_kept_for_ever(scheme: Scheme) -> bool:
-    """Whether a step returns a part of its memory as it took it."""
-    return any(_is_kept(scheme, name) for name in scheme.memory)
-
-
-def _is_kept(scheme: Scheme, name: str) -> bool:
-    """Whether a step returns a memory as it took it, by its formula."""
+def kept_for_ever(scheme: Scheme) -> list[str]:
+    """The parts of its memory that a step returns as it took them, by its formula."""
+    if not scheme.memory:
+        return []
     (definition,) = ast.parse(formula(scheme)).body
-    returned = definition.body[-1].value.elts[scheme.state.index(name)]  # type: ignore[attr-defined]
-    return isinstance(returned, ast.Name) and returned.id == name
+    returned = zip(scheme.state, definition.body[-1].value.elts, strict=True)  # type: ignore[attr-defined]
+    return [name for name, node in returned if name in scheme.memory and getattr(node, "id", "") == name]

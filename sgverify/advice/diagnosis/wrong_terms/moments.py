@@ -15,9 +15,11 @@ from fractions import Fraction
 from functools import cached_property
 from math import isqrt
 
-from sgverify.exact.rings.context import Index
-from sgverify.exact.rings.polynomials import Polynomial, coefficients_in, to_fraction
+from sgverify.exact.numbers.matrix_series import unit
+from sgverify.exact.rings.context import factor_text
+from sgverify.exact.rings.polynomials import Polynomial, to_fraction
 from sgverify.exact.rings.ring import Ring
+from sgverify.exact.rings.roots import as_quotient
 from sgverify.exact.series.averaging import merge_minibatches
 from sgverify.exact.series.carrier import Signs, is_empty, on_every_branch
 from sgverify.exact.series.equilibrated_memory import EquilibratedStep
@@ -80,19 +82,13 @@ class StepMoments:
 
     def _central(self, operators: Sequence[Operator], k: int, m: int, j: int) -> Polynomial:
         size, ring = len(self.ring.coordinates), self.ring
-        pair = tuple(a + b for a, b in zip(unit(size, k), unit(size, m), strict=True))
-        total = operators[j].get(pair, ring.zero) * ring.constant(2 if k == m else 1)
+        total = operators[j].get(unit(size, k, m), ring.zero) * ring.constant(2 if k == m else 1)
         for i in range(j + 1):
             first = operators[i].get(unit(size, k))
             second = operators[j - i].get(unit(size, m))
             if first and second:
                 total = total - first * second
         return ring.reduce(total)
-
-
-def unit(size: int, k: int) -> Index:
-    """The multi-index of d_k."""
-    return tuple(int(j == k) for j in range(size))
 
 
 def moments_of(scheme: Scheme, dim: int, degree: int) -> list[StepMoments]:
@@ -144,8 +140,8 @@ class Quotient:
         """The quotient in lowest terms, the leading coefficient of the denominator 1."""
         if not numerator:
             return Quotient(numerator, ring.one, ring)
-        numerator, below = _without_reciprocals(numerator, ring)
-        denominator, above = _without_reciprocals(denominator, ring)
+        numerator, below = as_quotient(numerator, ring)
+        denominator, above = as_quotient(denominator, ring)
         numerator, denominator = numerator * above, denominator * below
         common = numerator.gcd(denominator)
         top, bottom = numerator // common, denominator // common
@@ -177,9 +173,8 @@ class Quotient:
 
     def at_one(self, parameter: str) -> Quotient:
         """The ratio where a parameter is 1."""
-        name = self.ring.context.name(self.ring.position("root", parameter))
-        values: dict[str | int, int] = {name: 1}
-        return Quotient.of(self.numerator.subs(values), self.denominator.subs(values), self.ring)
+        above, below = (at_one(part, parameter, self.ring) for part in (self.numerator, self.denominator))
+        return Quotient.of(above, below, self.ring)
 
     @property
     def text(self) -> str:
@@ -192,17 +187,10 @@ class Quotient:
         return f"{top}/({bottom})" if " " in bottom or "/" in bottom else f"{top}/{bottom}"
 
 
-def _without_reciprocals(value: Polynomial, ring: Ring) -> tuple[Polynomial, Polynomial]:
-    """(n, d) with value = n/d, n and d without the elements 1/q of the ring."""
-    bottom = ring.one
-    for position in sorted(ring.reciprocals, reverse=True):
-        parts = coefficients_in(value, position)
-        below = ring.reciprocals[position]
-        most = len(parts) - 1
-        if most > 0:
-            value = sum((part * below ** (most - n) for n, part in enumerate(parts)), ring.zero)
-            bottom = bottom * below**most
-    return value, bottom
+def at_one(value: Polynomial, parameter: str, ring: Ring) -> Polynomial:
+    """A polynomial where a parameter is 1."""
+    name = ring.context.name(ring.position("root", parameter))
+    return value.subs({name: 1})
 
 
 def printed(value: Polynomial, ring: Ring, most: int = 6) -> str:
@@ -236,11 +224,7 @@ def _term(exponents: tuple[int, ...], factor: Fraction, ring: Ring) -> str:
     places = sorted(range(len(exponents)), key=lambda k: (k not in ring.parameter_positions, k))
     for position, power in ((k, int(exponents[k])) for k in places):
         if power:
-            label, unit = ring.label(position)
-            whole, half = divmod(power, unit)
-            names += [f"{label}^{whole}" if whole > 1 else label] * bool(whole) + [f"sqrt({label})"] * bool(
-                half
-            )
+            names.append(factor_text(*ring.label(position), power))
     lead, _, bottom = number_text(abs(factor)).partition("/")
     below = [name[2:] for name in names if name.startswith("1/(")]
     names = [name for name in names if not name.startswith("1/(")]

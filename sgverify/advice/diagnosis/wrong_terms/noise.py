@@ -34,18 +34,26 @@ from sgverify.exact.rings.polynomials import Polynomial, parts_in
 from sgverify.exact.rings.ring import Ring
 from sgverify.schemes.torch_step import TorchStep
 
-Kind = Literal["force", "correction", "friction", "motion", "feedback", "constant"]
+Kind = Literal["force", "correction", "friction", "motion", "feedback", "constant", "noise"]
 
 
 @dataclass(frozen=True)
-class DriftGroup:
-    """The terms of one kind in the drift of a variable: found in a step and expected by its dynamics, by coordinate."""
+class ComparedTerms:
+    """The terms of one kind that a step has for a variable, and those of its dynamics.
+
+    Of a kind of drift by coordinate; of `noise`, Cov of its increment at h^1, twice the diffusion, by pairs of coordinates.
+    """
 
     variable: str
     kind: Kind
-    found: Mapping[int, Polynomial]
-    expected: Mapping[int, Polynomial]
-    ring: Ring
+    found: Mapping[Any, Polynomial]
+    expected: Mapping[Any, Polynomial]
+    moments: StepMoments
+
+    @property
+    def ring(self) -> Ring:
+        """The ring of the coefficients."""
+        return self.moments.ring
 
     @property
     def wrong(self) -> bool:
@@ -53,10 +61,10 @@ class DriftGroup:
         return dict(self.found) != dict(self.expected)
 
     @property
-    def place(self) -> int:
-        """The first coordinate in which they differ, or the first of all."""
-        apart = [k for k in self.expected if self.found[k] != self.expected[k]]
-        return apart[0] if apart else next(iter(self.expected))
+    def place(self) -> Any:
+        """The first place in which they differ, or the first of all; of pairs one on the diagonal if it can be."""
+        apart = [k for k in self.expected if self.found[k] != self.expected[k]] or [*self.expected]
+        return min(apart, key=lambda k: self.kind == "noise" and k[0] != k[1])
 
     @property
     def ratio(self) -> Quotient | None:
@@ -83,7 +91,7 @@ def state_positions(ring: Ring, *values: Polynomial) -> list[int]:
     return [k for k in used if not ring.depends_only_on_parameters(ring.generator_at(k))]
 
 
-def drift_groups(moments: StepMoments) -> list[DriftGroup]:
+def drift_groups(moments: StepMoments) -> list[ComparedTerms]:
     """The terms of the drift, by variable and kind; those of the step are its mean at h^1."""
     ring = moments.ring
     found: dict[tuple[str, Kind], dict[int, Polynomial]] = {}
@@ -97,7 +105,7 @@ def drift_groups(moments: StepMoments) -> list[DriftGroup]:
             {k: table.get((variable, kind), {}).get(k, ring.zero) for k in places}
             for table in (found, expected)
         ]
-        groups.append(DriftGroup(variable, kind, sides[0], sides[1], ring))
+        groups.append(ComparedTerms(variable, kind, sides[0], sides[1], moments))
     return groups
 
 
@@ -113,13 +121,10 @@ def kinds_of(value: Polynomial, k: int, ring: Ring) -> dict[Kind, Polynomial]:
     """The terms of coordinate k's drift by their kind."""
     sums: dict[Kind, dict[tuple[int, ...], Any]] = {}
     for exponents, factor in value.to_dict().items():
-        sums.setdefault(_kind(_used(exponents, ring), k, ring), {})[exponents] = factor
+        # The generators in a term, those under its roots too.
+        used = ring.occurring(ring.context.from_dict({exponents: 1}))
+        sums.setdefault(_kind(used, k, ring), {})[exponents] = factor
     return {kind: ring.context.from_dict(terms) for kind, terms in sums.items()}
-
-
-def _used(exponents: tuple[int, ...], ring: Ring) -> set[int]:
-    """The generators in a term, those under its roots too."""
-    return ring.occurring(ring.context.from_dict({exponents: 1}))
 
 
 def _kind(used: set[int], k: int, ring: Ring) -> Kind:
@@ -141,42 +146,7 @@ LATEST = 8
 """The power of sqrt(h) through which the variance of a noise is sought that vanishes at h^1 and h^2: noise multiplied by h^2."""
 
 
-@dataclass(frozen=True)
-class DiffusionTerm:
-    """Twice the diffusion of a variable, Cov of its increment at h^1: found and due, by pairs of coordinates."""
-
-    variable: str
-    found: dict[tuple[int, int], Polynomial]
-    expected: dict[tuple[int, int], Polynomial]
-    moments: StepMoments
-
-    @property
-    def place(self) -> tuple[int, int]:
-        """The first diagonal pair at which they differ, or any pair that does."""
-        apart = [pair for pair in self.expected if self.found[pair] != self.expected[pair]]
-        return min(apart, key=lambda pair: (pair[0] != pair[1], pair))
-
-    @property
-    def wrong(self) -> bool:
-        """Whether they differ."""
-        return self.found != self.expected
-
-    @property
-    def where(self) -> str:
-        """The variable, or its first coordinate that is wrong where another one is right."""
-        k, m = self.place
-        right = any(a == b and self.found[a, b] == self.expected[a, b] for a, b in self.expected)
-        ring = self.moments.ring
-        return f"{ring.labels[k]} in dimension {ring.dim}" if right and k == m else self.variable
-
-    @property
-    def ratio(self) -> Quotient | None:
-        """found / due where one factor of the parameters says all."""
-        k, m = self.place
-        return quotient(self.found[k, m], self.expected[k, m], self.moments.ring)
-
-
-def diffusions(moments: StepMoments) -> list[DiffusionTerm]:
+def diffusions(moments: StepMoments) -> list[ComparedTerms]:
     """The diffusion of each variable."""
     ring = moments.ring
     found = []
@@ -184,8 +154,9 @@ def diffusions(moments: StepMoments) -> list[DiffusionTerm]:
         places = [k for k, (name, _) in enumerate(ring.coordinates) if name == variable]
         pairs = [(k, m) for k in places for m in places if k <= m]
         found.append(
-            DiffusionTerm(
+            ComparedTerms(
                 variable,
+                "noise",
                 {pair: moments.covariance(*pair, 2) for pair in pairs},
                 {pair: moments.expected_covariance(*pair, 2) for pair in pairs},
                 moments,
@@ -194,13 +165,16 @@ def diffusions(moments: StepMoments) -> list[DiffusionTerm]:
     return found
 
 
-def of_diffusion(noise: DiffusionTerm) -> Cause | None:
+def of_diffusion(noise: ComparedTerms) -> Cause | None:
     """The cause of a wrong diffusion of one variable."""
     moments, (k, m) = noise.moments, noise.place
     ring, dynamics, on = moments.ring, moments.scheme.dynamics.name, on_branch(moments)
     own, due = noise.found[k, m], noise.expected[k, m]
     halves = [printed(value * ring.constant(Fraction(1, 2)), ring) for value in (own, due)]
-    stands = f"the diffusion of {noise.where} is {halves[0]} where {dynamics} has {halves[1]}"
+    # The variable, or its first coordinate that is wrong where another one is right.
+    right = any(a == b and noise.found[a, b] == noise.expected[a, b] for a, b in noise.expected)
+    of = f"{ring.labels[k]} in dimension {ring.dim}" if right and k == m else noise.variable
+    stands = f"the diffusion of {of} is {halves[0]} where {dynamics} has {halves[1]}"
     if k != m:
         if due:
             return Cause("metric-wrong", f"{stands}, between {ring.labels[k]} and {ring.labels[m]}{on}")
@@ -306,10 +280,10 @@ def on_branch(moments: StepMoments) -> str:
     return f", where {moments.where}" if moments.where else ""
 
 
-def temperature_text(wrong: DiffusionTerm | DriftGroup, moments: StepMoments) -> str:
+def temperature_text(wrong: ComparedTerms) -> str:
     """The temperature that a measured noise or force of another size, beside the right other one, makes of T."""
-    ratio, of_force, scheme = wrong.ratio, isinstance(wrong, DriftGroup), moments.scheme
-    if not moments.measured or ratio is None or not ratio.numerator or "T" not in ratio.ring.parameters:
+    ratio, of_force, scheme = wrong.ratio, wrong.kind != "noise", wrong.moments.scheme
+    if not wrong.moments.measured or ratio is None or not ratio.numerator or "T" not in ratio.ring.parameters:
         return ""
     number, ring = ratio.number, ratio.ring
     if (of_force and len(ring.shapes) > 1) or (number is not None and number < 0):

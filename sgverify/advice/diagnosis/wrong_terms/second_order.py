@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sgverify.advice.diagnosis.model import Cause, CauseName
-from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, printed, unit
+from sgverify.advice.diagnosis.wrong_terms.moments import StepMoments, printed
 from sgverify.advice.diagnosis.wrong_terms.noise import drift_groups
-from sgverify.exact.numbers.matrix_series import rational_matrix
+from sgverify.exact.numbers.matrix_series import rational_matrix, unit
 from sgverify.exact.rings.polynomials import Polynomial, to_fraction
 from sgverify.exact.series.operators import (
     Operator,
