@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -139,6 +140,37 @@ def _proofs_are_made_once() -> None:
     from tests.remembered import remember_schemes
 
     remember_schemes()
+
+
+class LogCapture(logging.Handler):
+    """What the package logs in a test, warnings unless the test asks for more: `records`, their `messages`, all as one `text`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+    @property
+    def messages(self) -> list[str]:
+        return [record.getMessage() for record in self.records]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.messages)
+
+
+@pytest.fixture
+def caplog() -> Iterator[LogCapture]:
+    """For the tests that ask: pytest's own plugin adds itself to each of torch's forty loggers, three times in every test."""
+    log, capture = logging.getLogger("sgverify"), LogCapture()
+    before = log.level
+    log.addHandler(capture)
+    log.setLevel(logging.WARNING)
+    yield capture
+    log.removeHandler(capture)
+    log.setLevel(before)
 
 
 @pytest.fixture

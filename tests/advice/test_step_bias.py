@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 
 import numpy as np
@@ -16,6 +15,7 @@ from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling
 from sgverify.subject.binding import make_subject
 from sgverify.targets import build_target
+from tests.conftest import LogCapture
 
 IID = {"gradient.kind": "iid"}
 
@@ -80,10 +80,9 @@ def test_a_funnel_is_not_told_anything() -> None:
     assert "step_bias" not in draws.attrs and "Gaussian" in draws.attrs["step_bias_unknown"]
 
 
-def test_draws_hold_the_warning_that_was_given(caplog: pytest.LogCaptureFixture) -> None:
+def test_draws_hold_the_warning_that_was_given(caplog: LogCapture) -> None:
     given = {"schedule": {"step": 1 / 1001}}
-    with caplog.at_level(logging.WARNING, "sgverify"):
-        draws = sgverify.sample("sgld-euler", IID, chains=2, steps=5, **given)
+    draws = sgverify.sample("sgld-euler", IID, chains=2, steps=5, **given)
     assert [record.getMessage() for record in caplog.records] == [draws.attrs["step_warning"]]
     assert "9.87 times as wide" in draws.attrs["step_warning"]
     assert draws.posterior.attrs["step_size"] == draws.attrs["step_size"] == pytest.approx(1 / 1001)
@@ -91,9 +90,8 @@ def test_draws_hold_the_warning_that_was_given(caplog: pytest.LogCaptureFixture)
     assert draws.attrs["step_origin"] == "given" and "step_choice" not in draws.attrs
 
 
-def test_a_step_that_is_not_given_is_the_proposed_one(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "sgverify"):
-        draws = sgverify.sample("sgld-euler", IID, chains=2, steps=5)
+def test_a_step_that_is_not_given_is_the_proposed_one(caplog: LogCapture) -> None:
+    draws = sgverify.sample("sgld-euler", IID, chains=2, steps=5)
     assert [record.getMessage() for record in caplog.records] == [draws.attrs["step_choice"]]
     assert draws.attrs["step_origin"] == "proposed" and "step_warning" not in draws.attrs
     found, true = euler_spread(draws.attrs["step_size"])

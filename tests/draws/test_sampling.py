@@ -22,6 +22,7 @@ from sgverify.samplers import sample as averaged
 from sgverify.schemes.catalogue import NAMED
 from sgverify.schemes.composites.catalogue import COMPOSITES
 from sgverify.targets import build_target
+from tests.conftest import LogCapture
 
 SMALL = {"chains": 3, "steps": 60, "burn_in": 10, "thinning": 5}
 
@@ -145,7 +146,7 @@ def test_many_coordinates_are_summarised_on_one_screen() -> None:
     assert text.endswith("... and 30 more coordinates")
 
 
-def test_a_divergence_is_named_and_not_averaged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_divergence_is_named_and_not_averaged(caplog: LogCapture) -> None:
     draws = sgverify.sample(
         "sgld-euler", target={"name": "quartic"}, schedule={"step": 0.3}, chains=4, steps=20_000, start=0.0
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any, get_args
 
 import pytest
@@ -13,6 +12,7 @@ from sgverify.configuration.model import SCHEDULE_KINDS
 from sgverify.errors import ConfigurationError
 from sgverify.gradients import READERS
 from sgverify.subject.binding import make_subject, refuse_unused
+from tests.conftest import LogCapture
 
 VALUES: dict[str, Any] = {
     **{"batch": 50, "refresh": 3, "covariance": 2.0},
@@ -84,9 +84,7 @@ def test_what_has_no_effect_is_refused(question: str, settings: dict[str, Any]) 
         ("verify", load_configuration().as_dict()),
     ],
 )
-def test_what_has_an_effect_is_taken(
-    question: str, settings: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_what_has_an_effect_is_taken(question: str, settings: dict[str, Any], caplog: LogCapture) -> None:
     ask(question, **settings)
     assert not caplog.records
 
@@ -105,10 +103,9 @@ def test_what_has_an_effect_is_taken(
     ],
 )
 def test_what_others_may_read_is_told(
-    question: str, scheme: str, settings: dict[str, Any], says: str, caplog: pytest.LogCaptureFixture
+    question: str, scheme: str, settings: dict[str, Any], says: str, caplog: LogCapture
 ) -> None:
-    with caplog.at_level(logging.WARNING, "sgverify"):
-        ask(question, scheme, **settings)
+    ask(question, scheme, **settings)
     (record,) = caplog.records
     assert says in record.getMessage() and "has no effect" in record.getMessage()
 
@@ -132,29 +129,25 @@ def test_a_schedule_that_a_claim_brings_leaves_keys_of_others_out() -> None:
     assert falling.model_dump(exclude_unset=True) == {"kind": "horizon", "alpha": 0.3, "step": 0.1}
 
 
-def test_an_exact_rate_tells_that_nothing_was_sampled(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "sgverify"):
-        sgverify.rate("sghmc-aboba", quantity="local-order", seed=3, dtype="float32")
+def test_an_exact_rate_tells_that_nothing_was_sampled(caplog: LogCapture) -> None:
+    sgverify.rate("sghmc-aboba", quantity="local-order", seed=3, dtype="float32")
     (record,) = caplog.records
     assert record.getMessage().startswith("warning: seed, dtype: no effect")
 
 
 @pytest.mark.parametrize("key", ["epoch", "until"])
-def test_epochs_are_refused_where_nothing_changes_along_a_run(
-    key: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_epochs_are_refused_where_nothing_changes_along_a_run(key: str, caplog: LogCapture) -> None:
     told = rf"annealing\.{key}=3 has no effect: nothing changes along the run"
     with pytest.raises(ConfigurationError, match=told):
         ask("sample", annealing={key: 3})
     # F belongs to chains that swap.
     with pytest.raises(ConfigurationError, match=told):
         ask("sample", scheme="resgld", annealing={key: 3})
-    with caplog.at_level(logging.WARNING, logger="sgverify"):
-        ask("sample", annealing={key: 3, "cooling": 1.1})
-        ask("sample", scheme="resgld", annealing={key: 3, "correction": 1.1})
-        assert not caplog.records
-        # A grid that compares says that nothing changes.
-        ask("sample", annealing={key: 3, "cooling": 1.0})
+    ask("sample", annealing={key: 3, "cooling": 1.1})
+    ask("sample", scheme="resgld", annealing={key: 3, "correction": 1.1})
+    assert not caplog.records
+    # A grid that compares says that nothing changes.
+    ask("sample", annealing={key: 3, "cooling": 1.0})
     assert f"annealing.{key}=3 has no effect" in caplog.text
 
 

@@ -176,11 +176,19 @@ def literal(value: Any) -> Fraction | Irrational:
     >>> literal(1 - 0.9999), literal(1 - 0.9 - 0.1)
     (Fraction(1, 10000), Fraction(0, 1))
     """
-    found = exact(value)
-    if not is_rounded(value):
-        return found
-    simple = _simple(value)
-    return _interval(value) if simple is None else simple
+    if type(value) is Fraction:
+        return value
+    # A definition meets the same few literals in every step: 2, 0.5, h/2.
+    found = _read(value) if type(value) in (int, float) else _as_read(value)
+    return _interval(value) if found is None else found
+
+
+def _as_read(value: Any) -> Fraction | Irrational | None:
+    """The exact number of a literal; None for a float that is near no simple one."""
+    return _simple(value) if is_rounded(value) else exact(value)
+
+
+_read = lru_cache(maxsize=4096, typed=True)(_as_read)
 
 
 def _interval(value: float) -> Rounded:

@@ -22,6 +22,7 @@ from sgverify.samplers.run.schedules import Fixed
 from sgverify.schemes import find_scheme, langevin, scheme, sqrt, thermostat
 from sgverify.schemes.definition.mathematics import dot, exp, softplus
 from sgverify.targets import Target
+from tests.conftest import LogCapture
 from tests.sampled_states import sample_states
 from tests.samplers.conftest import averaged_in_pieces
 
@@ -401,7 +402,7 @@ def test_a_tensor_s_exponential_has_the_bits_of_the_definition(line: Target) -> 
 
 
 def test_without_a_compiler_the_run_goes_on_without_it_and_says_so_once(
-    line: Target, in_no_time: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    line: Target, in_no_time: None, monkeypatch: pytest.MonkeyPatch, caplog: LogCapture
 ) -> None:
     compiling.tell_of_slow_steps.cache_clear()
     monkeypatch.setattr(compiling, "compiler", lambda: None)
