@@ -192,8 +192,10 @@ def undisturbed(file: Path) -> Iterator[None]:
     """
     path, names, limit, stderr = list(sys.path), dict(vars(builtins)), sys.getrecursionlimit(), sys.stderr
     arguments, sys.argv = sys.argv, [str(file)]
+    folder = None
     # A folder that was deleted is none to go back to.
-    folder = os.getcwd() if os.path.isdir(os.curdir) else None
+    with contextlib.suppress(FileNotFoundError):
+        folder = os.getcwd()
     numpy = sys.modules.get("numpy")
     errors = numpy.geterr() if numpy is not None else {}
     on_main = threading.current_thread() is threading.main_thread()

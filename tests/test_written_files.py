@@ -56,19 +56,20 @@ SPOKEN = re.compile(rf"\b(open|{'|'.join(WRITERS)})\(")
 
 ALLOWED = {
     # The helper itself, and what does the same by itself.
-    ("sgverify/keeping/files.py", "write_atomically"): "writes the temporary file, or to a device",
+    ("sgverify/keeping/files.py", "write_atomically"): "writes to a device",
     ("sgverify/keeping/files.py", "written_in_parts"): "writes the temporary file, which is renamed",
-    ("sgverify/evidence/crash.py", "_written"): "writes the temporary file, which is renamed",
-    ("sgverify/samplers/fused/compiler.py", "store"): "writes the temporary file, which is renamed",
+    (
+        "sgverify/keeping/files.py",
+        "put",
+    ): "the one function that writes a file: a temporary one, which is renamed",
+    ("sgverify/keeping/files.py", "alone_at"): "a lock, which is empty",
     ("sgverify/keeping/store.py", "_make"): "makes the temporary file, which is renamed",
     (
         "sgverify/keeping/states.py",
         "save_state",
-    ): "a stream in memory, and the temporary file, which is renamed",
-    ("sgverify/draws/files.py", "write_draws"): "writes beside the file, and renames",
-    ("sgverify/draws/files.py", "write_netcdf"): "writes the temporary file that its caller renames",
+    ): "a stream in memory",
+    ("sgverify/draws/files.py", "put_draws"): "writes a folder beside its place, and renames",
     ("sgverify/draws/stored/folder.py", "_lay"): "writes beside the folder; its callers rename",
-    ("sgverify/draws/stored/folder.py", "put"): "writes the temporary file, which is renamed",
     ("sgverify/draws/stored/ledger.py", "written"): "appends whole lines, whose checksums tell a half one",
     ("sgverify/draws/stored/shards.py", "run"): "a signal to other processes, which is empty",
     # Streams, and pipes to another process.
@@ -84,6 +85,11 @@ ALLOWED = {
     ("sgverify/samplers/fused/compiler.py", "_compiled"): "a temporary folder",
     ("sgverify/campaigns/cluster.py", "_laid_out"): "a temporary folder",
     ("reports/comparison.py", "_answer"): "a temporary folder",
+    **{
+        ("reports/making/failed_writes.py", name): "a temporary folder"
+        for name in ("run", "_prepare", "_call", "_ended")
+    },
+    **{("reports/making/forced_runs.py", name): "a temporary folder" for name in ("_process", "_copy")},
     ("reports/making/kept_answers.py", "killed_reports"): "a temporary folder",
     ("reports/making/bug_reports.py", "row"): "a temporary folder",
     ("reports/making/campaigns.py", "survived"): "a temporary folder",

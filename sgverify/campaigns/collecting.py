@@ -21,7 +21,7 @@ from sgverify.evidence.documents import WORST, CampaignCell, CampaignDocument, C
 from sgverify.evidence.model import Outcome, whole_outcome
 from sgverify.evidence.published import Provenance
 from sgverify.evidence.storage import SCHEMA_NAME
-from sgverify.keeping.files import json_text, write_atomically, written_in_parts
+from sgverify.keeping.files import json_text, writable, write_atomically, written_in_parts
 from sgverify.report.campaign import render_campaign, render_campaign_markdown
 
 PACKING = 1
@@ -37,12 +37,8 @@ class SpooledAnswers:
     """
 
     def __init__(self, folder: Path, count: int) -> None:
-        try:
+        with writable(folder):
             self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by `__exit__`)
-        except OSError as error:
-            raise UserError(
-                f"--out {str(folder)!r}: {error.strerror}; expected a folder to write to"
-            ) from None
         # The place of each answer in the file and its length, which is 0 where there is none.
         self._places, self._lengths = array("q", [0]) * count, array("q", [0]) * count
         self.lost: dict[int, Lost] = {}

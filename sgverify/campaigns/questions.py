@@ -16,7 +16,7 @@ from sgverify.campaigns.engines import Costs, Engine, Spent
 from sgverify.campaigns.tasks import Task, key_of_task
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
-from sgverify.evidence.storage import encode_evidence
+from sgverify.evidence.storage import decode_evidence, encode_evidence
 from sgverify.keeping.store import Store
 from sgverify.named_code import named_in
 from sgverify.verdict.asking import enquire
@@ -36,6 +36,7 @@ def task_of(asked: CampaignQuestion) -> Task:
         arguments=given,
         references=(asked.scheme,),
         sort=sort_of(*given),
+        decode=_read,
         kept=_complete,
     )
 
@@ -73,6 +74,15 @@ def judged(scheme: str, settings: dict[str, Any], selected: tuple[str, ...]) -> 
         except InstabilityError as error:
             return {"evidence": [], "without_minibatches": None, "refused": str(error)}
     return {"evidence": evidence, "without_minibatches": enquiry.without_minibatches, "refused": ""}
+
+
+def _read(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer of a store, in which everything is evidence that is said to be."""
+    for item in answer["evidence"]:
+        decode_evidence(item)
+    if not isinstance(answer["refused"], str):
+        raise TypeError("no reason of a refusal")
+    return answer
 
 
 def _complete(answer: dict[str, Any]) -> bool:

@@ -41,8 +41,8 @@ class Task:
 class AnswerStore(Protocol):
     """A store of answers for `answered`, such as `sgverify.keeping.Store`."""
 
-    def find(self, key: Any) -> Any:
-        """The JSON value of an answer, None where there is none that can be trusted."""
+    def find(self, key: Any, read: Callable[[Any], Any]) -> Any:
+        """What `read` makes of the JSON value of an answer; None where there is none that can be trusted and read."""
 
     def keep_all(self, answers: Iterable[tuple[Any, Any, float]]) -> int:
         """Keep answers, each with its key and its seconds; they survive the end of this process from when this returns."""
@@ -116,13 +116,13 @@ def answered(
         value = None
         if store is not None:
             keys = [key(task, place) for place in engine.places]
-            found = (store.find(each) for each in keys if not fresh)
+            found = (store.find(each, task.decode) for each in keys if not fresh)
             value = next((value for value in found if value is not None), None)
         if value is None:
             missing.append(number)
             continue
         progress.finished(number, None)
-        yield number, task.decode(value)
+        yield number, value
     # The longest first, so that none of them is alone at the end; those of unknown cost before them.
     missing.sort(key=lambda number: -(costs.expected(number) or float("inf")))
     jobs = {number: (tasks[number].function, tasks[number].arguments) for number in missing}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import sgverify
 from sgverify.evidence.published import Name, Published, Says, Size
-from sgverify.keeping.files import CACHE, OFF
+from sgverify.keeping.places import CACHE, OFF
 
 if TYPE_CHECKING:
     from sgverify.schemes import Scheme, TorchStep

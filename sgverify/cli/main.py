@@ -27,6 +27,7 @@ from sgverify.cli.starting import new
 from sgverify.cli.stored import diff
 from sgverify.cli.verifying import verify
 from sgverify.errors import PluginWarning, UserError, in_a_line, shortened
+from sgverify.keeping.places import check_working_folder
 from sgverify.keeping.workers import of_the_program
 from sgverify.named_code import named_on
 from sgverify.schemes.user_files import loaded_once
@@ -140,6 +141,7 @@ def run(commands: click.Group, arguments: list[str], program: str = "sgverify") 
             f"{half!r} holds half a character; expected words that a command line can have; mend it"
         )
     try:
+        check_working_folder()
         with named_on(arguments), loaded_once():
             code = int(commands.main(arguments, prog_name=program, standalone_mode=False, obj=arguments) or 0)
         with output.quiet_pipe():

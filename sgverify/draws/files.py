@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -10,16 +11,16 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from sgverify.errors import ConfigurationError
-from sgverify.keeping.files import BESIDE, possible_name, replacing, unfinished
+from sgverify.keeping.files import alone_at, check_new, put, replacing, unfinished
 
 
 def write_netcdf(draws: Any, path: Path) -> None:
-    """Write InferenceData, a group after the other. Raises `OSError` where the file cannot be written to its end."""
+    """Write InferenceData in one move, a group after the other. Raises `OSError` where it cannot be written to its end."""
     import h5netcdf
     from xarray.backends import H5NetCDFStore
 
@@ -33,7 +34,7 @@ def write_netcdf(draws: Any, path: Path) -> None:
             for group in draws.groups():
                 store = H5NetCDFStore(whole, group=group, mode="a")
                 draws[group].map(_compressed, keep_attrs=True).dump_to_store(store)
-    path.write_bytes(file.getbuffer())
+    put(path, file.getbuffer())
 
 
 def read_netcdf(path: Path) -> Any:
@@ -77,15 +78,35 @@ it."""
 SUFFIXES = (NETCDF, STREAMED)
 
 PARTIAL = ".partial.zarr"
-"""What is appended to the name of a netCDF file for the folder of draws that it will be written from."""
+"""What is appended to the name of a file for the folder of draws that it will be written from, and to that of a folder for the one
+that will replace it."""
 
 COPIES = 2.0
 """The room that a netCDF file needs, in sizes of the draws: the folder is removed after the file is written."""
 
 
-def partial_of(place: Path) -> Path:
-    """The folder that draws are written to while they are drawn."""
-    return place if place.suffix == STREAMED else place.with_name(place.name + PARTIAL)
+def partial_of(place: Path, *, force: bool = False) -> Path:
+    """The folder that draws are written to while they are drawn: the place itself, if a folder is asked for that replaces none."""
+    beside = place.with_name(place.name + PARTIAL)
+    replaces = force and place.exists()
+    return place if place.suffix == STREAMED and not (replaces or beside.exists()) else beside
+
+
+@contextmanager
+def alone_with(place: str | Path) -> Iterator[None]:
+    """A context for one process at a time that draws to this place. Raises `ConfigurationError` if another one does."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(alone_at(Path(os.path.realpath(place))))
+        except BlockingIOError:
+            raise ConfigurationError(
+                f"--out {str(place)!r}: another process is drawing into it; expected one at a time; wait for it, or end it"
+            ) from None
+        except OSError as error:
+            raise ConfigurationError(
+                f"--out {str(place)!r}: cannot be written ({error.strerror}); expected a new name; name another"
+            ) from None
+        yield
 
 
 def check_place(place: str | Path, *, force: bool = False, resume: bool = False) -> Path:
@@ -104,24 +125,17 @@ def check_place(place: str | Path, *, force: bool = False, resume: bool = False)
             f"{given}: has the suffix {path.suffix!r}; expected .nc (netCDF, one file) or .zarr (a folder); name one of these"
         )
     try:
-        with possible_name(place):
-            folder = path.resolve().parent
-            # A file is written beside it first, under a longer name.
-            path.with_name(path.name + " " * BESIDE).exists()
-    except (OSError, RuntimeError) as error:
-        # Python tells a circle of links by a RuntimeError.
-        why = error.strerror if isinstance(error, OSError) else "its links go in a circle"
+        check_new(path)
+    except FileNotFoundError:
+        folder = str(path.absolute().parent)
         raise ConfigurationError(
-            f"{given}: cannot be written ({why}); expected a new name; name another"
+            f"{given}: there is no folder {folder!r}; expected one that exists; make it with mkdir -p"
         ) from None
-    if not folder.is_dir():
-        raise ConfigurationError(
-            f"{given}: there is no folder {str(folder)!r}; expected one that exists; make it with mkdir -p"
-        )
-    if not os.access(folder, os.W_OK):
-        raise ConfigurationError(
-            f"{given}: the folder {str(folder)!r} cannot be written to; expected one that can; name another"
-        )
+    except OSError as error:
+        if error.errno != errno.EISDIR:
+            raise ConfigurationError(
+                f"{given}: cannot be written to ({error.strerror}); expected a new name; name another"
+            ) from None
     if path.exists() and path.is_dir() == (path.suffix == ".nc"):
         kind = "a folder" if path.is_dir() else "a file"
         raise ConfigurationError(
@@ -197,19 +211,23 @@ def remove_folder(place: Path) -> None:
 
 def write_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
     """Write InferenceData where `check_place` allows it, in one move; an interrupted write leaves the old file."""
+    check_place(place, force=force)
+    with alone_with(place):
+        return put_draws(draws, place, force=force)
+
+
+def put_draws(draws: Any, place: str | Path, *, force: bool = False) -> Path:
+    """Write InferenceData within `alone_with` the place."""
     path = check_place(place, force=force)
     try:
-        with replacing(path) as beside:
+        with replacing(path) as beside, warnings.catch_warnings():
+            # Where a library of the stack announces what it will change, the reader of a summary cannot act on it.
+            warnings.simplefilter("ignore", FutureWarning)
             if path.suffix == NETCDF:
                 write_netcdf(draws, beside)
             else:
-                with warnings.catch_warnings():
-                    # Where a library of the stack announces what it will change, the reader of a summary cannot act on it.
-                    warnings.simplefilter("ignore", FutureWarning)
-                    # Format 2 is what every reader of Zarr reads, text and all.
-                    draws.to_datatree().to_zarr(str(beside), mode="w", zarr_format=2, consolidated=True)
-                if path.exists():
-                    remove_folder(path)
+                # Format 2 is what every reader of Zarr reads, text and all.
+                draws.to_datatree().to_zarr(str(beside), mode="w", zarr_format=2, consolidated=True)
     except OSError as error:
         raise ConfigurationError(
             f"--out {str(place)!r}: cannot be written ({error.strerror or error}); name a place with room that can be written to"

@@ -31,6 +31,7 @@ from sgverify.draws.stored.source import DrawSource
 from sgverify.draws.trust import judge
 from sgverify.draws.validated import potential_of, recall, remember, target_of
 from sgverify.errors import ConfigurationError, UserError
+from sgverify.keeping.places import check_working_folder
 from sgverify.samplers.run.recorder import Draws, kept_steps
 from sgverify.samplers.run.recording import bytes_needed, record
 from sgverify.samplers.run.run import Ensemble
@@ -96,6 +97,7 @@ def sample(
     `sgverify.draws.write_draws(draws, "draws.nc")` writes them. A .nc file is read again by `arviz.from_netcdf("draws.nc")`, a
     .zarr folder group by group by `xarray.open_datatree("draws.zarr", engine="zarr")`.
     """
+    check_working_folder()
     check_installed()
     made = target if isinstance(target, Target | LogDensity) else None
     keys: dict[str, Any] = dict(overrides)

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any
 
 import sgverify
-from sgverify.keeping.files import replacing
+from sgverify.keeping.files import put
 
 PACKAGE = Path(__file__).parents[1]
 RAISE = "SGVERIFY_RAISE"
@@ -119,9 +119,7 @@ def _written(error: BaseException) -> str | None:
             if stat.S_ISREG(os.lstat(path).st_mode) and os.access(path, os.R_OK) and path.read_bytes() == raw:
                 return str(path)
             path = Path(tempfile.mkdtemp(prefix="sgverify-")) / name
-        with replacing(path) as beside:
-            beside.touch(0o600, exist_ok=False)
-            beside.write_bytes(raw)
+        put(path, raw, mode=0o600)
         return str(path)
     except Exception:  # the disk is full, memory is out: what was to be told is told without a file
         return None

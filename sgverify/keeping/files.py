@@ -4,7 +4,8 @@ Reading: a device or a pipe has no end, and a name that the system cannot hold i
 `strerror`, as a missing file is, so that one message of the reader serves them all.
 
 Writing: whatever is kept is made beside its place under another name, and put there in one step (`replacing`), so that a process
-that is killed at any moment leaves the old content or the new one. `write_atomically` does so for one text, with one message.
+that is killed at any moment leaves the old content or the new one. `put` writes a file so, `write_atomically` with one message for
+users; folders, databases and texts in parts are made within `replacing`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import os
 import shutil
 import stat
-import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,18 +32,20 @@ except ImportError:  # Windows: files are still written whole, but two writers a
 MOST_TEXT = 2**26
 """Bytes of a text file that is read whole: configurations, evidence, code. JSON of this size takes about a gigabyte."""
 
-BESIDE = 24
-"""Bytes by which the name of the file that is written beside another is longer."""
+BESIDE = 28
+"""Bytes by which the name of what is written beside a place is longer, at most."""
 
 PART = ".part"
 """The end of the name that a file has while it is written."""
 
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # Windows has no such pipes
 
-CACHE = "SGVERIFY_CACHE"
-"""The environment variable with the cache folder, of kernels and of the store; `off` keeps none of either."""
-
-OFF = "off"
+FULL = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES")
+    if hasattr(errno, name)
+)
+"""The errors of a place that takes no more."""
 
 KINDS = (
     (stat.S_ISDIR, errno.EISDIR, "a folder"),
@@ -135,30 +138,57 @@ def amount(size: float) -> str:
     return f"{size:g} bytes"
 
 
-@contextlib.contextmanager
-def replacing(path: Path, *, lasting: bool = False, folder: Path | None = None) -> Iterator[Path]:
-    """A context with a free name for a file or a folder, which takes the place of `path` in one step at the end.
+def put(path: Path, content: str | bytes | memoryview, *, lasting: bool = False, mode: int = 0o666) -> None:
+    """Put a file in place in one step, with the permissions of `mode` but for those that the user withholds.
 
-    Left by an exception, the context removes what was written and leaves `path` as it was. The name is beside `path`, or in another
-    `folder` of the same disk. A file that is `lasting` is on disk when the context ends, whatever becomes of the machine. What
-    writers raise, `OSError` among it, is raised.
+    The one function of the package that writes a file. One that is `lasting` is on disk then, whatever becomes of the machine.
+    Raises `OSError` where it cannot be written; what was there then is untouched, and nothing is left beside it.
     """
-    with unfinished(path, folder) as beside:
+    # A name of bytes that are no UTF-8 has halves of characters, which are written as JSON writes them.
+    raw = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
+    with replacing(path, lasting=lasting) as beside:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with os.fdopen(os.open(beside, flags, mode), "wb") as file:
+            file.write(raw)
+
+
+@contextlib.contextmanager
+def replacing(path: Path, *, lasting: bool = False) -> Iterator[Path]:
+    """A context with a free name beside `path` for a file or a folder, which takes its place in one step at the end.
+
+    Left by an exception, the context removes what was written and leaves `path` as it was. What writers raise, `OSError` among it,
+    is raised.
+    """
+    with unfinished(path) as beside:
         yield beside
         if lasting:
             with open(beside, "rb") as file:
                 os.fsync(file.fileno())
-        os.replace(beside, path)
+        move(beside, path)
 
 
 @contextlib.contextmanager
-def unfinished(path: Path, folder: Path | None = None) -> Iterator[Path]:
+def unfinished(path: Path) -> Iterator[Path]:
     """A context with a free name for what becomes `path`, in whole or in parts; what has that name at the end is removed."""
-    beside = (folder or path.parent) / f".{path.name[:40]}.{os.urandom(4).hex()}{PART}"
+    beside = path.with_name(f".{path.name}.{os.urandom(4).hex()}{PART}")
     try:
         yield beside
     finally:
         remove(beside)
+
+
+def move(source: Path, path: Path) -> None:
+    """Give a file or a folder another name. A folder that has this name goes when the new one is there, or stays."""
+    if not path.is_dir():
+        os.replace(source, path)
+        return
+    with unfinished(path) as aside:
+        os.replace(path, aside)
+        try:
+            os.replace(source, path)
+        except BaseException:
+            os.replace(aside, path)
+            raise
 
 
 def remove(path: Path) -> None:
@@ -166,7 +196,8 @@ def remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> None:
@@ -176,17 +207,14 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     Raises UserError when the place cannot be written; the old file, if any, then is untouched.
     """
     path = Path(os.path.realpath(path))
-    # A name of bytes that are no UTF-8 has halves of characters, which are written as JSON writes them.
-    raw = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     with writable(path):
-        if path.exists() and not path.is_file():
-            # A pipe that nobody reads is an error, and no wait without an end.
-            with open(path, "wb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as place:
-                os.set_blocking(place.fileno(), True)
-                place.write(raw)
+        if not path.exists() or path.is_file():
+            put(path, content, lasting=True)
             return
-        with replacing(path, lasting=True) as beside:
-            beside.write_bytes(raw)
+        # A pipe that nobody reads is an error, and no wait without an end.
+        with open(path, "wb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as place:
+            os.set_blocking(place.fileno(), True)
+            place.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
@@ -218,54 +246,60 @@ def writable(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path, *, wait: bool = True) -> Iterator[None]:
+def alone_in(folder: Path, *, wait: bool | float = True) -> Iterator[None]:
     """A context for one process at a time: a lock on the folder, which leaves no file behind and ends with the process.
 
-    Raises `BlockingIOError` where another process has it, unless `wait`.
+    Raises `BlockingIOError` where another process has it, unless `wait`; where this is a number, after so many seconds.
     """
-    if fcntl is None:
-        yield
-        return
     try:
-        held = os.open(folder, os.O_RDONLY)
+        held = -1 if fcntl is None else os.open(folder, os.O_RDONLY)
     except OSError as error:
         raise UserError(
             f"cannot write in {str(folder)!r}: {error.strerror}; expected a folder that exists"
         ) from None
+    with _locked(held, wait):
+        yield
+
+
+@contextlib.contextmanager
+def alone_at(path: Path) -> Iterator[None]:
+    """A context for one process at a time that makes `path`, whether it is there or not.
+
+    The lock is on an empty file beside it, and ends with the process; the file is removed at the end, and after a kill by the next
+    one. Raises `BlockingIOError` where another process has it, `OSError` where there can be none.
+    """
+    place = path.with_name(f".{path.name}.lock")
+    while True:
+        held = (
+            -1 if fcntl is None else os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | NONBLOCK, 0o666)
+        )
+        with _locked(held, False):
+            # The process before may have removed the file since, at its end.
+            if held < 0 or (place.exists() and os.path.samestat(os.fstat(held), os.stat(place))):
+                try:
+                    yield
+                finally:
+                    remove(place)
+                return
+
+
+@contextlib.contextmanager
+def _locked(held: int, wait: bool | float) -> Iterator[None]:
+    """A context with the lock on an open file, which is closed at its end; without one where there is no file (-1)."""
+    ends = time.monotonic() + wait
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        while held >= 0:
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | (0 if wait is True else fcntl.LOCK_NB))
+                break
+            except BlockingIOError:
+                if time.monotonic() >= ends:
+                    raise
+                time.sleep(0.02)
         yield
     finally:
-        os.close(held)
-
-
-def cache_folder() -> Path | None:
-    """The folder of what is kept between processes; None where none is wanted, or the user has no home."""
-    given = os.environ.get(CACHE) or ""
-    if given:
-        return None if given == OFF else Path(given)
-    with contextlib.suppress(RuntimeError):
-        return _of_the_user()
-    return None
-
-
-def of_this_user(path: Path) -> bool:
-    """Does the file or folder belong to this user, who alone can write it? On Windows the user's folder is the user's."""
-    if not hasattr(os, "getuid"):
-        return True
-    status = path.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
-
-
-def _of_the_user() -> Path:
-    """The cache folder of this user, by the custom of the system."""
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return (Path(local) if local else Path.home() / "AppData" / "Local") / "sgverify" / "Cache"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "sgverify"
-    named = os.environ.get("XDG_CACHE_HOME")
-    return (Path(named) if named and Path(named).is_absolute() else Path.home() / ".cache") / "sgverify"
+        if held >= 0:
+            os.close(held)
 
 
 def json_text(value: Any) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.keeping.files import read_bytes, replacing
+from sgverify.keeping.files import put, read_bytes
 
 MOST = 1 << 34
 """The most bytes of a file of state."""
@@ -30,8 +30,7 @@ def save_state(
     told = json.dumps(dict(header), allow_nan=False).encode()
     np.savez(stream, header=np.array(told), **dict(arrays))  # type: ignore[arg-type]
     content = stream.getvalue()
-    with replacing(path) as beside:
-        beside.write_bytes(_digest(owner, content).encode() + b"\n" + content)
+    put(path, _digest(owner, content).encode() + b"\n" + content)
 
 
 def load_state(path: Path, owner: str = "") -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -3,137 +3,59 @@
 Rows are added and never changed; the newest row of a key is its answer. A row has the key's JSON, the circumstances' JSON and the
 value's, with a checksum over all of it: one that does not fit, that was made for another key, or that is of another format is named
 in `Store.problems` and not used. Whoever can write the file could write rows that fit; so a file that others can write is refused.
+Whoever can write the folder could lay a log beside the file, which SQLite would take for a part of it; so nothing is kept there,
+nor taken. What lies beside the file by SQLite's names, and is no file that this user alone can write, is set aside.
 """
 
 from __future__ import annotations
 
 import contextlib
-import datetime
-import hashlib
 import json
 import os
 import sqlite3
+import stat
 import threading
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NoReturn, Self, TypeVar
 
 from sgverify.code_files import FileState
-from sgverify.errors import UserError
-from sgverify.keeping.files import OFF, alone_in, cache_folder, of_this_user, possible_name, replacing
+from sgverify.errors import SgverifyError, UserError
+from sgverify.keeping.files import FULL, alone_in, opened, possible_name, replacing
 from sgverify.keeping.identity import ContentKey
+from sgverify.keeping.places import OFF, cache_folder, of_this_user, others_can_write
+from sgverify.keeping.rows import (
+    APPLICATION,
+    BESIDE,
+    INSERT,
+    INSERT_TEXT,
+    MEND_TEXT,
+    PATIENCE,
+    SCHEMA,
+    SELECT,
+    TABLES,
+    UNREADABLE,
+    StoredRow,
+    connected,
+    readable_rows,
+)
+
+T = TypeVar("T")
 
 VARIABLE = "SGVERIFY_STORE"
 """The environment variable with the file of the store; `off` keeps none. By default it lies in the cache folder."""
 
-SCHEMA, APPLICATION = 1, 0x53475653
-"""`user_version`, the version of the tables, and `application_id`, by which its header says whose it is: the letters SGVS."""
-
-PATIENCE = 60.0
-"""Seconds that one process waits for another one to finish its writing."""
-
-TABLES = f"""
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {SCHEMA};
-CREATE TABLE circumstances (digest TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE answers (number INTEGER PRIMARY KEY, digest TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
-    circumstances TEXT NOT NULL, value BLOB NOT NULL, seconds REAL NOT NULL, written TEXT NOT NULL, checksum TEXT NOT NULL);
-CREATE INDEX answers_by_digest ON answers (digest, number);
-CREATE TRIGGER answers_stay BEFORE UPDATE ON answers BEGIN SELECT RAISE(ABORT, 'answers are added, never changed'); END;
-CREATE TRIGGER answers_remain BEFORE DELETE ON answers BEGIN SELECT RAISE(ABORT, 'answers are added, never removed'); END;
-"""
-
-COLUMNS = "number, a.digest, kind, key, circumstances, value, seconds, written, checksum"
-SELECT = f"SELECT {COLUMNS}, text FROM answers a LEFT JOIN circumstances c ON c.digest = a.circumstances"
-"""The rows with their circumstances: a number, and the fields of `StoredRow`."""
-
-INSERT = "INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
-INSERT_TEXT = "INSERT OR IGNORE INTO circumstances VALUES (?, ?)"
-MEND_TEXT = "UPDATE circumstances SET text = ?2 WHERE digest = ?1 AND text IS NOT ?2"
-
-UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
-"""The exceptions of SQLite, and of Python's reading of the description of the tables, for a damaged file."""
-
-BESIDE = ("", "-wal", "-shm")
-"""The endings of the file's name and of those that SQLite lays beside it."""
-
+BUSY = f"another process has held it for {PATIENCE:g} s; wait for its end"
 CANNOT_KEEP = {
     "SQLITE_FULL": "the disk is full; make room",
-    "SQLITE_BUSY": f"another process has held it for {PATIENCE:.0f} s; wait for its end",
+    "SQLITE_BUSY": BUSY,
     "SQLITE_READONLY": "it cannot be written; allow it",
 }
 
 
 class CannotKeepError(UserError):
-    """An answer cannot be kept: the disk is full, the file cannot be written, or another process holds it for too long."""
-
-
-class StoredRow(NamedTuple):
-    """An answer as it lies in the file: texts and hashes, the value as compressed JSON, when it was kept, and a checksum.
-
-    `circumstances` is the hash of `text`, the JSON of the circumstances, which many rows share; None where it is missing.
-    """
-
-    digest: str
-    kind: str
-    key: str
-    circumstances: str
-    value: bytes
-    seconds: float
-    written: str
-    checksum: str
-    text: str | None
-
-    @classmethod
-    def of(cls, key: ContentKey, value: Any, seconds: float) -> StoredRow:
-        """The row that keeps a JSON value under a key, now."""
-        # Tables keep their order: a document that is written from the value has that order too.
-        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        # The default level takes several times as long and spares a tenth of the bytes.
-        packed = zlib.compress(text.encode(), 1)
-        written = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-        told = (key.digest, key.kind, key.text, key.circumstances.digest, packed, float(seconds), written)
-        row = cls(*told, checksum="", text=key.circumstances.text)
-        return row._replace(checksum=row.seal)
-
-    @property
-    def seal(self) -> str:
-        """The sha256 over all of the row, which `checksum` should be."""
-        whole = hashlib.sha256()
-        for part in (str(SCHEMA), *self[:4], float(self.seconds).hex(), self.written):
-            whole.update(f"{len(part)}:{part}".encode())
-        whole.update(self.value)
-        return whole.hexdigest()
-
-    @property
-    def wrong(self) -> str | None:
-        """Why the row cannot be trusted; None for a sound one."""
-        try:
-            if self.seal != self.checksum:
-                return "its checksum does not fit, so that it was damaged or changed"
-            if hashlib.sha256(self.key.encode()).hexdigest() != self.digest:
-                return "it lies under the key of another question"
-            if self.text is None or hashlib.sha256(self.text.encode()).hexdigest() != self.circumstances:
-                return "its circumstances are missing or were changed"
-            told = json.loads(self.key)
-            if (told["kind"], told["circumstances"]) != (self.kind, self.circumstances):
-                return "its columns contradict its key"
-            json.loads(zlib.decompress(self.value))
-        except (TypeError, ValueError, AttributeError, KeyError, zlib.error, RecursionError):
-            return "it has a form that this version does not write"
-        return None
-
-    @property
-    def question(self) -> Any:
-        """The question of a sound row."""
-        return json.loads(self.key)["question"]
-
-    @property
-    def answer(self) -> Any:
-        """The value of a sound row."""
-        return json.loads(zlib.decompress(self.value))
+    """An answer cannot be kept: the disk is full, others can write beside the file, or another process holds it for too long."""
 
 
 class Store(contextlib.AbstractContextManager["Store"]):
@@ -143,6 +65,8 @@ class Store(contextlib.AbstractContextManager["Store"]):
     Raises `UserError` for a file that is no store, is of another version, or may be written by other users; a damaged one is set
     aside under another name, with all that can still be read taken over. Threads may share a store; a forked process opens its own.
     """
+
+    patience = PATIENCE
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -156,24 +80,34 @@ class Store(contextlib.AbstractContextManager["Store"]):
             self._asked(f"{SELECT} ORDER BY number DESC LIMIT 1")
 
     @classmethod
-    def open(cls, place: str | Path | None = None) -> Store | None:
+    def open(cls, place: str | Path | None = None, **how: Any) -> Self | None:
         """The store at a place, by default that of `SGVERIFY_STORE`, else in the cache folder; None for `off` and without one."""
         if place is not None:
-            return None if str(place) == OFF else cls(place)
+            return None if str(place) == OFF else cls(place, **how)
         path = _default_place()
         if path is not None and not os.environ.get(VARIABLE):
             try:
                 path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             except OSError:
                 return None
-        return None if path is None else cls(path)
+        return None if path is None else cls(path, **how)
 
-    def find(self, key: ContentKey) -> Any:
-        """The value that is kept under the key; None where there is none, or none that can be trusted."""
+    def find(self, key: ContentKey, read: Callable[[Any], Any] = lambda value: value) -> Any:
+        """What `read` makes of the value that is kept under the key; None where there is none, or none that can be trusted.
+
+        One that `read` cannot read is named and not used.
+        """
         query = f"{SELECT} WHERE a.digest = ? ORDER BY number DESC LIMIT 1"
         for row in () if key.refused else self._sound(query, key.digest):
+            try:
+                found = read(row.answer)
+            except (ValueError, TypeError, LookupError, AttributeError, SgverifyError):
+                self._tell(
+                    f"store {str(self.path)!r}: an entry ({row.kind}) is not used: it has a form that is not read"
+                )
+                return None
             self.reused.append(row.written)
-            return row.answer
+            return found
         return None
 
     def keep(self, key: ContentKey, value: Any, seconds: float) -> bool:
@@ -267,7 +201,7 @@ class Store(contextlib.AbstractContextManager["Store"]):
             self.close()
             self._make()
             self._opened_as = os.getpid(), FileState.of(self.path).number
-            self._connection = _connected(self.path)
+            self._connection = connected(self.path, self.patience)
         return self._connection
 
     def _make(self, damaged: int | None = None, why: str = "its first page cannot be read") -> None:
@@ -279,24 +213,39 @@ class Store(contextlib.AbstractContextManager["Store"]):
         try:
             with possible_name(self.path):
                 self.path = Path(os.path.realpath(self.path))
-            with alone_in(self.path.parent):
+            with alone_in(self.path.parent, wait=self.patience):
+                if others_can_write(self.path.parent):
+                    self._refuse(
+                        f"other users can write in {str(self.path.parent)!r}, and lay a log there from which it would answer; "
+                        "chmod go-w that"
+                    )
+                for part in self._not_its_own():
+                    name = _moved_aside(part).name
+                    self._tell(
+                        f"{str(part)!r} is no file that you alone can write: it is not used, and now has the name {name}"
+                    )
                 made = self.path.exists() and not (self.path.is_file() and not self.path.stat().st_size)
                 if made and (not _is_whole(self.path) or FileState.of(self.path).number == damaged):
-                    aside = _moved_aside(self.path)
+                    aside = _moved_aside(self.path, "damaged", BESIDE)
                 if not made or aside:
                     _make(self.path)
         except (OSError, sqlite3.OperationalError) as error:
-            raise UserError(
-                f"store {str(self.path)!r}: {getattr(error, 'strerror', None) or error}; expected a file in a folder that exists "
-                "and can be written; name another one by --store, or --store off"
-            ) from None
+            self._cannot(error)
         if aside:
-            rows = _readable_rows(aside)
+            rows = readable_rows(aside)
             self._write(rows)
             self._tell(
                 f"store {str(self.path)!r}: it was damaged ({why}), and now has the name {aside.name}; {len(rows)} of its entries "
                 "could be read and are used, what is missing is computed again"
             )
+
+    def _not_its_own(self) -> Iterator[Path]:
+        """What lies beside the file by SQLite's names, and is no regular file that this user alone can write."""
+        for part in (Path(f"{self.path}{ending}") for ending in BESIDE[1:]):
+            with contextlib.suppress(FileNotFoundError):
+                status = os.lstat(part)
+                if not (stat.S_ISREG(status.st_mode) and of_this_user(part)):
+                    yield part
 
     def _mend(self, error: Exception, again: bool = False) -> None:
         """Set the file aside where the error says that it is damaged, and was not just mended; else raise `CannotKeepError`."""
@@ -306,13 +255,53 @@ class Store(contextlib.AbstractContextManager["Store"]):
         if not again and (damaged or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))):
             self._make(self._opened_as[1], str(error))
             return
-        why = next(
-            (CANNOT_KEEP[start] for start in CANNOT_KEEP if name.startswith(start)), f"{error}; mend that"
-        )
-        raise CannotKeepError(
-            f"store {str(self.path)!r}: an answer cannot be kept: {why}, name another file by --store, or go on without one by "
-            "--store off"
+        self._cannot(error, f"{error}; mend that")
+
+    def _cannot(self, error: Exception, otherwise: str = "") -> NoReturn:
+        """Raise `CannotKeepError` for a store that can be used at another time, or in any case with the reason `otherwise`."""
+        name = getattr(error, "sqlite_errorname", "") or ""
+        why = next((CANNOT_KEEP[start] for start in CANNOT_KEEP if name.startswith(start)), otherwise)
+        if isinstance(error, BlockingIOError):
+            why = BUSY
+        elif (isinstance(error, OSError) and error.errno in FULL) or name.startswith("SQLITE_IOERR"):
+            why = f"{getattr(error, 'strerror', None) or error}; make room, or mend the disk"
+        if why:
+            self._refuse(f"an answer cannot be kept: {why}")
+        raise UserError(
+            f"store {str(self.path)!r}: {getattr(error, 'strerror', None) or error}; expected a file in a folder that exists "
+            "and can be written; name another one by --store, or --store off"
         ) from None
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise CannotKeepError(
+            f"store {str(self.path)!r}: {why}, name another file by --store, or go on without one by --store off"
+        ) from None
+
+
+class OptionalStore(Store):
+    """A store that keeps nobody from an answer: where it cannot be read or written, `say` is told so once."""
+
+    def __init__(self, path: str | Path, say: Callable[[str], object]) -> None:
+        self._say, self._told = say, False
+        super().__init__(path)
+
+    def keep_all(self, answers: Iterable[tuple[ContentKey, Any, float]]) -> int:
+        """Keep several values at once; 0 where none can be kept now."""
+        return self._or_said(lambda: super(OptionalStore, self).keep_all(answers), 0)
+
+    def _asked(self, query: str, *given: Any) -> list[Any]:
+        return self._or_said(lambda: super(OptionalStore, self)._asked(query, *given), [])
+
+    def _or_said(self, act: Callable[[], T], otherwise: T) -> T:
+        try:
+            return act()
+        except CannotKeepError as error:
+            # Nobody waits for it a second time.
+            self.patience = 0.0
+            if not self._told:
+                self._told = True
+                self._say(str(error))
+            return otherwise
 
 
 def _default_place() -> Path | None:
@@ -321,15 +310,6 @@ def _default_place() -> Path | None:
         return None if given == OFF else Path(given)
     folder = cache_folder()
     return None if folder is None else folder / "store.sqlite"
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    """A connection in which a commit is on disk when it returns, whatever happens to the process or the machine."""
-    connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-    # A damaged text fails its checksum then, and the entry is named; it would be an error of the whole query.
-    connection.text_factory = lambda content: content.decode("utf-8", "surrogateescape")
-    connection.execute("PRAGMA synchronous = FULL")
-    return connection
 
 
 def _make(path: Path) -> None:
@@ -348,7 +328,7 @@ def _is_whole(path: Path) -> bool:
 
     Raises `UserError` where it is another file, of another version, or where other users can write it.
     """
-    with path.open("rb") as file:
+    with opened(path, None) as file:
         header = file.read(100)
     sound = len(header) == 100 and header.startswith(b"SQLite format 3\0")
     version, place = int.from_bytes(header[60:64]), _default_place()
@@ -373,25 +353,11 @@ def _is_whole(path: Path) -> bool:
     raise UserError(f"store {str(path)!r}: {wrong}")
 
 
-def _moved_aside(path: Path) -> Path:
-    """Give a damaged file, and what SQLite laid beside it, a name that is free, and return it."""
-    names = (path.with_name(f"{path.name}.damaged-{number}") for number in count(1))
-    aside = next(name for name in names if not name.exists())
-    for ending in BESIDE:
+def _moved_aside(path: Path, why: str = "foreign", endings: Sequence[str] = ("",)) -> Path:
+    """Give a file, and what SQLite laid beside it, a name that is free, and return it."""
+    names = (path.with_name(f"{path.name}.{why}-{number}") for number in count(1))
+    aside = next(name for name in names if not os.path.lexists(name))
+    for ending in endings:
         with contextlib.suppress(FileNotFoundError):
             Path(f"{path}{ending}").rename(f"{aside}{ending}")
     return aside
-
-
-def _readable_rows(path: Path) -> list[StoredRow]:
-    """The sound rows that can be read of a damaged file, each one by itself and not by the index, which may be what is damaged."""
-    rows = []
-    files = [Path(f"{path}{ending}") for ending in BESIDE]
-    size = sum(file.stat().st_size for file in files if file.exists())
-    with contextlib.suppress(*UNREADABLE), contextlib.closing(_connected(path)) as connection:
-        # No row is smaller: it has three hashes, and one in its key.
-        for number in range(1, size // 300 + 1):
-            with contextlib.suppress(*UNREADABLE):
-                query = connection.execute(f"{SELECT} WHERE number = ?", (number,))
-                rows += [StoredRow(*fields[1:]) for fields in query]
-    return [row for row in rows if row.wrong is None]

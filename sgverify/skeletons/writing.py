@@ -14,7 +14,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 from sgverify.errors import UserError, find_named
-from sgverify.keeping.files import write_atomically
+from sgverify.keeping.files import put, replacing
 from sgverify.plugins import plugins
 
 LONGEST = 100
@@ -98,16 +98,17 @@ def write_skeleton(kind: str, name: str, parent: Path) -> list[Path]:
         "tests/test_PACKAGE.py": f"{kind}/test",
     }
     written = []
-    for path, template in files.items():
-        place = folder / path.replace("PACKAGE", package).replace("NAME", name)
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(place, _text(template, values))
-        except OSError as error:
-            raise UserError(
-                f"{str(place)!r}: cannot be written ({error.strerror}); expected a folder that can be"
-            ) from None
-        written.append(place)
+    try:
+        with replacing(folder) as beside:
+            for path, template in files.items():
+                place = Path(path.replace("PACKAGE", package).replace("NAME", name))
+                (beside / place).parent.mkdir(parents=True, exist_ok=True)
+                put(beside / place, _text(template, values))
+                written.append(folder / place)
+    except OSError as error:
+        raise UserError(
+            f"{str(folder)!r}: cannot be written ({error.strerror}); expected a folder that can be"
+        ) from None
     return written
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import signal
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ from sgverify.schemes import find_scheme
 class Remembered(dict[str, str]):
     """A store in memory."""
 
-    def find(self, key: str) -> Any:
-        return json.loads(self[key]) if key in self else None
+    def find(self, key: str, read: Callable[[Any], Any]) -> Any:
+        return read(json.loads(self[key])) if key in self else None
 
     def keep_all(self, answers: Iterable[tuple[str, Any, float]]) -> int:
         for key, value, seconds in answers:

@@ -133,6 +133,8 @@ def test_a_full_disk_is_one_message_and_the_report_is_written(
     answer = call("report", "--suite", "suite.py:suite", "--store", "kept.sqlite", "--out", "r")
     assert answer.code == 0 and answer.err == "the disk is full\n"
     assert len(told(tmp_path / "r")[0]["evidence"]) == 4
+    answer = call("campaign", "grid.toml", "--store", "kept.sqlite", "--workers", "1", "--out", "c")
+    assert answer.code == 0 and answer.err.endswith("\nthe disk is full\n")
 
 
 @pytest.mark.parametrize(
@@ -162,3 +164,10 @@ def test_a_cache_folder_that_cannot_be_used_costs_a_message(
     monkeypatch.setenv("SGVERIFY_STORE", str(tmp_path / "store.sqlite"))
     with pytest.raises(UserError):
         StoreChoice().opened()
+    # What may be otherwise at another time keeps nobody from an answer.
+    (tmp_path / "shared").mkdir(mode=0o700)
+    (tmp_path / "shared").chmod(0o777)
+    assert StoreChoice(str(tmp_path / "shared" / "store.sqlite")).opened() is None
+    assert (
+        "nothing is kept: store" in (said := capsys.readouterr().err) and "other users can write in" in said
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -19,8 +20,10 @@ from sgverify.campaigns.engines import LocalProcesses
 from sgverify.campaigns.tasks import Task, answered, key_of_task
 from sgverify.errors import UserError
 from sgverify.keeping import identity
+from sgverify.keeping.files import alone_in
 from sgverify.keeping.identity import ContentKey, key_of
-from sgverify.keeping.store import BESIDE, CannotKeepError, Store, StoredRow
+from sgverify.keeping.rows import StoredRow
+from sgverify.keeping.store import BESIDE, PATIENCE, CannotKeepError, OptionalStore, Store
 
 
 @pytest.fixture(autouse=True)
@@ -165,6 +168,105 @@ def test_an_answer_to_another_question_under_this_key_is_not_used(place: Path) -
         store._write([row._replace(checksum=row.seal)])
         assert store.find(key(1)) is None
         assert "under the key of another question" in store.problems[0]
+
+
+def forged_log(place: Path) -> bytes:
+    """A log that SQLite takes for a part of a store: the newest answer to the first question is another one."""
+    other = place.with_name("other.sqlite")
+    other.write_bytes(place.read_bytes())
+    other.chmod(0o600)
+    with Store(other) as store:
+        store.keep(key(1), "forged", 1.0)
+        return Path(f"{other}-wal").read_bytes()
+
+
+def test_a_log_that_somebody_else_laid_beside_the_file_is_set_aside(place: Path) -> None:
+    with Store(place) as store:
+        store.keep(key(1), "true", 1.0)
+    log = Path(f"{place}-wal")
+    log.write_bytes(forged_log(place))
+    log.chmod(0o600)
+    copy = place.with_name("copy.sqlite")
+    copy.write_bytes(place.read_bytes())
+    copy.chmod(0o600)
+    Path(f"{copy}-wal").write_bytes(log.read_bytes())
+    Path(f"{copy}-wal").chmod(0o600)
+    # As its owner's own it would be believed, whatever it says.
+    assert Store(copy).find(key(1)) == "forged"
+    if os.getuid():
+        log.chmod(0o622)
+    else:
+        os.chown(log, 12345, 12345)
+    os.symlink("/dev/zero", f"{place}-journal")
+    os.mkfifo(f"{place}-shm")
+    store = Store(place)
+    assert store.find(key(1)) == "true"
+    names = [f"store.sqlite{ending}.foreign-1" for ending in ("-wal", "-shm", "-journal")]
+    assert len(store.problems) == 3 and all(
+        f"it is not used, and now has the name {name}" in problem
+        for name, problem in zip(names, store.problems, strict=True)
+    )
+    assert all(os.path.lexists(place.with_name(name)) for name in names)
+    assert store.keep(key(2), 2, 1.0) and Store(place).find(key(1)) == "true"
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o770])
+def test_nothing_is_kept_or_taken_where_others_can_write_beside_it(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sgverify.keeping.places._is_private", lambda group: False)
+    place = tmp_path / "shared" / "store.sqlite"
+    place.parent.mkdir()
+    with Store(place) as store:
+        store.keep(key(1), 1, 1.0)
+    place.parent.chmod(mode)
+    with pytest.raises(CannotKeepError, match=r"other users can write in .*shared.*chmod go-w"):
+        Store(place)
+    monkeypatch.setattr("sgverify.keeping.places._is_private", lambda group: True)
+    if mode == 0o770:
+        assert Store(place).find(key(1)) == 1
+
+
+def test_a_pipe_is_no_store_and_nobody_waits_for_it(place: Path) -> None:
+    os.mkfifo(place)
+    with pytest.raises(UserError, match="a pipe, and no regular file"):
+        Store(place)
+
+
+def test_a_value_that_is_not_read_is_named_and_computed_again(place: Path) -> None:
+    """Its checksum fits, and its form is none that the command writes."""
+    with Store(place) as store:
+        store.keep(key(1), {"evidence": 1}, 1.0)
+        for wrong in (ValueError, KeyError, TypeError, AttributeError, UserError):
+
+            def read(value: object, wrong: type[Exception] = wrong) -> object:
+                raise wrong("no evidence")
+
+            assert store.find(key(1), read) is None
+        assert store.reused == [] and ["form that is not read" in each for each in store.problems] == [True]
+
+
+def test_a_store_that_another_process_holds_keeps_nobody_waiting(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store(place) as store:
+        store.keep(key(1), 1, 1.0)
+    said: list[str] = []
+    with contextlib.closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        store = OptionalStore(place, said.append)
+        assert store.find(key(1)) == 1
+        for number in range(2, 6):
+            assert store.keep(key(number), number, 1.0) is False
+        assert time.monotonic() - began < 2 * PATIENCE
+        assert len(said) == 1 and "another process has held it for 1.5 s" in said[0]
+        other.execute("ROLLBACK")
+    assert store.keep(key(6), 6, 1.0) and [store.find(key(number)) for number in (1, 2, 6)] == [1, None, 6]
+    store.close()
+    monkeypatch.setattr(Store, "patience", 0.1)
+    with alone_in(place.parent), pytest.raises(CannotKeepError, match="another process has held it"):
+        Store(place)
 
 
 def test_a_damaged_file_is_set_aside_and_what_can_be_read_is_taken_over(place: Path) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,10 +14,6 @@ from sgverify.cli.shared import output
 from sgverify.cli.shared.options import StoreChoice
 from sgverify.evidence.published import Provenance, ReusedAnswers
 from sgverify.keeping.workers import default_workers
-
-if TYPE_CHECKING:
-    from sgverify.keeping.identity import ContentKey
-    from sgverify.keeping.store import Store
 
 MOST = 5
 """The most messages of a store that are printed; of more, their number."""
@@ -44,12 +40,11 @@ def answers(tasks: Sequence[Task], workers: int | None, choice: StoreChoice, tit
     """Answer tasks under a progress bar; what the store says of itself goes to stderr. Raises `UserError` for a wrong `--store`."""
     done = TaskAnswers()
     store = choice.opened()
-    kept = None if store is None else _OneMessage(store)
     engine = LocalProcesses(default_workers() if workers is None else workers)
     try:
         with output.progress(title) as progress:
             told = progress.told if progress else None
-            for number, answer in answered(tasks, engine, kept, fresh=choice.fresh, told=told):
+            for number, answer in answered(tasks, engine, store, fresh=choice.fresh, told=told):
                 (done.lost if isinstance(answer, Lost) else done.found)[number] = answer
     except KeyboardInterrupt:
         done.interrupted = True
@@ -63,28 +58,6 @@ def answers(tasks: Sequence[Task], workers: int | None, choice: StoreChoice, tit
             click.echo(problem, err=True)
         store.close()
     return done
-
-
-class _OneMessage:
-    """A store that cannot be written any more says so once; the computation goes on, and what it finds is not kept."""
-
-    def __init__(self, store: Store) -> None:
-        self._store, self._full = store, False
-
-    def find(self, key: ContentKey) -> Any:
-        return self._store.find(key)
-
-    def keep_all(self, answers: Iterable[tuple[ContentKey, Any, float]]) -> int:
-        from sgverify.keeping.store import CannotKeepError
-
-        if self._full:
-            return 0
-        try:
-            return self._store.keep_all(answers)
-        except CannotKeepError as error:
-            self._full = True
-            click.echo(str(error), err=True)
-            return 0
 
 
 def _few(problems: Sequence[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
@@ -149,14 +149,16 @@ class StoreChoice:
     def opened(self) -> Store | None:
         """The store; None where it is off. Raises `UserError`, before any computation, for a named file that is none.
 
-        The file in the cache folder, which nobody named, only costs a message where it cannot be used.
+        The file in the cache folder, which nobody named, only costs a message where it cannot be used; so does a named one on a
+        full disk, where another process holds it, or where others can write beside it.
         """
-        from sgverify.keeping.store import VARIABLE, Store
+        from sgverify.keeping.store import VARIABLE, CannotKeepError, OptionalStore
 
         try:
-            return Store.open(self.place)
+            return OptionalStore.open(self.place, say=partial(click.echo, err=True))
         except UserError as error:
-            if self.place is not None or os.environ.get(VARIABLE):
+            named = self.place is not None or os.environ.get(VARIABLE)
+            if named and not isinstance(error, CannotKeepError):
                 raise
             click.echo(f"nothing is kept: {error}", err=True)
             return None

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.draws.files import check_place, remove_folder
+from sgverify.draws.files import check_place
 from sgverify.draws.inference_data import arviz
 from sgverify.errors import ConfigurationError
 from sgverify.keeping.files import PART as UNFINISHED
-from sgverify.keeping.files import read_text, remove, replacing, unfinished
+from sgverify.keeping.files import put, read_text, remove, replacing, unfinished
 from sgverify.samplers.run.recorder import Draws
 
 PART = 16 << 20
@@ -77,7 +77,7 @@ class DrawsFolder:
         self, like: Draws, planned: int, *, force: bool = False, along: Callable[[Path], None] | None = None
     ) -> None:
         """Make the folder in one move, for `planned` draws of the kind of `like`; `along` writes what goes with it."""
-        for left in self.place.parent.glob(f".{escape(self.place.name[:40])}.*{UNFINISHED}"):
+        for left in self.place.parent.glob(f".{escape(self.place.name)}.????????{UNFINISHED}"):
             # Of a process that was killed.
             remove(left)
         made = self._made(like, self.chains)
@@ -87,8 +87,6 @@ class DrawsFolder:
             if along is not None:
                 along(beside)
             check_place(self.place, force=force)
-            if self.place.exists():
-                remove_folder(self.place)
 
     def restore(self, like: Draws, planned: int) -> list[str]:
         """Write what describes the draws anew where it is damaged or missing, for `planned` draws; the names of these files.
@@ -296,12 +294,6 @@ def _with_draws(array: dict[str, Any], dims: Iterable[str], count: int) -> dict[
     """The metadata of an array, with room for so many draws."""
     sizes = zip(dims, array["shape"], strict=True)
     return {**array, "shape": [count if dim == "draw" else size for dim, size in sizes]}
-
-
-def put(path: Path, text: str) -> None:
-    """Write a file in one move. Raises `OSError` if it cannot be written."""
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
 
 
 def stands_for(own: Path, wanted: Path) -> bool:

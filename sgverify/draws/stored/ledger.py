@@ -8,27 +8,19 @@ Libraries raise what they like for files that are not theirs.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder, checksum, put
+from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder, checksum
 from sgverify.errors import ConfigurationError, UserError
-from sgverify.keeping.files import alone_in
+from sgverify.keeping.files import FULL, put
 from sgverify.samplers.run.halting import Halt
-
-FULL = frozenset(
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EIO", "EACCES")
-    if hasattr(errno, name)
-)
-"""The errors of a place that takes no more."""
 
 
 @contextmanager
@@ -198,19 +190,6 @@ class Ledger:
     def asked_to_stop(self) -> Path:
         """The file at which every process that moves chains of this run stops."""
         return self.folder / "stop"
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """A context for one run on this folder at a time. Raises `ConfigurationError` if another one goes on."""
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(alone_in(self.folder, wait=False))
-            except BlockingIOError:
-                raise ConfigurationError(
-                    f"{str(self.folder.parent)!r}: another process is drawing into it; expected one at a time; wait for it, or "
-                    "end it"
-                ) from None
-            yield
 
     def _halts(self, division: int) -> Path:
         return self.folder / f"halts-{division}"

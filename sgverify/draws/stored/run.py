@@ -10,19 +10,21 @@ from typing import Any
 
 from sgverify.draws.files import (
     NETCDF,
+    alone_with,
     check_place,
     check_room,
     partial_of,
+    put_draws,
     read_netcdf,
     remove_folder,
-    write_draws,
 )
 from sgverify.draws.inference_data import tell
 from sgverify.draws.stored.folder import ChunkGrid, DrawsFolder
-from sgverify.draws.stored.ledger import FULL, Ledger, StoredRun, legible
+from sgverify.draws.stored.ledger import Ledger, StoredRun, legible
 from sgverify.draws.stored.shards import Processes, Shard, ShardCall, Told
 from sgverify.draws.stored.source import DrawSource, check_identity, identity
 from sgverify.errors import ConfigurationError, UserError
+from sgverify.keeping.files import FULL, move
 from sgverify.samplers.run.halting import Halt
 from sgverify.samplers.run.leg import Divergence, whole_groups
 from sgverify.samplers.run.recorder import Draws
@@ -48,18 +50,27 @@ class KeptRun:
         say: Callable[[str], None] | None = None,
         judge: Callable[[Any], Mapping[str, Any]] | None = None,
     ) -> None:
-        self._judge = judge or (lambda made: {})
-        self._source, self._out = source, check_place(out, force=force, resume=resume)
-        self._force, self._resume, self._workers = force, resume, workers
-        self._stop, self._say = stop or (lambda: False), say or (lambda line: None)
-        self._chains, self.place = source.ensemble.chains, partial_of(self._out)
-        self._begun = self._there = resume and self.place.exists()
-        self._stack = ExitStack()
+        check_place(out, force=force, resume=resume)
+        with ExitStack() as stack:
+            # Whatever the mode, and before anything is looked at that is read, gone on with or replaced.
+            stack.enter_context(alone_with(out))
+            self._judge = judge or (lambda made: {})
+            self._source, self._out = source, check_place(out, force=force, resume=resume)
+            self._force, self._resume, self._workers = force, resume, workers
+            self._stop, self._say = stop or (lambda: False), say or (lambda line: None)
+            self._chains, self.place = source.ensemble.chains, partial_of(self._out, force=force)
+            self._begun = self._there = resume and self.place.exists()
+            self._open_run()
+            self._stack = stack.pop_all()
+
+    def _open_run(self) -> None:
+        """The run that is there and its folder, or those that will be."""
+        source = self._source
         if self._begun:
             self._run = Ledger(self.place).read()
             check_identity(self._run.identity, identity(source), str(self._out))
         else:
-            layout = ChunkGrid.of(source.size, source.kept, len(self._chains), workers)
+            layout = ChunkGrid.of(source.size, source.kept, len(self._chains), self._workers)
             self._run = StoredRun({}, source.steps, layout, (self._chains,))
         self._folder = DrawsFolder(self.place, self._chains, self._run.layout, source.made)
 
@@ -84,7 +95,6 @@ class KeptRun:
     def _drawn(self, progress: Callable[[int], None] | None) -> Any:
         there = 0
         if self._begun:
-            self._stack.enter_context(Ledger(self.place).alone())
             before = self._folder.attributes()
             if before["diverged"]:
                 self._say(f"{self._out}: {before['diverged']}; there is no step to go on with")
@@ -171,7 +181,6 @@ class KeptRun:
             along=lambda beside: Ledger(beside).write(run),
         )
         self._there = True
-        self._stack.enter_context(Ledger(self.place).alone())
 
     def _lengthen(self) -> None:
         """Take over the number of steps, where it is larger than that of the run that was stopped."""
@@ -308,8 +317,11 @@ class KeptRun:
             made = self._source.made(draws, self._chains)
             if len(draws.numbers):
                 tell(made, self._judge(made))
-                write_draws(made, self._out, force=self._force)
+                put_draws(made, self._out, force=self._force)
             return made
+        if self._out.suffix != NETCDF and self.place != self._out and self._folder.seen():
+            move(self.place, self._out)
+            self.place = self._folder.place = self._out
         with legible(self.place):
             made = self._folder.opened()
             if made.posterior.sizes["draw"]:
@@ -321,7 +333,7 @@ class KeptRun:
         with legible(self.place):
             made.load(inplace=True)
         try:
-            write_draws(made, self._out, force=True)
+            put_draws(made, self._out, force=True)
         except ConfigurationError as error:
             raise UserError(f"{error}; {self._kept()}") from None
         if ended:

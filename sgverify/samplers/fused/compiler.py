@@ -19,6 +19,7 @@ logistic regression like that of `benchmarks.peers.numba_loops` took 2.5 times a
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import logging
 import math
@@ -34,7 +35,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from sgverify.keeping.files import cache_folder, of_this_user, replacing
+from sgverify.keeping.files import put
+from sgverify.keeping.places import cache_folder, of_this_user
 
 MOST_BYTES = 64 << 20
 """The most bytes that stored kernels take up together: about 2,000 kernels of 30 kB. Those unused for longest are removed."""
@@ -91,9 +93,7 @@ def store(name: str, library: Path) -> None:
     content = library.read_bytes()
     target = place / f"{name}-{_digest(content)}{_SUFFIX}"
     with suppress(OSError):
-        with replacing(target) as beside:
-            beside.touch(0o700, exist_ok=False)
-            beside.write_bytes(content)
+        put(target, content, mode=0o700)
         _remove_oldest(place, keep=target)
 
 
@@ -221,14 +221,20 @@ def _load(text: str) -> ctypes.CDLL:
         except OSError:
             # From a folder from which nothing may be run, for instance.
             stored = None
-    # On Windows a loaded library cannot be removed: the folder then stays until the system removes it.
-    with tempfile.TemporaryDirectory(prefix="sgverify-", ignore_cleanup_errors=True) as folder:
-        library = _compiled(command, text, Path(folder))
-        store(name, library)
-        try:
-            return ctypes.CDLL(str(library))
-        except OSError as error:
-            raise CannotBuild(f"what {command[0]} made cannot be loaded: {error}") from error
+    try:
+        # On Windows a loaded library cannot be removed: the folder then stays until the system removes it.
+        with tempfile.TemporaryDirectory(prefix="sgverify-", ignore_cleanup_errors=True) as folder:
+            library = _compiled(command, text, Path(folder))
+            store(name, library)
+            try:
+                return ctypes.CDLL(str(library))
+            except OSError as error:
+                raise CannotBuild(f"what {command[0]} made cannot be loaded: {error}") from error
+    except OSError as error:
+        place = os.environ.get("TMPDIR") or "the system's own"
+        raise CannotBuild(
+            f"the temporary folder ({place}) cannot be written: {error.strerror}; make room there, or name another one by TMPDIR"
+        ) from error
 
 
 def _compiled(command: list[str], text: str, folder: Path) -> Path:
@@ -248,4 +254,6 @@ def _compiled(command: list[str], text: str, folder: Path) -> Path:
         if not done.returncode:
             return library
         reason = reason or " ".join(done.stderr.splitlines()[:3])
+    if "No space left" in reason:
+        raise OSError(errno.ENOSPC, "No space left on device")
     raise CannotBuild(f"{' '.join(command)} fails: {reason}")

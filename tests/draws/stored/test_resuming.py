@@ -21,6 +21,7 @@ from sgverify.cli import main
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling, write_draws
 from sgverify.draws import step_choice as memory
+from sgverify.draws.files import alone_with
 from sgverify.draws.stored import folder, ledger, shards
 from sgverify.draws.stored.folder import DrawsFolder
 from sgverify.draws.stored.run import KeptRun
@@ -497,7 +498,7 @@ def test_ctrl_c_twice_ends_at_once(own_ctrl_c: None) -> None:
 
 def test_two_runs_do_not_draw_into_one_folder(stopped: Path) -> None:
     with (
-        ledger.Ledger(stopped).alone(),
+        alone_with(stopped),
         pytest.raises(ConfigurationError, match="another process is drawing into it"),
     ):
         lines(stopped)
