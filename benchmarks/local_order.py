@@ -9,7 +9,7 @@ from benchmarks.measuring import Row, Setting, compare, measure
 from benchmarks.sympy_expansion import order_by_sympy
 from sgverify import dynamics, scheme
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import exponential_symbols, generator_of, symbol_of, transition_of
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.schemes.catalogue import NAMED

@@ -12,8 +12,8 @@ import numpy as np
 from mpmath import mpf
 
 from benchmarks.measuring import Row, Setting, close, compare, measure
-from sgverify.exact.posterior import enclosed_moments
 from sgverify.exact.posterior.conjugate import conjugate_law
+from sgverify.exact.posterior.tails import enclosed_moments
 from sgverify.targets import Target, build_target
 
 BAR = 1.0

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 
 from benchmarks.measuring import Row, Setting, compare, measure
-from sgverify.exact.stationarity import stationarity_residual
+from sgverify.exact.stationarity.fokker_planck import stationarity_residual
 from sgverify.schemes import Dynamics, kinetic, langevin, riemannian_kinetic, riemannian_langevin, thermostat
 
 BAR = 0.1

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
-    from sgverify.advice.design import design
-    from sgverify.advice.identification import identify
+    from sgverify.advice.design.designing import design
+    from sgverify.advice.identification.identifying import identify
     from sgverify.advice.plans import advise
     from sgverify.draws import sample
     from sgverify.exact.splittings.bch import bch

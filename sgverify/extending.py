@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgverify.papers.formula import Examination, formula
     from sgverify.papers.paper import Paper
     from sgverify.papers.suites import SuiteCase
-    from sgverify.rates import Judgement
+    from sgverify.rates.verdict import Judgement
     from sgverify.schemes.adapting import Adapter, AdapterSettings, adapt, is_of
     from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind, parameters_of
     from sgverify.schemes.definition.mathematics import (

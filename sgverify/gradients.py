@@ -227,21 +227,3 @@ READERS: Mapping[str, tuple[str, ...]] = {
 def find_estimator(kind: str) -> GradientEstimator:
     """The estimator of this name; raises `UnknownNameError` with the nearest one."""
     return find_named("gradient.kind", kind, ESTIMATORS)
-
-
-__all__ = [
-    "ADDITIVE",
-    "ESTIMATORS",
-    "FULL",
-    "IID",
-    "READERS",
-    "WITHOUT_REPLACEMENT",
-    "AdditiveNoise",
-    "CentredGradient",
-    "FullGradient",
-    "GradientEstimator",
-    "MinibatchGradient",
-    "SnapshotGradient",
-    "TableGradient",
-    "find_estimator",
-]

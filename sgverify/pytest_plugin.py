@@ -131,7 +131,7 @@ def _check_places(config: pytest.Config) -> None:
     if report is not None:
         if not report:
             raise pytest.UsageError("--sgverify-report='': expected a folder to write to; name one")
-        from sgverify.report import prepare_folder
+        from sgverify.report.writing import prepare_folder
 
         with _usage():
             prepare_folder(report, "--sgverify-report")
@@ -258,7 +258,7 @@ class _Run:
     def _write(self) -> None:
         from sgverify.evidence import Document, Provenance, decode_evidence, write_evidence
         from sgverify.evidence.recorded import write_baseline
-        from sgverify.report import write_report
+        from sgverify.report.writing import write_report
 
         option = self._config.getoption
         found = [(decode_evidence(item), standing) for item, standing in self._answers()]
@@ -299,7 +299,7 @@ class _Run:
         terminalreporter.section("sgverify")
         if self._found:
             from sgverify.evidence import decode_evidence
-            from sgverify.report import counts
+            from sgverify.report.text import counts
 
             answers = [decode_evidence(item) for item, _ in self._answers()]
             terminalreporter.write_line(f"{len(answers)} pieces of evidence: {_listed(counts(answers))}")

@@ -28,7 +28,7 @@ from sgverify.advice.plans import Advice, Plan
 from sgverify.advice.plans.model import FORGOTTEN
 from sgverify.configuration import load_configuration
 from sgverify.keeping.files import json_text, write_atomically
-from sgverify.samplers.importance import draw_weighted
+from sgverify.samplers.importance.averages import draw_weighted
 from sgverify.subject.subject import Subject
 
 ADVISED, COARSE = 0.05, 0.15

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import linalg, optimize
 from scipy.sparse.linalg import LinearOperator, gmres
 
-from sgverify.advice.size import how_large
+from sgverify.advice.size.finding import how_large
 from sgverify.configuration import load_configuration
 from sgverify.keeping.files import write_atomically
 from sgverify.subject.binding import make_subject

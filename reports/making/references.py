@@ -21,7 +21,7 @@ import torch
 import sgverify.errors
 from reports.making.posteriors import FOLDER, POSTERIORS, Posterior
 from sgverify.keeping.files import json_text, write_atomically
-from sgverify.samplers.importance import draw_weighted
+from sgverify.samplers.importance.averages import draw_weighted
 
 DRAWS, WEIGHTED = 10_000, {"wells": 36_800}
 """The draws behind the reference answers, effective ones where they are weighted: 10,000 give a mean to a hundredth of an sd."""

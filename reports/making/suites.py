@@ -26,7 +26,9 @@ from sgverify.evidence import (
 )
 from sgverify.papers.paper import publication_of
 from sgverify.papers.suites import find_suite, studies_of
-from sgverify.report import counted, counts, write_report
+from sgverify.report.errata import counted
+from sgverify.report.text import counts
+from sgverify.report.writing import write_report
 
 
 def write_experiments(suite: str, folder: Path, effort: str) -> None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sgverify.configuration import Configuration
 from sgverify.evidence import EVERY, Scope, tried
 from sgverify.evidence.scope import Axis, Extent, held
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.subject.subject import Subject
 
 

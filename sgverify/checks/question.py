@@ -18,7 +18,8 @@ from sgverify.configuration import Configuration
 from sgverify.configuration.model import ScheduleTable
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Extent, Found, Point, Predicted, Scope
-from sgverify.rates import Decision, Judgement, Rate
+from sgverify.rates.decision import Decision
+from sgverify.rates.verdict import Judgement, Rate
 from sgverify.schemes.loading import scheme_reference
 from sgverify.subject.composite import TorchSubject
 from sgverify.subject.subject import Subject

@@ -21,7 +21,7 @@ from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.evidence import Evidence, Point
 from sgverify.evidence.published import Command
 from sgverify.named_code import named_in, refuse_unasked
-from sgverify.rates import regress_exact
+from sgverify.rates.fit import regress_exact
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.schemes.composites import Composite
 from sgverify.schemes.loading import scheme_reference

@@ -175,7 +175,7 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
     """
     from sgverify.evidence import encode_errata
     from sgverify.papers.formula import check_errata
-    from sgverify.report import explain_errata
+    from sgverify.report.errata import explain_errata
 
     watch = output.Stopwatch()
     output.check_writable(json_path)

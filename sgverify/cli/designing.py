@@ -46,7 +46,7 @@ def design(dynamics: str, json_path: str | None, **asked: Any) -> int:
     """
     output.check_writable(json_path)
 
-    from sgverify.advice.design import design as ask
+    from sgverify.advice.design.designing import design as ask
 
     with output.progress("searching") as progress:
         found = ask(dynamics, **asked, progress=progress)

@@ -38,7 +38,7 @@ def identify(scheme: str, config: str | None, settings: tuple[str, ...], json_pa
     output.check_writable(json_path)
     configuration = load_configuration(config, settings)
 
-    from sgverify.advice.identification import identify as ask
+    from sgverify.advice.identification.identifying import identify as ask
 
     found = ask(scheme, configuration)
     if json_path:

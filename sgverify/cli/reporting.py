@@ -26,7 +26,9 @@ def run_report(
     from sgverify.cli.shared.report_tasks import case_task, errata_task, evidence_of, study_task
     from sgverify.papers.paper import publication_of
     from sgverify.papers.suites import find_suite, load_suite, studies_of
-    from sgverify.report import counted, counts, prepare_folder, write_report
+    from sgverify.report.errata import counted
+    from sgverify.report.text import counts
+    from sgverify.report.writing import prepare_folder, write_report
 
     effort = {True: "quick", False: "full", None: "default"}[quick]
     if suite == "wild":

@@ -284,7 +284,7 @@ class Display:
         if self._silent:
             return
         if self._style == EXPLAIN:
-            from sgverify.report import explain
+            from sgverify.report.text import explain
 
             # Failures come last, next to the block.
             for item in sorted(results, key=lambda item: item.outcome == "fail"):

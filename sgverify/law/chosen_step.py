@@ -9,7 +9,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.samplers.intercepted.injected_step import ChosenGradient
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.schemes.memory import axes_of, shape_at, size_at
@@ -78,9 +78,7 @@ def taker(
     return take, lambda state: box.census(state, subject.step)
 
 
-def states_of(
-    subject: Subject, count: int, *, dtype: torch.dtype = torch.float64
-) -> list[tuple[Tensor, ...]]:
+def states_of(subject: Subject, count: int) -> list[tuple[Tensor, ...]]:
     """Random states of the chain, `count` of them.
 
     theta lies about one spread from the target's location, p ~ N(0, T), xi lies about D, and memory is drawn as theta, or
@@ -108,7 +106,7 @@ def states_of(
         found.append(tuple(values))
     if isinstance(scheme, TorchStep) and any(item.start is not None for item in scheme.memory):
         found = _with_reached_memory(subject, found)
-    return [tuple(value.to(dtype) for value in state) for state in found]
+    return [tuple(value.to(torch.float64) for value in state) for state in found]
 
 
 def _with_reached_memory(subject: Subject, states: list[tuple[Tensor, ...]]) -> list[tuple[Tensor, ...]]:

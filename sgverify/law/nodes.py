@@ -21,8 +21,7 @@ from sgverify.errors import SgverifyError, Unreached
 from sgverify.exact.series.probe import PolynomialPotential, generic_potential
 from sgverify.law.draw_rules import DrawRules, QuadratureRule
 from sgverify.rates.powers import powers_of_h
-from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.black_box import NotFiniteError
+from sgverify.samplers.intercepted.black_box import BlackBox, NotFiniteError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, default_dtype
 from sgverify.samplers.intercepted.interception import DEPENDENT
 from sgverify.samplers.intercepted.replacing import DrawLaw

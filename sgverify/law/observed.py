@@ -18,7 +18,7 @@ from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.exact.readings.long_double import LongDouble, LongDoubleRootMatrix
 from sgverify.exact.series.probe import generic_root
 from sgverify.law.nodes import UNIT, StepRuns
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.samplers.intercepted.replacing import NORMAL
 from sgverify.schemes import Scheme
 from sgverify.schemes.definition.abstract_value import VECTOR

@@ -22,8 +22,7 @@ from sgverify.exact.numbers.panels import Panels
 from sgverify.law.draw_rules import DrawRules, QuadratureRule
 from sgverify.law.gaussian_setting import AFFINE, GaussianSetting
 from sgverify.law.nodes import UNIT, StepAtNodes, StepRuns
-from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.black_box import GradientFunction
+from sgverify.samplers.intercepted.black_box import BlackBox, GradientFunction
 from sgverify.schemes.torch_step import TorchStep
 
 POWERS = (1, 3)

@@ -11,7 +11,8 @@ import numpy as np
 from sgverify.claims import claims
 from sgverify.evidence import Evidence, Point, Study, Table
 from sgverify.gradients import ESTIMATORS
-from sgverify.rates import Sample, regress, regress_exact
+from sgverify.rates.fit import regress, regress_exact
+from sgverify.rates.sample import Sample
 
 ORDER = "order"
 SYMBOLS = {"pass": "✓", "fail": "✗", "refuted": "⚑", "undecided": "?", "not-applicable": "○"}

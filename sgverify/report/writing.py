@@ -22,8 +22,7 @@ from sgverify.evidence import (
 from sgverify.keeping.files import possible_name, write_atomically
 from sgverify.report.markdown import render_markdown
 from sgverify.report.matrix import groups
-from sgverify.report.page import EVIDENCE, INDEX, render_evidence, render_page
-from sgverify.report.page.pages import figure_files
+from sgverify.report.page.pages import EVIDENCE, INDEX, figure_files, render_evidence, render_page
 from sgverify.report.text import explain
 from sgverify.report.wording import claim_order, sampled_beside_exact
 

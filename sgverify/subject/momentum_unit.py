@@ -207,7 +207,7 @@ def _moved_code(
     # Imported here: a definition needs no torch.
     import torch
 
-    from sgverify.samplers.intercepted import BlackBox
+    from sgverify.samplers.intercepted.black_box import BlackBox
     from sgverify.samplers.intercepted.dtypes import default_dtype
 
     with default_dtype(torch.float64):

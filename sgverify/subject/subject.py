@@ -29,9 +29,9 @@ from sgverify.targets.target import check_finite
 if TYPE_CHECKING:
     from sgverify.exact.posterior.reference import Reference
     from sgverify.exact.recursion.average import MomentStability
-    from sgverify.exact.series import LocalOrder
     from sgverify.exact.series.dimensions import Proved
     from sgverify.exact.series.letters import AlphabetProof
+    from sgverify.exact.series.orders import LocalOrder
 
 
 def prior_part(target: Target, *, noisy: bool) -> Prior | None:

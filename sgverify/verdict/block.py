@@ -32,7 +32,7 @@ from sgverify.verdict.findings import (
 from sgverify.verdict.untested import Untried, reach_text, whole_scope
 
 if TYPE_CHECKING:
-    from sgverify.advice.size import HowLarge
+    from sgverify.advice.size.model import HowLarge
 
 MOST_LINES = 8
 ONE_LINE = ("", "paper")

@@ -45,7 +45,7 @@ from sgverify.verdict.findings import (
 from sgverify.verdict.lines import introduced
 
 if TYPE_CHECKING:
-    from sgverify.advice.size import HowLarge
+    from sgverify.advice.size.model import HowLarge
 
 HOW = {
     "exact": "Exact: the biases come from linear equations in exact arithmetic.",

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sgverify.advice.diagnosis.model import Diagnosis
-    from sgverify.advice.size import HowLarge
+    from sgverify.advice.size.model import HowLarge
     from sgverify.evidence import Provenance
     from sgverify.evidence.storage import WholeAnswer
     from sgverify.verdict.block import ClosingBlock
@@ -124,7 +124,7 @@ class Results(Sequence[Evidence]):
     def _sizes(self) -> dict[str, HowLarge | Crash]:
         if self.outcome == "fail" or self._enquiry is None:
             return {}
-        from sgverify.advice.size import how_large
+        from sgverify.advice.size.finding import how_large
 
         found = {
             subject.configuration.gradient.kind: _attempted(partial(how_large, subject))

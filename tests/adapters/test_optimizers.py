@@ -285,6 +285,11 @@ def test_conventions_are_read_from_the_law_of_a_step(found, called):
     assert called in step_of(found).conventions
 
 
+def test_what_no_gradient_kicks_is_no_momentum() -> None:
+    with pytest.raises(DefinitionError, match="does not move by a multiple of what"):
+        step_of(zoo.NoiseThatCarries, dynamics="kinetic", map={"lr": "h", "decay": "1-h*D"})
+
+
 def test_what_is_sampled_is_said_in_the_options():
     assert step_of(zoo.OfTheMean).samples == "exp(-U): SGLD with step lr/(2*N); U is N times the mean loss"
     assert (

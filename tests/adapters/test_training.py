@@ -9,7 +9,7 @@ import torch
 
 from sgverify import adapt, verify
 from sgverify.errors import UserError
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import BlackBox
 from tests.zoo import training as zoo
 
 DENSITY = "tests.zoo.training:posterior"

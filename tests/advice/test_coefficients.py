@@ -7,8 +7,9 @@ import pytest
 
 from reports.making.coefficients import BAR, CASES, Row, compared
 from sgverify.advice.closure.gaussian_closure import GaussianClosure
-from sgverify.advice.size import HowLarge, how_large
 from sgverify.advice.size.coupled import _read
+from sgverify.advice.size.finding import how_large
+from sgverify.advice.size.model import HowLarge
 from sgverify.configuration import load_configuration
 from sgverify.subject.binding import make_subject
 

@@ -18,11 +18,12 @@ from reports.making.identification.making import torch_schemes
 from reports.making.identification.slightly_wrong import slightly_wrong
 from reports.making.identification.spelled import DATA, Spelling, drawn, recovered, spelled
 from sgverify import Alphabet, scheme, sqrt, torch_step
-from sgverify.advice.identification import Identification, identify
 from sgverify.advice.identification.candidates import named_candidates
 from sgverify.advice.identification.conventions import monomial
 from sgverify.advice.identification.fitting import ResponseFit, solved
+from sgverify.advice.identification.identifying import identify
 from sgverify.advice.identification.matching import Search
+from sgverify.advice.identification.model import Identification
 from sgverify.errors import ConfigurationError
 from sgverify.law.observed import HandedNumbers, observed_step, settings_about
 from sgverify.schemes import find_scheme, kinetic, langevin

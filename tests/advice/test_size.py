@@ -9,8 +9,8 @@ import pytest
 
 from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, GridLaws
 from sgverify.advice.closure.linear_chain import LinearChain
-from sgverify.advice.size import HowLarge, how_large
-from sgverify.advice.size.finding import FACTOR, smallest_crossings
+from sgverify.advice.size.finding import FACTOR, how_large, smallest_crossings
+from sgverify.advice.size.model import HowLarge
 from sgverify.configuration import load_configuration
 from sgverify.errors import InstabilityError
 from sgverify.subject.binding import make_subject

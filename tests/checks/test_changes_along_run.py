@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sgverify
-from sgverify.advice.size import how_large
+from sgverify.advice.size.finding import how_large
 from sgverify.advice.step_bias import step_bias
 from sgverify.configuration import load_configuration
 from sgverify.subject.binding import make_subject

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgverify.checks.concluding import conclude
 from sgverify.evidence import AXES, EVERY, Extent, Scope, held, tried
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.verdict.untested import NOUNS, reach_text
 
 CONFORMS, VIOLATES = Judgement("conforms", True, "order 2"), Judgement("violates", False, "order 0")

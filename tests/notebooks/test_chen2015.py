@@ -10,7 +10,7 @@ import pytest
 
 import sgverify
 from sgverify.evidence import Evidence
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import find_scheme
 from tests.notebooks.executing import executed, texts
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sgverify.exact.answers import answers_for
 from sgverify.exact.chain.varying_steps import power_steps
-from sgverify.rates import decreasing_bias
+from sgverify.rates.verdict import decreasing_bias
 from sgverify.strategies import exponents, schedules
 from sgverify.subject.subject import Subject
 from sgverify.testing import examples, note_replay

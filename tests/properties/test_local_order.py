@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from sgverify.configuration import Configuration
-from sgverify.exact.series import local_order
 from sgverify.exact.series.letters import AlphabetProof
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import Operator, add_to, compose, difference
 from sgverify.exact.splittings.bch import bch
 from sgverify.exact.splittings.lyndon import expand

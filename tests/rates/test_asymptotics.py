@@ -7,7 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sgverify.rates import Rate, decreasing_bias, decreasing_mse, horizon_bias, horizon_mse, leading_power
+from sgverify.rates.verdict import (
+    Rate,
+    decreasing_bias,
+    decreasing_mse,
+    horizon_bias,
+    horizon_mse,
+    leading_power,
+)
 
 F = Fraction
 FIRST = [0.0, 0.7, -0.3, 0.1, 0.0]

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from sgverify.errors import UserError
-from sgverify.rates import Decision, Sample, decide_order, decision
+from sgverify.rates import decision
+from sgverify.rates.decision import Decision, decide_order
+from sgverify.rates.sample import Sample
 
 H = 2.0 ** -np.arange(5)
 

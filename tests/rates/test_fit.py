@@ -8,7 +8,8 @@ from scipy.stats import f
 from statsmodels.regression.linear_model import OLS
 
 from sgverify.errors import UserError
-from sgverify.rates import Sample, fit_terms
+from sgverify.rates.fit import fit_terms
+from sgverify.rates.sample import Sample
 
 H = 2.0 ** -np.arange(5)
 X = np.stack([H, H**2, H**3], axis=1)

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from sgverify.errors import UserError
-from sgverify.rates import Decision, Sample, decide_length, decide_length_mse
+from sgverify.rates.decision import Decision
+from sgverify.rates.length import decide_length, decide_length_mse
+from sgverify.rates.sample import Sample
 
 F = Fraction
 L = 100 * 2 ** np.arange(7)

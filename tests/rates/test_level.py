@@ -7,8 +7,7 @@ import pytest
 from sgverify.checks.registry import CHECKS
 from sgverify.claims import claims
 from sgverify.errors import UserError
-from sgverify.rates import LevelShare, chance_of_any
-from sgverify.rates.sample import CALL, POINT_NULLS, RATES
+from sgverify.rates.sample import CALL, POINT_NULLS, RATES, LevelShare, chance_of_any
 
 
 def pairs(quantities: set[str]) -> int:

@@ -8,7 +8,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sgverify.rates import Sample, fit_terms, regress, regress_exact
+from sgverify.rates.fit import fit_terms, regress, regress_exact
+from sgverify.rates.sample import Sample
 
 H = np.array([2.0**-k for k in range(5)])
 

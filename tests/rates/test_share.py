@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgverify.rates import fieller
+from sgverify.rates.decision import fieller
 
 NUMBERS = st.floats(-3, 3).map(lambda x: round(x, 2))
 

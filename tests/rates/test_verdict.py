@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from sgverify.rates import Rate, judge_length_rate, judge_step_rate
+from sgverify.rates.verdict import Rate, judge_length_rate, judge_step_rate
 
 F = Fraction
 

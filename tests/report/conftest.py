@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sgverify.evidence import Document, Evidence, Found, Point, Predicted, Provenance
-from sgverify.report import write_report
+from sgverify.report.writing import write_report
 
 SCHEMES = ("first-a", "first-b", "second-a", "second-b", "second-c", "second-d")
 STEPS = (0.32, 0.16, 0.08, 0.04, 0.02)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sgverify.evidence import Erratum
-from sgverify.report import counted, explain_errata
-from sgverify.report.errata import by_severity, roots, word
+from sgverify.report.errata import by_severity, counted, explain_errata, roots, word
 
 ONE = Erratum(
     id="chen2015/theorem-9",

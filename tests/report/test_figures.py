@@ -5,10 +5,8 @@ import dataclasses
 import pytest
 
 from sgverify.evidence import Point
-from sgverify.report import draw
-from sgverify.report.drawing import COLOURS, ERROR_BARS, MARKERS, frame_of, set_log_ticks
+from sgverify.report.drawing import COLOURS, DARK_COLOURS, ERROR_BARS, MARKERS, draw, frame_of, set_log_ticks
 from sgverify.report.figures import MOST_CURVES, figures
-from sgverify.report.page import DARK_COLOURS
 from sgverify.report.svg import inline_svg
 
 

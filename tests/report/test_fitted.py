@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from sgverify.evidence import Evidence, Found, Predicted
-from sgverify.report import fitted_text
-from sgverify.report.wording import found_text, vanishes
+from sgverify.report.wording import fitted_text, found_text, vanishes
 
 LINE = {
     "exponent": 1.38,

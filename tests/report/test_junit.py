@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sgverify.report import render_junit
+from sgverify.report.writing import render_junit
 
 
 @pytest.fixture

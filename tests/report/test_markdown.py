@@ -6,7 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sgverify.report import counts, groups, render_markdown
+from sgverify.report.markdown import render_markdown
+from sgverify.report.matrix import groups
+from sgverify.report.text import counts
 from sgverify.report.wording import compared_text
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 from sgverify.claims import claims
-from sgverify.report import groups
-from sgverify.report.matrix import PROOFS, settings_in_common
+from sgverify.report.matrix import PROOFS, groups, settings_in_common
 
 
 def test_every_piece_of_evidence_is_in_exactly_one_cell(evidence):

@@ -10,10 +10,10 @@ import pytest
 from sgverify.claims import claims
 from sgverify.claims.claim import Publication
 from sgverify.evidence import Document
-from sgverify.report import groups, render_evidence, render_page
 from sgverify.report.figures import figures
 from sgverify.report.formulas import with_formulas
-from sgverify.report.page import EVIDENCE, INDEX
+from sgverify.report.matrix import groups
+from sgverify.report.page.pages import EVIDENCE, INDEX, render_evidence, render_page
 from sgverify.report.page.story import pictures_of, story_of
 from sgverify.report.wording import MEANINGS
 

@@ -9,8 +9,8 @@ from sgverify.checks import rate
 from sgverify.checks.rates.sampled.rates import with_sampled_points
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Document, Evidence, Found, Point, Predicted, Provenance
-from sgverify.report import write_report
 from sgverify.report.wording import sampled_beside_exact
+from sgverify.report.writing import write_report
 from sgverify.subject.binding import make_subject
 
 STEPS = (0.08, 0.04, 0.02, 0.01)

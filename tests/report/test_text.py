@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from docs.making.claims import limits_of_refutations
 from sgverify.evidence import Document, Found, Predicted
-from sgverify.report import counts, explain, summarise
 from sgverify.report.markdown import render_markdown
-from sgverify.report.page import render_page
-from sgverify.report.text import sampled_together
+from sgverify.report.page.pages import render_page
+from sgverify.report.text import counts, explain, sampled_together, summarise
 from sgverify.report.wording import (
     SYMBOLS,
     claim_order,

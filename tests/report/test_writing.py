@@ -10,7 +10,8 @@ import pytest
 
 from sgverify.errors import UserError
 from sgverify.evidence import Erratum, decode_errata, read_evidence
-from sgverify.report import prepare_folder, write_report, writing
+from sgverify.report import writing
+from sgverify.report.writing import prepare_folder, write_report
 
 
 def test_a_report_is_five_files_with_figures_and_the_json_is_the_document(written, document):

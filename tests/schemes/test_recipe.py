@@ -6,9 +6,9 @@ import pytest
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import coefficients_of
-from sgverify.exact.stationarity import stationarity_residual
+from sgverify.exact.stationarity.fokker_planck import stationarity_residual
 from sgverify.schemes import complete_recipe, dot, kinetic, langevin, scheme, sqrt
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.composites.adapting import Adapting
 from sgverify.samplers.run.averages import sample
 from sgverify.samplers.run.run import Ensemble

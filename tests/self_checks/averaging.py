@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from sgverify.checks.rates.sampled.method import check_complete
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Averages, Cyclical, Fixed, Power, Row, Settings, cyclical, sample
 from sgverify.subject.schedule import UNIT, averaged, step_of
 from sgverify.subject.seeds import run_seed

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from sgverify.configuration.model import ExchangeTable
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Settings, power
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.composites import ReplicaExchange

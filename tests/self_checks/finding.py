@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sgverify.evidence import Point
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 
 
 @dataclass(frozen=True)

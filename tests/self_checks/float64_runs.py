@@ -6,7 +6,7 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Settings, fixed, sample
 from sgverify.samplers.intercepted.dtypes import DtypeAudit
 from sgverify.samplers.intercepted.interception import OperationMode

@@ -20,7 +20,7 @@ from sgverify.exact.minibatch.law import (
 from sgverify.exact.numbers.matrix_series import multi_indices
 from sgverify.exact.numbers.quadrature import EXTENDED
 from sgverify.gradients import FULL
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.subject.seeds import run_seed
 from sgverify.subject.subject import Subject
 from tests.self_checks.enumeration import estimates, minibatches_of

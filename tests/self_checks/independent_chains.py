@@ -15,7 +15,7 @@ import numpy as np
 
 from sgverify.checks.rates.sampled.method import WIDEST
 from sgverify.checks.rates.sampled.reference import share_of
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import GradientChoice, Row
 from sgverify.schemes.definition.mathematics import NORMAL, NoiseLaw
 from sgverify.subject.subject import Subject

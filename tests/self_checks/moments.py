@@ -27,7 +27,8 @@ from sgverify.checks.rates.sampled.reference import share_of
 from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.chain.lyapunov import floats
-from sgverify.rates import Decision, Judgement
+from sgverify.rates.decision import Decision
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import GradientChoice, Settings, fixed
 from sgverify.samplers.reading.binding import TENSORS
 from sgverify.samplers.reading.carrier import Chains

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from sgverify.law.chosen_step import questions_of
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Settings, fixed
 from sgverify.samplers.run.run import Ensemble
 from sgverify.subject.seeds import run_seed

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.composites import ReplicaExchange
 from sgverify.subject.composite import CompositeSubject
 from tests.self_checks.driven import CHAINS, Drive, chance_faults, drive, law_faults

@@ -10,8 +10,8 @@ from sgverify.checks.rates.sampled.method import check_complete
 from sgverify.checks.rates.sampled.reference import share_of
 from sgverify.errors import MomentsDivergeError, Unreached
 from sgverify.evidence import Point
-from sgverify.rates import Judgement
 from sgverify.rates.sample import Floats
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Settings, sample
 from sgverify.subject.schedule import row_of
 from sgverify.subject.seeds import run_seed

@@ -17,7 +17,7 @@ from sgverify.exact.readings.long_double import (
     step_in_long_double,
 )
 from sgverify.law.chosen_step import chosen_gradient, states_of
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Settings
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.subject.seeds import run_seed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgverify.rates import LevelShare
+from sgverify.rates.sample import LevelShare
 from tests.self_checks.finding import Finding
 from tests.self_checks.registry import self_check
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from sgverify.checks.rates.sampled.reference import share_of
 from sgverify.errors import ConfigurationError
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import GradientChoice, fixed
 from sgverify.samplers.randomness.noise import check_path
 from sgverify.schemes.definition.mathematics import NORMAL

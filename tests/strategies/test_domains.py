@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from sgverify.configuration import Configuration, load_configuration, settings_of
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import Scheme
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations, gradients, schemes, targets, words

@@ -472,6 +472,19 @@ class ObaboHot(Obabo):
     spread = 1.1
 
 
+class NoiseThatCarries(Sampler):
+    """Noise that lasts carries theta, between its two draws, and the gradient moves theta and not the noise."""
+
+    def __init__(self, params: Any, lr: float = 0.05, decay: float = 0.9) -> None:
+        super().__init__(params, lr=lr, decay=decay)
+
+    def move(self, p: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        noise = state.setdefault("noise", torch.zeros_like(p))
+        noise.mul_(group["decay"]).add_(torch.randn_like(p), alpha=0.3)
+        p.add_(noise, alpha=group["lr"]).add_(p.grad, alpha=-group["lr"])
+        noise.mul_(group["decay"]).add_(torch.randn_like(p), alpha=0.3)
+
+
 class OfTheMean(Sampler):
     """Half steps of the mean loss's gradient."""
 

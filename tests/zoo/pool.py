@@ -14,8 +14,9 @@ from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.evidence import Evidence
-from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
+from sgverify.exact.series.local_order import local_order
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.loading import load_scheme
 from sgverify.strategies import configurations

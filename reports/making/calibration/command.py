@@ -71,7 +71,7 @@ def calibration(
       python -m reports calibration --replications 10000 --out many --json many.json
     """
     from reports.making.calibration.page import counted_bars, write_calibration_report
-    from sgverify.report import prepare_folder
+    from sgverify.report.writing import prepare_folder
 
     watch = output.Stopwatch()
     output.check_writable(json_path)

@@ -12,7 +12,7 @@ from typing import Any
 
 from reports.making.identification.slightly_wrong import slightly_wrong
 from reports.making.identification.spelled import DATA, drawn, recovered, spelled
-from sgverify.advice.identification import identify
+from sgverify.advice.identification.identifying import identify
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue import NAMED

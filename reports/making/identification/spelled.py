@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.advice.identification import Identification
+from sgverify.advice.identification.model import Identification
 from sgverify.samplers.reading.carrier import Chains
 from sgverify.schemes import Scheme, find_scheme, torch_step
 from sgverify.schemes.definition.abstract_value import VECTOR

@@ -14,8 +14,8 @@ from reports.making.in_the_wild.reading import READ, UNJUDGED, WITHOUT
 from sgverify.evidence import Document, Evidence, Provenance
 from sgverify.keeping.files import write_atomically
 from sgverify.report.answer import Answer, answers_of
-from sgverify.report.page import render_evidence
 from sgverify.report.page.environment import environment
+from sgverify.report.page.pages import render_evidence
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -68,7 +68,7 @@ def power(
     from reports.making.power.judging import chosen, groups, joined
     from reports.making.power.page import render_kill_matrix, verdict
     from sgverify.cli.shared.answering import answers
-    from sgverify.report import prepare_folder
+    from sgverify.report.writing import prepare_folder
 
     watch = output.Stopwatch()
     output.check_writable(json_path)

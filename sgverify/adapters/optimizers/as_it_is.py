@@ -19,7 +19,7 @@ from sgverify.adapters.optimizers.kept_values import KeptValue, is_own
 from sgverify.adapters.optimizers.options import Options, uses
 from sgverify.adapters.optimizers.step import OptimizerStep, apart, closure_needed, unrecorded_step
 from sgverify.errors import DefinitionError, SgverifyError, Unreached, UserError
-from sgverify.samplers.intercepted import Interception
+from sgverify.samplers.intercepted.interception import Interception
 
 Shapes = Sequence[Sequence[tuple[str, tuple[int, ...]]]]
 

@@ -19,14 +19,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sgverify.adapters.optimizers.finding import AT, DIMS, find_kept, held_counters, probe
+from sgverify.adapters.optimizers.finding import AT, DIMS, constant_force, find_kept, held_counters, probe
 from sgverify.adapters.optimizers.kept_values import is_number
 from sgverify.adapters.optimizers.momentum import (
+    buffer_by,
     carried_share,
-    carrying_buffer,
     lone_number,
-    moving_buffer,
     share_of,
+    with_one_draw,
 )
 from sgverify.adapters.optimizers.options import (
     CONVENTIONS,
@@ -37,9 +37,8 @@ from sgverify.adapters.optimizers.options import (
     measured_once,
     uses,
 )
-from sgverify.adapters.optimizers.step import OptimizerStep, apart
+from sgverify.adapters.optimizers.step import OptimizerStep
 from sgverify.errors import SgverifyError
-from sgverify.samplers.intercepted import Interception
 from sgverify.schemes.adapting import SIZE, AdapterSettings, parameter
 from sgverify.schemes.dynamics import kinetic, langevin, thermostat
 
@@ -141,8 +140,9 @@ class _Reading:
         kept, *_ = find_kept(options, told)
         step = OptimizerStep(options, lambda: None, kept, None, told)
         self.step = step.holding(held_counters(step)[0])
-        self.momentum, self.share = moving_buffer(self.step, At(self.values, 1.0)), share_of
-        if not self.momentum and (momentum := carrying_buffer(self.step, At(self.values, 1.0))):
+        at, self.share = At(self.values, 1.0), share_of
+        self.momentum = buffer_by(share_of, self.step, at)
+        if not self.momentum and (momentum := buffer_by(carried_share, self.step, at)):
             # The law of a splitting is one of powers of h to leading order.
             self.momentum, self.share = momentum, carried_share
             self.values |= {option: TINY for option, quantity in usual.items() if quantity == "h"}
@@ -176,21 +176,11 @@ class _Reading:
         zero, force = torch.zeros_like(theta), 1e-4 * theta
         others = probe(self.step, np.random.default_rng(0))[1]
 
-        def kick(place: Tensor, buffer: Tensor, gradient: Tensor, drawn: int = -1) -> tuple[Tensor, int]:
-            count = 0
-
-            def put(shape: tuple[int, ...], law: Any = None, chances: Any = None) -> Tensor:
-                nonlocal count
-                count += 1
-                return torch.full(shape, float(count == drawn + 1 and drawn >= 0), dtype=torch.float64)
-
+        def kick(place: Tensor, buffer: Tensor, gradient: Tensor, drawn: int = 0) -> tuple[Tensor, int]:
             number = 1.0 if thermostat is None else thermostat
             held = {name: torch.full_like(value, number) for name, value in others.items()}
             held |= {self.momentum: buffer} if self.momentum else {}
-            with apart():
-                self.step.optimizer(at, place)
-                with Interception(put):
-                    moved, after = self.step.take(at, place, held, lambda x: gradient)
+            moved, after, count = with_one_draw(self.step, at, place, held, constant_force(gradient), drawn)
             return (after[self.momentum] if self.momentum else moved - place), count
 
         try:
@@ -198,7 +188,7 @@ class _Reading:
         except (SgverifyError, ArithmeticError, ValueError):
             return None
         pull = _one(-(kick(zero, zero, force)[0] - rest) / force)
-        noise = _one(sum(((kick(zero, zero, zero, k)[0] - rest) ** 2 for k in range(draws)), zero))
+        noise = _one(sum(((kick(zero, zero, zero, k + 1)[0] - rest) ** 2 for k in range(draws)), zero))
         kept = _one((kick(zero, theta, zero)[0] - rest) / theta) if self.momentum else 0.0
         prior = _one(-(kick(theta, zero, zero)[0] - rest) / theta)
         if pull is None or noise is None or kept is None or prior is None or not pull:

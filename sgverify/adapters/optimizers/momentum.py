@@ -13,9 +13,9 @@ from torch import Tensor
 
 from sgverify.adapters.optimizers.finding import AT, CLOSE, DIMS, constant_force, probe, usual
 from sgverify.adapters.optimizers.options import At, measured_once
-from sgverify.adapters.optimizers.step import MomentumBuffer, OptimizerStep, apart
+from sgverify.adapters.optimizers.step import Gradient, MomentumBuffer, OptimizerStep, apart
 from sgverify.errors import DefinitionError, SgverifyError
-from sgverify.samplers.intercepted import Interception
+from sgverify.samplers.intercepted.interception import Interception
 from sgverify.schemes.adapting import FUNCTIONS, QUANTITIES
 from sgverify.schemes.numbers.text import Grammar
 
@@ -35,6 +35,9 @@ PLACES = (AT, *ELSEWHERE)
 TINY = (2.0**-12, 2.0**-13)
 """The shares of a step size from which a momentum's share as h -> 0 is extrapolated, with an error of order h^2."""
 
+Share = Callable[[OptimizerStep, At, str], float]
+"""The multiple of a buffer by which theta moves, `share_of` or `carried_share`; 0 if it moves by none."""
+
 
 def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
     """Which buffer is the momentum, and by which factor?
@@ -51,9 +54,9 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
     if given is not None:
         return _told_momentum(step, buffers, given)
     at = usual(step.options)
-    name = moving_buffer(step, at)
+    name = buffer_by(share_of, step, at)
     if not name:
-        name = carrying_buffer(step, at)
+        name = buffer_by(carried_share, step, at)
         split = _as_option(step, [_limit(step, numbers, name) for numbers in PLACES]) if name else None
         if split is None:
             raise _no_momentum(step, buffers)
@@ -73,35 +76,41 @@ def find_momentum(step: OptimizerStep, given: str | None) -> MomentumBuffer:
     return MomentumBuffer(name, lambda at: multiple(at) / at.h, f"{text}{name}/h")
 
 
-def moving_buffer(step: OptimizerStep, at: At) -> str:
-    """The buffer of which theta's displacement is a multiple; "" if there is none."""
+def buffer_by(share: Share, step: OptimizerStep, at: At) -> str:
+    """The first buffer of theta's shape that has a share by this reading; "" if none has."""
     buffers = (buffer.name for buffer in step.kept.buffers if buffer.by_parameter)
-    return next((name for name in buffers if share_of(step, at, name)), "")
+    return next((name for name in buffers if share(step, at, name)), "")
 
 
-def carrying_buffer(step: OptimizerStep, at: At) -> str:
-    """The buffer that carries theta along between draws, as the momentum of a splitting; "" if there is none."""
-    buffers = (buffer.name for buffer in step.kept.buffers if buffer.by_parameter)
-    return next((name for name in buffers if carried_share(step, at, name)), "")
+def with_one_draw(
+    step: OptimizerStep, at: At, theta: Tensor, values: Mapping[str, Tensor], gradient: Gradient, drawn: int
+) -> tuple[Tensor, dict[str, Tensor], int]:
+    """theta and the buffers after a step in which the draw of this number, from 1, is 1 and the others 0, and their count."""
+    count = 0
+
+    def put(shape: tuple[int, ...], law: object = None, chances: object = None) -> Tensor:
+        nonlocal count
+        count += 1
+        return torch.full(shape, float(count == drawn), dtype=torch.float64)
+
+    with apart():
+        step.optimizer(at, theta)
+        with Interception(put):
+            moved, after = step.take(at, theta, values, gradient)
+    return moved, after, count
 
 
 def carried_share(step: OptimizerStep, at: At, name: str) -> float:
-    """a, if theta moves by a B without gradient and draws, draws no farther than B carries them, and a gradient kicks B; or 0."""
+    """a, if theta moves by a B without gradient and draws, draws no farther than B carries them, and a gradient kicks B; or 0.
+
+    So moves the momentum of a splitting, which carries theta along between draws.
+    """
     theta, values = probe(step, np.random.default_rng(1))
     theta = torch.zeros_like(theta)
 
     def moved(drawn: int, force: float = 0.0) -> tuple[Tensor, Tensor, int]:
-        count = 0
-
-        def put(shape: tuple[int, ...], law: object = None, chances: object = None) -> Tensor:
-            nonlocal count
-            count += 1
-            return torch.full(shape, float(count == drawn), dtype=torch.float64)
-
-        with apart():
-            step.optimizer(at, theta)
-            with Interception(put):
-                to, held = step.take(at, theta, dict(values), constant_force(torch.full_like(theta, force)))
+        gradient = constant_force(torch.full_like(theta, force))
+        to, held, count = with_one_draw(step, at, theta, values, gradient, drawn)
         return to, held[name].double(), count
 
     try:

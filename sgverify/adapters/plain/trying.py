@@ -15,8 +15,8 @@ from sgverify.adapters.optimizers.kept_values import KeptValue, values_below
 from sgverify.adapters.optimizers.step import apart
 from sgverify.adapters.plain.calls import EMPTY, HANDED, ROLES, PlainCode, called, refused
 from sgverify.errors import SgverifyError
-from sgverify.samplers.intercepted import Interception
 from sgverify.samplers.intercepted.dtypes import default_dtype
+from sgverify.samplers.intercepted.interception import Interception
 from sgverify.schemes.adapting import Parameter, unmade
 from sgverify.schemes.dynamics import Dynamics
 

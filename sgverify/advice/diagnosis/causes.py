@@ -21,7 +21,8 @@ from sgverify.advice.diagnosis.wrong_terms.moments import moments_of
 from sgverify.advice.diagnosis.wrong_terms.second_order import made_of_whole_steps, wrong_second_order
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
-from sgverify.exact.series import LocalOrder, local_order
+from sgverify.exact.series.local_order import local_order
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.subject import Subject
 

@@ -17,7 +17,7 @@ from sgverify.advice.diagnosis.trial import SURE, failures, lower_claim
 from sgverify.advice.diagnosis.wrong_terms.draws import kept_for_ever
 from sgverify.evidence import Evidence
 from sgverify.exact.rings.polynomials import OutOfTimeError, limited
-from sgverify.exact.series import LocalOrder
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes import Scheme
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.composite import TorchSubject

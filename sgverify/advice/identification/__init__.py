@@ -5,17 +5,3 @@ observed on chosen potentials (`sgverify.law`); `candidates` are the schemes com
 numbers, `comparing` confirms the law at other states, draws and potentials and names the terms by which the nearest scheme differs,
 `matching` compares at all settings, up to the parameters that the law leaves open. `conventions` names the recovered numbers.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from sgverify.exports import lazily
-
-if TYPE_CHECKING:
-    from sgverify.advice.identification.identifying import identify
-    from sgverify.advice.identification.model import Identification
-
-__all__ = ["Identification", "identify"]
-
-__getattr__, __dir__ = lazily(__name__)

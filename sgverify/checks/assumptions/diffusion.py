@@ -14,19 +14,20 @@ from flint import fmpq
 from sgverify.checks.question import Question
 from sgverify.errors import InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import EVERY, Evidence, tried
-from sgverify.exact.generator import Generator, read_generator
 from sgverify.exact.generator.generator import (
     ORDERS,
+    Generator,
     Lyapunov,
     degree_of,
     derivatives,
     in_state,
     law_terms,
     lyapunov_of,
+    read_generator,
     solve_poisson,
 )
 from sgverify.exact.rings.polynomials import Polynomial
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.subject.subject import Subject
 
 ORDER = 4

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from sgverify.errors import UserError
 from sgverify.law.chosen_step import black_box, states_of
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.samplers.intercepted.interception import Recording, ReplayError, RowReplay
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.seeds import run_seed

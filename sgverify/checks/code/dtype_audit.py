@@ -13,7 +13,7 @@ from sgverify.checks.question import Question
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point, tried
 from sgverify.law.chosen_step import OTHERS, StepInput, black_box, questions_of, states_of, taker
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.samplers.intercepted.dtypes import DtypeAudit, Narrow, default_dtype, effect
 from sgverify.samplers.intercepted.repeated_step import copies

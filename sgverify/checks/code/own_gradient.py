@@ -13,7 +13,7 @@ import numpy as np
 from sgverify.checks.question import Question
 from sgverify.errors import DefinitionError
 from sgverify.evidence import EVERY, Evidence, tried
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target

@@ -16,7 +16,7 @@ from sgverify.checks.question import Question
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, held, tried
 from sgverify.law.chosen_step import black_box, states_of
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.intercepted.interception import ReplayError
 from sgverify.samplers.intercepted.other_sources import clock_fault, other_sources
 from sgverify.samplers.intercepted.repeated_step import (

@@ -13,7 +13,7 @@ from sgverify.checks.question import Question
 from sgverify.evidence import Evidence, tried
 from sgverify.exact.exchange.acceptance import swap_chance
 from sgverify.exact.numbers.ball import number
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.composites.exchange import ExchangeChoice
 from sgverify.subject.composite import CompositeSubject
 

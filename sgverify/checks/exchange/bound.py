@@ -9,7 +9,7 @@ from typing import Any
 from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
 from sgverify.exact.exchange.first_swap import FirstSwap
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 
 PREFACTOR = {"k": Fraction(3, 2), "eta": Fraction(1)}
 """The powers of k and eta before the brackets in (9): d k^(3/2) eta (eta^(1/4) + delta^(1/4) + (m^2 eta/n)^(1/8))."""

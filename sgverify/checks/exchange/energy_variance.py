@@ -27,7 +27,7 @@ from sgverify.exact.exchange.acceptance import (
 )
 from sgverify.exact.numbers.ball import column, number
 from sgverify.gradients import IID, WITHOUT_REPLACEMENT
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes import exact
 from sgverify.schemes.composites.composite import reduced_energy
 from sgverify.subject.composite import Ladder

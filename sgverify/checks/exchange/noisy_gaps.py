@@ -19,7 +19,7 @@ from flint import arb
 
 from sgverify.checks.facts import facts_of
 from sgverify.exact.exchange.generator import Replicas
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.composites.composite import inverse_gap
 from sgverify.subject.composite import Ladder
 from sgverify.subject.subject import Subject

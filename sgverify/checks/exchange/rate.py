@@ -17,7 +17,7 @@ from sgverify.exact.exchange.acceptance import mean_chance
 from sgverify.exact.exchange.generator import Cells, Energy, Replicas, graded_edges, wasserstein_bounds
 from sgverify.exact.rings.polynomials import polynomials_in
 from sgverify.exact.transfer.line.operator import Mass
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.composites.composite import inverse_gap, log_swap_rate
 from sgverify.subject.composite import Ladder
 from sgverify.subject.subject import Subject

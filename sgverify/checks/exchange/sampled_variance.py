@@ -31,7 +31,7 @@ from sgverify.configuration.model import ExchangeTable
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, Point
 from sgverify.exact.exchange.acceptance import ages
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import Row, Settings, one_thread
 from sgverify.samplers.composites.exchange import Exchange
 from sgverify.samplers.composites.swap_energies import Controls, SwapEnergies

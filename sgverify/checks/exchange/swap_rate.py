@@ -17,7 +17,7 @@ from sgverify.checks.question import Question
 from sgverify.evidence import EVERY, Evidence, Scope, tried
 from sgverify.exact.exchange.acceptance import least_variance, swap_chance, unbalanced_terms
 from sgverify.exact.numbers.ball import number
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 
 
 def check_best_coefficient(question: Question) -> Evidence:

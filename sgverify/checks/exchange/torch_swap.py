@@ -19,9 +19,8 @@ from torch import Tensor
 from sgverify.checks.question import Question
 from sgverify.errors import Unreached
 from sgverify.evidence import Evidence, tried
-from sgverify.rates import Judgement
-from sgverify.samplers.intercepted import Interception
-from sgverify.samplers.intercepted.interception import Handed
+from sgverify.rates.verdict import Judgement
+from sgverify.samplers.intercepted.interception import Handed, Interception
 from sgverify.subject.composite import TorchSubject
 
 DIFFERENCES = (0.5, 1.0, 3.0, 8.0)

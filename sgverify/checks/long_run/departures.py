@@ -55,13 +55,13 @@ class RunDeparture:
         return f"{self.what} {self.size:.3g} where {self.due:g} is due, {self.when}"
 
 
-def departures(found: Innovations, level: float = LEVEL) -> list[RunDeparture]:
+def departures(found: Innovations) -> list[RunDeparture]:
     """The departures, those of the law first, and those that leave their bounds by most; none where nothing departs.
 
-    One is told all the same with the chance `level`.
+    One is told all the same with the chance `LEVEL`.
     """
     tests = _number_of_tests(found)
-    bound = -float(ndtri(level / (2 * tests)))
+    bound = -float(ndtri(LEVEL / (2 * tests)))
     listed = [*_of_steps(found, bound), *_over_steps(found, bound)]
     laws = [item for item in listed if item.kind == "law"]
     listed += _over_copies(found, bound, known_steps(laws) if laws else np.ones(found.done, dtype=bool))
@@ -310,6 +310,3 @@ def told_steps(flags: np.ndarray) -> str:
 def _ordinal(number: int) -> str:
     tail = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")
     return f"{number}{tail}"
-
-
-__all__ = ["LEVEL", "RunDeparture", "departures", "known_steps", "told_steps"]

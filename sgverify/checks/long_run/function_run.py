@@ -12,8 +12,9 @@ from torch import Tensor
 
 from sgverify.law.chosen_step import started
 from sgverify.law.torch_chain import setting_of
-from sgverify.samplers.intercepted import BlackBox, Interception
+from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
+from sgverify.samplers.intercepted.interception import Interception
 from sgverify.schemes.torch_step import TorchStep
 
 
@@ -124,6 +125,3 @@ class FunctionRun:
             moved = self.flat()
         self.state = kept
         return moved
-
-
-__all__ = ["FunctionRun", "Rows"]

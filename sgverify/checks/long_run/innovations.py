@@ -128,6 +128,3 @@ class Innovations:
     def looked(self, known: np.ndarray) -> int:
         """The number of some steps at which copies were looked at beside each other."""
         return int(known[self._looked[self._looked < self.done]].sum())
-
-
-__all__ = ["CopyBlock", "Innovations"]

@@ -20,7 +20,7 @@ from sgverify.checks.question import Question
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import Evidence, Scope, held, tried
 from sgverify.law.torch_chain import StepLaw, law_of
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.torch_step import TorchStep, written
 from sgverify.subject.seeds import run_seed
 
@@ -387,6 +387,3 @@ def _alone(run: CodeRun, law: StepLaw) -> bool:
 
 def _in_a_row(ran: Ran) -> str:
     return f"steps 1 to {ran.steps[-1]:,} in a row"
-
-
-__all__ = ["check_long_run"]

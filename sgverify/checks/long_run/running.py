@@ -210,6 +210,3 @@ def run_alone(run: CodeRun, centre: float, count: int) -> Ran:
             raise Unreached(f"step {number + 1} of a run is not finite")
         squares[number] = np.add.reduceat((theta - centre) ** 2, ends[:-1]) / sizes
     return Ran(squares, np.arange(1, count + 1))
-
-
-__all__ = ["CodeRun", "Ran", "run_affine", "run_alone", "run_held"]

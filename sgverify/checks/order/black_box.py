@@ -18,7 +18,7 @@ from sgverify.evidence import EVERY, Evidence, Extent, Predicted, Scope, tried
 from sgverify.law.measured_order import PARAMETERS, RESOLUTION, SEEN, MeasuredOrder
 from sgverify.law.one_step_map import REACH
 from sgverify.law.own_dynamics import OwnDynamics, find_own_dynamics, keeps_density_by_place
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.subject.composite import TorchSubject, limits
 

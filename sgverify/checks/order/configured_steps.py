@@ -18,7 +18,7 @@ from sgverify.exact.affine.expanded_step import ExpandedStep, SeriesDifference
 from sgverify.exact.affine.stability import eigenvalues_of
 from sgverify.exact.readings.leading_terms import FAR, Departure, LinearSetting, departure
 from sgverify.exact.readings.step_switches import switches
-from sgverify.exact.series import LocalOrder
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject

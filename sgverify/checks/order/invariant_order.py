@@ -15,7 +15,7 @@ from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.chain.ergodic import WASSERSTEIN
 from sgverify.exact.readings.formula import formula
 from sgverify.exact.series.invariant_order import HIGHEST, InvariantOrder, prove_invariant_order
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 

@@ -13,12 +13,12 @@ from sgverify.checks.question import STATED, Question, whole
 from sgverify.errors import NotExpandableError, SgverifyError
 from sgverify.evidence import Evidence, Verdict
 from sgverify.exact.readings.formula import formula
-from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import Proved
 from sgverify.exact.series.noise_terms import noise_terms
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.exact.series.pace import pace_of, step_text
 from sgverify.exact.splittings.bch import bch
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.splittings import Word
 from sgverify.subject.subject import Subject
 

@@ -25,8 +25,8 @@ from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence, Scope, tried
 from sgverify.law.chosen_step import black_box, states_of
 from sgverify.law.gaussian_setting import coefficients_at
-from sgverify.rates import Judgement
 from sgverify.rates.powers import powers_of_h
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.intercepted.replacing import DrawLaw
 from sgverify.samplers.own.functions import gradients_by_datum
 from sgverify.schemes.definition.binding import parameters_of

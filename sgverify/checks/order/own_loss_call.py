@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import Unreached
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.samplers.intercepted.dtypes import DtypeAudit
 from sgverify.samplers.intercepted.replacing import numbers_of
 

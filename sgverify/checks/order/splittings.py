@@ -10,8 +10,9 @@ from itertools import permutations
 from sgverify.checks.question import Question
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
-from sgverify.exact.series import LocalOrder, local_order
 from sgverify.exact.series.invariant_order import leaves_density
+from sgverify.exact.series.local_order import local_order
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.exact.splittings.conjugacy import (
     Conjugacy,
     EffectiveOrder,
@@ -29,7 +30,7 @@ from sgverify.exact.splittings.mean_flow import (
     text_of,
 )
 from sgverify.exact.splittings.splitting import Splitting
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes import Alphabet, Scheme
 from sgverify.schemes.splittings import Word
 from sgverify.subject.caching import Same, cached_by

@@ -13,8 +13,8 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import EVERY, Evidence
 from sgverify.exact.readings.formula import MATHEMATICS, define
 from sgverify.exact.series.dimensions import Dimensions, Seen, over_dimensions
-from sgverify.exact.stationarity import Residual, stationarity_residual
-from sgverify.rates import Judgement
+from sgverify.exact.stationarity.fokker_planck import Residual, stationarity_residual
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes import Density, Dynamics
 from sgverify.schemes.dynamics import make_density
 from sgverify.schemes.numbers.constants import places_of

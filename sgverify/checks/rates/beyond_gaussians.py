@@ -14,7 +14,7 @@ from sgverify.errors import Unreached
 from sgverify.evidence import Evidence
 from sgverify.law.galerkin import MOST_COORDINATES, GalerkinChain, GalerkinLaw
 from sgverify.law.torch_chain import HALVINGS, configured_sweep
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.torch_step import TorchStep
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits

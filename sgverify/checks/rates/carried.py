@@ -21,10 +21,10 @@ from sgverify.checks.rates.transfer import ASSUMED, point_of, rate_of_powers
 from sgverify.checks.readings import escape_of, unbiased
 from sgverify.errors import NotExpandableError, SgverifyError, Unreached
 from sgverify.evidence import Evidence, Extent, Point, PointsAtSight, tried
-from sgverify.exact.series import LocalOrder
 from sgverify.exact.series.dimensions import dimensions_text
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.exact.series.stated_density import absorbs_noise, why_not_posterior
-from sgverify.rates import Judgement, Rate, judge_length_rate
+from sgverify.rates.verdict import Judgement, Rate, judge_length_rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 

@@ -12,7 +12,7 @@ from sgverify.exact.affine.marginal import marginal
 from sgverify.exact.answers import ExactAnswers, answers_for
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.transfer.result import FINE, GridAnswers
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes import exact
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject

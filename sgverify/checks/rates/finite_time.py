@@ -23,7 +23,7 @@ from sgverify.evidence import Evidence, Point, PointsAtSight
 from sgverify.exact.affine.model import as_run, fixed_step, horizon_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.chain.varying_steps import power_steps
-from sgverify.rates import Rate, judge_length_rate, length_rate
+from sgverify.rates.verdict import Rate, judge_length_rate, length_rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 

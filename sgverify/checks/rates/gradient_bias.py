@@ -20,7 +20,7 @@ from sgverify.evidence import Evidence
 from sgverify.exact.affine.expanded_step import limit_bias
 from sgverify.exact.answers import Coefficients
 from sgverify.exact.readings.memory_limit import equilibrated_step, memory_limit
-from sgverify.rates import Judgement, Rate, leading_power
+from sgverify.rates.verdict import Judgement, Rate, leading_power
 from sgverify.subject.subject import Subject
 
 SEEN = 100

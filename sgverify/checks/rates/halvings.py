@@ -11,8 +11,8 @@ import numpy as np
 from sgverify.evidence import Point
 from sgverify.law.one_step_map import OneStepMap
 from sgverify.law.torch_chain import FEWEST, HALVINGS
-from sgverify.rates import Judgement, judge_step_rate
 from sgverify.rates.powers import JUMP, StepFit, fit_steps
+from sgverify.rates.verdict import Judgement, judge_step_rate
 
 DESCENTS = 3
 """The most restarts of the halvings, below steps whose values the smaller steps do not explain."""

@@ -19,7 +19,7 @@ from sgverify.exact.affine.model import as_run
 from sgverify.exact.answers.invariant import InvariantLaw, LeadingError
 from sgverify.exact.chain.ergodic import COVARIANCE, WASSERSTEIN, Distance
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError
-from sgverify.rates import Rate, judge_step_rate
+from sgverify.rates.verdict import Rate, judge_step_rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 

@@ -27,7 +27,7 @@ from sgverify.evidence import Evidence, Point, PointsAtSight
 from sgverify.exact.affine.model import as_run, fixed_step
 from sgverify.exact.answers import ExactAnswers
 from sgverify.exact.posterior.polynomials import posterior_formula
-from sgverify.rates import Rate, judge_step_rate, leading_power
+from sgverify.rates.verdict import Rate, judge_step_rate, leading_power
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 

@@ -28,7 +28,7 @@ from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.numbers.quadrature import normal_cubature
 from sgverify.law.one_step_map import RARE, REACH, STATES, Law
 from sgverify.law.torch_chain import BendsError, TorchChain, balls, chain_of
-from sgverify.rates import Judgement, Rate
+from sgverify.rates.verdict import Judgement, Rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits
 from sgverify.subject.subject import Subject

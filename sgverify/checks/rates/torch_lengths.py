@@ -29,8 +29,8 @@ from sgverify.exact.chain.mse import long_run_variance, mean_square_error
 from sgverify.exact.numbers.ball import Certified, PrecisionLostError, identity
 from sgverify.law.one_step_map import STATES
 from sgverify.law.torch_chain import BendsError, TorchChain, chain_of
-from sgverify.rates import Rate, judge_length_rate, length_rate
 from sgverify.rates.powers import PowersOfH, powers_of_h
+from sgverify.rates.verdict import Rate, judge_length_rate, length_rate
 from sgverify.samplers.intercepted.black_box import CodeError
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits

@@ -17,14 +17,8 @@ from sgverify.checks.rates.leading_bias import LeadingBias, leading_bias
 from sgverify.claims import claim_for
 from sgverify.errors import ConfigurationError, InstabilityError, NotExpandableError, Unreached
 from sgverify.evidence import Evidence, Point
-from sgverify.exact.transfer import GridBias
-from sgverify.rates import (
-    Judgement,
-    Rate,
-    judge_length_rate,
-    judge_step_rate,
-    length_rate,
-)
+from sgverify.exact.transfer.result import GridBias
+from sgverify.rates.verdict import Judgement, Rate, judge_length_rate, judge_step_rate, length_rate
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 

@@ -24,7 +24,7 @@ from sgverify.law.law_defect import law_defect
 from sgverify.law.measured_order import HIGHEST
 from sgverify.law.one_step_map import RARE, STATES
 from sgverify.law.step_rows import StepRows
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers.intercepted.black_box import NotFiniteError
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.composite import TorchSubject, limits

@@ -14,8 +14,8 @@ from sgverify.checks.question import Question
 from sgverify.errors import SgverifyError, Unreached, UserError
 from sgverify.evidence import EVERY, Evidence, Extent, Scope, held, tried
 from sgverify.law.nodes import UNREPEATED
-from sgverify.rates import Judgement
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.rates.verdict import Judgement
+from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.samplers.intercepted.dtypes import default_dtype
 from sgverify.schemes.memory import axes_of
 from sgverify.schemes.torch_step import TorchStep

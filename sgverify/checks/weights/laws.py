@@ -22,7 +22,7 @@ from sgverify.evidence import Evidence
 from sgverify.exact.numbers.ball import number
 from sgverify.exact.weights.fixed_point import BITS, cumulated_weights, random_field
 from sgverify.exact.weights.piecewise import PlaneEnergies, one_jump
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.composites import composite as weighting
 from sgverify.subject.subject import Subject
 

@@ -24,7 +24,7 @@ from sgverify.exact.weights.fixed_point import (
     mean_field,
     slowest_decay,
 )
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.composites.composite import log_psi
 
 _SLACK = 1e-12

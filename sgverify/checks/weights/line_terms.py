@@ -22,7 +22,7 @@ from sgverify.errors import SgverifyError
 from sgverify.exact.weights.fixed_point import cumulated_weights, visited_weights
 from sgverify.exact.weights.line_chain import LineChain
 from sgverify.exact.weights.line_weights import AfterSteps, Rest, RunningWeights, rest
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.composites.adaptation import Adaptation, Partition
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject

@@ -15,7 +15,7 @@ from sgverify.evidence import Evidence
 from sgverify.exact.weights.fixed_point import cumulated_weights
 from sgverify.exact.weights.line_weights import TwoRegions
 from sgverify.exact.weights.piecewise import PlaneEnergies
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.composites.composite import omega_of
 
 LENGTHS = (32, 128, 512)

@@ -70,7 +70,7 @@ def show(evidence: Sequence[Evidence], json_path: str | None, watch: Stopwatch) 
         if json_path:
             write_answer(json_path, evidence, watch)
         if json_path != "-":
-            from sgverify.report import summarise, tallied
+            from sgverify.report.text import summarise, tallied
 
             for item in evidence:
                 say(_wrapped(summarise(item)), item.outcome)
@@ -100,7 +100,7 @@ def width() -> int:
 
 def show_fitted(evidence: Evidence) -> None:
     """Print, below the answer, the regression on the points of a rate."""
-    from sgverify.report import fitted_text
+    from sgverify.report.wording import fitted_text
 
     said = fitted_text(evidence)
     if said:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -95,9 +95,6 @@ def covariance_of(left: Sequence[Fraction], right: Sequence[Fraction]) -> Fracti
     return mean_of(pairs) - mean_of(left) * mean_of(right)
 
 
-Rule = Callable[..., Any]
-"""(energy_1, energy_2, *, tau_1, tau_2, variance, F) -> log S."""
-
 Linear = tuple[Fraction, Fraction]
 """Coefficients of u and of s^2."""
 
@@ -136,12 +133,11 @@ def swap_chance(
     variance: Any,
     *,
     F: Any,
-    rule: Rule | None = None,
     tau_1: Any = TAUS["tau_1"],
     tau_2: Any = TAUS["tau_2"],
 ) -> arb:
     """E min(1, S) where log S without noise is u, and has normal noise of this variance, at these temperatures."""
-    rule = rule or exchange_rules.log_swap_rate
+    rule = exchange_rules.log_swap_rate
     given = {"tau_1": number(tau_1), "tau_2": number(tau_2), "F": number(F)}
     # The gap is not taken from the rule, whose use of the temperatures is under examination.
     gap = 1 / given["tau_1"] - 1 / given["tau_2"]
@@ -151,29 +147,30 @@ def swap_chance(
     return expected_minimum(mean, slope * slope * spread)
 
 
-def imbalance(u: Any, variance: Any, *, F: Any, rule: Rule | None = None) -> arb:
+def imbalance(u: Any, variance: Any, *, F: Any) -> arb:
     """log(chance(u)/chance(-u)) - u: the flow between two states over its reverse under the joint Gibbs law; 0 in balance."""
-    there, back = swap_chance(u, variance, F=F, rule=rule), swap_chance(-number(u), variance, F=F, rule=rule)
+    there, back = swap_chance(u, variance, F=F), swap_chance(-number(u), variance, F=F)
     return (there / back).log() - number(u)
 
 
-def unbalanced_terms(F: Fraction, rule: Rule | None = None) -> dict[tuple[Linear, Linear], int]:
+def unbalanced_terms(F: Fraction) -> dict[tuple[Linear, Linear], int]:
     """The terms of chance(u) - exp(u) chance(-u) = sum c exp(a) Phi(b/s), by (a, b); {} proves balance for all u and s.
 
     a and b are linear in u and s^2 with exact coefficients. Terms of different (a, b) are linearly independent.
     """
-    rule = rule or exchange_rules.log_swap_rate
-    left = Counter(_terms(Fraction(1), F, rule))
-    for (weight, argument), count in Counter(_terms(Fraction(-1), F, rule)).items():
+    left = Counter(_terms(Fraction(1), F))
+    for (weight, argument), count in Counter(_terms(Fraction(-1), F)).items():
         left[((weight[0] + 1, weight[1]), argument)] -= count
     return {term: count for term, count in left.items() if count}
 
 
-def _terms(sign: Fraction, F: Fraction, rule: Rule) -> list[tuple[Linear, Linear]]:
+def _terms(sign: Fraction, F: Fraction) -> list[tuple[Linear, Linear]]:
     """exp(a) Phi(b/s) for the two summands of the chance at sign * u."""
 
     def mean(u: Fraction, variance: Fraction) -> Fraction:
-        value: Fraction = rule(u / GAP, Fraction(0), **TAUS, variance=variance / GAP**2, F=F)
+        value: Fraction = exchange_rules.log_swap_rate(
+            u / GAP, Fraction(0), **TAUS, variance=variance / GAP**2, F=F
+        )
         return value
 
     of_u, of_variance = sign * mean(Fraction(1), Fraction(0)), mean(Fraction(0), Fraction(1))

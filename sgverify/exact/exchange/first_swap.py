@@ -28,27 +28,23 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat
 
-from sgverify.exact.exchange.acceptance import GAP, TAUS, Rule, expected_minimum, normal_cdf, swap_chance
+from sgverify.exact.exchange.acceptance import GAP, TAUS, expected_minimum, normal_cdf, swap_chance
 from sgverify.exact.numbers.ball import identity, number
 from sgverify.schemes.composites.composite import inverse_gap, log_swap_rate
 
 ENERGIES = (Fraction(0), Fraction(1), Fraction(5, 2))
 
 
-def joint_law(
-    variance: Any, *, F: Any, energies: Sequence[Fraction] = ENERGIES, rule: Rule | None = None
-) -> tuple[list[arb], list[arb]]:
+def joint_law(variance: Any, *, F: Any) -> tuple[list[arb], list[arb]]:
     """The invariant law of (state 1, state 2) and the joint Gibbs law, in the order of the pairs of states.
 
     A step is a local Metropolis move of each replica at its own temperature, uniform among the other states, which keeps
     the Gibbs law; then a swap with the chance that normal noise of this variance in log S leaves.
     """
-    size = len(energies)
+    size = len(ENERGIES)
     states = list(itertools.product(range(size), repeat=2))
-    cold, warm = (_metropolis(energies, number(TAUS[name])) for name in ("tau_1", "tau_2"))
-    chance = {
-        (i, j): swap_chance(GAP * (energies[i] - energies[j]), variance, F=F, rule=rule) for i, j in states
-    }
+    cold, warm = (_metropolis(ENERGIES, number(TAUS[name])) for name in ("tau_1", "tau_2"))
+    chance = {(i, j): swap_chance(GAP * (ENERGIES[i] - ENERGIES[j]), variance, F=F) for i, j in states}
     count = len(states)
     local = arb_mat(count, count, [cold[a, c] * warm[b, d] for a, b in states for c, d in states])
     swap = arb_mat(count, count)
@@ -63,18 +59,16 @@ def joint_law(
     right = arb_mat(count, 1, [*[0] * (count - 1), 1])
     found = system.solve(right).entries()
     weights = [
-        (-number(energies[i]) / number(TAUS["tau_1"]) - number(energies[j]) / number(TAUS["tau_2"])).exp()
+        (-number(ENERGIES[i]) / number(TAUS["tau_1"]) - number(ENERGIES[j]) / number(TAUS["tau_2"])).exp()
         for i, j in states
     ]
     total = sum(weights, arb(0))
     return found, [weight / total for weight in weights]
 
 
-def distance_from_gibbs(
-    variance: Any, *, F: Any, energies: Sequence[Fraction] = ENERGIES, rule: Rule | None = None
-) -> arb:
+def distance_from_gibbs(variance: Any, *, F: Any) -> arb:
     """The total variation distance of the two laws of `joint_law`."""
-    found, gibbs = joint_law(variance, F=F, energies=energies, rule=rule)
+    found, gibbs = joint_law(variance, F=F)
     return sum((abs(a - b) for a, b in zip(found, gibbs, strict=True)), arb(0)) / 2
 
 

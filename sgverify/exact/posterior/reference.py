@@ -13,9 +13,9 @@ import numpy as np
 from flint import arb
 
 from sgverify.errors import ConfigurationError, Unreached
-from sgverify.exact.posterior import enclosed_average
 from sgverify.exact.posterior.conjugate import conjugate_law
 from sgverify.exact.posterior.polynomials import posterior_average
+from sgverify.exact.posterior.tails import enclosed_average
 from sgverify.schemes import exact
 from sgverify.targets import Observable, Target, parse_observable
 from sgverify.targets.line import LineAverages, average_on_peaks

@@ -71,9 +71,9 @@ class Metric(RootMetric):
 class SeriesGradient(GradientIngredient):
     """grad U at theta + O(s), by Taylor's formula in the symbols U_a, to the cap of the ring or its derivatives of U."""
 
-    def __init__(self, ring: Ring, each_evaluation: bool) -> None:
+    def __init__(self, ring: Ring) -> None:
         super().__init__()
-        self._ring, self.each_evaluation = ring, each_evaluation
+        self._ring = ring
 
     def evaluate(self, place: EntrywiseVector, minibatch: int) -> EntrywiseVector:
         """See `GradientIngredient.evaluate`."""
@@ -84,7 +84,7 @@ class SeriesGradient(GradientIngredient):
         return self._gradients(place, partial(self._ring.jet, "prior", 0))
 
     def hessian(self, place: EntrywiseVector, vector: EntrywiseVector) -> EntrywiseVector:
-        """The Hessian of U times a vector. With noise of each evaluation the Hessian is that of all data."""
+        """The Hessian of U times a vector."""
         ring = self._ring
         shifts = shifts_of(place.entries, ring, "the Hessian")
         minibatch = self.minibatch()
@@ -111,16 +111,13 @@ class SeriesGradient(GradientIngredient):
 class SeriesInterpreter:
     """Runs of definitions on series: the symbols of state, parameters, draws and minibatches, and the step size h = s^2.
 
-    `laws` are those of the draws so far, in order. With `each_evaluation` every gradient evaluation counts as a
-    minibatch of its own. `fixed` are the parameters that are numbers, and no symbols of the ring.
+    `laws` are those of the draws so far, in order. `fixed` are the parameters that are numbers, and no symbols of the ring.
     """
 
-    def __init__(
-        self, ring: Ring, *, each_evaluation: bool = False, fixed: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, ring: Ring, *, fixed: Mapping[str, Any] | None = None) -> None:
         self.ring, self.laws, self._fixed = ring, list[NoiseLaw](), fixed or {}
         self.h = TruncatedSeries(ring, {2: ring.one}, EXACT)
-        self._gradient = SeriesGradient(ring, each_evaluation)
+        self._gradient = SeriesGradient(ring)
 
     def state(self) -> State:
         """The state as the ring's own symbols."""

@@ -262,7 +262,6 @@ def expand_step(
     dim: int,
     degree: int,
     *,
-    each_evaluation: bool = False,
     signs: Signs | None = None,
     symbolic: bool = False,
 ) -> tuple[Ring, Transition, list[Polynomial]]:
@@ -271,11 +270,6 @@ def expand_step(
     P_h is that of `steps_of(scheme)` steps; see `transition_of`.
     """
     steps = steps_of(scheme)
-    asked, started = scheme.minibatches, scheme.starts.minibatches
-    if each_evaluation:
-        # A Hessian is that of all data then: it takes a symbol of its own, whose noise nothing asks for.
-        asked = scheme.gradients + scheme.census.hessians
-        started = scheme.starts.gradients + scheme.starts.hessians
     lean = 1 + (degree - 2) // _reach(scheme.dynamics, dim)
     most = degree + 8
     for cap, depth in ((degree + 2, lean), (degree + 4, lean + 2), (most, lean + 4), (most, most)):
@@ -284,7 +278,7 @@ def expand_step(
             dim,
             depth=depth,
             draws=scheme.starts.draws + steps * scheme.draws,
-            minibatches=started + steps * asked,
+            minibatches=scheme.starts.minibatches + steps * scheme.minibatches,
             cap=cap,
             signs=signs,
             symbolic=symbolic,
@@ -292,7 +286,7 @@ def expand_step(
         )
         try:
             generator = symbol_of(generator_of(scheme.dynamics, ring), ring) * to_fmpq(pace_of(scheme))
-            transition = transition_of(scheme, ring, degree, steps, each_evaluation=each_evaluation)
+            transition = transition_of(scheme, ring, degree, steps)
             return ring, transition, exponential_symbols(generator, ring, degree // 2)
         except (UnknownSignError, TooLargeError):
             raise

@@ -264,14 +264,12 @@ class Transition:
         return found
 
 
-def transition_of(
-    scheme: Scheme, ring: Ring, degree: int, steps: int = 1, *, each_evaluation: bool = False
-) -> Transition:
+def transition_of(scheme: Scheme, ring: Ring, degree: int, steps: int = 1) -> Transition:
     """The transition operator of `steps` consecutive steps, with the memory started by the scheme.
 
-    Each step has minibatches of its own, and so has the start of the memory; with `each_evaluation` each gradient.
+    Each step has minibatches of its own, and so has the start of the memory.
     """
-    reading = SeriesInterpreter(ring, each_evaluation=each_evaluation)
+    reading = SeriesInterpreter(ring)
     start = reading.state()
     values = reading.start(scheme) if scheme.memory else start
     for _ in range(steps):

@@ -30,7 +30,6 @@ from sgverify.errors import DefinitionError
 from sgverify.exact.splittings.lyndon import from_lyndon_words, lyndon_coefficients
 from sgverify.exact.splittings.order_conditions import defect_of, vanishes
 from sgverify.exact.splittings.splitting import (
-    MOST_LETTERS,
     Splitting,
     logarithm,
     product_of_exponentials,
@@ -43,16 +42,6 @@ if TYPE_CHECKING:
     from sgverify.exact.splittings.printed_decimals import WithinRounding
 
 MODIFIED_DEGREE = 5
-
-__all__ = [
-    "MODIFIED_DEGREE",
-    "MOST_LETTERS",
-    "BCHResult",
-    "LeadingTerm",
-    "bch",
-    "bch_series",
-    "first_even_degree",
-]
 
 
 @dataclass(frozen=True)

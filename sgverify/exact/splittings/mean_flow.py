@@ -32,8 +32,9 @@ from sgverify.exact.numbers.entrywise import coordinates_of
 from sgverify.exact.rings.ring import Ring
 from sgverify.exact.series.carrier import SeriesInterpreter
 from sgverify.exact.series.operators import Operator, compose, difference, generator_of, ring_of
-from sgverify.exact.splittings.bch import MOST_LETTERS, bch_series
+from sgverify.exact.splittings.bch import bch_series
 from sgverify.exact.splittings.lyndon import expand, lyndon_coefficients
+from sgverify.exact.splittings.splitting import MOST_LETTERS
 from sgverify.schemes import Dynamics
 
 LiePolynomial = dict[str, Fraction]

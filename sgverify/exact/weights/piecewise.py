@@ -27,9 +27,9 @@ from sgverify.schemes.composites import composite as weighting
 _ROUNDS, _STILL = 2000, 1e-12
 
 
-def one_jump(bins: int, at: Fraction, low: Fraction = Fraction(1, 2)) -> list[Fraction]:
-    """`low` up to the share `at` of the regions, 1 from there on: monotone, and of no slow change."""
-    return [low if i <= bins * at else Fraction(1) for i in range(1, bins + 1)]
+def one_jump(bins: int, at: Fraction) -> list[Fraction]:
+    """1/2 up to the share `at` of the regions, 1 from there on: monotone, and of no slow change."""
+    return [Fraction(1, 2) if i <= bins * at else Fraction(1) for i in range(1, bins + 1)]
 
 
 @dataclass(frozen=True)

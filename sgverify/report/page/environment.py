@@ -107,6 +107,3 @@ def pretty(value: Any) -> Markup:
     from markupsafe import Markup
 
     return Markup(escape(json_text(value).rstrip(), quote=False))
-
-
-__all__ = ["DARK_COLOURS", "anchor", "environment", "found_html", "predicted_html", "rate_html"]

@@ -3,11 +3,3 @@
 `fitting` places the Student law that is drawn from on the target, and says where it does not fit; `averages` weighs the draws and
 states the error of an average.
 """
-
-from sgverify.samplers.importance.averages import (
-    EstimatedAverage,
-    WeightedDraws,
-    draw_weighted,
-)
-
-__all__ = ["EstimatedAverage", "WeightedDraws", "draw_weighted"]

@@ -6,17 +6,3 @@ from gradients.
 `injected_step` has the gradient on chosen minibatches, `equilibrated` a step with memory from where its memory comes to rest.
 About the code: `repeated_step` (does it give equal bits when its draws come again), `other_sources` (what else it uses), `dtypes`.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from sgverify.exports import lazily
-
-if TYPE_CHECKING:
-    from sgverify.samplers.intercepted.black_box import BlackBox
-    from sgverify.samplers.intercepted.interception import Interception, UnreadableDrawError
-
-__all__ = ["BlackBox", "Interception", "UnreadableDrawError"]
-
-__getattr__, __dir__ = lazily(__name__)

@@ -12,13 +12,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError, SgverifyError, Unreached, UserError
-from sgverify.samplers.intercepted.interception import (
-    Handed,
-    Interception,
-    UnreadableDrawError,
-    Witness,
-    total,
-)
+from sgverify.samplers.intercepted.interception import Handed, Interception, Witness, total
 from sgverify.samplers.intercepted.log_density import LogDensityOf
 from sgverify.samplers.intercepted.repeated_step import copies
 from sgverify.samplers.intercepted.replacing import DrawLaw
@@ -306,12 +300,3 @@ class BlackBoxGradient:
     def fresh(self) -> BlackBoxGradient:
         """The gradient on another minibatch of the same step."""
         return BlackBoxGradient(self._box, self._mode, self._counter)
-
-
-__all__ = [
-    "BlackBox",
-    "BlackBoxGradient",
-    "CodeError",
-    "State",
-    "UnreadableDrawError",
-]

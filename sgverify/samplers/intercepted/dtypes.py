@@ -110,6 +110,3 @@ def _tensors(value: Any) -> Iterator[Tensor]:
             yield from _tensors(part)
     elif isinstance(value, dict):
         yield from _tensors(tuple(value.values()))
-
-
-__all__ = ["DtypeAudit", "Narrow", "default_dtype", "effect"]

@@ -132,6 +132,3 @@ def _aitken(x: Tensor, once: Tensor, twice: Tensor) -> Tensor:
     sizes = torch.stack([x, once, twice])
     other = ((sizes >= 0).all(0) & (found < 0)) | ((sizes <= 0).all(0) & (found > 0))
     return torch.where(other & (found.abs() <= ROUNDED * sizes.abs().amax(0)), torch.zeros_like(found), found)
-
-
-__all__ = ["equilibrated"]

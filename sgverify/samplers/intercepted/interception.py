@@ -326,23 +326,3 @@ def _only(func: Any, result: Any) -> Tensor:
     if not isinstance(result, Tensor):
         raise ReplayError(f"it draws by torch's {func._schema.name}, whose result is more than one tensor")
     return result
-
-
-__all__ = [
-    "DEPENDENT",
-    "Draw",
-    "Handed",
-    "Interception",
-    "OperationMode",
-    "Recording",
-    "Replay",
-    "ReplayError",
-    "RowReplay",
-    "Steady",
-    "UnreadableDrawError",
-    "Witness",
-    "check_count",
-    "is_recorded",
-    "show_foreign",
-    "total",
-]

@@ -104,6 +104,3 @@ class _Differentiable(torch.autograd.Function):
     def backward(ctx: Any, weight: Tensor) -> tuple[Tensor, None]:
         (theta,) = ctx.saved_tensors
         return weight[..., None] * ctx.of.gradient(theta), None
-
-
-__all__ = ["LogDensityOf", "along_line"]

@@ -227,6 +227,3 @@ def _put(
     finally:
         for space, name, value in held:
             space[name] = value
-
-
-__all__ = ["clock_fault", "other_sources"]

@@ -181,6 +181,3 @@ def _kept(names: Sequence[str], state: State) -> str:
 
 def _shared(value: Tensor, given: Tensor) -> bool:
     return value.numel() > 0 and value.untyped_storage().data_ptr() == given.untyped_storage().data_ptr()
-
-
-__all__ = ["Repetition", "copies", "judge_repetition", "take_again"]

@@ -341,24 +341,3 @@ _REPLACEMENTS: dict[str, Any] = {
     "randperm": _randperm,
     "multinomial": _multinomial,
 }
-
-
-__all__ = [
-    "EXPONENTIAL",
-    "GAMMA",
-    "NORMAL",
-    "UNIFORM",
-    "Draw",
-    "DrawLaw",
-    "UnreadableDrawError",
-    "arguments_of",
-    "exponential_of",
-    "gamma_of",
-    "is_random",
-    "name_of",
-    "numbers_of",
-    "outcome_of",
-    "own_units",
-    "replacement",
-    "uniform_of",
-]

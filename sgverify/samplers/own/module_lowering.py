@@ -144,11 +144,6 @@ class _Lowering:
             raise Unreached("rounded division")
         if operation in (_ATEN.mm, _ATEN.bmm):
             return self._product(*args)
-        if operation is _ATEN.addmm:
-            scales = options.get("beta", 1), options.get("alpha", 1)
-            if scales != (1, 1):
-                raise Unreached("a scaled product of matrices")
-            return self._each(ELEMENTWISE[_ATEN.add], [args[0], self._product(*args[1:])])
         if operation is _ATEN.mean:
             return self._sum(operation, *args[:3])
         if operation is _ATEN.var:
@@ -215,10 +210,7 @@ class _Lowering:
         places = item.places.expand(shape).flatten()
         if bool((places == places[0]).all()):
             places = places[:1]
-        width = self._widths[item.number]
-        if len(places) == width and torch.equal(places, torch.arange(width)):
-            return Number(item.number)
-        return Number(self._add(taken, [Number(item.number)], tuple(places.tolist()), width=len(places)))
+        return self._whole_of(_Part(item.number, places))
 
     def _product(self, left: Any, right: Any) -> _Part:
         """A product of matrices, or of as many pairs of them, in the order of the axis that is summed over."""

@@ -24,6 +24,7 @@ from sgverify.samplers.reading.arithmetic import root
 from sgverify.samplers.reading.constants import EXACT, Clock, Constant, lasting
 from sgverify.samplers.reading.tape import Tape, record
 from sgverify.schemes.definition.abstract_value import SCALAR, VECTOR
+from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.definition.mathematics import dot, first_entry, power, register, sqrt
 from sgverify.schemes.definition.reverse_mode import Tracked, assembled, kind_of
 from sgverify.schemes.numbers.constants import constants_like, linear_image, repeated, repeated_rows
@@ -33,7 +34,7 @@ from sgverify.targets.potential import Matrix, Vector, constant, coordinate
 _CONSTANTS: WeakKeyDictionary[Vector | Matrix, dict[Any, Any]] = WeakKeyDictionary()
 
 
-class Chains:
+class Chains(Arithmetic):
     """A state variable of every chain: shape (S, C, d) for a vector, (S, C, 1) for a scalar.
 
     Further leading axes are allowed, so that a block of steps or of data can be evaluated at once.
@@ -52,31 +53,11 @@ class Chains:
             return other.meet(self.tensor)
         return float(other) if isinstance(other, EXACT) else None
 
-    def __add__(self, other: Any) -> Any:
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         value = self._meet(other)
-        return NotImplemented if value is None else Chains(self.tensor + value)
+        return NotImplemented if value is None else Chains(operation(self.tensor, value))
 
-    def __sub__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Chains(self.tensor - value)
-
-    def __rsub__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Chains(value - self.tensor)
-
-    def __mul__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Chains(self.tensor * value)
-
-    def __truediv__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Chains(self.tensor / value)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        value = self._meet(other)
-        return NotImplemented if value is None else Chains(value / self.tensor)
-
-    __radd__, __rmul__ = __add__, __mul__
+    __radd__, __rmul__ = Arithmetic.__add__, Arithmetic.__mul__
 
     def __pow__(self, exponent: Any) -> Any:
         # By products: a library's power may round differently by an entry's position in the tensor.
@@ -90,9 +71,6 @@ class Chains:
 
     def __neg__(self) -> Chains:
         return Chains(-self.tensor)
-
-    def __pos__(self) -> Chains:
-        return self
 
     def __matmul__(self, matrix: Any) -> Any:
         return Chains(product(self.tensor, matrix.tensor)) if type(matrix) is Chains else NotImplemented

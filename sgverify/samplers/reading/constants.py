@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +14,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import DefinitionError
+from sgverify.schemes.definition.binding import Arithmetic
 from sgverify.schemes.definition.mathematics import PLAIN, register
 from sgverify.schemes.numbers.algebraic import Irrational
 
@@ -50,7 +50,7 @@ class Clock:
         self.met: dict[int, Constant] | None = None
 
 
-class Constant:
+class Constant(Arithmetic):
     """A number of the run: a float64 array of shape (K, S), K steps of a block by S step sizes.
 
     K = 1 for a number that is equal at every step, S = 1 for one that is equal for all step sizes. The number is rounded to the
@@ -94,7 +94,7 @@ class Constant:
             function, None, lambda: _each(function, self.value), lambda owner, _: owner.apply(function)
         )
 
-    def _combine(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
+    def _with(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
         if type(other) is Constant:
             first = not (other.passing and not self.passing)
             owner, guest = (self, other) if first else (other, self)
@@ -109,7 +109,7 @@ class Constant:
                 (operation, other),
                 None,
                 lambda: operation(self.value, float(other)),
-                lambda owner, _: owner._combine(operation, other),
+                lambda owner, _: owner._with(other, operation),
             )
         return NotImplemented
 
@@ -123,25 +123,7 @@ class Constant:
             found = self._made[key] = (guest, new, made)
         return found[1]
 
-    def __add__(self, other: Any) -> Any:
-        return self._combine(operator.add, other)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._combine(operator.sub, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._combine(_reversed_sub, other)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._combine(operator.mul, other)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._combine(operator.truediv, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._combine(_reversed_truediv, other)
-
-    __radd__, __rmul__ = __add__, __mul__
+    __radd__, __rmul__ = Arithmetic.__add__, Arithmetic.__mul__
 
     def __pow__(self, exponent: Any) -> Constant:
         return self._remember(
@@ -153,9 +135,6 @@ class Constant:
 
     def __neg__(self) -> Constant:
         return self._remember("negative", None, lambda: -self.value, lambda owner, _: -owner)
-
-    def __pos__(self) -> Constant:
-        return self
 
     def __repr__(self) -> str:
         return f"Constant({self.value.tolist()})"
@@ -228,11 +207,3 @@ def _finite(function: Callable[[float], float], x: float) -> float:
         return function(x)
     except (ValueError, OverflowError, ZeroDivisionError):
         return math.nan
-
-
-def _reversed_sub(left: Any, right: Any) -> Any:
-    return right - left
-
-
-def _reversed_truediv(left: Any, right: Any) -> Any:
-    return right / left

@@ -18,6 +18,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Generic, Self, TypeVar
 
 from sgverify.schemes.definition.mathematics import Noise, NoiseLaw, exp, expm1, power
@@ -132,6 +133,7 @@ def _(value: LiftedArithmetic) -> Any:
     return exp(value) - 1
 
 
+@cache
 def _swapped(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda left, right: operation(right, left)
 

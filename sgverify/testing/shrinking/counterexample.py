@@ -22,8 +22,8 @@ from sgverify.configuration import Configuration, load_configuration, toml_of, t
 from sgverify.errors import SgverifyError, UserError
 from sgverify.evidence import Evidence, Point, Provenance, RecordedFailure, write_evidence
 from sgverify.keeping.files import write_atomically
-from sgverify.report import explain
 from sgverify.report.rate_plot import has_rate, write_rate
+from sgverify.report.text import explain
 from sgverify.schemes import Scheme, TorchStep
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject

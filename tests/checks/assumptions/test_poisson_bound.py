@@ -16,8 +16,14 @@ from sgverify.claims import claims
 from sgverify.configuration import load_configuration
 from sgverify.errors import NotExpandableError
 from sgverify.evidence import Evidence
-from sgverify.exact.generator import read_generator
-from sgverify.exact.generator.generator import degree_of, derivatives, in_state, lyapunov_of, solve_poisson
+from sgverify.exact.generator.generator import (
+    degree_of,
+    derivatives,
+    in_state,
+    lyapunov_of,
+    read_generator,
+    solve_poisson,
+)
 from sgverify.subject.binding import make_subject
 from tests.zoo.schemes import frictionless
 

@@ -11,7 +11,7 @@ from sgverify.checks import verify
 from sgverify.checks.assumptions.target import judge_dissipative, judge_lipschitz
 from sgverify.exact.generator.polynomials import form_context
 from sgverify.exact.rings.polynomials import Polynomial
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 
 
 def asked(scheme: str, id: str, **settings: Any) -> str:

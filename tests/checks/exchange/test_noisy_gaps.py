@@ -7,7 +7,7 @@ import pytest
 from sgverify.checks.exchange import noisy_gaps as module
 from sgverify.checks.exchange.rate import ReplicaPair
 from sgverify.configuration import load_configuration
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.subject.binding import make_subject
 from sgverify.testing.planting import edited_source
 

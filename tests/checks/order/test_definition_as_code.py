@@ -12,7 +12,7 @@ from sgverify.claims import find_claim
 from sgverify.configuration import Configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.law.measured_order import measure_order
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.subject import Subject

@@ -11,7 +11,7 @@ import torch
 from sgverify import rate, torch_step, verify
 from sgverify.checks.registry import CHECKS
 from sgverify.exact.readings.formula import plant
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import ring_of
 from sgverify.exact.series.probe import generic_potential, generic_state, values_at
 from sgverify.law.measured_order import PARAMETERS, measure_order

@@ -13,7 +13,7 @@ from sgverify import torch_step
 from sgverify.errors import Unreached
 from sgverify.exact.numbers.quadrature import cubature
 from sgverify.law.step_rows import OverDraws
-from sgverify.samplers.intercepted import BlackBox
+from sgverify.samplers.intercepted.black_box import BlackBox
 from sgverify.schemes import langevin
 
 H, T = 0.25, 2.0

@@ -13,9 +13,9 @@ import pytest
 from flint import arb
 from mpmath import mpf
 
-from sgverify.exact.posterior import enclosed_average
 from sgverify.exact.posterior.conjugate import ConjugateLaw, conjugate_law
 from sgverify.exact.posterior.reference import reference_average
+from sgverify.exact.posterior.tails import enclosed_average
 from sgverify.targets import Target, build_target, coordinate, parse_observable
 
 COUNTS = [3.0, 0.0, 4.0, 2.0, 2.0]

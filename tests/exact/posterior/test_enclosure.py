@@ -14,11 +14,11 @@ from flint import acb, arb, arb_poly
 from mpmath import mpf
 
 from sgverify.errors import DefinitionError, Unreached
-from sgverify.exact.posterior import enclosed_average, enclosed_moments, panels
+from sgverify.exact.posterior import panels
 from sgverify.exact.posterior import tails as enclosure
 from sgverify.exact.posterior.panels import Balls
 from sgverify.exact.posterior.reference import reference_average
-from sgverify.exact.posterior.tails import Bounds, Tails, beyond, exactly
+from sgverify.exact.posterior.tails import Bounds, Tails, beyond, enclosed_average, enclosed_moments, exactly
 from sgverify.schemes.definition.mathematics import exp, log, softplus
 from sgverify.targets import Target, Vector, build_target, constant, coordinate, parse_observable
 from sgverify.targets.line import find_frame

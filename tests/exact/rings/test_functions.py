@@ -14,8 +14,8 @@ from sgverify.exact.numbers.jets import Jet
 from sgverify.exact.rings.evaluation import Values, by_key
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series import local_order
 from sgverify.exact.series.invariant_order import invariant_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import derivative_along
 
 PLACE = 0.37

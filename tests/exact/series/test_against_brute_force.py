@@ -14,7 +14,8 @@ import pytest
 import sympy
 from sympy.polys.rings import PolyElement, ring
 
-from sgverify.exact.series import LocalOrder, local_order
+from sgverify.exact.series.local_order import local_order
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes import Scheme, find_scheme
 from tests.zoo.schemes import heun
 

@@ -18,8 +18,10 @@ import pytest
 from sympy import QQ, ring
 
 from sgverify.exact.rings import context
-from sgverify.exact.series import LocalOrder, carrier, local_order
+from sgverify.exact.series import carrier
 from sgverify.exact.series import operators as transition
+from sgverify.exact.series.local_order import local_order
+from sgverify.exact.series.orders import LocalOrder
 from sgverify.schemes import find_scheme
 from sgverify.schemes.definition.mathematics import LAWS
 

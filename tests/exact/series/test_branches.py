@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import Scheme, dot, exp, kinetic, langevin, sqrt, thermostat
 from sgverify.schemes.definition.mathematics import magnitude
 from sgverify.schemes.dynamics import Dynamics

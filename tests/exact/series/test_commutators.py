@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from sgverify.errors import DefinitionError
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.splittings.bch import LeadingTerm, bch
 from sgverify.schemes import Alphabet, Scheme, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.chen import ALPHABET as CHEN

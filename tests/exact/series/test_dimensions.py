@@ -12,9 +12,9 @@ from sgverify.errors import NotExpandableError
 from sgverify.evidence import EVERY
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.rings.roots import reciprocal
-from sgverify.exact.series import local_order
 from sgverify.exact.series.dimensions import prove_order
 from sgverify.exact.series.invariant_order import prove_invariant_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import ring_of
 from sgverify.schemes import NAMED, Scheme, find_scheme, langevin
 

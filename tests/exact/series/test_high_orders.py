@@ -11,8 +11,7 @@ from sgverify.checks.applicable_claims import run_check
 from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import Configuration
-from sgverify.exact.series import local_order
-from sgverify.exact.series.local_order import HIGHEST_CLAIM, HIGHEST_ORDER
+from sgverify.exact.series.local_order import HIGHEST_CLAIM, HIGHEST_ORDER, local_order
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import NAMED
 from sgverify.schemes.catalogue.chen import drift

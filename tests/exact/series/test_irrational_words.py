@@ -12,7 +12,7 @@ from sgverify.checks import rate
 from sgverify.errors import NotExpandableError
 from sgverify.exact.readings.formula import define, formula, plant
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import Alphabet, Scheme, dynamics
 from sgverify.schemes.catalogue.chen import drift

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sgverify import Alphabet, exp, sqrt
-from sgverify.exact.series import local_order
 from sgverify.exact.series.letters import prove_alphabet
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.noise_terms import noise_defect
 from sgverify.schemes import ALPHABETS, NAMED, find_scheme, kinetic, langevin, thermostat
 from sgverify.schemes.catalogue.chen import drift, friction, noisy_kick

@@ -12,7 +12,7 @@ from sgverify import dynamics, exp, log, scheme, sin, sqrt
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import transition_of
 from sgverify.schemes import ALPHABETS, NAMED, find_scheme, kinetic, langevin
 from tests.zoo.schemes import (

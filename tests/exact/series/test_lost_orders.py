@@ -10,8 +10,8 @@ from sgverify import exp, expm1, scheme, sqrt
 from sgverify.errors import NotExpandableError
 from sgverify.exact.numbers.entrywise import EntrywiseVector
 from sgverify.exact.rings.power_series import EXACT, TruncatedSeries
-from sgverify.exact.series import local_order
 from sgverify.exact.series.carrier import SeriesGradient
+from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import NAMED, Scheme, kinetic
 
 

@@ -11,7 +11,7 @@ import tests.exact.stationarity.oracle as oracle
 from sgverify.errors import NotExpandableError
 from sgverify.exact.readings.formula import plant
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import generator_of, transition_of
 from sgverify.schemes import dynamics, riemannian_kinetic, riemannian_langevin, scheme, sqrt
 from sgverify.schemes.catalogue.in_metric import sgrhmc_euler, sgrld_euler

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from sgverify.exact.rings.ring import Ring
-from sgverify.exact.series import local_order
 from sgverify.exact.series.letters import prove_alphabet
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import transition_of
 from sgverify.schemes import LAWS, Alphabet, NoiseLaw, Scheme, kinetic, langevin, scheme, sqrt
 from sgverify.schemes.catalogue.chen import drift, friction

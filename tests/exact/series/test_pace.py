@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import sgverify
 from sgverify import scheme, sqrt
-from sgverify.exact.series import local_order
 from sgverify.exact.series.dimensions import prove_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.pace import pace_of
 from sgverify.schemes import constants, find_scheme, kinetic, langevin
 

@@ -15,7 +15,7 @@ from sgverify.exact.rings.evaluation import BALLS, Values, by_key
 from sgverify.exact.series.dimensions import prove_order
 from sgverify.exact.series.invariant_order import invariant_order
 from sgverify.exact.series.local_order import expand_step, local_order
-from sgverify.exact.stationarity import stationarity_residual
+from sgverify.exact.stationarity.fokker_planck import stationarity_residual
 from sgverify.schemes import dot
 from sgverify.schemes.loading import load_scheme
 from sgverify.schemes.mathematics import tanh

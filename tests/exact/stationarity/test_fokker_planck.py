@@ -13,12 +13,12 @@ import tests.zoo.dynamics as wrong
 from sgverify.errors import DefinitionError, NotExpandableError
 from sgverify.exact.rings.evaluation import FRACTIONS, Values, by_key
 from sgverify.exact.series.operators import coefficients_of
-from sgverify.exact.stationarity import stationarity_residual
 from sgverify.exact.stationarity.fokker_planck import (
     density_of,
     read_density,
     residual_of,
     ring_for,
+    stationarity_residual,
 )
 from sgverify.schemes import (
     density,

@@ -7,7 +7,8 @@ import pytest
 
 from reports.making.calibration.simulations import decide_in_looks
 from sgverify.errors import UserError
-from sgverify.rates import Decision, Sample, decide_order
+from sgverify.rates.decision import Decision, decide_order
+from sgverify.rates.sample import Sample
 
 H = 2.0 ** -np.arange(5)
 

@@ -13,8 +13,8 @@ import torch
 
 import sgverify
 from sgverify.errors import Unreached
-from sgverify.samplers.importance import averages, draw_weighted
-from sgverify.samplers.importance.averages import SCRAMBLES, WeightedDraws
+from sgverify.samplers.importance import averages
+from sgverify.samplers.importance.averages import SCRAMBLES, WeightedDraws, draw_weighted
 from sgverify.samplers.importance.fitting import fit_student
 from sgverify.targets import Target, build_target
 

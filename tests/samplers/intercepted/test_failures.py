@@ -13,8 +13,7 @@ from sgverify.checks.question import Question
 from sgverify.claims import find_claim
 from sgverify.configuration import load_configuration
 from sgverify.errors import Unreached, UserError
-from sgverify.samplers.intercepted import BlackBox
-from sgverify.samplers.intercepted.black_box import CodeError
+from sgverify.samplers.intercepted.black_box import BlackBox, CodeError
 from sgverify.schemes import langevin
 from sgverify.subject.binding import make_subject
 

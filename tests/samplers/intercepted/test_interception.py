@@ -7,8 +7,9 @@ import torch
 
 from sgverify import torch_step
 from sgverify.errors import DefinitionError, Unreached, UserError
-from sgverify.samplers.intercepted import BlackBox, Interception, UnreadableDrawError
-from sgverify.samplers.intercepted.interception import DEPENDENT, Handed
+from sgverify.samplers.intercepted.black_box import BlackBox
+from sgverify.samplers.intercepted.interception import DEPENDENT, Handed, Interception
+from sgverify.samplers.intercepted.replacing import UnreadableDrawError
 from sgverify.schemes import langevin
 
 REAL = torch.float64

@@ -8,7 +8,7 @@ import pytest
 
 from sgverify.errors import DefinitionError
 from sgverify.exact.answers import QuadraticAnswers, answers_for
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.schemes import find_scheme
 from sgverify.schemes.catalogue.plain import noisy_gradient
 from tests.self_checks.registry import self_check

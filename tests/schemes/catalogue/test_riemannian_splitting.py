@@ -15,7 +15,7 @@ from sgverify.configuration import load_configuration
 from sgverify.exact.posterior.reference import reference_average
 from sgverify.exact.series.letters import AlphabetProof, prove_alphabet
 from sgverify.exact.series.local_order import local_order
-from sgverify.exact.stationarity import stationarity_residual
+from sgverify.exact.stationarity.fokker_planck import stationarity_residual
 from sgverify.samplers import Settings, fixed
 from sgverify.schemes import Scheme, dynamics, find_scheme
 from sgverify.schemes.catalogue.in_metric import (

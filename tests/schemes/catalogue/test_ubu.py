@@ -13,8 +13,8 @@ import torch
 from sgverify.exact.affine.carrier import read_affine
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import QuadraticAnswers, answers_for
-from sgverify.exact.series import local_order
 from sgverify.exact.series.letters import prove_alphabet
+from sgverify.exact.series.local_order import local_order
 from sgverify.samplers.reading.constants import Clock, Constant
 from sgverify.schemes import Alphabet, expm1, find_scheme, kinetic, sqrt
 from sgverify.schemes.catalogue.molecular import kick

@@ -19,9 +19,9 @@ from sgverify.advice.diagnosis.model import Cause
 from sgverify.advice.diagnosis.wrong_terms.moments import number_text
 from sgverify.errors import NotExpandableError, UserError
 from sgverify.exact.readings.formula import define, formula
-from sgverify.exact.series import local_order
 from sgverify.exact.series.carrier import ElsewhereError
 from sgverify.exact.series.letters import AlphabetProof
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.splittings.bch import bch
 from sgverify.schemes import Scheme
 from sgverify.schemes.scheme import make_scheme

@@ -21,7 +21,10 @@ from sgverify.checks.rates.sampled.reference import reference_of, share_of, trut
 from sgverify.checks.readings import term_of_theorem_2, unbiased
 from sgverify.errors import Unreached, UserError
 from sgverify.evidence import Evidence, Point
-from sgverify.rates import Decision, Judgement, Sample, decide_length, decide_length_mse, decide_order
+from sgverify.rates.decision import Decision, decide_order
+from sgverify.rates.length import decide_length, decide_length_mse
+from sgverify.rates.sample import Sample
+from sgverify.rates.verdict import Judgement
 from sgverify.samplers import fixed, horizon
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.seeds import run_seed

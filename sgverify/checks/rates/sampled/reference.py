@@ -11,7 +11,7 @@ from scipy import stats
 
 from sgverify.errors import ConfigurationError
 from sgverify.exact.posterior.reference import Reference, reference_average
-from sgverify.rates import Decision
+from sgverify.rates.decision import Decision
 from sgverify.rates.sample import CALL, LevelShare
 from sgverify.schemes import exact
 from sgverify.subject.caching import cached_per_subject
@@ -19,7 +19,7 @@ from sgverify.subject.subject import Subject
 from sgverify.targets.observable import Exponents
 
 if TYPE_CHECKING:
-    from sgverify.samplers.importance import WeightedDraws
+    from sgverify.samplers.importance.averages import WeightedDraws
 
 DECISIONS = 100
 """At least the number of decisions, and of their sides, among which one piece of evidence divides its level."""
@@ -91,7 +91,7 @@ def _reference(subject: Subject) -> tuple[Reference, WeightedDraws | None]:
         if subject.target.dim == 1:
             raise
     # It brings torch, which the chains need anyway.
-    from sgverify.samplers.importance import draw_weighted
+    from sgverify.samplers.importance.averages import draw_weighted
 
     temperature = subject.configuration.temperature
     used: list[WeightedDraws] = []

@@ -8,7 +8,7 @@ The updates that chen2015 calls one Euler scheme, distinguished by E f(X_1) for 
 from __future__ import annotations
 
 from sgverify.checks.verify_and_rate import rate
-from sgverify.exact.series import local_order
+from sgverify.exact.series.local_order import local_order
 from sgverify.exact.series.operators import difference, operator_text, ring_of, transition_of
 from sgverify.papers.formula import Examination, formula
 from sgverify.schemes import Scheme, dot, dynamics, find_scheme, kinetic, scheme, sqrt

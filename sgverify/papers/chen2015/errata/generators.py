@@ -20,7 +20,7 @@ from sgverify.exact.series.operators import (
     ring_of,
     transition_of_flow,
 )
-from sgverify.exact.stationarity import Residual, stationarity_residual
+from sgverify.exact.stationarity.fokker_planck import Residual, stationarity_residual
 from sgverify.papers.chen2015.errata.definitions import (
     friction_with_a_step,
     kick_of_equation_9,

@@ -14,7 +14,7 @@ from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.papers.chen2015.figures import settings
 from sgverify.papers.chen2015.figures.equal_cost_search import LIMIT, Best, Runner
 from sgverify.papers.chen2015.suite import SCHEMES
-from sgverify.rates import leading_power
+from sgverify.rates.verdict import leading_power
 from sgverify.subject.binding import make_subject
 
 FRICTION = max(settings.FRICTIONS)

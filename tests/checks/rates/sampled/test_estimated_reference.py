@@ -11,7 +11,7 @@ from sgverify.checks.rates.sampled.reference import reference_of, truth_of, with
 from sgverify.configuration import load_configuration
 from sgverify.evidence import Evidence
 from sgverify.exact.readings.formula import plant
-from sgverify.rates import Decision
+from sgverify.rates.decision import Decision
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.binding import make_subject
 

@@ -21,8 +21,8 @@ from sgverify.evidence import Evidence
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
 from sgverify.exact.readings.formula import plant
-from sgverify.rates import Decision, LevelShare, decide_order
-from sgverify.rates.sample import CALL
+from sgverify.rates.decision import Decision, decide_order
+from sgverify.rates.sample import CALL, LevelShare
 from sgverify.schemes import Scheme, find_scheme
 from sgverify.subject.binding import make_subject
 from sgverify.subject.seeds import run_seed

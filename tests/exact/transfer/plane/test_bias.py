@@ -12,11 +12,11 @@ from sgverify.configuration import load_configuration
 from sgverify.errors import Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.answers import answers_for
-from sgverify.exact.transfer import GridBias
 from sgverify.exact.transfer.plane import operator
 from sgverify.exact.transfer.plane.bias import PlaneAnswers
 from sgverify.exact.transfer.plane.interpreter import Axis, PlaneInterpreter
 from sgverify.exact.transfer.plane.law import plane_escapes
+from sgverify.exact.transfer.result import GridBias
 from sgverify.schemes import Alphabet, Scheme, dynamics, exp, find_scheme, kinetic, scheme, sqrt
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target, build_target, parse_observable

@@ -6,7 +6,7 @@ from typing import Any
 
 from sgverify.checks.question import Question
 from sgverify.evidence import Evidence
-from sgverify.rates import Judgement
+from sgverify.rates.verdict import Judgement
 from sgverify.schemes.definition.binding import Carrier, GradientIngredient, bind, parameters_of
 
 MINIMUM = 1.0
