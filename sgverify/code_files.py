@@ -74,7 +74,7 @@ def hashes_of(references: Iterable[str], folder: str | Path = ".") -> dict[str, 
         for file in files_of(reference, folder):
             place = os.path.abspath(file)
             name = place if absolute else os.path.relpath(place, os.path.abspath(folder))
-            found[Path(name).as_posix()] = _RAN.get(os.path.realpath(place)) or hash_of(file)
+            found[Path(name).as_posix()] = RAN.get(os.path.realpath(place)) or hash_of(file)
     return dict(sorted(found.items()))
 
 
@@ -85,10 +85,11 @@ def hash_of(file: str | Path) -> str:
 
 def remember(file: str | Path, content: bytes) -> None:
     """Keep the sha256 of the text of a file that is about to run."""
-    _RAN[os.path.realpath(file)] = hashlib.sha256(content).hexdigest()
+    RAN[os.path.realpath(file)] = hashlib.sha256(content).hexdigest()
 
 
-_RAN: dict[str, str] = {}
+RAN: dict[str, str] = {}
+"""The sha256 of each file that ran because somebody named it, by its real path."""
 
 
 class FileState(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
@@ -27,17 +28,43 @@ def shortened(message: str) -> str:
     return words if len(words) <= LONGEST else _without_middle(words, LONGEST // 2, LONGEST // 2)
 
 
-def in_a_line(message: str) -> str:
-    r"""The message as one line: `shortened`, with escapes for the characters that steer a terminal or turn text around.
+def _in_python(sign: str) -> str:
+    return f"\\x{ord(sign):02x}" if ord(sign) < 128 else sign.encode("unicode_escape").decode()
 
-    >>> in_a_line("a" + chr(10) + "  b" + chr(27) + "[31m")
-    'a b\\x1b[31m'
+
+def escaped(text: str, escape: Callable[[str], str] = _in_python) -> str:
+    r"""The text with an `escape` for what steers a terminal or a build server, turns text around, is half a character, or unseen.
+
+    Such a server takes what stands in brackets behind two number signs for a command.
+
+    >>> escaped("a" + chr(27) + "[31m"), escaped("##[group]b")
+    ('a\\x1b[31m', '\\x23#[group]b')
     """
-    whole = re.sub(r"\s*[\r\n]\s*", " ", shortened(message)).strip()
-    return _STEERING.sub(lambda sign: sign[0].encode("unicode_escape").decode(), whole)
+    return _STEERING.sub(lambda sign: escape(sign[0]), text)
 
 
-_STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+def printable(text: str) -> str:
+    r"""The text as one line that may stand on a terminal or in a log: `escaped`, and without the two colons that begin a command.
+
+    >>> printable("a" + chr(10) + "  b"), printable("::error::b")
+    ('a b', '\\x3a:error::b')
+    """
+    line = escaped(re.sub(r"\s*[\r\n]\s*", " ", text)).rstrip()
+    return re.sub(r"^(\s*):(?=:)", r"\1\\x3a", line)
+
+
+_STEERING = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
+    r"|#(?=#\w*\[)"
+)
+
+
+def _printable(record: logging.LogRecord) -> bool:
+    record.msg, record.args = printable(record.getMessage()), ()
+    return True
+
+
+logging.getLogger("sgverify").addFilter(_printable)
 
 
 def shown(value: Any) -> str:
@@ -55,7 +82,7 @@ def _without_middle(text: str, first: int, last: int) -> str:
 
 
 class SgverifyError(Exception):
-    """Base of every error that `sgverify` raises on purpose; its message is `shortened`.
+    """Base of every error that `sgverify` raises on purpose; its message is `shortened` and `escaped`.
 
     `paste` are lines of code that mend what is wrong, for the user to paste.
     """
@@ -63,7 +90,7 @@ class SgverifyError(Exception):
     paste = ""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(message))
+        super().__init__(escaped(shortened(message)))
 
 
 class UserError(SgverifyError):

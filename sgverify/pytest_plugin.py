@@ -191,7 +191,7 @@ def pytest_make_collect_report(
     if report.failed and isinstance(error, errors.UserError):
         own = [entry for entry in call.excinfo.traceback if Path(entry.path) == collector.path]
         where = f"{collector.nodeid}:{own[-1].lineno + 1}: " if own else ""
-        report.longrepr = f"{where}{type(error).__name__}: {error}"
+        report.longrepr = errors.printable(f"{where}{type(error).__name__}: {error}")
     return report
 
 
@@ -215,7 +215,9 @@ def pytest_runtest_makereport(
     if report.failed and call.excinfo is not None:
         text = _text(item, call.excinfo.value)
         if text is not None:
-            report.longrepr = text
+            from sgverify.errors import escaped
+
+            report.longrepr = escaped(text)
     return report
 
 
@@ -313,7 +315,9 @@ class _Run:
             many = self._screened.total()
             terminalreporter.write_line(f"{many} examples of sampled properties: {_listed(self._screened)}")
         for text in [*sorted(set(self._remarks)), *self._written]:
-            terminalreporter.write_line(text)
+            from sgverify.errors import printable
+
+            terminalreporter.write_line(printable(text))
 
 
 def _under(tallies: list[dict[str, int]]) -> str:

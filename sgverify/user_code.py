@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from sgverify.code_files import FileState, is_own
+from sgverify.errors import printable
 
 ENDINGS = ("_exit", "abort", "execv", "execve")
 """Functions of `os` that end the interpreter, or put another program in its place, past every handler and `finally`."""
@@ -196,6 +197,8 @@ def undisturbed(file: Path) -> Iterator[None]:
     # A folder that was deleted is none to go back to.
     with contextlib.suppress(FileNotFoundError):
         folder = os.getcwd()
+    for name, value in _functions().items():
+        _AS_LOADED.setdefault(name, value)
     numpy = sys.modules.get("numpy")
     errors = numpy.geterr() if numpy is not None else {}
     on_main = threading.current_thread() is threading.main_thread()
@@ -222,9 +225,41 @@ def undisturbed(file: Path) -> Iterator[None]:
             signal.signal(signal.SIGINT, handler)
 
 
+_AS_LOADED: dict[str, object] = {}
+"""The functions of libraries before the first file of a user's was loaded that came after the library, by dotted name."""
+
+
+def _functions() -> dict[str, object]:
+    found = {name: sys.modules[name] for name in ("math", "random", "numpy", "torch") if name in sys.modules}
+    return {
+        f"{name}.{key}": value
+        for name, module in found.items()
+        for key, value in vars(module).items()
+        if callable(value)
+    }
+
+
+def changed_for_all() -> Iterator[str]:
+    """Name what code of a user's has changed for the whole process: functions of libraries, torch's default device and dtype."""
+    for name, value in _AS_LOADED.items():
+        module, _, key = name.rpartition(".")
+        now = getattr(sys.modules.get(module), key, None)
+        # A library puts functions of its own in the place of others too, under their names.
+        file = getattr(getattr(now, "__code__", None), "co_filename", "")
+        if now is not value and (getattr(now, "__name__", None) != key or (file and is_own(Path(file)))):
+            yield name
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "get_default_dtype"):
+        device = getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)
+        if device is not None and torch.device(device).type != "cpu":
+            yield f"torch's default device to {device}"
+        if torch.get_default_dtype() is not torch.float32:
+            yield f"torch's default dtype to {torch.get_default_dtype()}"
+
+
 def _tell_slow(file: str, stderr: Any) -> None:
     if stderr is not None:
-        print(f"{file}: its code has run for {SLOW:g} s; Ctrl-C stops it", file=stderr, flush=True)
+        print(f"{printable(file)}: its code has run for {SLOW:g} s; Ctrl-C stops it", file=stderr, flush=True)
 
 
 @contextlib.contextmanager

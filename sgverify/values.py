@@ -20,7 +20,7 @@ def _finite(value: float) -> float:
         raise ValueError("a finite number, not NaN or infinity")
     if value and not SMALLEST <= abs(value) <= LARGEST:
         raise ValueError(f"0 or a size from {SMALLEST:g} to {LARGEST:g}, so that float64 can follow")
-    return value
+    return float(value)
 
 
 def _number(value: Any) -> Any:
@@ -34,8 +34,20 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
+class NearlyWhole(float):
+    """A float that is whole, of a number that was written with more digits and is not; messages show these."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
 def _whole(value: Any) -> Any:
     """1e10 is how people write a length; it is taken as the whole number that it is."""
+    if isinstance(value, NearlyWhole):
+        raise ValueError("a whole number")
     if isinstance(value, float) and math.isfinite(value) and value == int(value):
         return int(value)
     return value
@@ -44,7 +56,6 @@ def _whole(value: Any) -> Any:
 Finite = Annotated[float, BeforeValidator(_number), AfterValidator(_finite)]
 Positive = Annotated[Finite, Field(gt=0)]
 Whole = Annotated[int, BeforeValidator(_number), BeforeValidator(_whole)]
-Integer = Annotated[int, BeforeValidator(_number)]
 Count = Annotated[Whole, Field(ge=1)]
 Length = Annotated[Whole, Field(ge=1, le=MOST_STEPS)]
 Chance = Annotated[Finite, Field(gt=0, lt=0.5)]

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from sgverify.advice.size.model import below
+from sgverify.errors import printable
 from sgverify.evidence.published import Name, Number, Published, Says, Size
 
 SMALL, SHIFTED = 0.05, 0.1
@@ -167,7 +168,7 @@ class StepBias:
                 f"  the slowest direction forgets its start in {max(1.0, self.forgetting):.3g} steps"
             )
         told = f"schedule.step={self.step:g} {self.fault}; {self.mend}" if self.matters else self.note
-        return "\n".join([*lines, *([f"  {told}"] if told else [])])
+        return "\n".join(map(printable, [*lines, *([f"  {told}"] if told else [])]))
 
 
 WIDTHS = Published(

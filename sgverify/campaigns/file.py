@@ -32,7 +32,7 @@ from sgverify.configuration.loading import read_tables
 from sgverify.errors import ConfigurationError, UnknownNameError, UserError
 from sgverify.named_code import named_in, refuse_unasked
 from sgverify.schemes.loading import load_step
-from sgverify.values import Count, Integer, Positive
+from sgverify.values import Count, Positive, Whole
 
 LISTS = {"targets": ("target", "name"), "gradients": ("gradient", "kind"), "schedules": ("schedule", "kind")}
 """The lists of tables: the table of a configuration that an entry is, and the key that a bare text stands for."""
@@ -54,7 +54,7 @@ class DrawTable(_CampaignTable):
     dtypes: Annotated[list[str], Field(min_length=1)] | None = None
     dynamics: Annotated[list[str], Field(min_length=1)] | None = None
     schedules: Annotated[list[str], Field(min_length=1)] | None = None
-    longest_word: Annotated[Integer, Field(ge=0)] | None = None
+    longest_word: Annotated[Whole, Field(ge=0)] | None = None
 
 
 class CampaignCase(_CampaignTable):
@@ -79,7 +79,7 @@ class Campaign(_CampaignTable):
     settings: dict[str, Any] = {}
     cases: list[CampaignCase] = []
     sample: Count | None = None
-    seed: Annotated[Integer, Field(ge=0)] = 0
+    seed: Annotated[Whole, Field(ge=0)] = 0
     draw: DrawTable = DrawTable()
     folder: Path = Field(default=Path(), exclude=True)
 

@@ -83,14 +83,14 @@ def advise(
         output.show_json(advice.document(), json_path)
     if json_path != "-":
         with output.quiet_pipe():
-            click.echo(str(advice))
+            output.say_lines(advice)
     if plot_path and advice.plans:
         from sgverify.advice.plans.picture import write_picture
 
         write_picture(advice, plot_path)
-        click.echo(f"plot: {plot_path}", err=True)
+        output.say(f"plot: {plot_path}", err=True)
     elif plot_path:
-        click.echo("no plot: there is no plan to draw", err=True)
+        output.say("no plot: there is no plan to draw", err=True)
     return 0 if advice.trusted else INCONCLUSIVE
 
 
@@ -147,7 +147,7 @@ def width(
         output.show_json(found.document(), json_path)
     if json_path != "-":
         with output.quiet_pipe():
-            click.echo(str(found))
+            output.say_lines(found)
     return 0 if found.factors and found.distrust is None else INCONCLUSIVE
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from sgverify.cli.shared import output
 from sgverify.cli.shared.options import JSON, RUN_CODE, STORE, StoreChoice
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.model import exit_code
+from sgverify.keeping.stopping import Stopped, raising
 
 if TYPE_CHECKING:
     from sgverify.campaigns.collecting import SpooledAnswers
@@ -106,7 +106,7 @@ def campaign(
         _show_plan(plan, engine, err=not dry_run)
         if dry_run:
             for task in plan.tasks:
-                click.echo(task.title)
+                output.say(task.title)
             return 0
         out = prepare_folder(folder)
         answers = open_until_the_end.enter_context(SpooledAnswers(out, len(questions)))
@@ -114,48 +114,32 @@ def campaign(
         title = described.title or UNTITLED_CAMPAIGN
         document = write_campaign_report(out, title, questions, answers, watch.provenance())
         for problem in [] if store is None else store.problems[:FEW]:
-            click.echo(problem, err=True)
+            output.say(problem, err=True)
     if json_path:
         output.show_json(document.document(), json_path)
     if json_path != "-":
         _show(document, f"{out}/index.html")
     if stopped is not None:
-        click.echo(f"{stopped.said}: the report holds what was answered so far", err=True)
+        output.say(f"{stopped.said}: the report holds what was answered so far", err=True)
         return stopped.code
     return _exit_code(document, strict)
 
 
-class _Stopped(KeyboardInterrupt):
-    """The campaign was stopped from outside: by which signal, and with which exit code."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__()
-        self.code = 128 + number
-        self.said = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
-
-
 def _answer(
     plan: CampaignPlan, engine: Engine, store: Any, fresh: bool, answers: SpooledAnswers
-) -> _Stopped | None:
+) -> Stopped | None:
     """Answer all tasks; what ended it before its time, if something did."""
     from sgverify.campaigns.tasks import answered
-    from sgverify.keeping.stopping import SIGNALS, handling
-
-    def stop(number: int, frame: Any) -> None:
-        raise _Stopped(number)
 
     try:
-        # They end the work as Ctrl-C does.
-        with handling(stop, *SIGNALS, even_ignored=True), output.progress("campaign") as progress:
+        with raising(even_ignored=True), output.progress("campaign") as progress:
             told = None if progress is None else progress.told
             for place, answer in answered(
                 plan.tasks, engine, store, costs=plan.costs, fresh=fresh, told=told
             ):
                 answers.put(plan.numbers[place], answer)
-    except _Stopped as stopped:
-        return stopped
-    except KeyboardInterrupt:
-        return _Stopped(signal.SIGINT)
+    except KeyboardInterrupt as stop:
+        return stop if isinstance(stop, Stopped) else Stopped()
     return None
 
 
@@ -173,7 +157,7 @@ def _engine(workers: int | None, scheduler: str | None, questions: Any) -> Itera
 
     with connected(scheduler, code_of(questions)) as cluster:
         for note in cluster.notes:
-            click.echo(note, err=True)
+            output.say(note, err=True)
         yield cluster
 
 
@@ -187,9 +171,9 @@ def _show_plan(plan: CampaignPlan, engine: Engine, *, err: bool) -> None:
         parts.append(f"{refused} are refused")
     if plan.kept:
         parts.append(f"{len(plan.kept)} are in the store")
-    click.echo(f"{', '.join(parts)}; {plan.missing} to compute{_cost(plan, engine)}", err=err)
+    output.say(f"{', '.join(parts)}; {plan.missing} to compute{_cost(plan, engine)}", err=err)
     for reason, count in plan.misfits.most_common(FEW):
-        click.echo(f"{output.INDENT}{count} do not fit: {reason}", err=err)
+        output.say(f"{output.INDENT}{count} do not fit: {reason}", err=err)
 
 
 def _cost(plan: CampaignPlan, engine: Engine) -> str:
@@ -213,14 +197,14 @@ def _show(document: CampaignDocument, page: str) -> None:
         answers = ", ".join(f"{count} {name}" for name, count in document.answers.items() if count)
         others = [f"{count} {name}" for name, count in document.statuses.items() if name != "answered"]
         said = "; ".join([answers or "no combination has an answer", *others])
-        click.echo(
+        output.say(
             f"{page}: {document.evidence} pieces of evidence on {len(document.rows)} combinations: {said}"
         )
         refused = [row for row in document.rows if row.status in ("refused", "lost")]
         for row in refused[:FEW]:
-            click.echo(f"{row.status}: combination {row.number}, {row.scheme}: {row.reason}", err=True)
+            output.say(f"{row.status}: combination {row.number}, {row.scheme}: {row.reason}", err=True)
         if len(refused) > FEW:
-            click.echo(f"{len(refused) - FEW} more are in the report", err=True)
+            output.say(f"{len(refused) - FEW} more are in the report", err=True)
 
 
 def _exit_code(document: CampaignDocument, strict: bool) -> int:

@@ -108,7 +108,7 @@ def list_(kind: str, json_path: str | None) -> int:
     if json_path != "-":
         width = max(len(item["name"]) for item in items)
         for item in items:
-            click.echo(f"{item['name']:<{width}}  {item['summary']}  [{item['source']}]")
+            output.say(f"{item['name']:<{width}}  {item['summary']}  [{item['source']}]")
     return 0
 
 
@@ -184,7 +184,7 @@ def errata(ids: tuple[str, ...], json_path: str | None) -> int:
     if json_path:
         output.show_json(encode_errata(found, watch.provenance()), json_path)
     if json_path != "-":
-        click.echo(explain_errata(found))
+        output.say_lines(explain_errata(found))
     return 0
 
 
@@ -238,7 +238,7 @@ def replay(evidence: str, plot_path: str | None, json_path: str | None) -> int:
                 )
                 if different and result.exception:
                     found = "not computed anew, an exception ended the check"
-                click.echo(f"{stored.id}: {found}", err=True)
+                output.say(f"{stored.id}: {found}", err=True)
                 results.append(result)
                 # A result that could not be computed again is undecided, not different.
                 changed = changed or bool(different and not result.exception)

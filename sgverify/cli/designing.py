@@ -54,5 +54,5 @@ def design(dynamics: str, json_path: str | None, **asked: Any) -> int:
         output.show_json(found.document(), json_path)
     if json_path != "-":
         with output.quiet_pipe():
-            click.echo(str(found))
+            output.say_lines(found)
     return CONFORMS if found.words and found.searched == found.candidates else INCONCLUSIVE

@@ -45,5 +45,5 @@ def identify(scheme: str, config: str | None, settings: tuple[str, ...], json_pa
         output.show_json(found.document(), json_path)
     if json_path != "-":
         with output.quiet_pipe():
-            click.echo(str(found))
+            output.say_lines(found)
     return CONFORMS if found.identified else INCONCLUSIVE

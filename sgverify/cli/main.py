@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import platform
 import shlex
@@ -19,15 +20,18 @@ from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
 from sgverify.cli.designing import design
 from sgverify.cli.identifying import identify
-from sgverify.cli.sampling import INTERRUPTED, sample
+from sgverify.cli.sampling import sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.shared import output
 from sgverify.cli.splitting import bch
 from sgverify.cli.starting import new
 from sgverify.cli.stored import diff
 from sgverify.cli.verifying import verify
-from sgverify.errors import PluginWarning, UserError, in_a_line, shortened
+from sgverify.code_files import RAN
+from sgverify.errors import PluginWarning, UserError, printable, shortened
+from sgverify.evidence.crash import Crash
 from sgverify.keeping.places import check_working_folder
+from sgverify.keeping.stopping import Stopped, raising, stopped
 from sgverify.keeping.workers import of_the_program
 from sgverify.named_code import named_on
 from sgverify.schemes.user_files import loaded_once
@@ -117,12 +121,16 @@ def run_program(commands: click.Group, program: str, arguments: list[str] | None
     None stands for the arguments of this process, which ends then.
     """
     if arguments is None:
+        output.open_streams()
+        # A segmentation fault in somebody's code is named with its line.
+        faulthandler.enable(2)
         # In a process of this program: until its end, nothing may change its exit code.
         _PROCESS.enter_context(unending())
         warnings.formatwarning = _told
         of_the_program()
         try:
-            return run(commands, sys.argv[1:], program)
+            with raising():
+                return run(commands, sys.argv[1:], program)
         finally:
             # Output of other libraries at the exit does not belong to the result.
             sys.stdout = sys.stderr
@@ -148,33 +156,52 @@ def run(commands: click.Group, arguments: list[str], program: str = "sgverify") 
             sys.stdout.flush()
         return code
     except click.exceptions.NoArgsIsHelpError as help_text:
-        click.echo(help_text.format_message())
+        output.say_lines(help_text.format_message())
         return 2
     except click.UsageError as error:
         place = error.ctx.command_path if error.ctx else program
         return _refuse(shortened(f"{error.format_message().rstrip('.')}; see `{place} --help`"))
     except click.ClickException as error:
         return _refuse(shortened(error.format_message()))
-    except UserError as error:
-        return _refuse(str(error), error.paste)
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        return INTERRUPTED
-    except (Exception, SystemExit):
-        traceback.print_exc()
-        click.echo(
-            "sgverify: internal error, not your fault. Please report the traceback above with the command\n"
-            f"  {program} {shortened(shlex.join(arguments))}\n"
-            f"and the versions: sgverify {sgverify.__version__}, Python {platform.python_version()}, {platform.platform()}",
-            err=True,
-        )
-        return 4
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        # Code that was being loaded may have made another exception of it.
+        stop = stopped() or (Stopped() if isinstance(error, KeyboardInterrupt | click.Abort) else None)
+        if stop is not None:
+            output.say(stop.said, err=True)
+            return stop.code
+        if isinstance(error, UserError):
+            return _refuse(str(error), error.paste)
+        return _unforeseen(error, f"{program} {shortened(shlex.join(arguments))}")
+
+
+def _unforeseen(error: BaseException, command: str) -> int:
+    """Say what an exception is that nobody raised on purpose, and return the exit code: 4 where sgverify is at fault."""
+    files = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, OSError) and files[-1] == click.utils.__file__:
+        # By --help and --version, which write on stdout themselves.
+        return _refuse(str(output.unwritten(error)))
+    crash = Crash.of(error)
+    if (
+        crash.starved
+        or crash.changed
+        or (not crash.ours and any(os.path.realpath(file) in RAN for file in files))
+    ):
+        return _refuse(crash.reason)
+    output.say_lines("".join(traceback.format_exception(error)).rstrip(), err=True)
+    output.say(
+        "sgverify: internal error, not your fault. Please report the traceback above with the command",
+        err=True,
+    )
+    output.say(f"  {command}", err=True)
+    versions = f"sgverify {sgverify.__version__}, Python {platform.python_version()}, {platform.platform()}"
+    output.say(f"and the versions: {versions}", err=True)
+    return 4
 
 
 def _told(message: Warning | str, category: type[Warning], *place: Any, **line: Any) -> str:
     """A warning about an installed distribution is a sentence of ours; the line of code that found it out says nothing."""
     if issubclass(category, PluginWarning):
-        return f"warning: {message}\n"
+        return f"warning: {printable(str(message))}\n"
     return _FORMAT(message, category, *place, **line)
 
 
@@ -191,5 +218,7 @@ def _encodable(word: str) -> bool:
 
 
 def _refuse(message: str, paste: str = "") -> int:
-    click.echo("\n".join(filter(None, (f"error: {in_a_line(message)}", paste))), err=True)
+    output.say(f"error: {shortened(message)}", err=True)
+    if paste:
+        output.say_lines(paste, err=True)
     return 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import click
-
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import StoreChoice
 from sgverify.errors import ConfigurationError
@@ -58,11 +56,11 @@ def run_report(
     tally = ", ".join(f"{number} {verdict}" for verdict, number in counts(found).items() if number)
     studies = f"; {len(shown)} studies" if shown else ""
     errata = f"; {counted(formulas)}" if formulas else ""
-    click.echo(f"{page}: {len(found)} pieces of evidence: {tally or 'none'}{studies}{errata}")
+    output.say(f"{page}: {len(found)} pieces of evidence: {tally or 'none'}{studies}{errata}")
     for number, item in done.lost.items():
-        click.echo(f"not in the report: {tasks[number].title}: {item.reason}", err=True)
+        output.say(f"not in the report: {tasks[number].title}: {item.reason}", err=True)
     if done.interrupted:
-        click.echo("interrupted: the report holds what was answered so far", err=True)
+        output.say("interrupted: the report holds what was answered so far", err=True)
         return 130
     if done.lost:
         return max(item.code for item in done.lost.values())

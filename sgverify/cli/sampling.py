@@ -130,10 +130,10 @@ def sample(
     # Loaded now: after the last draw, no slow or failing import may delay the file.
     arviz()
     kept = f"keeping {sampling.kept:,} draws of {chains:,} chains: {size_text(sampling.size)}"
-    click.echo(f"{kept}; {sampling.step_text}", err=True)
+    output.say(f"{kept}; {sampling.step_text}", err=True)
     for line in (*sampling.warnings, sampling.note, *sampling.covariates):
         if line:
-            click.echo(line, err=True)
+            output.say(line, err=True)
     with own_code(), output.progress("sampling") as progress, stoppable(*SIGNALS) as stop:
         told = None if progress is None else (lambda done, total: progress("", done, total))
         draws = sampling.draw(
@@ -143,7 +143,7 @@ def sample(
             resume=resume,
             workers=workers,
             stop=None if place is None else stop,
-            say=lambda line: click.echo(line, err=True),
+            say=lambda line: output.say(line, err=True),
         )
     attributes = dict(draws.attrs)
     stopped = not attributes["complete"] and not attributes["diverged"]
@@ -151,14 +151,15 @@ def sample(
     if draws.posterior.sizes["draw"] == 0:
         done = int(attributes["steps_done"])
         onwards = f"; {stopped_text(place)}" if place is not None and done else "; nothing is written"
-        click.echo(f"stopped at step {done:,}, before any draw was kept{onwards}", err=True)
+        output.say(f"stopped at step {done:,}, before any draw was kept{onwards}", err=True)
         return ended_by
     if place is not None and json_path != "-":
         # Said first: whatever becomes of the summary, the draws are there.
-        click.echo(f"written to {place}; read it by\n  {reading_line(place)}")
+        output.say(f"written to {place}; read it by")
+        output.say(f"  {reading_line(place)}")
     if stopped:
         onwards = "" if place is None else f"; {stopped_text(place)}"
-        click.echo(
+        output.say(
             f"stopped at step {attributes['steps_done']:,}; the draws up to it are kept{onwards}", err=True
         )
     summarised = fits(sampling.size)
@@ -166,7 +167,7 @@ def sample(
         if json_path:
             output.show_json(_document(draws, place, summarised=summarised), json_path)
         if json_path != "-":
-            click.echo(summarise_draws(draws, table=summarised))
+            output.say_lines(summarise_draws(draws, table=summarised))
     except (MemoryError, ImportError, OSError) as error:
         if place is None:
             raise
@@ -175,9 +176,9 @@ def sample(
             "for both; read the draws, or call it again with more"
         ) from None
     if attributes["diverged"]:
-        click.echo(f"{attributes['diverged']}; the draws end before that step", err=True)
+        output.say(f"{attributes['diverged']}; the draws end before that step", err=True)
     if json_path != "-" and "verdict" in attributes:
-        click.echo(attributes["verdict"])
+        output.say(attributes["verdict"])
     if stopped:
         return ended_by
     return INCONCLUSIVE if attributes.get("verdict", "").startswith(WORDS[-1]) else 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -52,11 +51,11 @@ def schema(name: str | None) -> int:
     """
     with output.quiet_pipe():
         if name is not None:
-            click.echo(json.dumps(find_schema(name).schema(), indent=2, ensure_ascii=False))
+            output.show_json(find_schema(name).schema(), "-")
             return 0
         for short in SCHEMAS:
             found = published(short)
-            click.echo(f"{short:<{max(map(len, SCHEMAS))}}  {found.name:<23}  {_first_line(found)}")
+            output.say(f"{short:<{max(map(len, SCHEMAS))}}  {found.name:<23}  {_first_line(found)}")
     return 0
 
 

@@ -124,7 +124,8 @@ def bch(
     if json_path:
         output.show_json(document, json_path)
     if json_path != "-":
-        click.echo("\n".join(lines))
+        for line in lines:
+            output.say(line)
     return 0
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from sgverify.cli.shared import output
+
 ITEMS = ("scheme", "target", "check", "paper", "adapter")
 
 
@@ -36,6 +38,6 @@ def new(kind: str, name: str, parent: str) -> int:
     from sgverify.skeletons.writing import write_skeleton
 
     for path in write_skeleton(kind, name, Path(parent)):
-        click.echo(path.relative_to(parent) if path.is_relative_to(parent) else path)
-    click.echo(f"install it: pip install -e {Path(parent, name)}", err=True)
+        output.say(path.relative_to(parent) if path.is_relative_to(parent) else path)
+    output.say(f"install it: pip install -e {Path(parent, name)}", err=True)
     return 0

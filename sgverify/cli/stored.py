@@ -81,7 +81,7 @@ class Code:
     def _tell(self, text: str) -> None:
         if text not in self._told:
             self._told.add(text)
-            click.echo(text, err=True)
+            output.say(text, err=True)
 
 
 def replay_rows(path: str) -> list[Evidence]:
@@ -107,10 +107,10 @@ def replay_rows(path: str) -> list[Evidence]:
         for row, configuration in rows:
             evidence = file.judge(row, configuration)
             for change in file.changes(row):
-                click.echo(change, err=True)
+                output.say(change, err=True)
             again = f"{file.place(row)}: still violates: {row}"
             fixed = file.told_fixed(row, evidence.verdict)
-            click.echo(again if evidence.verdict == "violates" else fixed, err=True)
+            output.say(again if evidence.verdict == "violates" else fixed, err=True)
             found[evidence.id] = evidence
     except KeyboardInterrupt:
         raise Interrupted(list(found.values())) from None

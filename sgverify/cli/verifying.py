@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -192,11 +191,11 @@ def verify(
     plot(results, plot_path)
     if badge_path:
         results.write_badge(badge_path)
-        click.echo(f"badge: {badge_path}", err=True)
+        output.say(f"badge: {badge_path}", err=True)
     if page_path:
         with output.progress("writing the page"):
             results.write_page(page_path, watch.provenance())
-        click.echo(f"page: {page_path}", err=True)
+        output.say(f"page: {page_path}", err=True)
     if minimise:
         show_minimal(enquiry.subject, results, quiet=json_path == "-")
     return EXIT_CODES[results.outcome if compared is None else compared.outcome]
@@ -227,11 +226,11 @@ class Baselines:
             compared = self.known.compared(evidence, complete=complete)
             first, *others = [*compared.told(self.known.path), *_new(compared)]
             with output.quiet_pipe():
-                output.say(_wrapped(first), compared.outcome, bold=True, err=err)
+                output.say_lines(output.wrapped(first, output.width()), compared.outcome, bold=True, err=err)
                 for line in others:
-                    click.echo(_wrapped(f"  {line}"), err=err)
+                    output.say_lines(output.wrapped(f"  {line}", output.width()), err=err)
         if self.written is not None:
-            click.echo(write_baseline(self.written, evidence, complete=complete), err=True)
+            output.say(write_baseline(self.written, evidence, complete=complete), err=True)
         return compared
 
 
@@ -244,12 +243,6 @@ def _new(compared: Compared) -> Iterator[str]:
         claims = ", ".join(dict.fromkeys(each.claim for each in finding.evidence))
         more = f"; {consequences(finding.folded)}" if finding.folded else ""
         yield f"new: {item.scheme} {item.check} ({claims}): {said(item)}{more}"
-
-
-def _wrapped(line: str) -> str:
-    return fill(
-        line, output.width(), subsequent_indent=output.INDENT, break_long_words=False, break_on_hyphens=False
-    )
 
 
 class Display:
@@ -288,15 +281,15 @@ class Display:
 
             # Failures come last, next to the block.
             for item in sorted(results, key=lambda item: item.outcome == "fail"):
-                output.say(explain(item), item.outcome)
+                output.say_lines(explain(item), item.outcome)
         if self._style in (ALL, EXPLAIN):
             for line in results.details(output.width()):
-                click.echo(line)
+                output.say(line)
         if self._style != QUIET:
-            click.echo()
+            output.say("")
         output.say(closing[0], results.outcome, bold=True)
         for line in closing[1:]:
-            click.echo(line)
+            output.say(line)
 
     def _echo(self, lines: Iterable[str]) -> None:
         shown = list(lines)
@@ -323,13 +316,13 @@ def show_minimal(subject: Subject, evidence: Sequence[Evidence], *, quiet: bool)
 
     first = violation(evidence)
     if first is None:
-        click.echo("nothing to minimise: nothing violates", err=True)
+        output.say("nothing to minimise: nothing violates", err=True)
         return
     found = minimise_violation(subject, first)
     if not found.judgements and not tree_of(found.configuration):
-        click.echo(f"minimal: the defaults violate already: {found.evidence.replay}", err=quiet)
+        output.say(f"minimal: the defaults violate already: {found.evidence.replay}", err=quiet)
         return
-    click.echo(f"minimal ({found.judgements} configurations judged): {found.evidence.replay}", err=quiet)
+    output.say(f"minimal ({found.judgements} configurations judged): {found.evidence.replay}", err=quiet)
 
 
 def _ids(text: str | None) -> list[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
 import re
 import shlex
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,6 +24,7 @@ from sgverify.named_code import named_in, refuse_unasked
 from sgverify.schemes.adapting import AdapterSettings
 from sgverify.targets.data_files import content_hash
 from sgverify.targets.registry import build_target, declares_constants
+from sgverify.values import NearlyWhole
 
 ALIASES = {
     "h": "schedule.step",
@@ -198,11 +201,11 @@ def _paths(tree: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
 
 
 def _read_float(text: str) -> float:
-    """The float of a literal; one that is not 0 and would be read as 0 is refused."""
+    """The float of a literal; one that is not 0 and would be read as 0 is refused, and one that is not quite whole says so."""
     value = float(text)
     if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
         raise ValueError(f"{text} is smaller than any float and would be read as 0")
-    return value
+    return NearlyWhole(text) if math.isfinite(value) and value == int(value) != Fraction(text) else value
 
 
 def _read_setting(setting: str) -> tuple[str, Any]:

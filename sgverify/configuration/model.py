@@ -18,7 +18,6 @@ from sgverify.values import (
     Exponent,
     Finite,
     Growth,
-    Integer,
     Length,
     Positive,
     Rows,
@@ -74,7 +73,7 @@ class _Target(_Table):
     name: str = DEFAULT_TARGET
     dim: Count | None = None
     size: Count | None = None
-    data_seed: Annotated[Integer, Field(ge=0)] | None = None
+    data_seed: Annotated[Whole, Field(ge=0)] | None = None
     data: Rows = None
     file: str | None = None
     columns: list[str | int] | None = None
@@ -265,7 +264,7 @@ class AdapterTable(_Table):
     state: dict[str, str] = {}
     gradient: Literal["sum", "mean"] | None = None
     density: str | None = None
-    order: Annotated[Integer, Field(ge=1)] | dict[str, int] | None = None
+    order: Annotated[Whole, Field(ge=1)] | dict[str, int] | None = None
 
 
 class Configuration(_Table):
@@ -284,7 +283,7 @@ class Configuration(_Table):
     friction: Positive = 2.0
     steps: Length = 10_000
     chains: Annotated[Whole, Field(ge=2, le=MOST_CHAINS)] = 256
-    seed: Annotated[Integer, Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[Whole, Field(ge=0, lt=2**63)] = 0
     start: Finite | Annotated[list[Finite], Field(min_length=2)] = 2.0
     start_momentum: Literal["zero", "stationary"] = "zero"
     dtype: Literal["float64", "float32"] = "float64"
@@ -296,7 +295,7 @@ class Configuration(_Table):
     how_large: Literal["run"] | None = None
     test_function: str = "theta**2"
     metric: str | tuple[tuple[str, ...], ...] | None = None
-    proof_dim: Annotated[Integer, Field(ge=1, le=MOST_PROOF_DIMENSION)] | None = None
+    proof_dim: Annotated[Whole, Field(ge=1, le=MOST_PROOF_DIMENSION)] | None = None
     target: TargetTable = TargetTable()
     gradient: GradientTable = GradientTable()
     schedule: ScheduleTable = ScheduleTable()

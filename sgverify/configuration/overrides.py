@@ -26,7 +26,7 @@ class SamplingOverrides(TypedDict, total=False):
     friction: float
     steps: Whole
     chains: Whole
-    seed: int
+    seed: Whole
     start: Vector
     start_momentum: Literal["zero", "stationary"]
     dtype: Literal["float64", "float32"]
@@ -38,12 +38,12 @@ class SamplingOverrides(TypedDict, total=False):
     how_large: Literal["run"] | None
     test_function: str
     metric: str | tuple[tuple[str, ...], ...] | None
-    proof_dim: int | None
+    proof_dim: Whole | None
 
     target__name: str
     target__dim: Whole | None
     target__size: Whole | None
-    target__data_seed: int | None
+    target__data_seed: Whole | None
     target__data: Any
     target__file: str | None
     target__columns: Sequence[str | int] | None
@@ -137,7 +137,7 @@ class SamplingOverrides(TypedDict, total=False):
     adapter__state: Mapping[str, str]
     adapter__gradient: Literal["sum", "mean"] | None
     adapter__density: str | None
-    adapter__order: int | Mapping[str, int] | None
+    adapter__order: Whole | Mapping[str, int] | None
 
 
 class Overrides(SamplingOverrides, total=False):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.draws.inference_data import CHAINS, arviz
+from sgverify.errors import printable
 
 
 def round_trips(walkers: np.ndarray) -> np.ndarray:
@@ -53,9 +54,8 @@ def summarise_draws(draws: Any, *, table: bool = True) -> str:
     """
     posterior = draws.posterior
     chains, kept = posterior.sizes["chain"], posterior.sizes["draw"]
-    lines = [
-        f"{draws.attrs['scheme']} on {draws.attrs['target']}: {kept:,} draws of each of {chains:,} chains"
-    ]
+    whose = printable(f"{draws.attrs['scheme']} on {draws.attrs['target']}")
+    lines = [f"{whose}: {kept:,} draws of each of {chains:,} chains"]
     if draws.attrs["diverged"]:
         # The draws before a divergence are already moving to infinity: their averages estimate nothing.
         return f"{lines[0]} up to where {draws.attrs['diverged']}; not summarised"

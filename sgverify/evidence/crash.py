@@ -17,6 +17,7 @@ from typing import Any
 
 import sgverify
 from sgverify.keeping.files import put
+from sgverify.user_code import changed_for_all
 
 PACKAGE = Path(__file__).parents[1]
 RAISE = "SGVERIFY_RAISE"
@@ -30,8 +31,9 @@ LONGEST = 300
 class Crash:
     """The record of an exception: `exception` is its type and message, `place` the innermost line of this package or the user.
 
-    `ours`: that line belongs to this package. `starved`: memory ran out. `file` is the path of the traceback, None if none could
-    be written. Contents and name of the file depend on the exception alone, so that equal crashes leave one file.
+    `ours`: that line belongs to this package. `starved`: memory ran out. `changed`: what code of the user's has changed for this
+    whole process, if it has. `file` is the path of the traceback, None if none could be written. Contents and name of the file
+    depend on the exception alone, so that equal crashes leave one file.
     """
 
     exception: str
@@ -39,12 +41,15 @@ class Crash:
     ours: bool
     starved: bool
     file: str | None
+    changed: str = ""
 
     @classmethod
     def of(cls, error: BaseException) -> Crash:
         """The record of `error`; never raises."""
         place, ours = _place(error.__traceback__)
-        return cls(_line(error), place, ours, out_of_memory(error), _written(error))
+        return cls(
+            _line(error), place, ours, out_of_memory(error), _written(error), ", ".join(changed_for_all())
+        )
 
     @property
     def reason(self) -> str:
@@ -54,6 +59,11 @@ class Crash:
         )
         if self.starved:
             return f"memory ran out, nothing was answered; {self.exception}, {self.place}: give it more, or ask for less; {kept}"
+        if self.changed:
+            return (
+                f"stopped by an exception, nothing was answered; {self.exception}, raised at {self.place}; your code changes "
+                f"{self.changed} for the whole process, in which sgverify computes too: leave that as it is, or put it back; {kept}"
+            )
         if not self.ours:
             return f"stopped by an exception, nothing was answered; {self.exception}, raised at {self.place}; {kept}"
         return (

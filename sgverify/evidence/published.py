@@ -186,7 +186,10 @@ class Command:
     @classmethod
     def read(cls, line: str) -> Command:
         """Parse a printed command line; other text gives an empty verb and an empty reference."""
-        arguments = shlex.split(line)
+        try:
+            arguments = shlex.split(line)
+        except ValueError:
+            arguments = []
         verb, reference = [*arguments[1:3], "", ""][:2]
         return cls(verb, reference, tuple(arguments[3:]))
 

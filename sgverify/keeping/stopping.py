@@ -12,6 +12,40 @@ SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP"
 """Ctrl-C, the request of a system or a batch queue to end, and the end of the terminal."""
 
 
+class Stopped(KeyboardInterrupt):
+    """This process was asked to end, by which signal; its exit code is that of a program which the signal ended."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__()
+        self.code = 128 + number
+        self.said = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
+
+
+_STOPPED: list[Stopped] = []
+"""What asked this process to end, if anything did: it may be met as another exception, by code that was being loaded."""
+
+
+def stopped() -> Stopped | None:
+    """What asked this process to end, within `raising`; None where nothing did."""
+    return _STOPPED[-1] if _STOPPED else None
+
+
+@contextmanager
+def raising(*, even_ignored: bool = False) -> Iterator[None]:
+    """A context in which `SIGNALS` raise `Stopped`, so that what was begun is put in order; a second one ends the process."""
+
+    def stop(number: int, frame: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        _STOPPED.append(Stopped(number))
+        raise _STOPPED[-1]
+
+    try:
+        with handling(stop, *SIGNALS, even_ignored=even_ignored):
+            yield
+    finally:
+        _STOPPED.clear()
+
+
 class Stop:
     """Has a signal asked the run to stop? Its number, None before."""
 

@@ -87,7 +87,8 @@ class OwnSuite:
                 found = found(effort)
         if not isinstance(found, list | tuple) or not found:
             raise UserError(f"suite={self.reference!r}: {_shown(found)}; expected {_SUITE.written}")
-        return [self._case(number, entry) for number, entry in enumerate(found, start=1)]
+        # What is listed twice is judged once.
+        return list(dict.fromkeys(self._case(number, entry) for number, entry in enumerate(found, start=1)))
 
     def _case(self, number: int, entry: Any) -> SuiteCase:
         given = f"suite={self.reference!r}, entry {number}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 
 from sgverify.claims import claims
+from sgverify.errors import printable
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.report.wording import claim_order
 
@@ -125,7 +126,7 @@ def badge(scheme: str, outcome: str, order: str | None = None) -> str:
     """
     message = outcome if order is None else f"{outcome}, order {order}"
     left, right = (round(len(text) * ADVANCE) + 2 * MARGIN for text in (LABEL, message))
-    title = escape(f"{scheme}: {message} ({LABEL})")
+    title = escape(printable(f"{scheme}: {message} ({LABEL})"))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="{HEIGHT}" '
         f'viewBox="0 0 {left + right} {HEIGHT}" role="img" aria-label="{title}">\n'

@@ -22,7 +22,7 @@ from sgverify.evidence.documents import (
 )
 from sgverify.evidence.model import Outcome
 from sgverify.report.markdown import as_code, as_text, table_of
-from sgverify.report.page.environment import environment
+from sgverify.report.page.environment import page_of
 from sgverify.report.wording import MEANINGS, SYMBOLS
 
 MOST_ROWS = 2000
@@ -107,21 +107,18 @@ def cut(rows: Sequence[Any], most: int | None = None) -> Cut:
 
 def render_campaign(document: CampaignDocument) -> str:
     """`index.html` of a campaign; the same document gives the same bytes."""
-    return str(
-        environment()
-        .get_template("campaign.html")
-        .render(
-            document=document,
-            title=document.title,
-            meanings_of_status=STATUSES,
-            findings=cut(findings_of(document), MOST_FINDINGS),
-            refusals=cut(refusals_of(document), MOST_FINDINGS),
-            schemes=cut(schemes_of(document)),
-            cells=cut(cells_of(document)),
-            outcomes=OUTCOMES,
-            settings_text=settings_text,
-            rows=document.rows,
-        )
+    return page_of(
+        "campaign.html",
+        document=document,
+        title=document.title,
+        meanings_of_status=STATUSES,
+        findings=cut(findings_of(document), MOST_FINDINGS),
+        refusals=cut(refusals_of(document), MOST_FINDINGS),
+        schemes=cut(schemes_of(document)),
+        cells=cut(cells_of(document)),
+        outcomes=OUTCOMES,
+        settings_text=settings_text,
+        rows=document.rows,
     )
 
 

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from sgverify.errors import escaped
 from sgverify.evidence import Point
 from sgverify.report.figures import Curve, Figure
 
@@ -117,6 +118,11 @@ def set_axes(
     axes.grid(True)
 
 
+def as_label(text: str) -> str:
+    """The text as matplotlib is to print it, which takes what stands between two dollar signs for a formula."""
+    return escaped(text).replace("$", r"\$")
+
+
 def put_legend(axes: Axes, columns: int = 2) -> None:
     """The legend, in the lower left corner of the drawing."""
     axes.legend(
@@ -221,7 +227,7 @@ def draw_curve(axes: Axes, curve: Curve, x: str, frame: Frame) -> None:
     for point in left_over:
         gone = point.diverged or point.value is None
         draw_edge_mark(axes, _x(point, x), frame[3 if gone else 2], "x" if gone else "$0$", colour)
-    label = f"{curve.label}: found {curve.found}"
+    label = as_label(f"{curve.label}: found {curve.found}")
     axes.plot([], [], label=label, linewidth=1.1 if exact else 0, **style)
 
 

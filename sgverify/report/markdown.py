@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sgverify.claims import claims
 from sgverify.claims.claim import Publication
+from sgverify.errors import printable
 from sgverify.evidence import Document, Erratum, Evidence, Study
 from sgverify.report.answer import answers_of, assumed, untested
 from sgverify.report.errata import HEADINGS, by_severity, certificate_lines, counted, refuted_by_weight, word
@@ -271,10 +272,12 @@ def table_of(rows: Sequence[Sequence[str]]) -> str:
 
 def as_text(text: str) -> str:
     """Prose with its formulas in one line, as `θ²`, and without Markdown's own signs: `*` and `_` come out as written."""
-    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", " ".join(in_a_line(text).split()))
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", printable(" ".join(in_a_line(text).split())))
 
 
 def as_code(text: str) -> str:
     """Text as code in a line."""
-    fence = "``" if "`" in text else "`"
-    return f"{fence}{' '.join(text.split())}{fence}"
+    line = printable(" ".join(text.split()))
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    room = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{room}{line}{room}{fence}"

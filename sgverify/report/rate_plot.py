@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence, Point
 from sgverify.keeping.files import write_atomically
-from sgverify.report.drawing import COLOURS, SOFT, STYLE, draw_curve, frame_of, set_log_axes
+from sgverify.report.drawing import COLOURS, SOFT, STYLE, as_label, draw_curve, frame_of, set_log_axes
 from sgverify.report.figures import Curve, Figure
 from sgverify.report.wording import error_name, fitted_line, fitted_text, found_text, predicted_text, variable
 
@@ -101,9 +101,9 @@ def draw_rate(evidence: Evidence) -> Drawing:
             axes.set_xlabel("")
             _draw_residuals(drawing.add_axes((0.1, below, 0.87, strip - GAP), sharex=axes), line, evidence)
         title = f"{evidence.outcome}: {evidence.claim} ({evidence.check})"
-        drawing.text(0.02, 1 - MARGIN, title, va="top", fontsize=10.5, weight="bold")
-        drawing.text(0.02, 1 - MARGIN - 1.2 * LINE, scheme, va="top", fontsize=8.5)
-        drawing.text(0.02, MARGIN, said, va="bottom", fontsize=8.5, color=SOFT, linespacing=1.3)
+        drawing.text(0.02, 1 - MARGIN, as_label(title), va="top", fontsize=10.5, weight="bold")
+        drawing.text(0.02, 1 - MARGIN - 1.2 * LINE, as_label(scheme), va="top", fontsize=8.5)
+        drawing.text(0.02, MARGIN, as_label(said), va="bottom", fontsize=8.5, color=SOFT, linespacing=1.3)
     return drawing
 
 
@@ -168,7 +168,7 @@ def _draw(axes: Axes, evidence: Evidence) -> None:
     set_log_axes(axes, figure, frame)
     drawn = [slope.draw(axes) for slope in slopes]
     axes.legend(
-        [points, *drawn], ["points", *(slope.label for slope in slopes)], loc="lower left", bbox_to_anchor=(-0.01, 1.0),
+        [points, *drawn], ["points", *(as_label(slope.label) for slope in slopes)], loc="lower left", bbox_to_anchor=(-0.01, 1.0),
         ncols=3, borderaxespad=0.2, handlelength=2.4,
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from sgverify.report.drawing import (
     SOFT,
     STYLE,
     Frame,
+    as_label,
     draw_bars,
     draw_edge_mark,
     draw_marks,
@@ -199,7 +200,7 @@ def _label(axes: Axes, panel: Panel, places: Mapping[str, int]) -> None:
             style["marker"] = "none"
         if kinds == {"printed"}:
             style |= {"color": INK, "marker": "*", "markersize": 8}
-        axes.plot([], [], label=label, **style)
+        axes.plot([], [], label=as_label(label), **style)
     for kind, label in (("sampled", "points with bars: sampled"), ("printed", "stars: printed")):
         if any(series.kind == kind for series in panel.series):
             axes.plot([], [], label=label, linewidth=0, color=SOFT, marker="o" if kind == "sampled" else "*")

@@ -8,6 +8,7 @@ from textwrap import fill, indent
 from typing import Any
 
 from sgverify.claims import claims
+from sgverify.errors import printable
 from sgverify.evidence import OUTCOMES, Evidence
 from sgverify.rates.sample import chance_of_any
 from sgverify.report.wording import (
@@ -76,7 +77,11 @@ def summarise(evidence: Evidence) -> str:
 
 def explain(evidence: Evidence) -> str:
     """The long form: claim and source, prediction, finding, reason, certificate and the command that replays it."""
-    lines = [f"{symbol(evidence)} {evidence.outcome}: {evidence.scheme}, {evidence.claim} ({evidence.check})"]
+    lines = [
+        printable(
+            f"{symbol(evidence)} {evidence.outcome}: {evidence.scheme}, {evidence.claim} ({evidence.check})"
+        )
+    ]
     card = claims().get(evidence.claim)
     if card is not None:
         lines.append(_field("claim", card.statement))
@@ -97,7 +102,7 @@ def explain(evidence: Evidence) -> str:
         lines.append("  certificate")
         lines += _told(evidence.certificate, " " * 4)
     if evidence.replay:
-        lines.append(f"  replay      {evidence.replay}")
+        lines.append(printable(f"  replay      {evidence.replay}"))
     lines.append(_field("id", evidence.id))
     return "\n".join(lines)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
 from sgverify.claims.claim import Publication
-from sgverify.errors import UserError
+from sgverify.errors import UserError, escaped
 from sgverify.evidence import (
     Document,
     Erratum,
@@ -40,7 +39,7 @@ def render_junit(document: Document) -> str:
     root = ElementTree.Element("testsuites", {"name": "sgverify", **_totals(evidence)})
     for claim in sorted({item.claim for item in evidence}, key=claim_order):
         items = [item for item in evidence if item.claim == claim]
-        suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(claim), **_totals(items)})
+        suite = ElementTree.SubElement(root, "testsuite", {"name": escaped(claim), **_totals(items)})
         for item in items:
             _case(suite, item, titles[item.id])
     ElementTree.indent(root)
@@ -48,17 +47,19 @@ def render_junit(document: Document) -> str:
 
 
 def _case(suite: ElementTree.Element, item: Evidence, title: str) -> None:
-    name = _xml(f"{item.scheme} {item.check} ({title}) {item.id}")
+    name = escaped(f"{item.scheme} {item.check} ({title}) {item.id}")
     case = ElementTree.SubElement(
-        suite, "testcase", classname=_xml(item.claim), name=name, time=_time(item.seconds)
+        suite, "testcase", classname=escaped(item.claim), name=name, time=_time(item.seconds)
     )
-    message = _xml(f"{item.reason} Replay: {item.replay}" if item.replay else item.reason)
+    message = escaped(f"{item.reason} Replay: {item.replay}" if item.replay else item.reason)
     if _fails(item):
-        ElementTree.SubElement(case, "failure", type=item.outcome, message=message).text = _xml(explain(item))
+        ElementTree.SubElement(case, "failure", type=item.outcome, message=message).text = escaped(
+            explain(item)
+        )
     elif item.outcome in SKIPPED:
-        ElementTree.SubElement(case, "skipped", message=_xml(f"{item.outcome}: {item.reason}"))
+        ElementTree.SubElement(case, "skipped", message=escaped(f"{item.outcome}: {item.reason}"))
     elif item.refuted:
-        ElementTree.SubElement(case, "system-out").text = _xml(f"{item.outcome} as printed: {item.reason}")
+        ElementTree.SubElement(case, "system-out").text = escaped(f"{item.outcome} as printed: {item.reason}")
 
 
 def _totals(items: Sequence[Evidence]) -> dict[str, str]:
@@ -77,11 +78,6 @@ def _fails(item: Evidence) -> bool:
 
 def _time(seconds: float) -> str:
     return f"{seconds:.3f}"
-
-
-def _xml(text: str) -> str:
-    """The text without control characters, which XML 1.0 cannot represent."""
-    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "�", text)
 
 
 def write_report(

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from sgverify.code_files import package_of, remember
-from sgverify.errors import UserError
+from sgverify.errors import UserError, printable
 from sgverify.keeping.files import read_bytes
 from sgverify.user_code import LOADED, beside, compiler_left_out, edited_content, own_code, undisturbed
 
@@ -104,7 +104,7 @@ def _run(path: Path, content: bytes, attribute: str, given: str) -> ModuleType:
                 'trains under `if __name__ == "__main__":`'
             ) from None
         print(
-            f"{place} still ran after {LIMIT:g} s and was stopped; {attribute} is judged as it was by then",
+            f"{printable(place)} still ran after {LIMIT:g} s and was stopped; {attribute} is judged as it was by then",
             file=sys.stderr,
         )
     except (

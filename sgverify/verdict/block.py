@@ -9,6 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from sgverify.advice.diagnosis.model import Diagnosis
+from sgverify.errors import printable
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.report.wording import exponent_text
@@ -77,7 +78,7 @@ class ClosingBlock:
 
     def text(self, width: int = WIDEST) -> str:
         """The block: `MOST_LINES` lines of at most `width` columns, more only for a scope or the cause of a failure."""
-        return "\n".join(self.lines(width))
+        return "\n".join(map(printable, self.lines(width)))
 
     def lines(self, width: int = WIDEST) -> list[str]:
         """The lines of the block: one for each row, and of the lines that are left the most to the first rows."""

@@ -20,7 +20,7 @@ from sgverify.report.answer import assumed, badge
 from sgverify.report.figures import figures
 from sgverify.report.formulas import in_a_line, with_formulas
 from sgverify.report.matrix import Group, groups
-from sgverify.report.page.environment import environment
+from sgverify.report.page.environment import page_of
 from sgverify.report.page.pages import choices, sections_of_claims
 from sgverify.report.page.story import story_of
 from sgverify.report.studies import description_of, draw_panel
@@ -142,7 +142,7 @@ def render_answer(
     }
     if isinstance(values["equations"], Crash):
         values["equations"] = None
-    return str(environment().get_template("integrator.html").render(contents=_contents(values), **values))
+    return page_of("integrator.html", contents=_contents(values), **values)
 
 
 def _contents(values: dict[str, Any]) -> list[tuple[str, str]]:

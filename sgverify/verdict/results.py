@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from sgverify.checks.progress import raised_on
-from sgverify.errors import UserError
+from sgverify.errors import UserError, printable
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
 from sgverify.report.wording import method_text
@@ -200,7 +200,7 @@ class Results(Sequence[Evidence]):
         if everything:
             findings += self.details(width)
         heading = [] if enquiry is None else [introduced(scheme, enquiry.subject.scheme)]
-        return "\n".join([*heading, *findings, "", *self.verdict.lines(width)])
+        return "\n".join(map(printable, [*heading, *findings, "", *self.verdict.lines(width)]))
 
     def __str__(self) -> str:
         return self.text()

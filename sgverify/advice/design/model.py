@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
 
+from sgverify.errors import printable
 from sgverify.evidence.published import Count, Name, Published, Says, Size
 
 WIDTH = 100
@@ -64,7 +65,7 @@ class Design:
 
     def __str__(self) -> str:
         asked = f"order {self.order} of the invariant law, gradients a step at most {self.gradients}"
-        lines = [f"{self.dynamics}, letters {', '.join(self.letters)}: {asked}"]
+        lines = [printable(f"{self.dynamics}, letters {', '.join(self.letters)}: {asked}")]
         if self.words:
             best = self.words[0]
             lines += [*_table(self.words), "", f"{best.word}, to paste into a file:", "", best.definition]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Any, Literal
 
+from sgverify.errors import printable
 from sgverify.evidence.published import Count, Name, Number, Published, Size
 
 WIDTH = 100
@@ -136,7 +137,7 @@ def identification_text(found: Identification) -> str:
     word = found.outcome.replace("-", " ").upper()
     lines = [fill(f"{word}  {found.subject}: {found.reason}", WIDTH)]
     if found.source:
-        lines.append(f"  published: {found.source}")
+        lines.append(printable(f"  published: {found.source}"))
     if found.relation:
         lines.append(
             fill(f"relation: {found.relation}", WIDTH, initial_indent="  ", subsequent_indent="    ")

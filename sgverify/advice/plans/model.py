@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
 
+from sgverify.errors import printable
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
 
 WIDTH = 100
@@ -160,14 +161,14 @@ def advice_text(advice: Advice, rows: int = ROWS) -> str:
     lines = [*([fill(advice.scale, WIDTH), ""] if advice.scale else []), fill(first_sentence(advice), WIDTH)]
     if best is not None:
         told = command or "the target was made in Python: give these settings to sgverify.sample"
-        lines.append(f"  {told}")
+        lines.append(f"  {printable(told)}")
     if advice.plans:
         heading = "plans, the cheapest first" if advice.trusted else "guesses, none of them to be trusted"
-        lines += ["", f"{heading}:", *_table(advice.plans[:rows])]
+        lines += ["", f"{heading}:", *map(printable, _table(advice.plans[:rows]))]
         fastest = min((plan for plan in advice.plans if plan.seconds is not None), key=_seconds, default=None)
         if fastest is not None and fastest is not advice.plans[0]:
             lines.append(
-                f"  the fastest here, by its first steps: {fastest.scheme} with {_estimator(fastest)}{_time(fastest)}"
+                f"  the fastest here, by its first steps: {printable(fastest.scheme)} with {_estimator(fastest)}{_time(fastest)}"
             )
         if len(advice.plans) > rows:
             lines.append(f"  and {len(advice.plans) - rows} dearer ones, which --json writes too")

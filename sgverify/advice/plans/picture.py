@@ -32,7 +32,7 @@ def draw_advice(advice: Advice) -> Drawing:
 
     import matplotlib
 
-    from sgverify.report.drawing import COLOURS, STYLE
+    from sgverify.report.drawing import COLOURS, STYLE, as_label
     from sgverify.report.studies import draw_panel
 
     curves = []
@@ -54,7 +54,7 @@ def draw_advice(advice: Advice) -> Drawing:
             f"{first_sentence(advice)}. Curves: until bias and Monte Carlo error are within it; stars: the step of each plan, "
             "large: advised"
         )
-        drawing.text(0.02, 0.985, fill(told, WIDTH), va="top", fontsize=8)
+        drawing.text(0.02, 0.985, as_label(fill(told, WIDTH)), va="top", fontsize=8)
     return drawing
 
 

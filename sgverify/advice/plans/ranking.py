@@ -41,6 +41,8 @@ from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
 
+ROUNDING = 2.0**-52
+
 ERROR = 0.05
 """The error where none is given: 5 per cent of a standard deviation."""
 
@@ -70,8 +72,11 @@ def advise(
         advice = sgverify.advise("mine.py:posterior", error=0.02)
         print(advice)
     """
-    if not (isinstance(error, int | float) and math.isfinite(error) and 0 < error < 1):
-        raise ConfigurationError(f"error={error!r}: expected a share of a standard deviation, as 0.05")
+    if not (isinstance(error, int | float) and ROUNDING <= error < 1):
+        raise ConfigurationError(
+            f"error={error!r}: expected a share of a standard deviation, as 0.05, and no smaller one than the rounding of float64, "
+            f"{ROUNDING:.2g}"
+        )
     made = (
         target.target() if isinstance(target, LogDensity) else target if isinstance(target, Target) else None
     )

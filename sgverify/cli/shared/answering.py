@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-import click
-
 from sgverify.campaigns.engines import LocalProcesses, Lost
 from sgverify.campaigns.tasks import Task, answered
 from sgverify.cli.shared import output
@@ -53,9 +51,9 @@ def answers(tasks: Sequence[Task], workers: int | None, choice: StoreChoice, tit
     if store is not None:
         if store.reused:
             done.reused = ReusedAnswers(len(store.reused), len(tasks), min(store.reused), max(store.reused))
-            click.echo(f"{done.reused}; --fresh computes them again", err=True)
+            output.say(f"{done.reused}; --fresh computes them again", err=True)
         for problem in _few(store.problems):
-            click.echo(problem, err=True)
+            output.say(problem, err=True)
         store.close()
     return done
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from sgverify.errors import UserError
+from sgverify.cli.shared import output
+from sgverify.errors import UserError, escaped
 
 if TYPE_CHECKING:
     from sgverify.advice.diagnosis.model import Diagnosis
@@ -88,7 +89,7 @@ def annotated_mistakes(form: str, reference: str) -> Iterator[None]:
             place = SourcePlace.of(reference)
             told = re.search(rf"\b{re.escape(place.path.name)}:(\d+)", str(error)) if place.path else None
             line = int(told.group(1)) if told else place.line
-            click.echo(
+            output.say_command(
                 Annotation("error", f"sgverify: {type(error).__name__}", str(error), place.file, line).command
             )
         raise
@@ -97,7 +98,7 @@ def annotated_mistakes(form: str, reference: str) -> Iterator[None]:
 def annotate(results: Results, compared: Compared | None = None) -> None:
     """Print the annotations of an answer, and those of its comparison with a baseline, on stdout."""
     for annotation in annotations_of(results, compared):
-        click.echo(annotation.command)
+        output.say_command(annotation.command)
 
 
 def annotations_of(results: Results, compared: Compared | None = None) -> list[Annotation]:
@@ -236,7 +237,7 @@ def _line(path: Path, name: str) -> int | None:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escaped(text).replace("%", "%25").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -108,10 +108,10 @@ def plot(evidence: Sequence[Evidence], path: str | None) -> None:
 
     drawn = rate_to_draw(evidence)
     if drawn is None:
-        click.echo("no plot: nothing of this is a rate in h or L with points to draw", err=True)
+        output.say("no plot: nothing of this is a rate in h or L with points to draw", err=True)
         return
     write_rate(drawn, path)
-    click.echo(f"plot of {drawn.claim} ({drawn.check}), {drawn.outcome}: {path}", err=True)
+    output.say(f"plot of {drawn.claim} ({drawn.check}), {drawn.outcome}: {path}", err=True)
 
 
 HTML = click.option(
@@ -160,7 +160,7 @@ class StoreChoice:
             named = self.place is not None or os.environ.get(VARIABLE)
             if named and not isinstance(error, CannotKeepError):
                 raise
-            click.echo(f"nothing is kept: {error}", err=True)
+            output.say(f"nothing is kept: {error}", err=True)
             return None
 
 

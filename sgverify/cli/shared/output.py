@@ -1,7 +1,12 @@
-"""Which output goes to which stream: results to stdout, progress and warnings to stderr, JSON to the file of `--json`?"""
+"""Which output goes to which stream: results to stdout, progress and warnings to stderr, JSON to the file of `--json`?
+
+Whatever is written there goes through `say`, `say_lines` or `say_json`: names, paths, messages and numbers come from files and
+code of anybody, and no character of theirs steers a terminal or a build server.
+"""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shlex
@@ -16,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sgverify.errors import ConfigurationError, UserError
+from sgverify.errors import ConfigurationError, UserError, escaped, printable
 from sgverify.evidence import Evidence, Provenance, exit_code, write_evidence
 from sgverify.evidence.storage import WholeAnswer
 from sgverify.keeping.files import check_new, write_atomically
@@ -35,6 +40,26 @@ COLOURS = {
 INDENT = " " * 4
 NARROWEST, WIDEST = 40, 100
 """The narrowest and the widest lines, in columns; the widest where stdout is no terminal."""
+
+
+def open_streams() -> None:
+    """Put something in the place of a stream that is closed: a file opened later would get its number, and all that is printed.
+
+    Writing to a closed stdout fails, since nobody gets the answer; what nobody hears on stderr is lost.
+    """
+    for number, name, mode in ((0, "", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, mode)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+        if name and getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
+        if name:
+            # Whatever a place cannot hold has an escape.
+            getattr(sys, name).reconfigure(errors="backslashreplace")
 
 
 class Stopwatch:
@@ -73,9 +98,9 @@ def show(evidence: Sequence[Evidence], json_path: str | None, watch: Stopwatch) 
             from sgverify.report.text import summarise, tallied
 
             for item in evidence:
-                say(_wrapped(summarise(item)), item.outcome)
+                say_lines(wrapped(summarise(item)), item.outcome)
             if len(evidence) > 1:
-                click.echo(_wrapped(tallied(evidence)))
+                say_lines(wrapped(tallied(evidence)))
     return exit_code(evidence)
 
 
@@ -83,12 +108,59 @@ def write_answer(
     json_path: str, evidence: Sequence[Evidence], watch: Stopwatch, answer: WholeAnswer | None = None
 ) -> None:
     """Write evidence, and the answer that follows from it, as JSON to a file, or alone to stdout."""
-    write_evidence(json_path, evidence, watch.provenance(), answer)
+    stdout = io.StringIO()
+    write_evidence(stdout if json_path == "-" else json_path, evidence, watch.provenance(), answer)
+    if json_path == "-":
+        say_json(stdout.getvalue())
 
 
-def say(text: str, outcome: str = "", *, bold: bool = False, err: bool = False) -> None:
-    """Print text in the colour of an outcome, with `err` on stderr."""
-    click.echo(click.style(text, fg=COLOURS.get(outcome), bold=bold or None), color=_colour_wanted(), err=err)
+def say(line: object, outcome: str = "", *, bold: bool = False, err: bool = False) -> None:
+    """Print a line in the colour of an outcome, with `err` on stderr."""
+    _write(
+        f"{click.style(printable(str(line)), fg=COLOURS.get(outcome), bold=bold or None)}\n",
+        _colour_wanted(),
+        err,
+    )
+
+
+def say_lines(text: object, outcome: str = "", *, bold: bool = False, err: bool = False) -> None:
+    """Print a text that is laid out in lines."""
+    for line in str(text).split("\n"):
+        say(line, outcome, bold=bold, err=err)
+
+
+def say_json(document: str) -> None:
+    """Print a JSON document on stdout, with JSON's own escapes in its texts."""
+    _write(escaped(document, _json_escape))
+
+
+def say_command(command: str) -> None:
+    """Print a command for the server that runs a build, whose own rules `github` has kept."""
+    _write(f"{escaped(command)}\n")
+
+
+def _json_escape(sign: str) -> str:
+    units = sign.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+
+
+def _write(text: str, color: bool | None = None, err: bool = False) -> None:
+    """Write text; raises `UserError` where stdout does not take it. Where stderr does not, nothing more can be said."""
+    try:
+        click.echo(text, nl=False, color=color, err=err)
+    except OSError as error:
+        if not err:
+            raise unwritten(error) from None
+
+
+def unwritten(error: OSError) -> Exception:
+    """What is told of a stdout that takes nothing more: nothing where its reader is gone, and then it is the error itself."""
+    if isinstance(error, BrokenPipeError):
+        return error
+    close_stdout()
+    return UserError(
+        f"the answer could not be written to stdout: {error.strerror}; expected a place that takes it"
+    )
 
 
 def width() -> int:
@@ -105,7 +177,7 @@ def show_fitted(evidence: Evidence) -> None:
     said = fitted_text(evidence)
     if said:
         with quiet_pipe():
-            click.echo(_wrapped(f"{INDENT}{said}"))
+            say_lines(wrapped(f"{INDENT}{said}"))
 
 
 @contextmanager
@@ -120,10 +192,7 @@ def quiet_pipe() -> Iterator[None]:
     except BrokenPipeError:
         close_stdout()
     except OSError as error:
-        close_stdout()
-        raise UserError(
-            f"the answer could not be written to stdout: {error.strerror}; expected a place that takes it"
-        ) from None
+        raise unwritten(error) from None
 
 
 def close_stdout() -> None:
@@ -143,7 +212,7 @@ def none_of_before(*paths: str | None) -> Iterator[None]:
         for path, state in before.items():
             if state is not None and _state(path) == state:
                 Path(path).unlink(missing_ok=True)
-                click.echo(f"removed: {path}, which an earlier call wrote", err=True)
+                say(f"removed: {path}, which an earlier call wrote", err=True)
         raise
 
 
@@ -181,7 +250,7 @@ def show_json(document: dict[str, Any], json_path: str) -> None:
     """Write a plain JSON answer to a file, or alone to stdout."""
     text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if json_path == "-":
-        click.echo(text, nl=False)
+        say_json(text)
     else:
         write_atomically(json_path, text)
 
@@ -212,7 +281,7 @@ class ProgressBar:
 
     def __init__(self, bar: Any, title: str) -> None:
         self.shown, self._title = bar, title
-        self._task = bar.add_task(title, total=None, counted="", left="")
+        self._task = bar.add_task(printable(title), total=None, counted="", left="")
 
     def __call__(self, text: str, done: float, total: int) -> None:
         """Show the text, and the share that is done; the time left is that of so many equal parts."""
@@ -235,7 +304,7 @@ class ProgressBar:
     def _show(self, text: str, done: float, total: int, counted: str, left: float | None) -> None:
         self.shown.update(
             self._task,
-            description=text,
+            description=printable(text),
             completed=done,
             total=total,
             counted=counted,
@@ -275,12 +344,13 @@ def above(bar: ProgressBar | None) -> Iterator[None]:
         bar.shown.start()
 
 
-def _wrapped(line: str) -> str:
-    """The line, wrapped at the terminal's width with a hanging indent; unchanged if stdout is no terminal."""
-    if not sys.stdout.isatty():
+def wrapped(line: str, columns: int | None = None) -> str:
+    """The line, wrapped with a hanging indent at the `columns`, by default those of a terminal; whole if stdout is none."""
+    line = printable(line)
+    if columns is None and not sys.stdout.isatty():
         return line
-    width = max(shutil.get_terminal_size().columns, NARROWEST)
-    return fill(line, width, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
+    columns = columns or max(shutil.get_terminal_size().columns, NARROWEST)
+    return fill(line, columns, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
 
 
 def _colour_wanted() -> bool | None:

@@ -72,5 +72,9 @@ def without_exceptions(found: list[Evidence]) -> bool:
 
 
 def evidence_of(answers: dict[int, Any], numbers: range) -> list[Evidence]:
-    """The evidence of the cases with these numbers, in their order."""
-    return [item for number in numbers for item in answers.get(number, ())]
+    """The evidence of the cases with these numbers, in their order: of several answers to a question that with the most points."""
+    found: dict[str, Evidence] = {}
+    for item in (item for number in numbers for item in answers.get(number, ())):
+        if item.id not in found or len(item.points) > len(found[item.id].points):
+            found[item.id] = item
+    return list(found.values())

@@ -7,6 +7,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from sgverify.errors import escaped
 from sgverify.evidence import Evidence
 from sgverify.keeping.files import json_text
 from sgverify.report.drawing import COLOURS, DARK_COLOURS
@@ -75,6 +76,11 @@ def environment() -> Environment:
         colours=list(enumerate(zip(COLOURS, DARK_COLOURS, strict=True))),
     )
     return made
+
+
+def page_of(template: str, **values: Any) -> str:
+    """The page that a template makes of values, with escapes for what steers a terminal or turns text around."""
+    return escaped(environment().get_template(template).render(**values))
 
 
 def rate_html(exponent: float | Fraction | None, name: str) -> Markup:

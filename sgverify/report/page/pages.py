@@ -19,7 +19,7 @@ from sgverify.report.errata import MEANINGS as WEIGHTS
 from sgverify.report.figures import Figure, figures
 from sgverify.report.formulas import in_a_line
 from sgverify.report.matrix import Group, groups, settings_in_common
-from sgverify.report.page.environment import anchor, environment
+from sgverify.report.page.environment import anchor, page_of
 from sgverify.report.page.story import pictures_of, story_of
 from sgverify.report.studies import description_of, draw_panel, places_of, remarks, sections, study_anchor
 from sgverify.report.svg import embedded, file_svg, inline_svg
@@ -193,39 +193,36 @@ def render_page(
     titles = {item.id: part.title for part in groups(evidence) for item in part.evidence}
     story = story_of(evidence, formulas, publication)
     unspoken = [item for item in evidence if item.outcome == "not-applicable"]
-    return (
-        environment()
-        .get_template("index.html")
-        .render(
-            document=document,
-            title=title or UNTITLED,
-            evidence_page=EVIDENCE,
-            story=story,
-            pictures=pictures(pictures_of(story, evidence), studies),
-            counts=counts(evidence),
-            weighed=refuted_by_weight(evidence),
-            sampled=sampled_together(evidence),
-            choices=choices(evidence),
-            violated=together((item for item in evidence if item.outcome == "fail"), titles),
-            unspoken=together(unspoken, titles, by=lambda item: (item.claim, item.reason)),
-            answers=answers_of(evidence),
-            untested=untested(evidence),
-            assumed=assumed(evidence),
-            common=settings_in_common(evidence),
-            groups=[matrix_of(part, f"group-{number}") for number, part in enumerate(parts, start=1)],
-            anchors={part.title: f"group-{number}" for number, part in enumerate(parts, start=1)},
-            figures=drawn_by_group(evidence),
-            titles=titles,
-            cards=claims(),
-            studies=sections_of_studies(studies),
-            errata={
-                "failing": by_severity(formulas),
-                "headings": HEADINGS,
-                "meanings": WEIGHTS,
-                "standing": standing(formulas),
-                "counted": counted(formulas),
-            },
-        )
+    return page_of(
+        "index.html",
+        document=document,
+        title=title or UNTITLED,
+        evidence_page=EVIDENCE,
+        story=story,
+        pictures=pictures(pictures_of(story, evidence), studies),
+        counts=counts(evidence),
+        weighed=refuted_by_weight(evidence),
+        sampled=sampled_together(evidence),
+        choices=choices(evidence),
+        violated=together((item for item in evidence if item.outcome == "fail"), titles),
+        unspoken=together(unspoken, titles, by=lambda item: (item.claim, item.reason)),
+        answers=answers_of(evidence),
+        untested=untested(evidence),
+        assumed=assumed(evidence),
+        common=settings_in_common(evidence),
+        groups=[matrix_of(part, f"group-{number}") for number, part in enumerate(parts, start=1)],
+        anchors={part.title: f"group-{number}" for number, part in enumerate(parts, start=1)},
+        figures=drawn_by_group(evidence),
+        titles=titles,
+        cards=claims(),
+        studies=sections_of_studies(studies),
+        errata={
+            "failing": by_severity(formulas),
+            "headings": HEADINGS,
+            "meanings": WEIGHTS,
+            "standing": standing(formulas),
+            "counted": counted(formulas),
+        },
     )
 
 
@@ -239,18 +236,15 @@ def render_evidence(
     the certificates of the errata.
     """
     evidence = document.evidence
-    return str(
-        environment()
-        .get_template("evidence.html")
-        .render(
-            document=document,
-            title=title,
-            evidence_page="",
-            publication=publication,
-            choices=choices(evidence),
-            claims=sections_of_claims(evidence),
-            errata=formulas,
-            shown={item.claim for item in evidence},
-            titles={item.id: part.title for part in groups(evidence) for item in part.evidence},
-        )
+    return page_of(
+        "evidence.html",
+        document=document,
+        title=title,
+        evidence_page="",
+        publication=publication,
+        choices=choices(evidence),
+        claims=sections_of_claims(evidence),
+        errata=formulas,
+        shown={item.claim for item in evidence},
+        titles={item.id: part.title for part in groups(evidence) for item in part.evidence},
     )

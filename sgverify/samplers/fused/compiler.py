@@ -171,7 +171,11 @@ def tell_of_slow_steps(reason: str) -> None:
 def compiler() -> list[str] | None:
     """The command of the C compiler; None if there is none."""
     named = os.environ.get("CC")
-    candidates = [shlex.split(named)] if named else [["cc"], ["gcc"], ["clang"]]
+    try:
+        candidates = [shlex.split(named)] if named else [["cc"], ["gcc"], ["clang"]]
+    except ValueError:
+        # A quotation mark that is not closed: no shell would run it.
+        return None
     found = next((command for command in candidates if command and shutil.which(command[0])), None)
     return _zig() if found is None and not named else found
 
@@ -209,8 +213,11 @@ def _load(text: str) -> ctypes.CDLL:
     """The stored library of a text, or one that is compiled now and stored."""
     command = compiler()
     if command is None:
+        named = os.environ.get("CC")
         raise NoCompiler(
-            "there is no C compiler here (cc, gcc or clang); install one, or the optional extra 'kernel', which brings one: "
+            f"CC={named!r} names no program that is here; mend it, or unset it"
+            if named
+            else "there is no C compiler here (cc, gcc or clang); install one, or the optional extra 'kernel', which brings one: "
             "pip install 'sgverify[kernel]'"
         )
     name = key(text, [*command, *FLAGS])
