@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from sgverify.exports import lazily
 
 if TYPE_CHECKING:
+    from sgverify.advice.certified.asking import bound
     from sgverify.advice.design.designing import design
     from sgverify.advice.identification.identifying import identify
     from sgverify.advice.plans import advise
@@ -58,6 +59,7 @@ __all__ = [
     "adapt",
     "advise",
     "bch",
+    "bound",
     "cos",
     "design",
     "dot",

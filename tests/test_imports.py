@@ -42,6 +42,7 @@ PUBLIC = {
         "adapt",
         "advise",
         "bch",
+    "bound",
         "cos",
         "design",
         "dot",

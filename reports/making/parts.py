@@ -17,6 +17,7 @@ from reports.making import (
     browser,
     bug_reports,
     campaigns,
+    certificates,
     coefficients,
     commands,
     diagnoses,
@@ -182,6 +183,10 @@ def _make_kernels(choice: Choice) -> None:
     kernels.make(HERE)
 
 
+def _make_certificates(choice: Choice) -> None:
+    certificates.make(HERE)
+
+
 def _make_coefficients(choice: Choice) -> None:
     coefficients.make(HERE)
 
@@ -315,6 +320,14 @@ _PARTS = (
         2,
         _make_coefficients,
         coefficients.render,
+    ),
+    Part(
+        "certificates",
+        tuple(f"certificates/certificates.{kind}" for kind in ("json", "md", "svg")),
+        "certified contraction of 20 schemes for classes of potentials, beside published rates and the slowest members found",
+        1,
+        _make_certificates,
+        certificates.render,
     ),
     Part(
         "calibration",

@@ -1,9 +1,9 @@
 """The command line: `sgverify verify | rate | bch | errata | list | report | replay | diff |
-campaign | sample | schema | advise | identify | design | doctor | new`.
+campaign | sample | schema | advise | bound | identify | design | doctor | new`.
 
 `main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones; `listing`, `sampling`,
-`splitting` (bch), `stored` (replay, diff), `reporting`, `campaigning`, `schemas`, `advising`, `identifying`, `designing` and
-`starting` (new) are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them use:
+`splitting` (bch), `stored` (replay, diff), `reporting`, `campaigning`, `schemas`, `advising`, `bounding`, `identifying`,
+`designing` and `starting` (new) are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them use:
 options, output, worker processes.
 """
 

@@ -16,6 +16,7 @@ import click
 
 import sgverify
 from sgverify.cli.advising import advise, width
+from sgverify.cli.bounding import bound
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
 from sgverify.cli.designing import design
@@ -94,6 +95,7 @@ for _command, _short in (
     (identify, "Which published scheme is a step?"),
     (advise, "Which scheme, step size and gradient estimator for a target?"),
     (width, "How wide are draws at a step size and batch? Without drawing."),
+    (bound, "What holds at a step size for every potential of a class?"),
     (design, "Which splitting has the smallest error for its gradients?"),
     (sample, "Draw from a target by a scheme."),
     (report, "Judge every claim of a paper, or a list of your own, as pages."),

@@ -22,6 +22,7 @@ SCHEMAS = {
     "draws": "sgverify.evidence.documents:DRAWS",
     "regression": "sgverify.evidence.recorded:REGRESSION",
     "width": "sgverify.advice.widths:WIDTHS",
+    "bound": "sgverify.advice.certified.model:BOUND",
     "advice": "sgverify.advice.plans.model:ADVICE",
     "design": "sgverify.advice.design.model:DESIGN",
     "identify": "sgverify.advice.identification.model:IDENTIFICATION",

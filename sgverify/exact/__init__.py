@@ -7,5 +7,5 @@ smooth potential), `stationarity` (Fokker-Planck), `affine` (a step on a quadrat
 polynomials).
 Answers about chains: `posterior` (true averages), `chain` (affine chains), `minibatch` (laws of minibatch noise), `recursion`
 (the moments of any randomness), `answers` (one protocol for bias and mean square error), `transfer` (grids, beyond Gaussians).
-Composites: `exchange`, `weights`.
+`certificates` hold for every potential of a class, at a step size. Composites: `exchange`, `weights`.
 """

@@ -61,6 +61,7 @@ class ClosingBlock:
     untested: tuple[Untried, ...] = ()
     diagnosis: Diagnosis | Crash | None = None
     sizes: tuple[tuple[str, HowLarge | Crash], ...] = ()
+    contraction: str | None = None
 
     @property
     def outcome(self) -> str:
@@ -262,6 +263,8 @@ class ClosingBlock:
                 told = [_not_found(size)] if isinstance(size, Crash) else [size.sentence, size.details]
                 text = "; ".join(filter(None, told))
                 yield "how large", f"{kind}: {text}" if several else text
+            if self.contraction is not None:
+                yield "contracts", self.contraction
         if self.subject is not None:
             conventions = getattr(self.subject.scheme, "conventions", "") or told_unit(self.subject.scheme)
             if conventions:

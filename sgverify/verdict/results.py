@@ -132,6 +132,15 @@ class Results(Sequence[Evidence]):
         }
         return {kind: size for kind, size in found.items() if size is not None}
 
+    @cached_property
+    def _contraction(self) -> str | None:
+        """The certificate at the configured step for every potential with the curvatures of the target's, where there is one."""
+        if self.outcome != "pass" or self._enquiry is None:
+            return None
+        from sgverify.advice.certified.asking import contraction_told
+
+        return contraction_told(self._enquiry.subject)
+
     @property
     def _unsized(self) -> tuple[Untried, ...]:
         """The question how large the bias is, where no method answers it."""
@@ -178,6 +187,7 @@ class Results(Sequence[Evidence]):
             (*untested(enquiry, self._evidence), *self._unsized),
             self._diagnosed,
             tuple(self._sizes.items()),
+            self._contraction,
         )
 
     def details(self, width: int = WIDEST) -> list[str]:

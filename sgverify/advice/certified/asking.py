@@ -1,0 +1,205 @@
+"""The certificate of a scheme that is asked for: its class, its step size, and the searches around it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Unpack
+
+from sgverify.advice.certified.model import CertifiedBound
+from sgverify.advice.certified.published import published_bounds
+from sgverify.advice.size.model import percent
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.configuration.overrides import SamplingOverrides
+from sgverify.errors import ConfigurationError, Unreached, UserError
+from sgverify.exact.affine.stability import eigenvalues_of
+from sgverify.exact.certificates.contraction import (
+    CertifiedContraction,
+    CurvatureBounds,
+    certified_contraction,
+)
+from sgverify.exact.certificates.distance import distance_bound
+from sgverify.exact.certificates.largest_step import LargestStep, fastest_friction, largest_step
+from sgverify.schemes import Scheme, exact
+from sgverify.subject.binding import make_subject
+from sgverify.subject.subject import Subject
+from sgverify.targets import Target
+
+ROUGH = 0.05
+"""The accuracy of the largest step in the answer about a scheme."""
+
+OUTWARD = 1e-9
+"""The share by which the bounds of a target, computed in floats, are moved outward."""
+
+
+def bound(
+    scheme: Scheme | str,
+    config: Configuration | Mapping[str, Any] | str | Path | None = None,
+    *,
+    m: float | None = None,
+    L: float | None = None,
+    variance: float = 0.0,
+    **overrides: Unpack[SamplingOverrides],
+) -> CertifiedBound:
+    """The certificate of `scheme` for every U with m <= U'' <= L, at the configured step, temperature and friction.
+
+    `m` and `L` are those of the configured target where they are left out; `variance` is V, that of a coordinate of the
+    minibatches' gradient noise. `config` and `overrides` as in `sgverify.sample`; without a configured step, half the largest one
+    with a certificate is taken. Raises `UserError` for m <= 0, m > L, a target without bounds of its Hessian, and torch code.
+
+        print(sgverify.bound("sghmc-baoab", m=1, L=10, friction=4.0, schedule={"step": 0.1}))
+    """
+    if (m is None) != (L is None):
+        raise ConfigurationError(
+            f"--{'L' if m is None else 'm'} is given alone; expected --m and --L, or neither, and a target whose bounds are known"
+        )
+    for name, value in (("--m", m), ("--L", L), ("--noise", variance)):
+        if value is not None and not math.isfinite(value):
+            raise ConfigurationError(f"{name} {value}: expected a finite number")
+    if variance < 0:
+        raise ConfigurationError(f"--noise {variance:g}: expected the variance of a coordinate, 0 or more")
+    subject = make_subject(scheme, load_configuration(config, **overrides))
+    given = None if m is None or L is None else CurvatureBounds(exact(m), exact(L))
+    bounds = of_target(subject.target) if given is None else given
+    law, read = _with_definition(subject)
+    found = _asked(read, bounds, subject.target.name if given is None else None, exact(variance))
+    return replace(found, scheme=subject.reference, law=law)
+
+
+def _with_definition(subject: Subject) -> tuple[str | None, Subject]:
+    """The subject itself, or for torch code the published scheme whose law one step has, at the numbers that were recovered.
+
+    Raises `UserError` where no scheme has its law, and for a composite.
+    """
+    if subject.composite is not None:
+        raise UserError(
+            f"scheme={subject.reference!r}: is a composite; expected a scheme, whose step a certificate is about"
+        )
+    if not subject.black_box:
+        return None, subject
+    from sgverify.advice.identification.identifying import identify
+
+    found = identify(subject.scheme, subject.configuration)
+    if found.scheme is None or found.relation != "equal":
+        raise UserError(
+            f"scheme={subject.reference!r}: is torch code, and {found.reason}; expected the law of one step of a published scheme, "
+            "or a definition, whose gradients are symbols to a certificate"
+        )
+    numbers = {number.name: number.value for number in found.numbers}
+    keys = {"h": "schedule.step", "D": "friction", "T": "temperature"}
+    settings = {keys[name]: numbers[name] for name in keys if name in numbers}
+    known = ", ".join(f"{name} = {numbers[name]:g}" for name in keys if name in numbers)
+    read = make_subject(found.scheme, load_configuration(subject.configuration, **settings))
+    return f"{found.scheme} with {known}, whose law one step has", read
+
+
+def contraction_told(subject: Subject) -> str | None:
+    """The certificate at the configured step in half a line, with its class: that of the target's Hessian.
+
+    None where the target has one curvature or none are known, for torch code and composites, and without a certificate or a solver.
+    """
+    if subject.black_box or subject.composite is not None:
+        return None
+    try:
+        bounds = of_target(subject.target)
+        if bounds.m * (1 + 4 * exact(OUTWARD)) > bounds.L:
+            return None
+        found = largest_step(
+            subject.scheme, subject.model_parameters, bounds, start=exact(subject.step), fine=ROUGH
+        )
+    except (Unreached, UserError):
+        return None
+    return (
+        f"by {percent(float(1 - found.first.rate))} a step, up to h = {float(found.contraction.step):.3g}, for every U with "
+        f"{bounds} [proof]"
+    )
+
+
+def _asked(
+    subject: Subject, bounds: CurvatureBounds, origin: str | None, variance: Fraction
+) -> CertifiedBound:
+    scheme, given = subject.scheme, subject.model_parameters
+    largest: LargestStep | None = None
+    refused: str | None = None
+    try:
+        largest = largest_step(scheme, given, bounds)
+    except Unreached as error:
+        refused = str(error)
+    chosen = "step" in subject.configuration.schedule.model_fields_set
+    step = exact(subject.step) if chosen or largest is None else largest.contraction.step / 2
+    asked = CertifiedBound(
+        scheme=subject.reference,
+        m=float(bounds.m),
+        L=float(bounds.L),
+        origin=origin,
+        step=float(step),
+        temperature=float(given["T"]),
+        friction=float(given["D"]) if "D" in scheme.parameters else None,
+        variance=float(variance),
+        refused=refused,
+    )
+    if "D" in scheme.parameters and (best := fastest_friction(scheme, step, given, bounds)) is not None:
+        asked = replace(asked, best_friction=float(best[0]), best_decay=float(1 - best[1].rate))
+    if largest is None:
+        return asked
+    asked = replace(
+        asked,
+        largest_step=float(largest.contraction.step),
+        smaller_steps=largest.smaller,
+        fastest_step=float(largest.fastest.step),
+        fastest_decay=float(1 - largest.fastest.rate),
+    )
+    try:
+        found = certified_contraction(scheme, step, given, bounds)
+    except Unreached as error:
+        return replace(asked, refused=str(error))
+    return _with_distance(asked, found, subject, given, variance)
+
+
+def _with_distance(
+    asked: CertifiedBound,
+    found: CertifiedContraction,
+    subject: Subject,
+    given: dict[str, Fraction],
+    variance: Fraction,
+) -> CertifiedBound:
+    asked = replace(
+        asked,
+        decay=float(1 - found.rate),
+        slowest=1 - found.slow.rate,
+        curvatures=found.slow.curvatures,
+        published=published_bounds(
+            asked.scheme, asked.m, asked.L, asked.step, asked.temperature, asked.friction
+        ),
+    )
+    try:
+        away = distance_bound(subject.scheme, given, found, variance=variance)
+    except Unreached as error:
+        return replace(asked, no_distance=str(error))
+    return replace(asked, distance=away.distance, start_factor=away.start_factor)
+
+
+def of_target(target: Target) -> CurvatureBounds:
+    """The bounds of a target's Hessian: the precision's eigenvalues of a Gaussian one, else those that its kind states.
+
+    Raises `UserError` where none are known.
+    """
+    if target.quadratic:
+        eigenvalues = eigenvalues_of(target.precision)
+        least, largest = min(eigenvalues), max(eigenvalues)
+    elif target.hessian_bounds is not None:
+        least, largest = target.hessian_bounds
+    else:
+        raise UserError(
+            f"target {target.name!r}: no bounds of its Hessian are known; expected --m and --L, the smallest and the largest "
+            "curvature of U"
+        )
+    if not math.isfinite(largest):
+        raise UserError(
+            f"target {target.name!r}: its curvature grows without end; a certificate needs a largest curvature L. Give --m and --L "
+            "for a smaller class"
+        )
+    return CurvatureBounds(exact(least) * (1 - exact(OUTWARD)), exact(largest) * (1 + exact(OUTWARD)))

@@ -1,0 +1,157 @@
+"""The certified contraction and distance of a scheme, as an answer: numbers, scope and words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from textwrap import fill
+from typing import Annotated, Any
+
+from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
+
+WIDTH = 96
+
+
+@dataclass(frozen=True)
+class PublishedBound:
+    """A bound of the literature at the same setting: `decay` is 1 - rho, `distance` is W_2 over sqrt(d)."""
+
+    source: Name
+    decay: Number | None = None
+    distance: Number | None = None
+
+
+@dataclass(frozen=True)
+class CertifiedBound:
+    """The certificate of one scheme at one step size, for every U with m <= U'' <= L, in every dimension.
+
+    Two copies with the same draws and minibatches approach each other by the share `decay` = 1 - rho a step or more, in a norm of
+    the state; `slowest` is the decay of the slowest member of the class that was found, with its `curvatures`, a list for each step
+    of a period. `refused` says why there is no certificate. `largest_step` is the largest step size found with one, `fastest_step`
+    that of the largest decay a step, with `fastest_decay`; `best_friction` has the largest decay at the given step. W_2 between
+    the law of theta and the posterior is at most `distance` sqrt(d) in the long run; `start_factor` rho^n times the distance of the
+    start comes on top. `published` has the literature's bounds for the same scheme and setting.
+    """
+
+    scheme: Name
+    m: Number
+    L: Number
+    origin: Annotated[
+        Name | None, Says("the target that the class was computed from; null where it was given")
+    ]
+    step: Number
+    temperature: Number
+    friction: Number | None
+    variance: Number
+    law: Annotated[Name | None, Says("for torch code, the scheme that was certified in its place")] = None
+    decay: Size | None = None
+    slowest: Number | None = None
+    curvatures: tuple[tuple[Number, ...], ...] = ()
+    refused: str | None = None
+    largest_step: Size | None = None
+    smaller_steps: Annotated[
+        Count, Says("smaller step sizes that were tried, and have a certificate each")
+    ] = 0
+    fastest_step: Size | None = None
+    fastest_decay: Size | None = None
+    best_friction: Size | None = None
+    best_decay: Size | None = None
+    distance: Size | None = None
+    start_factor: Size | None = None
+    no_distance: str | None = None
+    published: tuple[PublishedBound, ...] = ()
+
+    @property
+    def proved(self) -> bool:
+        """Is there a certificate at this step?"""
+        return self.decay is not None
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document."""
+        return {"schema": BOUND.name, **asdict(self)}
+
+    def __str__(self) -> str:
+        friction = "" if self.friction is None else f", D = {self.friction:g}"
+        of = "" if self.origin is None else f", the bounds of {self.origin}"
+        code = "" if self.law is None else f" ({self.law})"
+        lines = [
+            f"{self.scheme}{code} at h = {self.step:g}{friction}, T = {self.temperature:g}, for every U with "
+            f"{self.m:.4g} <= U'' <= {self.L:.4g}{of}, in every dimension"
+        ]
+        lines += [f"  {line}" for line in self._lines()]
+        return "\n".join(
+            fill(
+                line,
+                WIDTH,
+                subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4),
+                break_on_hyphens=False,
+            )
+            for line in lines
+        )
+
+    def _lines(self) -> list[str]:
+        lines: list[str] = []
+        if self.decay is None:
+            lines.append(f"no certificate: {self.refused}")
+        else:
+            halved = math.log(2) / -math.log1p(-self.decay)
+            lines.append(
+                f"contracts by {_share(self.decay)} a step  [proof]: two copies with the same draws and minibatches halve "
+                f"their distance in {max(1, math.ceil(halved))} steps"
+            )
+            lines.append(f"  {self._slow()}")
+            lines += [
+                f"  published: {_share(p.decay)} ({p.source})" for p in self.published if p.decay is not None
+            ]
+        if self.largest_step is not None:
+            fastest = (
+                ""
+                if self.fastest_step is None or self.fastest_decay is None
+                else f"; the most a step is {_share(self.fastest_decay)}, at h = {self.fastest_step:.4g}"
+            )
+            lines.append(
+                f"largest step with a certificate: h = {self.largest_step:.4g}, and {self.smaller_steps} smaller ones that were "
+                f"tried{fastest}"
+            )
+        if self.best_friction is not None and self.best_decay is not None:
+            lines.append(
+                f"best friction at this step: D = {self.best_friction:.4g}, {_share(self.best_decay)} a step"
+            )
+        if self.distance is not None:
+            noise = (
+                f" with gradient noise of variance {self.variance:g} a coordinate" if self.variance else ""
+            )
+            lines.append(
+                f"W2(theta, posterior) <= {self.distance:.3g} sqrt(d) in the long run{noise}, and "
+                f"{self.start_factor:.3g} rho^n W2(start) on top after n steps  [proof]"
+            )
+            lines += [
+                f"  published: {p.distance:.3g} sqrt(d) ({p.source})"
+                for p in self.published
+                if p.distance is not None
+            ]
+        elif self.no_distance is not None:
+            lines.append(f"no bound of the distance: {self.no_distance}")
+        return lines
+
+    def _slow(self) -> str:
+        assert self.decay is not None and self.slowest is not None
+        quadratic = len({c for row in self.curvatures for c in row}) == 1
+        member = (
+            f"the quadratic U of curvature {self.curvatures[0][0]:.4g}"
+            if quadratic
+            else f"a U whose curvature switches between m and L in {len(self.curvatures)} steps"
+        )
+        return f"no certificate can say more than {_share(self.slowest)}: {member} is so slow"
+
+
+BOUND = Published(
+    "sgverify/bound/1",
+    CertifiedBound,
+    "a certificate for a class of potentials",
+    "Write it again with `sgverify bound SCHEME --m M --L L --json FILE`.",
+)
+
+
+def _share(decay: float) -> str:
+    return f"{100 * decay:.4g} %"

@@ -1,0 +1,96 @@
+"""Bounds of the distance are never below the exact distance on Gaussians, and shrink with the step."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import flint
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import solve_discrete_lyapunov
+
+from sgverify.exact.certificates.contraction import BITS, CurvatureBounds, certified_contraction
+from sgverify.exact.certificates.distance import DistanceBound, distance_bound
+from sgverify.exact.certificates.pair import floats, read_pair
+from sgverify.exact.certificates.semidefinite import closed_loop
+from sgverify.schemes import exact, find_scheme, langevin, sqrt
+from sgverify.schemes import scheme as define
+
+
+def bounded(
+    name: str, given: dict[str, Fraction], step: Fraction, ratio: float, variance: float
+) -> DistanceBound:
+    scheme = find_scheme(name)
+    found = certified_contraction(scheme, step, given, CurvatureBounds(Fraction(1), exact(ratio)))
+    return distance_bound(scheme, given, found, variance=exact(variance))
+
+
+def largest_exact(
+    name: str, given: dict[str, Fraction], step: Fraction, ratio: float, variance: float
+) -> float:
+    """The largest W_2 on Gaussians of curvatures between 1 and `ratio`, in dimension 1, from the chain's covariance."""
+    with flint.ctx.workprec(BITS):
+        pair = read_pair(find_scheme(name), step, given)
+    moved, places = floats(pair.step), floats(pair.places)
+    n, k = pair.states, pair.gradients
+    found = 0.0
+    for curvature in np.geomspace(1, ratio, 30):
+        # One minibatch a step: its noise is that of every gradient.
+        draws = len(pair.step_noise[0])
+        values = np.zeros((n + k, draws + 1))
+        for i in range(k):
+            asked = places[i] @ values
+            asked[:draws] += floats(pair.place_noise)[i]
+            values[n + i] = curvature * asked
+            values[n + i, draws] += math.sqrt(variance)
+        noise = moved @ values
+        noise[:, :draws] += floats(pair.step_noise)
+        covariance = solve_discrete_lyapunov(closed_loop(moved, places, [curvature] * k), noise @ noise.T)
+        found = max(found, abs(math.sqrt(covariance[0, 0]) - math.sqrt(float(given["T"]) / curvature)))
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", ["sgld-euler", "sghmc-euler", "sghmc-aboba", "sghmc-baoab", "sghmc-obabo", "sghmc-ubu"]
+)
+@settings(max_examples=4)
+@given(
+    ratio=st.floats(1.0, 100.0),
+    share=st.floats(0.01, 0.4),
+    damping=st.floats(1.3, 2.2),
+    temperature=st.floats(0.1, 10.0),
+    variance=st.sampled_from([0.0, 3.7]),
+)
+def test_no_gaussian_of_the_class_is_further_away(
+    name: str, ratio: float, share: float, damping: float, temperature: float, variance: float
+) -> None:
+    given = {"T": exact(temperature), "D": exact(damping * math.sqrt(ratio))}
+    step = exact(share / ratio if name == "sgld-euler" else share / math.sqrt(ratio))
+    found = bounded(name, given, step, ratio, variance)
+    assert found.distance >= largest_exact(name, given, step, ratio, variance)
+    assert math.isfinite(found.distance)
+
+
+def test_a_step_at_the_wrong_temperature_is_bounded_by_its_error() -> None:
+    """Noise 10 % too strong stands in sigma: the bound holds for it too, and does not vanish with the step."""
+
+    @define(langevin)
+    def warm_euler(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        return theta - h * grad(theta) + sqrt(2 * T * h * 11 / 10) * noise()
+
+    given, bounds = {"T": Fraction(1)}, CurvatureBounds(Fraction(1), Fraction(5))
+    for step in (Fraction(1, 100), Fraction(1, 1000)):
+        found = distance_bound(warm_euler, given, certified_contraction(warm_euler, step, given, bounds))
+        assert found.distance >= math.sqrt(1.1) - 1
+
+
+@pytest.mark.parametrize(("name", "order"), [("sgld-euler", 0.5), ("sghmc-ubu", 1.0), ("sghmc-baoab", 1.0)])
+def test_the_distance_has_the_order_of_the_proof(name: str, order: float) -> None:
+    given = {"T": Fraction(1), "D": Fraction(4)}
+    far, near = (
+        bounded(name, given, step, 3.0, 0.0).distance for step in (Fraction(1, 10**4), Fraction(1, 10**5))
+    )
+    assert math.log10(far / near) == pytest.approx(order, abs=0.1)
