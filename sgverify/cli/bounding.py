@@ -66,5 +66,5 @@ def bound(
         output.show_json(found.document(), json_path)
     if json_path != "-":
         with output.quiet_pipe():
-            click.echo(str(found))
+            output.say_lines(str(found))
     return 0 if found.proved else INCONCLUSIVE

@@ -42,6 +42,7 @@ MEANINGS: Mapping[str, str] = {
     "target.key": "array of an npz file",
     "target.sha256": "hash of the file's content, which refuses a changed file",
     "target.loader": "FILE.py:NAME of a training script's data loader; target.name is then its loss",
+    "target.mode": "start chains of a torch module about a mode, found by Adam and L-BFGS from the module's parameters",
     "target.whiten": "run chains in theta = m + A z, A from the Hessian at the mode, diagonal or dense",
     "target.standardise": "run chains in the coefficients of covariates of mean 0 and standard deviation 1",
     "target.intercept": "a column of ones before the covariates of the file",

@@ -66,6 +66,7 @@ class _Target(_Table):
     response last; `key` an array of an npz. `sha256`, of the content, is filled in, so that a replay notices a changed file.
     With `loader`, data of a training script, `name` is the script's loss. `intercept` puts a column of ones before those of a file.
     `whiten` and `standardise` run chains in other coordinates, in which a badly scaled posterior is ordinary; draws are in these.
+    With `mode` the chains of a torch module start about a mode, which is sought from the module's own parameters.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -80,6 +81,7 @@ class _Target(_Table):
     key: str | None = None
     sha256: str | None = None
     loader: str | None = None
+    mode: bool | None = None
     whiten: bool | Literal["diagonal", "dense"] | None = None
     standardise: bool | None = None
     intercept: bool | None = None

@@ -50,6 +50,7 @@ class SamplingOverrides(TypedDict, total=False):
     target__key: str | None
     target__sha256: str | None
     target__loader: str | None
+    target__mode: bool | None
     target__whiten: bool | Literal["diagonal", "dense"] | None
     target__standardise: bool | None
     target__intercept: bool | None

@@ -90,8 +90,8 @@ class MarginalTarget(Target):
 DENSE = 100
 """The coordinates up to which `whiten=true` is dense."""
 
-FRAME_KEYS = ("whiten", "standardise", "intercept")
-"""The configuration keys, below `target.`, that change coordinates."""
+FRAME_KEYS = ("mode", "whiten", "standardise", "intercept")
+"""The configuration keys, below `target.`, that change coordinates, or where chains start."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +173,7 @@ def framed(target: Target, kind: TargetKind | None, given: dict[str, Any]) -> Ta
     Raises `ConfigurationError` where there are none.
     """
     whiten, standardise = given.get("whiten"), given.get("standardise")
+    target = target.at_mode() if given.get("mode") else target
     if not whiten and not standardise:
         return target
     if target.positive or (whiten and standardise):

@@ -103,7 +103,7 @@ def build_target(configuration: Any) -> Target:
     """
     given = _given(configuration)
     kind = TARGETS.shipped.get(full_name(str(given.get("name", DEFAULT_TARGET))))
-    plain = {key: value for key, value in given.items() if key not in ("whiten", "standardise")}
+    plain = {key: value for key, value in given.items() if key not in ("mode", "whiten", "standardise")}
     return framed(_built(plain), kind, given)
 
 

@@ -220,6 +220,13 @@ class Target:
         """
         return self.mean_float64() if self.quadratic else self._landscape(temperature).location
 
+    def at_mode(self) -> Target:
+        """The target with chains that start about a mode. Raises `ConfigurationError` unless it is a torch module's."""
+        raise ConfigurationError(
+            f"target.mode with target.name={self.name!r}: expected a torch module, which starts at its own parameters; chains "
+            "start about the mean or the mode here already; leave it out"
+        )
+
     def spread_float64(self, temperature: float) -> np.ndarray:
         """The standard deviations of exp(-U/T), where they are known, else those of the Gaussian at its mode. Shape (d,)."""
         if self.quadratic:

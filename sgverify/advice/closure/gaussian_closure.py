@@ -79,11 +79,16 @@ class GaussianClosure:
         # It brings torch, which a run needs anyway.
         from sgverify.samplers.own.module_target import ModuleTarget
 
-        table = subject.configuration.gradient
         if isinstance(subject.target, ModuleTarget):
-            return "a module's parameters start anywhere, and not near a mode"
+            return "a module's parameters start anywhere, and not near a mode; `sgverify advise` seeks one"
         if subject.target.dim > LARGEST:
             return f"theta has more than {LARGEST} coordinates"
+        return GaussianClosure.why_not_affine(subject)
+
+    @staticmethod
+    def why_not_affine(subject: Subject) -> str | None:
+        """The reason why a step is no affine map with independent noise where U is quadratic; None where it is."""
+        table = subject.configuration.gradient
         if table.estimator.draws_data and not (table.estimator.fresh or table.estimator.centred):
             return f"the noise of gradient.kind={table.kind!r} is not independent from step to step"
         if table.clip is not None or table.scale != 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -243,11 +243,9 @@ class GradientEstimate:
         if not table.estimator.draws_data:
             return 0.0
         size, batch = self._size, table.batch
-        left = 1.0
-        if not table.estimator.replaced:
-            left = (size - batch) / max(1.0, size - 1)
-            if order == 3:
-                left *= (size - 2 * batch) / max(1.0, size - 2)
+        left = kept_of_variance(table, size)
+        if order == 3 and not table.estimator.replaced:
+            left *= (size - 2 * batch) / max(1.0, size - 2)
         return float((table.scale * size) ** order / batch ** (order - 1) * left)
 
     @cached_property
@@ -296,6 +294,11 @@ class GradientEstimate:
             if self._centre is not None:
                 away -= self._centre
             yield chosen, total, away, counts / self._size
+
+
+def kept_of_variance(table: Any, size: float) -> float:
+    """The share of the variance of a mean over a minibatch that drawing without replacement leaves; 1 with replacement."""
+    return 1.0 if table.estimator.replaced else float((size - table.batch) / max(1.0, size - 1))
 
 
 _ORDERS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
 
+from sgverify.advice.networks.model import NetworkAdvice
 from sgverify.errors import printable
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
 
@@ -95,7 +96,7 @@ class Advice:
     `distrust` is the reason why no plan is to be trusted on this target; there may be plans nevertheless, which then are guesses.
     `left_out` says of schemes and estimators why there is no plan; `assumed` and `untested` what the numbers rest on. Of a
     regression, `covariates` says what each coordinate of theta multiplies, and what standardising would spare. `scale` is the
-    headline where coordinates are badly scaled: which, and what mends it.
+    headline where coordinates are badly scaled: which, and what mends it. For a torch module there is a `network` and no plan.
     """
 
     target: Name
@@ -110,16 +111,17 @@ class Advice:
     untested: tuple[str, ...]
     covariates: tuple[str, ...] = ()
     scale: str = ""
+    network: NetworkAdvice | None = None
 
     @property
     def trusted(self) -> bool:
-        """Whether there is a plan, and it is to be trusted."""
-        return bool(self.plans) and self.distrust is None
+        """Whether there is a plan, or a step for a network, and it is to be trusted."""
+        return bool(self.plans or self.network) and self.distrust is None
 
     @property
     def best(self) -> Plan | None:
-        """The advice; None where there is none to be trusted."""
-        return self.plans[0] if self.trusted else None
+        """The advice; None where there is none to be trusted, or for a network."""
+        return self.plans[0] if self.plans and self.trusted else None
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""
@@ -140,6 +142,8 @@ ADVICE = Published(
 def first_sentence(advice: Advice) -> str:
     """What to run, in one sentence; or why nothing is to be trusted."""
     best = advice.best
+    if advice.network is not None:
+        return advice.network.sentence(advice.target)
     if best is None:
         return f"not to be trusted here: {advice.distrust}"
     from sgverify.advice.size.model import percent
@@ -156,6 +160,8 @@ def first_sentence(advice: Advice) -> str:
 
 def advice_text(advice: Advice, rows: int = ROWS) -> str:
     """The whole answer: sentence, command, a table of at most so many plans, assumptions, what was not tested."""
+    if advice.network is not None:
+        return advice.network.text(advice.target, advice.dim, advice.data or 0)
     best = advice.best
     command = best.command if best is not None and best.command else None
     lines = [*([fill(advice.scale, WIDTH), ""] if advice.scale else []), fill(first_sentence(advice), WIDTH)]

@@ -14,6 +14,7 @@ from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments
 from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
 from sgverify.advice.closure.other_modes import other_mode
 from sgverify.advice.covariates import covariate_lines, scale_line
+from sgverify.advice.networks.advising import network_advice
 from sgverify.advice.plans.costs import (
     LOST,
     SCHEMES,
@@ -35,6 +36,7 @@ from sgverify.advice.size.model import below
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
+from sgverify.samplers.own.module_target import ModuleTarget
 from sgverify.schemes import Scheme
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
@@ -121,8 +123,11 @@ class _Comparison:
     def advice(self) -> Advice:
         subjects_ = [self._subject(scheme) for scheme in self.schemes]
         target, T = subjects_[0].target, float(self.configuration.temperature)
-        distrust = self.distrust_of_target(subjects_)
-        if distrust is None:
+        if isinstance(target, ModuleTarget):
+            network, distrust = network_advice(subjects_, self.error, self.progress, named=self.made is None)
+        else:
+            network, distrust = None, self.distrust_of_target(subjects_)
+        if network is None and distrust is None:
             rows = [
                 (s, *estimator)
                 for s in subjects_
@@ -133,7 +138,7 @@ class _Comparison:
                     self.progress(subject.reference, number, len(rows))
                 self.compare(subject, kind, batch)
         plans = self._run_first()
-        if not plans and distrust is None:
+        if not plans and network is None and distrust is None:
             reasons = (*self.doubts, *self.left_out, *self.unknown)
             distrust = f"no plan was found ({reasons[0]})" if reasons else "nothing was left to compare"
         return Advice(
@@ -149,6 +154,7 @@ class _Comparison:
             untested=untested(plans, self.unknown),
             covariates=covariate_lines(subjects_[0]),
             scale=scale_line(subjects_[0]),
+            network=network,
         )
 
     def _run_first(self) -> tuple[Plan, ...]:

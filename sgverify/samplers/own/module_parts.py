@@ -65,6 +65,14 @@ class ModuleLikelihood:
         single = rows.expand(*lead, -1).reshape(-1, 1, rows.shape[-1])
         return torch.func.vmap(self._of_flat)(flat, single).reshape(lead)
 
+    def of_rows(self, theta: Tensor, rows: Tensor) -> Tensor:
+        """The sum over n data, of one chain; shapes (d,), (n, w) give ()."""
+        return self._of_flat(theta, rows)
+
+    def of_each(self, theta: Tensor, rows: Tensor) -> Tensor:
+        """The loss of each of n data, of one chain; shapes (d,), (n, w) give (n,)."""
+        return torch.func.vmap(self._of_flat, in_dims=(None, 0))(theta, rows[:, None])
+
     def of_batch(self, theta: Tensor, rows: Tensor) -> Tensor:
         """The sum over n data, one pass per chain; theta (*batch, d) and data (n, *batch or 1, w) give shape (*batch)."""
         flat, data, shared = _by_chain(theta, rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from sgverify.errors import ConfigurationError, DefinitionError, UserError
+from sgverify.samplers.own.module_mode import ModuleMode, Progress, mode_of
 from sgverify.samplers.own.module_operations import Layout
 from sgverify.samplers.own.module_parts import GaussianPrior, ModuleLikelihood, WrittenPrior, check_module
 from sgverify.targets.target import Target
@@ -29,11 +30,12 @@ class ModuleTarget(Target):
     """The target exp(-U/T) over the parameters of a module; see `module_target`.
 
     `layout` gives the position of each parameter in theta. `dtype` is that of the module's own parameters, and the default dtype
-    of a run.
+    of a run. `mode` is the search of the one about which chains start; None where they start about the module's own parameters.
     """
 
     layout: Layout = field(default_factory=lambda: Layout({}), repr=False)
     dtype: str = "float32"
+    mode: ModuleMode | None = field(default=None, repr=False)
 
     @property
     def parts(self) -> Mapping[str, tuple[int, ...]]:
@@ -59,7 +61,7 @@ class ModuleTarget(Target):
             return self._written.outputs_of(_as(theta, kind), _as(x, kind))
 
     def location_float64(self, temperature: float) -> np.ndarray:
-        """The point about which chains start, shape (d,): the parameters of the module at its construction."""
+        """The point about which chains start, shape (d,): the parameters of the module at its construction, or a mode."""
         assert self.stated_location is not None
         return self.stated_location
 
@@ -68,11 +70,18 @@ class ModuleTarget(Target):
         assert self.stated_spread is not None
         return self.stated_spread
 
+    def at_mode(self, progress: Progress | None = None) -> ModuleTarget:
+        """The target whose chains start about a mode near the module's own parameters, found once."""
+        if self.mode is not None:
+            return self
+        theta, mode = mode_of(self, progress)
+        return replace(self, stated_location=theta, mode=mode)
+
     def curvature_float64(self, temperature: float) -> float:
         """Raise `ConfigurationError`: the curvature of a module is not known."""
         raise ConfigurationError(
-            f"schedule.step: a default is not known for {self.name}, a torch module; expected a step size; set schedule.step, "
-            "beginning near 0.1/N for SGLD and 0.1/sqrt(N) with a momentum"
+            f"schedule.step: a default is not known for {self.name}, a torch module; expected a step size; set schedule.step, for "
+            "which `sgverify advise TARGET SCHEME` measures the curvature at a mode"
         )
 
     def energy_float64(self, theta: np.ndarray) -> np.ndarray:
@@ -170,6 +179,11 @@ def check_reduction(likelihood: ModuleLikelihood, theta: Tensor, rows: Tensor, n
             f"{str(error).splitlines()[0] if str(error) else error}; expected loss(module(x), y) in torch functions that "
             "torch.func.vmap can run; mend the module, the loss or the shapes of the data"
         ) from None
+    if not math.isfinite(first.item()):
+        raise DefinitionError(
+            f"{name}: the loss of the first {len(rows)} data is {first.item()} at the module's own parameters; expected a finite "
+            "one; mend the loss, the data or the parameters"
+        )
     if not torch.equal(first, again):
         raise DefinitionError(
             f"{name}: two calls on the same data and parameters gave {first.item():.9g} and {again.item():.9g}; expected a "

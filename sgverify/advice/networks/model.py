@@ -1,0 +1,209 @@
+"""The answer of `advise` for a network: a mode, its curvature, a table of steps and batches, and a step; in numbers and words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import Annotated
+
+from sgverify.evidence.published import Count, Name, Number, Says, Size
+
+WIDTH = 100
+"""Columns of a line; a command line is never broken."""
+
+FAR = (-2.0, -1.0, 1.0, 2.0)
+"""The places along the stiffest direction, in standard deviations at the mode, at which U is held against its square."""
+
+BURN_IN = 1000
+"""The steps in which a suggested localisation is forgotten: what an estimate of some thousand steps can drop."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A direction of theta: its curvature, and of the gradients of single data along it the variances.
+
+    `noise` and `growth` are the variances over the data, of N times a gradient and of N times its derivative, along the direction.
+    """
+
+    name: str
+    curvature: Number
+    noise: Size
+    growth: Size
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """A step of the advised scheme with one batch, null with all data; where it is unstable there are no other numbers.
+
+    `temperature` is that at which full gradients make the stiffest direction as wide, `stiffest` and `typical` are standard
+    deviations over those of exp(-U/T). `forgetting` are the steps in which a direction as flat as the prior forgets by a factor of
+    e, and `seconds` those that they take here.
+    """
+
+    step: Annotated[Number, Says(exclusiveMinimum=0)]
+    batch: int | None
+    stable: bool
+    temperature: Size | None = None
+    stiffest: Size | None = None
+    typical: Size | None = None
+    forgetting: Size | None = None
+    seconds: Size | None = None
+
+
+@dataclass(frozen=True)
+class SchemeStep:
+    """The largest step of a scheme that keeps the widths, with its batch, null with all data, and its friction."""
+
+    scheme: Name
+    gradient: Name
+    batch: int | None
+    friction: Annotated[Number | None, Says("null without a momentum")]
+    step: Annotated[Number, Says(exclusiveMinimum=0)]
+    forgetting: Size
+
+    @property
+    def label(self) -> str:
+        """Scheme, gradient and friction, in words."""
+        batch = "" if self.batch is None else f" in batches of {self.batch}"
+        friction = "" if self.friction is None else f", friction {self.friction:.2g}"
+        return f"{self.scheme} with {self.gradient} gradients{batch}{friction}"
+
+
+@dataclass(frozen=True)
+class LocalisedStep:
+    """The learning rate lr = 2 h of SGLD at one localisation: its limit, and the largest that keeps the stiffest direction's width.
+
+    `forgetting` are the steps in which directions that no datum bends forget by a factor of e; `coefficient` is what the estimate
+    would be if the losses were quadratic, by which a localisation is seen to pull.
+    """
+
+    gamma: Size
+    limit: Size
+    rate: Size
+    forgetting: Size
+    coefficient: Size
+
+
+@dataclass(frozen=True)
+class NetworkAdvice:
+    """The step and the batch for a network, from the Hessian of U and the noise of single data at a mode.
+
+    `mode` is its search (`sgverify.samplers.own.module_mode`). `eigenvalues` are the largest, `smallest` the least value found,
+    `mean` the average and `flat` the number below twice the prior's, with standard errors. `directions` are the stiffest and a
+    random one at the mode, `judged` those for which table and step are: the worst where `tried` first steps had led; `limits` are
+    the stability limits with all data at both. `factors` are the standard deviations of these directions over those of exp(-U/T).
+    `bending`: U' along the stiffest direction, over that of a square, at `FAR`. `localised` are steps for a learning coefficient.
+    """
+
+    mode: Mapping[str, Number | bool]
+    eigenvalues: tuple[Number, ...]
+    smallest: Number
+    mean: tuple[Number, Number]
+    flat: tuple[Number, Number]
+    directions: tuple[Direction, Direction]
+    judged: tuple[Direction, Direction]
+    limits: tuple[Size, Size]
+    rows: tuple[StepRow, ...]
+    best: SchemeStep
+    factors: tuple[Size, ...]
+    others: tuple[SchemeStep, ...]
+    tried: Count
+    bending: tuple[Number, ...]
+    command: Annotated[str, Says("the command line; empty for a target made in Python")]
+    localised: tuple[LocalisedStep, ...]
+    caveats: tuple[str, ...]
+
+    def sentence(self, target: str) -> str:
+        """The advice in one sentence."""
+        there = (
+            "" if self.judged == self.directions else f", from {self.limits[1]:.3g} on where first steps led"
+        )
+        return (
+            f"for {target}: run {self.best.label} and the step h = {self.best.step:.2g}, from the mode: the stiffest direction is "
+            f"{self.factors[0]:.3g} times as wide as exp(-U/T), a typical one {self.factors[1]:.3g} times; with all data unstable "
+            f"from h = {self.limits[0]:.3g} on at the mode{there}"
+        )
+
+    def text(self, target: str, dim: int, size: int) -> str:
+        """The whole answer."""
+        told = (
+            self.command
+            or "the target was made in Python: give these settings and target.at_mode() to sgverify.sample"
+        )
+        head = ("h", "batch", "stable", "temperature", "stiffest", "typical", "forget", "seconds")
+        lines = [fill(self.sentence(target), WIDTH), f"  {told}", "", *map(_item, self._measured(dim, size))]
+        lines += [
+            "",
+            f"{self.best.scheme}, its steps and batches:",
+            *_columns([head, *map(_cells, self.rows)]),
+        ]
+        lines.append(
+            _item(
+                "forget: steps until a direction as flat as the prior has forgotten; seconds: of 4 chains here"
+            )
+        )
+        if self.others:
+            lines += ["", "other schemes:"]
+        lines += [
+            _item(f"{o.label}: h = {o.step:.2g}, forgets in {_count(o.forgetting)} steps")
+            for o in self.others
+        ]
+        return "\n".join([*lines, "", "caveats:", *map(_item, self.caveats), *self._of_localised(size)])
+
+    def _measured(self, dim: int, size: int) -> Iterator[str]:
+        mode, (mean, error), (flat, of_flat) = self.mode, self.mean, self.flat
+        yield (
+            f"mode: U fell from {mode['started']:.5g} to {mode['energy']:.5g} by Adam and {mode['evaluations']:,} gradients of "
+            f"L-BFGS; |grad U| = {mode['gradient_norm']:.2g} is left"
+        )
+        leading = ", ".join(f"{value:.4g}" for value in self.eigenvalues)
+        yield (
+            f"Hessian: the largest eigenvalues are {leading}; the mean of all {dim:,} is {mean:.3g} +- {error:.2g}, the prior's "
+            f"{mode['prior']:.3g}; about {flat:.0f} +- {of_flat:.0f} directions are flatter than twice the prior"
+        )
+        stiff, typical = (each.noise / each.curvature for each in self.directions)
+        yield (
+            f"noise of a batch of n of {size:,} data, its variance over the Hessian: {stiff:.3g}/n along the stiffest direction, "
+            f"{typical:.3g}/n along a typical one; its trace is {dim * self.directions[1].noise:.3g}/n"
+        )
+
+    def _of_localised(self, size: int) -> Iterator[str]:
+        if not self.localised:
+            return
+        batch = "all data" if self.best.batch is None else f"batches of {self.best.batch}"
+        yield f"\nfor a local learning coefficient (SGLD at beta = 1/log {size:,}, localised by gamma, {batch}):"
+        cells = [
+            (f"{r.gamma:g}", f"{r.limit:.3g}", f"{r.rate:.2g}", _count(r.forgetting), f"{r.coefficient:.3g}")
+            for r in self.localised
+        ]
+        yield from _columns([("gamma", "limit of lr", "lr", "forget", "of a quadratic"), *cells])
+        chosen = next((row for row in self.localised if row.forgetting <= BURN_IN), self.localised[-1])
+        yield _item(
+            "lr = 2 h, with the limit 4/(beta lambda + gamma) for the largest eigenvalue lambda of the sum of the losses; gamma = "
+            f"{chosen.gamma:g} with lr = {chosen.rate:.2g} forgets in {_count(chosen.forgetting)} steps; the last column is the "
+            "coefficient if the losses were quadratic: what a stronger gamma takes off it"
+        )
+
+
+def _cells(row: StepRow) -> tuple[str, ...]:
+    start = (f"{row.step:.2g}", "all" if row.batch is None else f"{row.batch}")
+    if row.forgetting is None or row.seconds is None:
+        return (*start, "no", *["-"] * 5)
+    widths = (f"{value:.3g}" for value in (row.temperature, row.stiffest, row.typical))
+    return (*start, "yes", *widths, _count(row.forgetting), _count(row.seconds))
+
+
+def _count(number: float) -> str:
+    """A number of steps or seconds, to two figures."""
+    rounded = float(f"{number:.2g}")
+    return f"{rounded:,.0f}" if rounded >= 10 else f"{rounded:g}"
+
+
+def _columns(cells: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["".join(f"  {text:>{width}}" for text, width in zip(row, widths, strict=True)) for row in cells]
+
+
+def _item(text: str) -> str:
+    return fill(text, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False)
