@@ -80,6 +80,7 @@ ALLOWED = {
     ("benchmarks/exact_growth.py", "draw"): "a stream in memory",
     ("benchmarks/peers/worker.py", "main"): "the stdout of the process",
     ("sgverify/cli/shared/output.py", "close_stdout"): "the null device",
+    ("sgverify/cli/shared/output.py", "open_streams"): "the null device",
     ("sgverify/user_code.py", "_stderr"): "the null device",
     # Temporary folders, which nobody else reads.
     ("sgverify/samplers/fused/compiler.py", "_compiled"): "a temporary folder",

@@ -25,6 +25,7 @@ from sgverify.exact.certificates.contraction import (
 )
 from sgverify.exact.certificates.distance import distance_bound
 from sgverify.keeping.files import write_atomically
+from sgverify.report.rate_plot import write_drawing
 from sgverify.schemes import Scheme, exact, find_scheme
 
 NAMED = (
@@ -210,7 +211,7 @@ def draw(document: dict[str, Any], path: Path) -> None:
 
     from sgverify.report.drawing import COLOURS, STYLE
 
-    with matplotlib.rc_context({**STYLE, "svg.hashsalt": "certificates"}):
+    with matplotlib.rc_context(STYLE):
         drawing = Figure(figsize=(9.6, 3.8), layout="constrained")
         left, right = drawing.subplots(1, 2)
         for place, name in enumerate(("sghmc-baoab", "sghmc-aboba", "sghmc-ubu", "sghmc-euler")):
@@ -255,4 +256,4 @@ def draw(document: dict[str, Any], path: Path) -> None:
         for axis in (right.xaxis, right.yaxis):
             axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         drawing.colorbar(shown, ax=right, label="(1 - rho)/h")
-        drawing.savefig(path, metadata={"Date": None})
+    write_drawing(drawing, path)
