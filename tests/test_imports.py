@@ -42,7 +42,7 @@ PUBLIC = {
         "adapt",
         "advise",
         "bch",
-    "bound",
+        "bound",
         "cos",
         "design",
         "dot",

@@ -24,6 +24,20 @@ from sgverify.user_code import own_code
     metavar="V",
     help="The variance of a coordinate of the minibatches' gradient noise.",
 )
+@click.option(
+    "--hessian-lipschitz",
+    type=float,
+    metavar="K",
+    help="A Lipschitz constant of the Hessian of U: the distance to the next order, in dimension --dim.",
+)
+@click.option(
+    "--dim",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="d",
+    help="The dimension, for --hessian-lipschitz.",
+)
 @CONFIG
 @SET
 @JSON
@@ -33,6 +47,8 @@ def bound(
     largest: float | None,
     step: float | None,
     noise: float,
+    hessian_lipschitz: float | None,
+    dim: int,
     config: str | None,
     settings: tuple[str, ...],
     json_path: str | None,
@@ -61,7 +77,15 @@ def bound(
     from sgverify.advice.certified.asking import bound as ask
 
     with own_code(), output.progress("certifying"):
-        found = ask(scheme, configuration, m=least, L=largest, variance=noise)
+        found = ask(
+            scheme,
+            configuration,
+            m=least,
+            L=largest,
+            variance=noise,
+            hessian_lipschitz=hessian_lipschitz,
+            dim=dim,
+        )
     if json_path:
         output.show_json(found.document(), json_path)
     if json_path != "-":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Unpack
@@ -17,7 +17,6 @@ from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, Unreached, UserError
 from sgverify.exact.affine.stability import eigenvalues_of
 from sgverify.exact.certificates.contraction import (
-    CertifiedContraction,
     CurvatureBounds,
     certified_contraction,
 )
@@ -42,12 +41,15 @@ def bound(
     m: float | None = None,
     L: float | None = None,
     variance: float = 0.0,
+    hessian_lipschitz: float | None = None,
+    dim: int = 1,
     **overrides: Unpack[SamplingOverrides],
 ) -> CertifiedBound:
     """The certificate of `scheme` for every U with m <= U'' <= L, at the configured step, temperature and friction.
 
     `m` and `L` are those of the configured target where they are left out; `variance` is V, that of a coordinate of the
-    minibatches' gradient noise. `config` and `overrides` as in `sgverify.sample`; without a configured step, half the largest one
+    minibatches' gradient noise. With `hessian_lipschitz`, a Lipschitz constant of U'', the distance is of the next order, in
+    dimension `dim`. `config` and `overrides` as in `sgverify.sample`; without a configured step, half the largest one
     with a certificate is taken. Raises `UserError` for m <= 0, m > L, a target without bounds of its Hessian, and torch code.
 
         print(sgverify.bound("sghmc-baoab", m=1, L=10, friction=4.0, schedule={"step": 0.1}))
@@ -56,16 +58,27 @@ def bound(
         raise ConfigurationError(
             f"--{'L' if m is None else 'm'} is given alone; expected --m and --L, or neither, and a target whose bounds are known"
         )
-    for name, value in (("--m", m), ("--L", L), ("--noise", variance)):
+    for name, value in (
+        ("--m", m),
+        ("--L", L),
+        ("--noise", variance),
+        ("--hessian-lipschitz", hessian_lipschitz),
+    ):
         if value is not None and not math.isfinite(value):
             raise ConfigurationError(f"{name} {value}: expected a finite number")
     if variance < 0:
         raise ConfigurationError(f"--noise {variance:g}: expected the variance of a coordinate, 0 or more")
+    if (hessian_lipschitz or 0) < 0 or dim < 1:
+        raise ConfigurationError(
+            f"--hessian-lipschitz {hessian_lipschitz}, --dim {dim}: expected 0 or more, and a dimension of 1 or more"
+        )
     subject = make_subject(scheme, load_configuration(config, **overrides))
     given = None if m is None or L is None else CurvatureBounds(exact(m), exact(L))
     bounds = of_target(subject.target) if given is None else given
     law, read = _with_definition(subject)
-    found = _asked(read, bounds, subject.target.name if given is None else None, exact(variance))
+    known = None if hessian_lipschitz is None else exact(hessian_lipschitz)
+    origin = subject.target.name if given is None else None
+    found = _asked(read, _Class(bounds, origin, exact(variance), known, dim))
     return replace(found, scheme=subject.reference, law=law)
 
 
@@ -118,10 +131,19 @@ def contraction_told(subject: Subject) -> str | None:
     )
 
 
-def _asked(
-    subject: Subject, bounds: CurvatureBounds, origin: str | None, variance: Fraction
-) -> CertifiedBound:
-    scheme, given = subject.scheme, subject.model_parameters
+@dataclass(frozen=True)
+class _Class:
+    """The potentials that are asked about, with the variance of the minibatches' noise."""
+
+    bounds: CurvatureBounds
+    origin: str | None
+    variance: Fraction
+    hessian_lipschitz: Fraction | None
+    dimension: int
+
+
+def _asked(subject: Subject, about: _Class) -> CertifiedBound:
+    scheme, given, bounds = subject.scheme, subject.model_parameters, about.bounds
     largest: LargestStep | None = None
     refused: str | None = None
     try:
@@ -134,38 +156,28 @@ def _asked(
         scheme=subject.reference,
         m=float(bounds.m),
         L=float(bounds.L),
-        origin=origin,
+        origin=about.origin,
         step=float(step),
         temperature=float(given["T"]),
         friction=float(given["D"]) if "D" in scheme.parameters else None,
-        variance=float(variance),
+        variance=float(about.variance),
+        dimension=about.dimension if about.hessian_lipschitz is not None else None,
         refused=refused,
     )
     if "D" in scheme.parameters and (best := fastest_friction(scheme, step, given, bounds)) is not None:
         asked = replace(asked, best_friction=float(best[0]), best_decay=float(1 - best[1].rate))
-    if largest is None:
-        return asked
-    asked = replace(
-        asked,
-        largest_step=float(largest.contraction.step),
-        smaller_steps=largest.smaller,
-        fastest_step=float(largest.fastest.step),
-        fastest_decay=float(1 - largest.fastest.rate),
-    )
+    if largest is not None:
+        asked = replace(
+            asked,
+            largest_step=float(largest.contraction.step),
+            smaller_steps=largest.smaller,
+            fastest_step=float(largest.fastest.step),
+            fastest_decay=float(1 - largest.fastest.rate),
+        )
     try:
         found = certified_contraction(scheme, step, given, bounds)
     except Unreached as error:
         return replace(asked, refused=str(error))
-    return _with_distance(asked, found, subject, given, variance)
-
-
-def _with_distance(
-    asked: CertifiedBound,
-    found: CertifiedContraction,
-    subject: Subject,
-    given: dict[str, Fraction],
-    variance: Fraction,
-) -> CertifiedBound:
     asked = replace(
         asked,
         decay=float(1 - found.rate),
@@ -176,7 +188,14 @@ def _with_distance(
         ),
     )
     try:
-        away = distance_bound(subject.scheme, given, found, variance=variance)
+        away = distance_bound(
+            scheme,
+            given,
+            found,
+            asked.dimension or 1,
+            variance=about.variance,
+            hessian_lipschitz=about.hessian_lipschitz,
+        )
     except Unreached as error:
         return replace(asked, no_distance=str(error))
     return replace(asked, distance=away.distance, start_factor=away.start_factor)

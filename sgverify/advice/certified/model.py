@@ -29,8 +29,8 @@ class CertifiedBound:
     the state; `slowest` is the decay of the slowest member of the class that was found, with its `curvatures`, a list for each step
     of a period. `refused` says why there is no certificate. `largest_step` is the largest step size found with one, `fastest_step`
     that of the largest decay a step, with `fastest_decay`; `best_friction` has the largest decay at the given step. W_2 between
-    the law of theta and the posterior is at most `distance` sqrt(d) in the long run; `start_factor` rho^n times the distance of the
-    start comes on top. `published` has the literature's bounds for the same scheme and setting.
+    the law of theta and the posterior is at most `distance`, times sqrt(d) or in `dimension`, in the long run; `start_factor` rho^n
+    times the distance of the start comes on top. `published` has the literature's bounds for the same scheme and setting.
     """
 
     scheme: Name
@@ -43,6 +43,9 @@ class CertifiedBound:
     temperature: Number
     friction: Number | None
     variance: Number
+    dimension: Annotated[
+        Count | None, Says("that of a distance of the next order; null where the distance is times sqrt(d)")
+    ] = None
     law: Annotated[Name | None, Says("for torch code, the scheme that was certified in its place")] = None
     decay: Size | None = None
     slowest: Number | None = None
@@ -118,17 +121,18 @@ class CertifiedBound:
                 f"best friction at this step: D = {self.best_friction:.4g}, {_share(self.best_decay)} a step"
             )
         if self.distance is not None:
+            scale = "sqrt(d)" if self.dimension is None else f"(d = {self.dimension})"
             noise = (
                 f" with gradient noise of variance {self.variance:g} a coordinate" if self.variance else ""
             )
             lines.append(
-                f"W2(theta, posterior) <= {self.distance:.3g} sqrt(d) in the long run{noise}, and "
+                f"W2(theta, posterior) <= {self.distance:.3g} {scale} in the long run{noise}, and "
                 f"{self.start_factor:.3g} rho^n W2(start) on top after n steps  [proof]"
             )
             lines += [
                 f"  published: {p.distance:.3g} sqrt(d) ({p.source})"
                 for p in self.published
-                if p.distance is not None
+                if p.distance is not None and self.dimension is None
             ]
         elif self.no_distance is not None:
             lines.append(f"no bound of the distance: {self.no_distance}")

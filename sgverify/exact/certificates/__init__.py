@@ -3,5 +3,5 @@
 `pair` reads the difference of two copies of a step that share draws and minibatches, affine in their gradients' differences;
 `semidefinite` is the program that seeks a norm in which it shrinks; `contraction` proves the rate in exact arithmetic;
 `worst_case` finds members of the class that shrink no faster; `largest_step` seeks the step and friction that contract best;
-`distance` bounds the Wasserstein distance between the chain's law and the posterior.
+`distance` bounds the Wasserstein distance between the chain's law and the posterior, beside the `motion` of the dynamics.
 """

@@ -10,8 +10,11 @@ sigma^2 for what is independent of X_0 with mean 0 (the draws against the Browni
 the minibatches' noise), e for the rest of the local error. Hence w_n <= rho^n w_0 + w with w^2 = (rho w + e)^2 + sigma^2.
 
 The local error is bounded from E |p|^2 = d T, E |grad U(theta)|^2 <= L d T and |grad U(x) - grad U(y)| <= L |x - y| alone: every
-gradient of the step stands for the dynamics' gradients over its share of the time h. Order 1 in h, without a bound of third
-derivatives. Integrals are bounded in balls, piece by piece; all numbers are upper bounds.
+gradient of the step stands for the dynamics' gradients over its share of the time h. That is order 1 in h, 1/2 without a
+momentum. With M, the Lipschitz constant of the Hessian, gradients are expanded at theta_0, grad U(x) = grad U(theta_0) +
+H (x - theta_0) + r with |r| <= M |x - theta_0|^2 / 2, and what is linear in draws goes into sigma: order 2 for a step whose draws
+are those of the dynamics (UBU), order 1 without a momentum. Fourth moments: E |p|^4 = d (d + 2) T^2 and E |grad U|^4 <=
+d (d + 2) L^2 T^2. Integrals are bounded in balls, piece by piece; all numbers are upper bounds.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from flint import arb, arb_mat
 
 from sgverify.errors import Unreached
 from sgverify.exact.certificates.contraction import BITS, CertifiedContraction, slackened
+from sgverify.exact.certificates.motion import FreeMotion, root
 from sgverify.exact.certificates.pair import PairedStep, read_pair
 from sgverify.exact.numbers import ball
 from sgverify.schemes import Scheme
@@ -60,12 +64,15 @@ def distance_bound(
     parameters: Mapping[str, Fraction],
     best: CertifiedContraction,
     dimension: int = 1,
+    *,
     variance: Fraction = Fraction(0),
+    hessian_lipschitz: Fraction | None = None,
 ) -> DistanceBound:
-    """The smallest bound of the distance among norms that shrink nearly as fast as the best.
+    """The smallest bound of the distance among norms that shrink nearly as fast as the best, and among both orders.
 
-    `variance` V is the variance of a coordinate of the minibatches' gradient noise, independent of theta. Raises `Unreached` for
-    a dynamics other than the overdamped and the kinetic one, and for memory.
+    `variance` V is the variance of a coordinate of the minibatches' gradient noise, independent of theta; `hessian_lipschitz` M, if
+    known, gives the bound of the next order. Raises `Unreached` for a dynamics other than the overdamped and the kinetic one, and
+    for memory.
     """
     if scheme.memory or scheme.dynamics not in (langevin, kinetic):
         raise Unreached(
@@ -78,70 +85,25 @@ def distance_bound(
         for share in SLACKENED:
             contraction = best if share == 1 else slackened(best, pair, share)
             if contraction is not None:
-                found.append(local.bound(contraction, dimension))
+                found.append(local.bound(contraction, dimension, None))
+                if hessian_lipschitz is not None and not (variance and local.depends):
+                    found.append(local.bound(contraction, dimension, ball.number(hessian_lipschitz)))
     return min(found, key=lambda bound: bound.distance)
-
-
-class _Motion:
-    """The dynamics without gradients, over times s: theta_s = theta + reach(s) p - response(s) grad U(theta) + noise.
-
-    `weight(s)` is the effect on the state at time h of a unit of the gradient at time s. All are monotone in s.
-    """
-
-    def __init__(self, step: arb, temperature: arb, friction: arb | None) -> None:
-        self._h, self._T, self._D = step, temperature, friction
-
-    def reach(self, s: arb) -> arb:
-        return arb(0) if self._D is None else -(-self._D * s).expm1() / self._D
-
-    def response(self, s: arb) -> arb:
-        return s if self._D is None else (s - self.reach(s)) / self._D
-
-    def weight(self, s: arb) -> list[arb]:
-        left = self._h - s
-        return [arb(-1)] if self._D is None else [-self.reach(left), -(-self._D * left).exp()]
-
-    def weights(self, a: arb, b: arb) -> list[arb]:
-        """The integral of `weight` from a to b."""
-        if self._D is None:
-            return [a - b]
-        early, late = self._h - b, self._h - a
-        return [self.response(early) - self.response(late), self.reach(early) - self.reach(late)]
-
-    def deviation(self, s: arb) -> arb:
-        """The standard deviation of the noise in theta_s."""
-        if self._D is None:
-            return (2 * self._T * s).sqrt()
-        reach = self.reach(s)
-        return _root(2 * self._T / self._D * (s - reach - self._D * reach**2 / 2))
-
-    def moved(self, s: arb) -> arb:
-        """A bound of the root mean square of theta_s - theta_0 from the posterior.
-
-        Overdamped, E |theta_s - theta_0|^2 <= 2 T d s, since the semigroup is symmetric and 1 - exp(-x) <= x on its spectrum.
-        """
-        return (2 * self._T * s).sqrt() if self._D is None else s * self._T.sqrt()
-
-    def covariance(self) -> arb_mat:
-        """The covariance of the noise in the state at time h."""
-        if self._D is None:
-            return arb_mat([[self.deviation(self._h) ** 2]])
-        cross = self._D * self._T * self.reach(self._h) ** 2
-        momentum = -self._T * (-2 * self._D * self._h).expm1()
-        return arb_mat([[self.deviation(self._h) ** 2, cross], [cross, momentum]])
 
 
 @dataclass(frozen=True)
 class _Share:
     """The gradient number i, which stands for the times `pieces`; what is known of its place y_i, per sqrt(d).
 
-    `away` bounds the root mean square of y_i - theta_0, `unsteady` that of its part which depends on draws of the step.
+    `away` bounds the root mean square of y_i - theta_0, `unsteady` that of its part which depends on the step, `draws` that of its
+    own draws.
     """
 
     effect: list[arb]
     pieces: list[tuple[arb, arb]]
     reach: arb
     response: arb
+    draws: arb
     away: arb
     unsteady: arb
     disturbed: bool
@@ -163,49 +125,101 @@ class _LocalError:
         self._T = ball.number(parameters["T"])
         self._noise = ball.number(variance).sqrt()
         friction = ball.number(parameters["D"]) if self._n > 1 else None
-        self._motion = _Motion(self._h, self._T, friction)
+        self._motion = FreeMotion(self._h, self._T, friction)
         self._size = (self._L * self._T).sqrt()
         self._shares = self._shared()
 
-    def bound(self, contraction: CertifiedContraction, dimension: int) -> DistanceBound:
+    @property
+    def depends(self) -> bool:
+        """Whether a place depends on an earlier gradient of the step."""
+        return any(_upper(abs(x)) for place in self._pair.places for x in place[self._n :])
+
+    def bound(
+        self, contraction: CertifiedContraction, dimension: int, hessian_lipschitz: arb | None
+    ) -> DistanceBound:
         """The distance with this rate and norm."""
         n = self._n
         p, rate = ball.matrix(contraction.norm), ball.number(contraction.rate)
 
         def measured(vector: list[arb]) -> arb:
             column = arb_mat(n, 1, vector)
-            return _root((column.transpose() * p * column)[0, 0])
+            return root((column.transpose() * p * column)[0, 0])
 
-        steady, unsteady = self._free(measured), arb(0)
-        left = [arb(0)] * n
-        for share in self._shares:
-            spent = self._motion.weights(share.pieces[0][0], share.pieces[-1][1])
-            apart = [w - b for w, b in zip(spent, share.effect, strict=True)]
-            left = [a + b for a, b in zip(left, apart, strict=True)]
-            unsteady += measured(apart) * self._L * share.away
-            for a, b in share.pieces:
-                weight = measured(self._motion.weight(_between(a, b))) * (b - a) * self._L
-                known, unknown = self._apart(share, a, b)
-                steady += weight * known
-                unsteady += weight * unknown
-        steady += measured(left) * self._size
-        noise2 = self._uncoupled(p) + (self._noise * measured(self._summed())) ** 2
-        noise = _root(noise2)
-        drift = steady + unsteady + self._mixed(p, measured) * noise / rate
+        if hessian_lipschitz is None:
+            steady, unsteady, drawn = self._by_gradients(measured)
+        else:
+            bend = hessian_lipschitz * (ball.number(dimension) + 2).sqrt() / 2
+            steady, unsteady, drawn = self._by_hessians(measured, bend)
+        noise2 = (root(self._uncoupled(p)) + drawn) ** 2 + (self._noise * measured(self._summed())) ** 2
+        noise = root(noise2)
+        drift = self._free(measured) + steady + unsteady
+        mixed = self._mixed(p, measured)
+        if _upper(mixed):
+            drift += mixed * noise / rate
         noise2 = noise2 + 2 * unsteady * noise
         slack = 1 - rate**2
-        total = (rate * drift + _root((rate * drift) ** 2 + slack * (drift**2 + noise2))) / slack
+        total = (rate * drift + root((rate * drift) ** 2 + slack * (drift**2 + noise2))) / slack
         inverse = p.inv()
-        theta = _root(inverse[0, 0]) * ball.number(dimension).sqrt()
+        theta = root(inverse[0, 0]) * ball.number(dimension).sqrt()
         largest = sum((p[i, i] for i in range(n)), arb(0))
         return DistanceBound(
             contraction=contraction,
             dimension=dimension,
             distance=_upper(theta * total),
-            start_factor=_upper(_root(inverse[0, 0] * largest)),
+            start_factor=_upper(root(inverse[0, 0] * largest)),
             drift=_upper(drift),
-            noise=_upper(_root(noise2)),
+            noise=_upper(root(noise2)),
         )
+
+    def _by_gradients(self, measured: Measure) -> tuple[arb, arb, arb]:
+        """The gradients' error by |grad U(x) - grad U(y)| <= L |x - y|: its part that X_0 determines, the rest, none of mean 0."""
+        steady, unsteady = measured(self._left()) * self._size, arb(0)
+        for share in self._shares:
+            unsteady += measured(self._lacking(share)) * self._L * share.away
+            for a, b in share.pieces:
+                weight = measured(self._motion.weight(a.union(b))) * (b - a) * self._L
+                known, unknown = self._apart(share, a, b)
+                steady += weight * known
+                unsteady += weight * unknown
+        return steady, unsteady, arb(0)
+
+    def _by_hessians(self, measured: Measure, bend: arb) -> tuple[arb, arb, arb]:
+        """The gradients' error expanded at theta_0: what X_0 determines, the rest, and what is linear in draws.
+
+        `bend` is M sqrt(d + 2) / 2.
+        """
+        motion, L = self._motion, self._L
+        unsteady, drawn = arb(0), arb(0)
+        momentum, gradient = [arb(0)] * self._n, [arb(0)] * self._n
+        for share in self._shares:
+            a, b = share.pieces[0][0], share.pieces[-1][1]
+            spent = motion.weights(a, b)
+            reached = motion.weighted_reach(a, b)
+            momentum = [m + r - share.reach * w for m, r, w in zip(momentum, reached, spent, strict=True)]
+            whole = measured(spent)
+            drawn += whole * L * share.draws
+            unsteady += whole * (L * (share.unsteady - share.draws) + bend * share.away**2)
+            unsteady += measured(self._lacking(share)) * L * share.away
+            for a, b in share.pieces:
+                weights = motion.weight(a.union(b))
+                # Monotone: a ball of times would lose the cancellation in it.
+                late = (motion.response(a).union(motion.response(b)) - share.response) * (b - a)
+                gradient = [g + w * late for g, w in zip(gradient, weights, strict=True)]
+                weight = measured(weights) * (b - a)
+                drawn += weight * L * motion.deviation(b)
+                turned = L * motion.response(b) * L * motion.moved(b)
+                unsteady += weight * (turned + bend * motion.moved_fourth(b, self._size) ** 2)
+        steady = measured(momentum) * L * self._T.sqrt() + measured(gradient) * L * self._size
+        return steady + measured(self._left()) * self._size, unsteady, drawn
+
+    def _lacking(self, share: _Share) -> list[arb]:
+        """What the dynamics' gradients do over this share of the time, less what the step's gradient does."""
+        spent = self._motion.weights(share.pieces[0][0], share.pieces[-1][1])
+        return [w - b for w, b in zip(spent, share.effect, strict=True)]
+
+    def _left(self) -> list[arb]:
+        """The same for all gradients of the step together."""
+        return [sum(parts, arb(0)) for parts in zip(*map(self._lacking, self._shares), strict=True)]
 
     def _shared(self) -> list[_Share]:
         """Every gradient with its share of the time h, in proportion to its effect on the last state variable."""
@@ -221,7 +235,7 @@ class _LocalError:
             cuts = [start + span * k / PIECES for k in range(PIECES)] + [end]
             reach = place[1] if n > 1 else arb(0)
             earlier = [place[n + j] for j in range(i)]
-            draws = _root(sum((c**2 for c in pair.place_noise[i]), arb(0)))
+            draws = root(sum((c**2 for c in pair.place_noise[i]), arb(0)))
             unsteady, away = draws, draws + abs(reach) * self._T.sqrt()
             for factor, share in zip(earlier, shares, strict=True):
                 unsteady += abs(factor) * (self._L * share.away + self._noise)
@@ -236,6 +250,7 @@ class _LocalError:
                     list(pairwise(cuts)),
                     reach,
                     -sum(earlier, arb(0)),
+                    draws,
                     away,
                     unsteady,
                     disturbed,
@@ -280,18 +295,18 @@ class _LocalError:
         own, due = p * (rows * rows.transpose()), p * self._motion.covariance()
         traces = [sum((m[i, i] for i in range(self._n)), arb(0)) for m in (own, due, own * due)]
         if not self._pair.normal:
-            return (_root(traces[0]) + _root(traces[1])) ** 2
+            return (root(traces[0]) + root(traces[1])) ** 2
         mixed = traces[2]
         if self._n == 2:
-            mixed += 2 * _root(own.det() * due.det())
-        return traces[0] + traces[1] - 2 * _root(mixed)
+            mixed += 2 * root(own.det() * due.det())
+        return traces[0] + traces[1] - 2 * root(mixed)
 
     def _mixed(self, p: arb_mat, measured: Measure) -> arb:
         """c: the part of |Delta'|_P / |Delta|_P that draws of the step can change, through the places of gradients."""
         inverse, moved, total = p.inv(), list[arb](), arb(0)
         for place, share in zip(self._pair.places, self._shares, strict=True):
             row = arb_mat(1, self._n, place[: self._n])
-            size = _root((row * inverse * row.transpose())[0, 0])
+            size = root((row * inverse * row.transpose())[0, 0])
             for factor, before in zip(place[self._n :], moved, strict=False):
                 size += abs(factor) * self._L * before
             moved.append(size)
@@ -301,16 +316,6 @@ class _LocalError:
 
 
 Measure = Callable[[list[arb]], arb]
-
-
-def _between(a: arb, b: arb) -> arb:
-    """The ball that holds all times from a to b."""
-    return a.union(b)
-
-
-def _root(value: arb) -> arb:
-    """The square root of a number that is not negative: what its ball has below 0 is rounding."""
-    return value.nonnegative_part().sqrt()
 
 
 def _upper(value: arb) -> float:
