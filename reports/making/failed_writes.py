@@ -107,7 +107,7 @@ int linkat(int f, const char *a, int t, const char *b, int l) { REAL(linkat); re
 SUITE = 'suite = [{"scheme": "sgld-euler", "checks": ["local-order"]}]\n'
 GRID = 'schemes = ["sgld-euler"]\ntargets = ["gaussian"]\nchecks = ["local-order"]\n'
 DRAWS = (
-    *("--set", "chains=2", "--set", "steps=60", "--set", "schedule.step=1e-3", "--set", "burn_in=0"),
+    *("--set", "chains=1", "--set", "steps=60", "--set", "schedule.step=1e-3", "--set", "burn_in=0"),
     *("--no-energy", "--force"),
 )
 
@@ -215,7 +215,7 @@ def run(names: Sequence[str], errors: Sequence[str] = tuple(ERRORS)) -> dict[str
     return found
 
 
-def serve(library: str, names: Sequence[str], errors: Sequence[str]) -> None:
+def serve(library: str, names: list[str], errors: list[str]) -> None:
     """Let every write of these commands fail, in a process behind the library; the rows go to stdout as JSON."""
     work = Path(library).parent / "work"
     server = Server(ctypes.CDLL(library), work)
@@ -237,7 +237,7 @@ class Server:
     def __init__(self, library: Any, work: Path) -> None:
         self._library, self._work, self._before = library, work, work.with_name("before")
 
-    def row(self, name: str, errors: Sequence[str]) -> dict[str, Any]:
+    def row(self, name: str, errors: list[str]) -> dict[str, Any]:
         """What came of a command at each of its calls."""
         words, answer = COMMANDS[name]
         self._prepare(name, words, answer)

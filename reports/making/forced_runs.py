@@ -96,6 +96,7 @@ def killed(suffix: str, kills: int, seed: int) -> dict[str, int]:
     chance, ends = random.Random(seed), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         place, whole = _begun(Path(folder), suffix)
+        old, new = content(whole[OLD]), content(whole[LONG])
         began = time.monotonic()
         os.waitpid(_process(place, LONG, "--force"), 0)
         seconds = time.monotonic() - began
@@ -119,17 +120,13 @@ def killed(suffix: str, kills: int, seed: int) -> dict[str, int]:
                     -signal.SIGTERM,
                     128 + signal.SIGTERM,
                 )
-                ends["old draws lost"] += not place.exists() or (
-                    not stopped and content(place) != content(whole[OLD])
-                )
+                there = content(place) if place.exists() else None
+                # A run may be ended once its draws are in place, and before its folder is removed.
+                ends["old draws lost"] += there is None or not (stopped or there in (old, new))
                 partial = place.with_name(f"{place.name}.partial.zarr").exists()
-                given = (
-                    "--resume"
-                    if partial or (stopped and content(place) != content(whole[OLD]))
-                    else "--force"
-                )
+                given = "--resume" if partial or there != old else "--force"
             ends["complete"] += 1
-            ends["with other bytes"] += content(place) != content(whole[LONG])
+            ends["with other bytes"] += content(place) != new
     return {
         key: ends[key]
         for key in ("kills", "complete", "old draws lost", "with other bytes", "ended otherwise")

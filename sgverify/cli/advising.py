@@ -51,6 +51,9 @@ def advise(
     momentum are compared. What is configured (gradient.kind, gradient.batch, friction) is kept, the rest is compared. No chain is
     run: biases and autocorrelations are exact on Gaussian targets, else those of a Gaussian approximation at the mode.
 
+    For a torch module a mode is found, and the steps and batches that the largest eigenvalues of the Hessian and the noise of
+    single data there allow are told, with one whose first steps were run.
+
     \b
     Examples:
       # the cheapest plan for an error of 5 % on a target of the catalogue
@@ -84,7 +87,7 @@ def advise(
     if json_path != "-":
         with output.quiet_pipe():
             output.say_lines(advice)
-    if plot_path and advice.plans:
+    if plot_path and (advice.plans or advice.network):
         from sgverify.advice.plans.picture import write_picture
 
         write_picture(advice, plot_path)

@@ -205,7 +205,8 @@ def _read_float(text: str) -> float:
     value = float(text)
     if value == 0 and re.search("[1-9]", re.split("[eE]", text)[0]):
         raise ValueError(f"{text} is smaller than any float and would be read as 0")
-    return NearlyWhole(text) if math.isfinite(value) and value == int(value) != Fraction(text) else value
+    whole = math.isfinite(value) and value == int(value)
+    return NearlyWhole(text) if whole and Fraction(text).denominator != 1 else value
 
 
 def _read_setting(setting: str) -> tuple[str, Any]:

@@ -210,7 +210,7 @@ class _Run:
     def against_prediction(self) -> Iterator[RunFinding]:
         """The spread that was found, against the predicted one and that of exp(-U/T)."""
         bias = self.bias
-        if bias is None or bias.foreign or len(self.sd) != len(bias.sd) or self.weighted:
+        if bias is None or bias.foreign or not 0 < len(self.sd) == len(bias.sd) or self.weighted:
             return
         true = np.asarray(bias.sd)
         error = 3 / np.sqrt(2 * np.maximum(4.0, np.ravel(self.efficiency.to_array().values)))

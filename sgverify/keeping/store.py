@@ -10,6 +10,7 @@ nor taken. What lies beside the file by SQLite's names, and is no file that this
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import sqlite3
@@ -22,7 +23,7 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from sgverify.code_files import FileState
 from sgverify.errors import SgverifyError, UserError
-from sgverify.keeping.files import FULL, alone_in, opened, possible_name, replacing
+from sgverify.keeping.files import FULL, alone_in, opened, possible_name, remove, replacing
 from sgverify.keeping.identity import ContentKey
 from sgverify.keeping.places import OFF, cache_folder, of_this_user, others_can_write
 from sgverify.keeping.rows import (
@@ -263,7 +264,9 @@ class Store(contextlib.AbstractContextManager["Store"]):
         why = next((CANNOT_KEEP[start] for start in CANNOT_KEEP if name.startswith(start)), otherwise)
         if isinstance(error, BlockingIOError):
             why = BUSY
-        elif (isinstance(error, OSError) and error.errno in FULL) or name.startswith("SQLITE_IOERR"):
+        elif (isinstance(error, OSError) and error.errno in FULL - {errno.EACCES}) or name.startswith(
+            "SQLITE_IOERR"
+        ):
             why = f"{getattr(error, 'strerror', None) or error}; make room, or mend the disk"
         if why:
             self._refuse(f"an answer cannot be kept: {why}")
@@ -295,7 +298,7 @@ class OptionalStore(Store):
     def _or_said(self, act: Callable[[], T], otherwise: T) -> T:
         try:
             return act()
-        except CannotKeepError as error:
+        except UserError as error:
             # Nobody waits for it a second time.
             self.patience = 0.0
             if not self._told:
@@ -315,12 +318,14 @@ def _default_place() -> Path | None:
 def _make(path: Path) -> None:
     """Put an empty store in place in one step: a process that ends meanwhile leaves none, or a whole one."""
     with replacing(path) as beside:
-        beside.touch(0o600)
-        with contextlib.closing(sqlite3.connect(beside, isolation_level=None)) as connection:
-            # With a log beside it, which some network drives refuse, readers and the writer do not wait for one another.
-            connection.executescript(f"{TABLES} PRAGMA journal_mode = WAL;")
-        for left in (f"{file}{ending}" for file in (path, beside) for ending in BESIDE[1:]):
-            Path(left).unlink(missing_ok=True)
+        try:
+            beside.touch(0o600)
+            with contextlib.closing(sqlite3.connect(beside, isolation_level=None)) as connection:
+                # With a log beside it, which some network drives refuse, readers and the writer do not wait for one another.
+                connection.executescript(f"{TABLES} PRAGMA journal_mode = WAL;")
+        finally:
+            for left in (f"{file}{ending}" for file in (path, beside) for ending in BESIDE[1:]):
+                remove(Path(left))
 
 
 def _is_whole(path: Path) -> bool:

@@ -96,7 +96,7 @@ def test_one_command_advises_a_network_and_its_command_draws_from_the_mode(
     said = capsys.readouterr().out
     network = json.loads((tmp_path / "a.json").read_text())["network"]
     assert network["command"] in said and "0.1/N" not in said
-    assert network["mode"]["settled"]
+    assert network["mode"]["converged"]
     # A step beyond the limit is unstable in the table, and the advised one is stable.
     stable = {row["step"]: row["stable"] for row in network["rows"] if row["batch"] is None}
     assert not stable[max(stable)] and stable[network["best"]["step"]]
@@ -124,3 +124,16 @@ def test_what_has_no_mode_or_no_derivative_is_refused() -> None:
     )
     with pytest.raises(DefinitionError, match="derivative 0 for all data"):
         sgverify.advise(made, ["sgld-euler"])
+
+
+def test_a_step_is_for_the_places_where_its_chains_come() -> None:
+    """U = theta^2/2 + 100 sum_i (x_i theta)^4 has the curvature 1 at its mode, and some tens where a chain is."""
+    x = torch.tensor([[1.0], [0.8], [1.2], [0.9]])
+    module = torch.nn.Linear(1, 1, bias=False)
+    target = sgverify.module_target(
+        module, lambda o, y: 100 * (o**4).sum(), data=(x, x), reduction="sum", prior=1.0
+    )
+    advice = sgverify.advise(target, ["sgld-euler"], gradient__kind="full")
+    assert advice.network is not None and advice.trusted
+    assert advice.network.directions[0].curvature < 5 < 10 < advice.network.judged[0].curvature
+    assert advice.network.best.step < 0.02

@@ -35,6 +35,8 @@ SIZES = [
     ("burn_in=1e300", "less than or equal to 1000000000000"),
     ("seed=99999999999999999999999", "seed=99999999999999999999999: expected less than"),
     ("target.data_seed=99999999999999999999999", "expected a whole number from 0"),
+    ("steps=2.0000000000000000000000000000000001", "0000001: expected a whole number"),
+    ("seed=0.99999999999999999999", "seed=0.99999999999999999999: expected a whole number"),
     ("target.size=1e300", "(301 characters)"),
     ("schedule.step=1e-400", "would be read as 0"),
     ("test_function=theta*1e-400", "too large or too fine"),

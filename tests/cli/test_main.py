@@ -207,14 +207,29 @@ def test_a_reader_that_goes_away_is_no_error(
     assert (answer.code, answer.err) == (code, "")
 
 
-def test_a_full_disk_behind_stdout(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "mine.py:heun", "--checks", "local-order"),
+        ("list", "schemes"),
+        ("schema", "evidence"),
+        ("--help",),
+    ],
+)
+def test_a_full_disk_behind_stdout(
+    call: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no full device on this system")
     with open("/dev/full", "w", encoding="utf-8") as full:
         monkeypatch.setattr("sys.stdout", full)
-        answer = call("verify", "mine.py:heun", "--checks", "local-order")
+        answer = call(*words)
         monkeypatch.undo()
-    assert answer.code == 2 and "could not be written to stdout: No space left" in answer.err
+    assert (
+        answer.code == 2
+        and answer.err.count("\n") == 1
+        and "could not be written to stdout: No space left" in answer.err
+    )
 
 
 def test_interrupted(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

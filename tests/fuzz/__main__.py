@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from tests.fuzz.drawing import cases_of
+from tests.fuzz.drawing import cases_of, numbers_of
 from tests.fuzz.reporting import write
 from tests.fuzz.running import SECONDS, run
 
@@ -19,9 +19,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="leave out the cases before this one")
     parser.add_argument("--only", type=int, help="this case alone, shown whole")
+    parser.add_argument("--numbers", action="store_true", help="numbers as they come, each of which computes")
     parser.add_argument("--out", type=Path, help="write the counts to this folder")
     given = parser.parse_args()
-    chosen = cases_of(given.seed, given.count if given.only is None else given.only + 1, stored=True)
+    count = given.count if given.only is None else given.only + 1
+    chosen = numbers_of(given.seed, count) if given.numbers else cases_of(given.seed, count, stored=True)
     chosen = chosen[given.first :] if given.only is None else chosen[given.only :]
     by_number, outcomes, started = dict(chosen), [], time.process_time()
     for outcome in run(chosen, SECONDS):

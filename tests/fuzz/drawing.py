@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from itertools import islice
 
-from tests.fuzz import commands, documents, draws, keys
+from tests.fuzz import commands, documents, draws, keys, numbers
 from tests.fuzz.case import Case
 
 SOURCES = (keys, keys, documents, commands)
@@ -19,6 +19,11 @@ def cases_of(seed: int, count: int, *, stored: bool = False) -> list[tuple[int, 
     """The first `count` cases of a seed, numbered; with those of stored draws among them, if they are asked for."""
     found = _endless(seed)
     return list(enumerate(islice(_with_stored(seed, found) if stored else found, count)))
+
+
+def numbers_of(seed: int, count: int) -> list[tuple[int, Case]]:
+    """The first `count` cases of numbers as they come, which compute."""
+    return list(enumerate(islice(numbers.cases(random.Random(f"{seed}/numbers")), count)))
 
 
 def _endless(seed: int) -> Iterator[Case]:

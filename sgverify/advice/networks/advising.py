@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgverify.advice.networks.model import FAR, Direction, NetworkAdvice, SchemeStep, StepRow
-from sgverify.advice.networks.place import Place, trace_of
+from sgverify.advice.networks.place import Neighbourhood, trace_of
 from sgverify.advice.networks.steps import (
     PER_STEP,
     Choice,
@@ -97,7 +97,7 @@ class _Network:
         assert mode is not None
         self.derivatives = ModuleDerivatives(target)
         location = target.location_float64(1.0)
-        place = Place(self.derivatives, location, float(first.configuration.temperature))
+        place = Neighbourhood(self.derivatives, location, float(first.configuration.temperature))
         self._tell("Hessian at the mode: Lanczos")
         found, dim = place.decompositions, target.dim
         mean, smallest = (
@@ -157,7 +157,9 @@ class _Network:
             caveats=tuple(self.caveats),
         )
 
-    def _chosen(self, place: Place, directions: _Pair) -> tuple[Choice, list[Choice], _Pair, _Pair, int]:
+    def _chosen(
+        self, place: Neighbourhood, directions: _Pair
+    ) -> tuple[Choice, list[Choice], _Pair, _Pair, int]:
         """The choice, the best of the other schemes, the directions for which it is, those where its first steps led, their number.
 
         Chains come where U is steeper than at a mode: the step is chosen anew from there, until a place is much as the one before.
@@ -180,7 +182,7 @@ class _Network:
                 directions = (steeper, directions[1])
                 continue
             self._tell("Hessian where the first steps led")
-            seen = Place(self.derivatives, end, place.temperature).directions()
+            seen = Neighbourhood(self.derivatives, end, place.temperature).directions()
             pairs = list(zip(directions, seen, strict=True))
             if max(_grew(*pair, best.stepper.share) for pair in pairs) <= _GREW or trial == _ROUNDS - 1:
                 break
@@ -276,9 +278,9 @@ class _Network:
         """The caveats; `stiffest`: the direction at the mode, that for which the step is, and that where its first steps led."""
         told, mode, (at_mode, judged, seen) = self.caveats, self.target.mode, stiffest
         assert mode is not None
-        if not mode.settled:
+        if not mode.converged:
             told.append(
-                f"the search of a mode has not settled, and |grad U| = {mode.gradient_norm:.2g} is left where it ended"
+                f"the search of a mode has not converged, and |grad U| = {mode.gradient_norm:.2g} is left where it ended"
             )
         if smallest < -1e-3 * at_mode.curvature:
             told.append(

@@ -79,7 +79,7 @@ def trace_of(
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Neighbourhood:
     """U about one theta, shape (d,), at a temperature."""
 
     derivatives: ModuleDerivatives

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sgverify.advice.networks.picture import draw_network
 from sgverify.advice.plans.model import Advice, first_sentence
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Panel, Series
@@ -66,4 +67,5 @@ def write_picture(advice: Advice, path: str | Path) -> None:
     from sgverify.report.rate_plot import check_plot_path, write_drawing
 
     check_plot_path(path)
-    write_drawing(draw_advice(advice), path)
+    network = advice.network
+    write_drawing(draw_advice(advice) if network is None else draw_network(network, advice.target), path)

@@ -69,7 +69,8 @@ def advise(
     compared. A plan is the scheme, gradient estimator, friction and step size for which bias and one standard error together
     are within the error with the fewest gradients of single data.
     Exact on Gaussian targets of up to 12 coordinates of the chain, else from the Gaussian approximation at the mode with the
-    empirical covariance of the gradient noise. Raises `UserError` where target, schemes or configuration are wrong.
+    empirical covariance of the gradient noise. For a torch module `network` of the answer has a step and a batch instead. Raises
+    `UserError` where target, schemes or configuration are wrong.
 
         advice = sgverify.advise("mine.py:posterior", error=0.02)
         print(advice)

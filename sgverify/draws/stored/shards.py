@@ -210,15 +210,24 @@ def _begun(chains: ShardCall) -> Shard:
 
 @contextmanager
 def _ending() -> Iterator[list[int]]:
-    """A context in which a request to end this process is noted; it ends after it, if there is nobody to answer to."""
+    """A context in which a request to end this process is noted; it ends at once, if there is nobody to answer to.
+
+    Another run may draw to the place by then.
+    """
     asked: list[int] = []
-    try:
-        with handling(lambda number, frame: asked.append(number), *SIGNALS[1:], even_ignored=True):
-            yield asked
-    finally:
+
+    def ask(number: int | None = None, frame: Any = None) -> None:
         parent = multiprocessing.parent_process()
         if parent is not None and not parent.is_alive():
             os.kill(os.getpid(), signal.SIGKILL)
+        if number is not None:
+            asked.append(number)
+
+    try:
+        with handling(ask, *SIGNALS[1:], even_ignored=True):
+            yield asked
+    finally:
+        ask()
 
 
 class Processes:

@@ -118,7 +118,7 @@ def _gradient(value: Tensor, at: Tensor) -> Tensor:
 class ModuleMode:
     """The search of a mode: U at the module's own parameters and at its end, |grad U| and the mean curvature of the prior there.
 
-    `evaluations` counts the gradients of L-BFGS; `settled` says whether it ended by itself.
+    `evaluations` counts the gradients of L-BFGS; `converged` says whether it ended by itself.
     """
 
     started: float
@@ -126,7 +126,7 @@ class ModuleMode:
     gradient_norm: float
     prior: float
     evaluations: int
-    settled: bool
+    converged: bool
 
 
 def mode_of(target: Target, progress: Progress | None = None) -> tuple[np.ndarray, ModuleMode]:
