@@ -177,12 +177,12 @@ class ExactLaws(ChainLaws):
         return self._read(mean, covariance, chain)
 
     def forgetting(self, step: float) -> float:
-        """1/(1 - rho), rho the spectral radius of a step."""
+        """1/(1 - rho), rho the spectral radius of a step; where that rounds to 1, as many steps as are known to be too few."""
         model = self.subject.model
         (radius,) = spectral_radii(
             model.scheme, model.parameters, eigenvalues_of(model.target.precision), [step]
         )
-        return 1 / (1 - float(radius))
+        return 1 / max(1 - float(radius), 2.0**-53)
 
     def bias(self, step: float) -> tuple[float, float]:
         """The bias of the average of the subject's test function, whatever the dimension, and the bound of its error."""

@@ -6,6 +6,7 @@ coordinates, mean and standard deviation are integrals; elsewhere they are those
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
@@ -125,7 +126,13 @@ def survey_line(
 
     found = average_on_peaks(scaled, powers, centre, scale, peaks)
     mean, square = found.values
-    spread = float(np.sqrt(square - mean**2))
+    variance = float(square - mean**2)
+    if not variance > 0 or math.isinf(variance):
+        raise ConfigurationError(
+            f"the target lies around {middle + mean:.3g}, where float64 cannot follow its spread; expected constants of like "
+            "sizes; take smaller ones"
+        )
+    spread = math.sqrt(variance)
     heights = scaled(found.nodes)
     nodes = found.nodes[heights <= heights.min() + _TYPICAL]
     step = _DIFFERENCE * spread

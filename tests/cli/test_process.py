@@ -56,14 +56,17 @@ def test_a_stream_that_takes_nothing(tmp_path: Path, words: tuple[str, ...], clo
         assert len(err) == 1 and "could not be written to stdout: " in err[0]
 
 
-@pytest.mark.by_default("0.4")
+@pytest.mark.by_default("0.4-SIGINT")
 @pytest.mark.parametrize("seconds", [0.4, 0.5, 0.7, 1.0, 2.0])
-def test_ctrl_c_is_one_line_from_the_first_moment(tmp_path: Path, seconds: float) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_is_one_line_from_the_first_moment(tmp_path: Path, name: str, seconds: float) -> None:
     process = started(tmp_path, "verify", "sghmc-aboba", "--quiet")
     time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
+    number = signal.Signals[name]
+    process.send_signal(number)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and [line for line in err.splitlines() if line] == ["interrupted"]
+    said = "interrupted" if name == "SIGINT" else f"stopped by {name}"
+    assert process.returncode == 128 + number and [line for line in err.splitlines() if line] == [said]
 
 
 @pytest.mark.power

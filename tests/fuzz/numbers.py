@@ -46,15 +46,22 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 }
 """The command line on which the keys of a table are read, where that is one of a composite."""
 
+CORE = (
+    "temperature",
+    "friction",
+    "schedule.step",
+    "start",
+    "level",
+    "temperature",
+    "friction",
+    "schedule.step",
+)
+"""The keys that nearly every computation reads: they are drawn more often, and beside others."""
+
+BOTH = ("--checks", "local-order,stationary-bias")
+
 NUMBERS = [
-    (
-        "verify",
-        "sghmc-aboba",
-        "--checks",
-        "local-order,stationary-bias",
-        "--set",
-        "friction=2.3949436547772383",
-    ),
+    ("verify", "sghmc-aboba", *BOTH, "--set", "friction=2.3949436547772383"),
     ("verify", "sgld-euler", "--set", "steps=2.0000000000000000000000000000000001"),
     ("advise", "gaussian", "--error", "1e-300"),
 ]
@@ -73,18 +80,18 @@ def number(draw: random.Random, low: float = 0.0, high: float = 100.0) -> str:
     chance = draw.random()
     if chance < 0.45:
         return repr(low + (high - low) * draw.random() ** draw.choice((1, 3)))
-    if chance < 0.7:
+    if chance < 0.6:
         # Of any size that a configuration takes.
         size = draw.uniform(1.0, 10.0) * 10.0 ** draw.randrange(-100, 100)
         return repr(min(low + size, high) if high < 100 else low + size)
-    if chance < 0.85:
+    if chance < 0.92:
         digits = "".join(draw.choices("0123456789", k=draw.choice((17, 20, 34, 60))))
         return (
             f"0.{digits}"
             if high <= 1
             else f"{1 + draw.randrange(9)}.{digits}{draw.choice(('', 'e-3', 'e2', 'e-40'))}"
         )
-    return draw.choice(EDGES) if chance < 0.9 else repr(struct.unpack("<d", draw.randbytes(8))[0])
+    return draw.choice(EDGES) if chance < 0.95 else repr(struct.unpack("<d", draw.randbytes(8))[0])
 
 
 def cases(draw: random.Random) -> Iterator[Case]:
@@ -92,7 +99,7 @@ def cases(draw: random.Random) -> Iterator[Case]:
     yield from (Case("number", words, computes=True) for words in NUMBERS)
     keys = [key for key in names() if _holds_numbers(schema_of(key))]
     while True:
-        for key in draw.sample(keys, len(keys)):
+        for key in draw.sample([*keys, *12 * CORE], len(keys) + 12 * len(CORE)):
             yield _of_keys(draw, key)
         for words in LINES:
             for option in cli.commands[words[0]].params:
@@ -106,12 +113,17 @@ def _of_keys(draw: random.Random, key: str) -> Case:
     table, _, own = key.rpartition(".")
     words = TABLES.get(table) or draw.choice(LINES[:-1])
     literals = {key: _literal(draw, schema_of(key))}
-    for other in ("temperature", "friction", "schedule.step"):
-        if draw.random() < 0.3:
+    if key == "schedule.step" and draw.random() < 0.7:
+        # Below the stability limits of the targets.
+        literals[key] = number(draw, 0.0, 0.001)
+    for other in CORE[:3]:
+        if draw.random() < 0.2:
             literals.setdefault(other, _literal(draw, schema_of(other)))
     if table == "target":
         # On other targets than Gaussians a rate takes grids, and more than the time of a case.
-        words = draw.choice((TABLES["target"], TABLES["target"], TABLES["adapter"]))
+        words = draw.choice(
+            (TABLES["target"], TABLES["target"], ("rate", "sgld-euler", "--quantity", "local-order"))
+        )
         having = [name for name, kind in TARGETS.shipped.items() if own in kind.keys] or ["gaussian-mean"]
         literals["target.name"] = spelled(draw.choice(having))
     if table == "gradient":

@@ -18,7 +18,7 @@ SEAMS = (
     "sgverify.testing.regressions:judge_pair",
     "sgverify.draws.sampling:Sampling.draw",
     "sgverify.advice.plans:advise",
-    "sgverify.advice.identification:identify",
+    "sgverify.advice.identification.identifying:identify",
     "sgverify.papers.formula:check_errata",
     "sgverify.cli.installation:examine",
     "sgverify.campaigns.tasks:answered",

@@ -14,13 +14,13 @@ from sgverify.cli.main import cli
 from sgverify.errors import ConfigurationError
 from tests.fuzz import commands, documents, keys
 from tests.fuzz.case import Case
-from tests.fuzz.drawing import cases_of
+from tests.fuzz.drawing import cases_of, numbers_of
 from tests.fuzz.judging import wrong_with
 from tests.fuzz.reporting import write
 from tests.fuzz.running import Outcome, run, run_here
 from tests.fuzz.seams import SEAMS, found
 
-SAMPLE, SOME, ALL = 80, 2500, 5000
+SAMPLE, SOME, ALL, NUMBERS = 80, 2500, 5000, 300
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="limits are set in forked processes")
 
@@ -37,6 +37,14 @@ def test_a_sample_of_the_inputs() -> None:
     chosen = [(number, case) for number, case in cases_of(20, 2 * SAMPLE) if not case.computes][:SAMPLE]
     found = [outcome for number, case in chosen if (outcome := run_here(case, number)).wrong]
     assert [f"{item.number}: {item.wrong}" for item in found] == []
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(NUMBERS, marks=pytest.mark.power)])
+def test_numbers_as_they_come(count: int) -> None:
+    # Each of them computes.
+    cases = numbers_of(0, count)
+    found = [outcome for number, case in cases if (outcome := run_here(case, number)).wrong]
+    assert [f"{item.number}: {item.wrong}\n{dict(cases)[item.number].shown()}" for item in found] == []
 
 
 @pytest.mark.power
