@@ -2,14 +2,14 @@
 
 Parts that need neither torch nor sympy: `schemes` (what an integrator is), `targets` (posteriors), `gradients` (estimators),
 `configuration`, `evidence` (what a check returns), `claims` (what is claimed), `keeping` (what outlives a process), `errors`,
-`values`, `exports`, `user_code` (guards around it), `code_files` (where it is), `code_text` (what it imports and reads),
-`named_code` (when it runs), `plugins` (what other distributions add). Readings of a scheme: `exact`, `samplers`; `rates` turns
-points into exponents and verdicts. `subject` binds a scheme, a target and settings once, `law` is that of one step of any code.
-`checks` joins them; `strategies` draws configurations for them, `report` writes evidence down. Above them: `papers` (one folder
-a paper), `testing` (what third parties test with), `adapters` (samplers of other libraries as steps), `advice` (why a scheme
-fails, what to do next), `verdict` (the whole answer about a scheme), `campaigns` (many questions on many processes),
-`skeletons` (distributions to start from), `extending` (the names that extensions are written with). What people touch: `cli`,
-`draws`, `pytest_plugin`.
+`values`, `exports`, `user_code` (guards around it), `watching` (whether it comes back), `code_files` (where it is),
+`code_text` (what it imports and reads), `named_code` (when it runs), `plugins` (what other distributions add). Readings of a
+scheme: `exact`, `samplers`; `rates` turns points into exponents and verdicts. `subject` binds a scheme, a target and settings
+once, `law` is that of one step of any code. `checks` joins them; `strategies` draws configurations for them, `report` writes
+evidence down. Above them: `papers` (one folder a paper), `testing` (what third parties test with), `adapters` (samplers of
+other libraries as steps), `advice` (why a scheme fails, what to do next), `verdict` (the whole answer about a scheme),
+`campaigns` (many questions on many processes), `skeletons` (distributions to start from), `extending` (the names that
+extensions are written with). What people touch: `cli`, `draws`, `pytest_plugin`.
 """
 
 from __future__ import annotations

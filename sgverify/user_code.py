@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 from sgverify.code_files import FileState, is_own
-from sgverify.errors import printable
+from sgverify.watching import watched
 
 ENDINGS = ("_exit", "abort", "execv", "execve")
 """Functions of `os` that end the interpreter, or put another program in its place, past every handler and `finally`."""
@@ -40,7 +40,7 @@ def own_code() -> Iterator[None]:
     So does what C code and other programs write on the file descriptor of stdout. `sys.exit` raises `SystemExit` by itself. A
     process that was forked within is its own master.
     """
-    with _descriptor_aside(), contextlib.redirect_stdout(_stderr()), unending():
+    with _descriptor_aside(), contextlib.redirect_stdout(_stderr()), unending(), watched():
         yield
 
 
@@ -179,10 +179,6 @@ def _others_of_the_names_in(folder: str) -> dict[str, ModuleType]:
     return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in others}
 
 
-SLOW = 30.0
-"""After so many seconds a file that is still being loaded is named on stderr."""
-
-
 @contextlib.contextmanager
 def undisturbed(file: Path) -> Iterator[None]:
     """Context for loading a user's file, after which the settings that everything in this process reads are what they were.
@@ -203,16 +199,12 @@ def undisturbed(file: Path) -> Iterator[None]:
     errors = numpy.geterr() if numpy is not None else {}
     on_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if on_main else None
-    slow = threading.Timer(SLOW, _tell_slow, (file.name, stderr))
-    slow.daemon = True
-    slow.start()
     try:
-        with warnings.catch_warnings(), decimal.localcontext():
+        with watched(), warnings.catch_warnings(), decimal.localcontext():
             yield
     finally:
         sys.argv = arguments
         vars(builtins).update(names)
-        slow.cancel()
         if folder is not None:
             os.chdir(folder)
         if not set(path) <= set(sys.path):
@@ -255,11 +247,6 @@ def changed_for_all() -> Iterator[str]:
             yield f"torch's default device to {device}"
         if torch.get_default_dtype() is not torch.float32:
             yield f"torch's default dtype to {torch.get_default_dtype()}"
-
-
-def _tell_slow(file: str, stderr: Any) -> None:
-    if stderr is not None:
-        print(f"{printable(file)}: its code has run for {SLOW:g} s; Ctrl-C stops it", file=stderr, flush=True)
 
 
 @contextlib.contextmanager

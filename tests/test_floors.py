@@ -25,6 +25,7 @@ FLOORS: Mapping[str, float] = {
     "values": 0,
     "exports": 0,
     "user_code": 0,
+    "watching": 0,
     "code_files": 0,
     "code_text": 0,
     "keeping": 0,

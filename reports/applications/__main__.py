@@ -11,7 +11,7 @@ import click
 
 from reports.applications import registry
 from sgverify.cli.main import run_program
-from sgverify.cli.shared import output
+from sgverify.cli.shared import bars, output
 from sgverify.errors import UserError
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _command(application: Application) -> click.Command:
                 click.echo(found.found.summary)
                 for item in found.found.findings:
                     click.echo(f"{item.verdict}: {item.statement} ({item.source}). {item.reason}")
-                click.echo(f"written to {folder}/{SUMMARY}; {output.duration(found.seconds)}")
+                click.echo(f"written to {folder}/{SUMMARY}; {bars.duration(found.seconds)}")
         return 0
 
     options: list[click.Parameter] = [_option(option) for option in application.options]

@@ -9,7 +9,7 @@ from functools import partial
 
 from sgverify.checks.facts import OF_THE_SCHEME
 from sgverify.checks.float_rounding import up_to_rounding
-from sgverify.checks.progress import Interrupted, isolated, keep_evidence, listening, raised_on
+from sgverify.checks.progress import Interrupted, in_time, isolated, keep_evidence, listening, raised_on
 from sgverify.checks.question import STATED, Question
 from sgverify.checks.readings import (
     escape_of,
@@ -72,7 +72,9 @@ def settle(
                 progress(id, number, len(questions))
             try:
                 with listening(progress and partial(_tell, progress, id, number, len(questions))):
-                    answers = judge_question(question, corrected=id not in selected)
+                    answers = in_time(
+                        question, partial(judge_question, question, corrected=id not in selected)
+                    )
             except UserError as error:
                 if excused is None or not excused(question, error):
                     raise

@@ -14,6 +14,7 @@ from sgverify.checks.question import Question
 from sgverify.errors import UserError
 from sgverify.evidence import Evidence
 from sgverify.evidence.crash import RAISE, Crash, out_of_memory
+from sgverify.keeping.stopping import late
 from sgverify.user_code import own_code
 
 _LISTENER: ContextVar[Callable[[float], None] | None] = ContextVar("listener", default=None)
@@ -55,6 +56,17 @@ def tell(share: float) -> None:
 
 
 Answer = TypeVar("Answer")
+
+
+def in_time(question: Question, ask: Callable[[], list[Evidence]]) -> list[Evidence]:
+    """The evidence that `ask` finds; an inconclusive one where the time of the command has ended, before or meanwhile."""
+    try:
+        if not late():
+            return ask()
+    except KeyboardInterrupt:
+        if not late():
+            raise
+    return [question.unanswered(str(late()))]
 
 
 def isolated(question: Question, ask: Callable[[], Answer]) -> Answer | Evidence:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sgverify.cli.shared import output
+from sgverify.cli.shared import bars, output
 from sgverify.cli.shared.options import JSON, RUN_CODE, STORE, StoreChoice
 from sgverify.errors import ConfigurationError
 from sgverify.evidence.model import exit_code
@@ -185,10 +185,10 @@ def _cost(plan: CampaignPlan, engine: Engine) -> str:
     own = sum(
         plan.costs.expected(place) is not None for place in range(len(plan.tasks)) if place not in plan.kept
     )
-    at_once = "" if processes == 1 else f", {output.duration(seconds / processes)} on {processes} processes"
+    at_once = "" if processes == 1 else f", {bars.duration(seconds / processes)} on {processes} processes"
     like = "all are" if own == plan.missing else f"{own} of them are"
     return (
-        f"; about {output.duration(seconds)} of processor time{at_once} ({like} like some that were measured)"
+        f"; about {bars.duration(seconds)} of processor time{at_once} ({like} like some that were measured)"
     )
 
 

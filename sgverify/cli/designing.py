@@ -24,7 +24,6 @@ from sgverify.evidence.model import CONFORMS, INCONCLUSIVE
 )
 @click.option("--order", default=2, show_default=True, help="The order of the invariant law, 1 to 4.")
 @click.option("--show", default=10, show_default=True, help="The most words that are proved and shown.")
-@click.option("--within", type=float, metavar="SECONDS", help="End the search after so much processor time.")
 @JSON
 def design(dynamics: str, json_path: str | None, **asked: Any) -> int:
     """Search the splittings of DYNAMICS with the smallest leading error of averages, and prove what was found.

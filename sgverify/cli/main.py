@@ -24,6 +24,7 @@ from sgverify.cli.identifying import identify
 from sgverify.cli.sampling import sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.shared import output
+from sgverify.cli.shared.options import WITHIN
 from sgverify.cli.splitting import bch
 from sgverify.cli.starting import new
 from sgverify.cli.stored import diff
@@ -32,11 +33,12 @@ from sgverify.code_files import RAN
 from sgverify.errors import PluginWarning, UserError, printable, shortened
 from sgverify.evidence.crash import Crash
 from sgverify.keeping.places import check_working_folder
-from sgverify.keeping.stopping import Stopped, raising, stopped
+from sgverify.keeping.stopping import Stopped, limited, raising, stopped
 from sgverify.keeping.workers import of_the_program
 from sgverify.named_code import named_on
 from sgverify.schemes.user_files import loaded_once
 from sgverify.user_code import unending
+from sgverify.watching import watched
 
 BROKEN_PIPE = 128 + 13
 """The exit code if the reader of stdout is gone, as of a program ended by SIGPIPE: it stands for no answer."""
@@ -87,6 +89,9 @@ def cli() -> None:
     """
 
 
+QUICK = (bch, list_, new, errata, doctor, schema)
+"""The commands that take seconds whatever they are asked."""
+
 # In the order in which a newcomer meets them, each with what it is for in one line of a terminal of 80 columns.
 for _command, _short in (
     (verify, "Judge a scheme, or torch code: is it right, and how sure is that?"),
@@ -109,6 +114,8 @@ for _command, _short in (
     (schema, "The JSON schemas of what is written."),
 ):
     _command.short_help = _short
+    if _command not in QUICK:
+        _command.params.append(WITHIN)
     cli.add_command(_command)
 
 
@@ -134,6 +141,8 @@ def run_program(commands: click.Group, program: str, arguments: list[str] | None
             with raising():
                 return run(commands, sys.argv[1:], program)
         finally:
+            # The interpreter waits for other threads before it ends.
+            _PROCESS.enter_context(watched())
             # Output of other libraries at the exit does not belong to the result.
             sys.stdout = sys.stderr
     return run(commands, arguments, program)
@@ -152,7 +161,7 @@ def run(commands: click.Group, arguments: list[str], program: str = "sgverify") 
         )
     try:
         check_working_folder()
-        with named_on(arguments), loaded_once():
+        with limited(), named_on(arguments), loaded_once(), watched():
             code = int(commands.main(arguments, prog_name=program, standalone_mode=False, obj=arguments) or 0)
         with output.quiet_pipe():
             sys.stdout.flush()

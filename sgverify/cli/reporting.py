@@ -6,6 +6,8 @@ from sgverify.cli.shared import output
 from sgverify.cli.shared.options import StoreChoice
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Document, Erratum, Study, exit_code
+from sgverify.evidence.model import INCONCLUSIVE
+from sgverify.keeping.stopping import late
 
 DEFAULT_FOLDER = "sgverify-report"
 
@@ -60,8 +62,10 @@ def run_report(
     for number, item in done.lost.items():
         output.say(f"not in the report: {tasks[number].title}: {item.reason}", err=True)
     if done.interrupted:
-        output.say("interrupted: the report holds what was answered so far", err=True)
-        return 130
+        ended = late()
+        said = "interrupted" if ended is None else f"{len(tasks) - len(done.found)} of {len(tasks)} {ended}"
+        output.say(f"{said}: the report holds what was answered so far", err=True)
+        return 130 if ended is None else INCONCLUSIVE
     if done.lost:
         return max(item.code for item in done.lost.values())
     return exit_code(found) if strict else 0

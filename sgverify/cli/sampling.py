@@ -11,6 +11,7 @@ from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET
 from sgverify.errors import UserError
 from sgverify.evidence.documents import DRAWS
 from sgverify.evidence.model import INCONCLUSIVE
+from sgverify.keeping.stopping import late
 from sgverify.user_code import own_code
 
 INTERRUPTED = 130
@@ -148,6 +149,7 @@ def sample(
     attributes = dict(draws.attrs)
     stopped = not attributes["complete"] and not attributes["diverged"]
     ended_by = INTERRUPTED if stop.signal is None else 128 + stop.signal
+    ended_by = INCONCLUSIVE if late() else ended_by
     if draws.posterior.sizes["draw"] == 0:
         done = int(attributes["steps_done"])
         onwards = f"; {stopped_text(place)}" if place is not None and done else "; nothing is written"

@@ -30,6 +30,7 @@ from sgverify.errors import ConfigurationError
 from sgverify.evidence import Evidence
 from sgverify.evidence.model import EXIT_CODES
 from sgverify.evidence.recorded import BaselineFile, Compared, write_baseline
+from sgverify.keeping.stopping import late
 
 if TYPE_CHECKING:
     from sgverify.subject.subject import Subject
@@ -176,11 +177,15 @@ def verify(
             ask = enquiry.ask if others is None else partial(others.answers, enquiry)
             found = ask(progress, screen.tell)
             results = Results(found, enquiry)
-            try:
-                answer, closing = results.answer, results.verdict.lines(output.width())
-            except BaseException as error:
-                keep_evidence(error, found)
-                raise
+            for last in (False, True):
+                try:
+                    answer, closing = results.answer, results.verdict.lines(output.width())
+                    break
+                except BaseException as error:
+                    # Once its time has ended, the block is made of what is there.
+                    if last or not late():
+                        keep_evidence(error, found)
+                        raise
         if json_path:
             output.write_answer(json_path, found, watch, answer)
     with output.quiet_pipe():

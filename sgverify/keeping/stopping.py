@@ -1,24 +1,31 @@
-"""Work that Ctrl-C and the system's signals end in order, so that it can go on later."""
+"""Work that Ctrl-C, the system's signals or the end of its time end in order, so that it can go on later."""
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
+
+INCONCLUSIVE = 3
+"""The exit code of an answer that is not whole."""
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """Ctrl-C, the request of a system or a batch queue to end, and the end of the terminal."""
 
 
 class Stopped(KeyboardInterrupt):
-    """This process was asked to end, by which signal; its exit code is that of a program which the signal ended."""
+    """This process was asked to end, by which signal, with the exit code of a program which that ended, or its time has passed."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
         super().__init__()
         self.code = 128 + number
         self.said = "interrupted" if number == signal.SIGINT else f"stopped by {signal.Signals(number).name}"
+        if (ended := deadline()) is not None and ended.passed and number == signal.SIGINT:
+            self.code, self.said = INCONCLUSIVE, f"{ended.doing or 'the command'}: {ended}"
 
 
 _STOPPED: list[Stopped] = []
@@ -35,6 +42,9 @@ def raising(*, even_ignored: bool = False) -> Iterator[None]:
     """A context in which `SIGNALS` raise `Stopped`, so that what was begun is put in order; a second one ends the process."""
 
     def stop(number: int, frame: Any) -> None:
+        if (ended := deadline()) is not None and ended.passed and not ended.told:
+            ended.told = True
+            raise Stopped
         signal.signal(number, signal.SIG_DFL)
         _STOPPED.append(Stopped(number))
         raise _STOPPED[-1]
@@ -88,3 +98,70 @@ def handling(
     finally:
         for number, old in before.items():
             signal.signal(number, old)
+
+
+@dataclass
+class Deadline:
+    """The time that a command has, in seconds, whether it has passed and was told of, and the text of what runs."""
+
+    seconds: float
+    passed: bool = False
+    doing: str = ""
+    told: bool = False
+    over: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def __str__(self) -> str:
+        return f"not answered within {self.seconds:g} s (--within)"
+
+
+_DEADLINE: list[Deadline] = []
+"""The deadline of the command that runs, or ran last; empty without one."""
+
+
+def deadline() -> Deadline | None:
+    """The deadline of the command that runs, or ran last."""
+    return _DEADLINE[0] if _DEADLINE else None
+
+
+def late() -> Deadline | None:
+    """The deadline that has passed; None before, and without one. Asked just then it ends in `KeyboardInterrupt`, once."""
+    found = deadline()
+    if found is None or not found.passed:
+        return None
+    # The interrupt is on its way: it comes here, and nowhere later.
+    found.over.wait()
+    return found
+
+
+@contextmanager
+def limited() -> Iterator[None]:
+    """A context for one command, which begins without a deadline and leaves none that may still pass."""
+    _DEADLINE.clear()
+    try:
+        yield
+    finally:
+        for found in _DEADLINE:
+            found.over.set()
+
+
+def set_deadline(seconds: float) -> None:
+    """Have the command that runs be interrupted once, after so many seconds, as by Ctrl-C: what was answered by then is kept."""
+    found = Deadline(seconds)
+    _DEADLINE[:] = [found]
+    main = threading.main_thread().ident or 0
+
+    def end() -> None:
+        if found.over.wait(seconds):
+            return
+        found.passed = True
+        if hasattr(signal, "pthread_kill"):
+            # The main thread itself is woken, whatever it waits for.
+            signal.pthread_kill(main, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
+        found.over.set()
+
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # A program in the background ignores Ctrl-C, not the end of its time.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    threading.Thread(target=end, daemon=True).start()

@@ -84,12 +84,16 @@ class Workers:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
-            for process in set(multiprocessing.active_children()) - self._others:
-                process.terminate()
+            self.end()
         # It waits until its own thread has seen every process end: to wait for a process from two threads lets one of them see it
         # alive after its end.
         for pool in self._pools:
             pool.shutdown()
+
+    def end(self) -> None:
+        """End the running calls, and the processes with them."""
+        for process in set(multiprocessing.active_children()) - self._others:
+            process.terminate()
 
     def __bool__(self) -> bool:
         """Is a call running?"""

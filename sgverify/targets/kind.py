@@ -50,8 +50,8 @@ class DataLayout:
     `draw(size, dim, seed)` makes data where none are given; the layout's `size` is the default of their number. Shape
     (N, d + labels). `degree`: the highest degree in the data of those terms of the likelihood that depend on theta; None
     where it is no polynomial. `check` raises for data of another kind. `truth` maps keys on which only drawn data depend to
-    (shape, default); these numbers, and the constants named in `shared`, reach `draw` as keywords. `condensable`: data of one
-    number with a likelihood that is analytic in them, so that sums over many may be taken over few (`line`).
+    (shape, default); these numbers, and the constants named in `shared`, reach `draw` as keywords. `condensable`: a
+    likelihood that is analytic in the first number of a datum, so that sums over many may be taken over few (`line`).
     """
 
     draw: Callable[..., np.ndarray] = field(repr=False)

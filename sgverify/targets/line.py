@@ -12,7 +12,9 @@ those polynomials. For f analytic and bounded by M inside the ellipse around the
 sum to rho w, E <= 2 M rho^(1 - 2K)/(rho - 1). Sources: Golub and Welsch 1969; Trefethen 2013, theorems 8.2 and 19.3.
 
 With f(x) = softplus(s x) nearest to singular at a distance pi/|s| from the line, rho is about 2 pi/(|s| w): with s w = 1
-and K = 10 the bound is n M 1e-14, which is rounding. Only sums over all data may use it; minibatches take the data.
+and K = 10 the bound is n M 1e-14, which is rounding. How many panels that takes depends on where theta lives: they are halved
+until the sum over the nodes is that over the data at points across the mass and far beyond it. So U costs the same for a
+thousand data as for ten million. Only sums over all data may use it; minibatches take the data.
 """
 
 from __future__ import annotations
@@ -26,36 +28,80 @@ import numpy as np
 from sgverify.errors import ConfigurationError
 
 NODES = 10
-PANELS = 100
 FEWEST = 4 * NODES
 """A panel of fewer data is kept as it is."""
-SMALLEST = 4 * NODES * PANELS
+SMALLEST = 8 * FEWEST
 """The smallest number of data that is condensed; with fewer, nothing would be gained."""
+_FIRST = 4
+"""The panels that are tried first; then twice as many, and so on."""
+_ACROSS = np.array([-12.0, -6.0, -3.0, -1.0, 0.0, 1.0, 2.0, 5.0, 9.0])
+"""The points at which sums are compared, in standard deviations from the mean or a mode."""
+_AGREED = 64 * float(np.finfo(np.float64).eps)
+"""The rounding of a sum, as a share of the sum of its terms' sizes."""
 
 
 class Weighted(NamedTuple):
-    """Weighted data: the numbers and their multiplicities. Shapes (M, 1), (M,), float64."""
+    """Weighted data: the numbers and their multiplicities. Shapes (M, w), (M,), float64."""
 
     data: np.ndarray
     weights: np.ndarray
 
 
-def condense(data: np.ndarray) -> Weighted:
-    """Replace the data, shape (N, 1), by at most max(NODES, FEWEST) * PANELS weighted numbers with the same smooth sums."""
-    x = np.sort(data[:, 0])
-    edges = np.linspace(x[0], x[-1], PANELS + 1)[1:-1]
-    nodes, weights = [], []
-    for panel in np.split(x, np.searchsorted(x, edges)):
-        if len(panel) < FEWEST or panel[0] == panel[-1]:
-            found, counts = np.unique(panel, return_counts=True)
-            nodes.append(found)
-            weights.append(counts.astype(np.float64))
-            continue
-        middle, half = (panel[0] + panel[-1]) / 2, (panel[-1] - panel[0]) / 2
-        found, shares = _gauss((panel - middle) / half)
-        nodes.append(middle + half * found)
-        weights.append(shares)
-    return Weighted(_frozen(np.concatenate(nodes))[:, None], _frozen(np.concatenate(weights)))
+def condensed(
+    data: np.ndarray,
+    sums: Callable[[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray],
+    prior: Energy,
+    hint: tuple[float, float],
+    peaks: Sequence[float] = (),
+) -> Weighted | None:
+    """Few weighted data with the same sums; None where at least half as many as there are data would be needed.
+
+    `sums(theta, data, weights)` are sums of the likelihood's potential at points of the line, and of the sizes of its terms,
+    shape (2, n); the mass of exp(-U) is sought from `hint`, or lies at the `peaks`.
+    """
+    if data.shape[1] == 2 and len(np.unique(data[:, 1])) > len(data) // SMALLEST:
+        return None
+    panels = _FIRST
+    while True:
+        found = condense(data, panels)
+        if len(found.data) > len(data) // 2:
+            return None
+
+        def energy(x: np.ndarray, few: Weighted = found) -> np.ndarray:
+            return np.asarray(prior(x) + sums(x, *few)[0])
+
+        if peaks:
+            places = np.add.outer(peaks, _ACROSS * (max(peaks) - min(peaks)) / 10).ravel()
+        else:
+            frame = find_frame(energy, *hint)
+            places = frame.centre + frame.scale * _ACROSS
+        with np.errstate(over="ignore", invalid="ignore"):
+            few, (all_of_them, sizes) = sums(places, *found)[0], sums(places, data, None)
+            if (np.abs(few - all_of_them) <= _AGREED * sizes).all():
+                return found
+        panels *= 2
+
+
+def condense(data: np.ndarray, panels: int) -> Weighted:
+    """Replace the numbers, shape (N, 1), by at most FEWEST a panel; with labels, shape (N, 2), for each label."""
+    labels = np.unique(data[:, 1]) if data.shape[1] == 2 else [None]
+    edges = np.linspace(data[:, 0].min(), data[:, 0].max(), panels + 1)[1:-1]
+    rows, weights = [], []
+    for label in labels:
+        x = np.sort(data[:, 0] if label is None else data[data[:, 1] == label, 0])
+        for panel in np.split(x, np.searchsorted(x, edges)):
+            if not len(panel):
+                continue
+            middle, half = (panel[0] + panel[-1]) / 2, (panel[-1] - panel[0]) / 2
+            if len(panel) < FEWEST or not half:
+                nodes, shares = np.unique(panel, return_counts=True)
+            else:
+                nodes, shares = _gauss((panel - middle) / half)
+                nodes = middle + half * nodes
+            beside = [] if label is None else [np.full(len(nodes), label)]
+            rows.append(np.column_stack([nodes, *beside]))
+            weights.append(shares.astype(np.float64))
+    return Weighted(_frozen(np.concatenate(rows)), _frozen(np.concatenate(weights)))
 
 
 def _gauss(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

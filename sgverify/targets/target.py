@@ -20,9 +20,11 @@ from sgverify.targets.power_sums import PolynomialVectors
 if TYPE_CHECKING:
     from sgverify.targets.landscape import Landscape
 
-# Data that are visited at once when U is evaluated at many points; fewer where the coordinates of all points are many.
+# Data that are visited at once when U is evaluated at many points; fewer where the coordinates of all points are many, and more
+# where they are so few that all together are at most _ENTRIES.
 _PIECE = 256
 _MOST_ENTRIES = 2**24
+_ENTRIES = 2**17
 BELOW_0 = (-0.1, -1.0, -10.0)
 """The places, in each coordinate, at which a target is asked for mass below 0."""
 
@@ -165,15 +167,19 @@ class Target:
         # Far out an energy may be beyond float64: it is infinite then, and exp(-U/T) is 0.
         with np.errstate(over="ignore"):
             total = np.asarray(self.prior(theta), dtype=np.float64)
-            if self.data is not None:
-                assert self.likelihood is not None
-                data, weights = self.weighted
-                piece = min(_PIECE, max(1, _MOST_ENTRIES // max(1, theta.size)))
-                for start in range(0, len(data), piece):
-                    each = self.likelihood(theta[..., None, :], data[start : start + piece])
-                    total = total + (each if weights is None else each * weights[start : start + piece]).sum(
-                        -1
-                    )
+            return total if self.data is None else total + self._sums(theta, *self.weighted)[0]
+
+    def _sums(self, theta: np.ndarray, data: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """The sums of the likelihood's potential over data, and those of its terms' sizes. Shape (*batch, d) -> (2, *batch)."""
+        assert self.likelihood is not None
+        total = np.zeros((2, *theta.shape[:-1]))
+        size = max(1, theta.size)
+        piece = max(1, _ENTRIES // size, min(_PIECE, _MOST_ENTRIES // size))
+        for start in range(0, len(data), piece):
+            each = self.likelihood(theta[..., None, :], data[start : start + piece])
+            if weights is not None:
+                each = each * weights[start : start + piece]
+            total += each.sum(-1), np.abs(each).sum(-1)
         return total
 
     def gradient_float64(self, theta: np.ndarray) -> np.ndarray:
@@ -186,13 +192,20 @@ class Target:
 
     @cached_property
     def weighted(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """The data of sums over all of them, with multiplicities: every datum once, or the nodes of `condense`."""
-        from sgverify.targets.line import SMALLEST, condense
+        """The data of sums over all of them, with multiplicities: every datum once, or few nodes where they are `condensable`."""
+        from sgverify.targets.line import SMALLEST, condensed
 
         assert self.data is not None
-        if self.condensable and len(self.data) > SMALLEST:
-            return condense(self.data)
-        return self.data, None
+        few = None
+        if self.condensable and self.dim == 1 and len(self.data) >= SMALLEST:
+            few = condensed(
+                self.data,
+                lambda theta, data, weights: self._sums(theta[:, None], data, weights),
+                lambda theta: self.prior(theta[:, None]),
+                self.hint(0),
+                self.peaks,
+            )
+        return (self.data, None) if few is None else few
 
     @cached_property
     def independent(self) -> bool:

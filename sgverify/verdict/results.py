@@ -13,6 +13,7 @@ from sgverify.checks.progress import raised_on
 from sgverify.errors import UserError, printable
 from sgverify.evidence import Evidence, whole_outcome
 from sgverify.evidence.crash import Crash
+from sgverify.keeping.stopping import late
 from sgverify.report.wording import method_text
 from sgverify.subject.subject import Subject
 from sgverify.user_code import own_code
@@ -126,7 +127,7 @@ class Results(Sequence[Evidence]):
             return {}
         from sgverify.advice.size.finding import how_large
 
-        found = {
+        found: dict[str, HowLarge | Crash | None] = {
             subject.configuration.gradient.kind: _attempted(partial(how_large, subject))
             for subject in self._enquiry.subjects
         }
@@ -148,6 +149,8 @@ class Results(Sequence[Evidence]):
 
         if self.outcome == "fail" or self._sizes:
             return ()
+        if late():
+            return (Untried(f"how large the bias is: {late()}"),)
         composite = self._enquiry is None or self._enquiry.subject.composite is not None
         asked = "" if composite else " (--set how_large=run)"
         return (
@@ -323,12 +326,21 @@ def _table_row(finding: Finding) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _attempted(question: Callable[[], Answer]) -> Answer | Crash:
-    """The answer to a question beside the verdict, or the exception that it ended with: the verdict stands without the answer."""
+def _attempted(question: Callable[[], Answer]) -> Answer | Crash | None:
+    """The answer to a question beside the verdict, or the exception that it ended with: the verdict stands without the answer.
+
+    None where the time of the command has ended.
+    """
     try:
+        if late():
+            return None
         # The user's code may not print on stdout.
         with own_code():
             return question()
+    except KeyboardInterrupt:
+        if not late():
+            raise
+        return None
     except Exception as error:
         if raised_on():
             raise

@@ -32,7 +32,9 @@ def test_a_process_exits_with_the_code_keeps_its_streams_apart_and_gives_the_bit
 ) -> None:
     words = ("verify", "mine.py:heun", "--checks", "local-order,mse", "--json", "-")
     good = run(tmp_path, *words, PYTHONHASHSEED="1")
-    assert (good.returncode, good.stderr) == (0, "")
+    # On a machine that takes more than 2 s the lines say what runs, and nothing else.
+    assert good.returncode == 0
+    assert all(line.startswith("verifying mine.py:heun") for line in good.stderr.splitlines()), good.stderr
     # Another process: this one, whose strings hash otherwise and which has judged much before.
     assert canonical(json.loads(good.stdout)) == canonical(call(*words).document)
     wrong_call = call("verify", "mine.py:huen")

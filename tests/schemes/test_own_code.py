@@ -128,10 +128,10 @@ def test_a_file_leaves_the_settings_of_the_process_as_they_were(tmp_path: Path, 
 def test_a_file_that_does_not_end_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sgverify.user_code.SLOW", 0.01)
+    monkeypatch.setattr("sgverify.watching.PATIENCE", 0.05)
     (tmp_path / "mine.py").write_text("import time\ntime.sleep(0.2)\n" + EULER)
     load_scheme(f"{tmp_path / 'mine.py'}:euler")
-    assert "mine.py: its code has run for 0.01 s; Ctrl-C stops it" in capsys.readouterr().err
+    assert "mine.py:2 (<module>) has run for 0.05 s; Ctrl-C stops it" in capsys.readouterr().err
 
 
 def test_a_file_beside_that_hides_a_module_is_named(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ words and from the exact law of the chain; a word on which the two differ is lef
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from fractions import Fraction
-from math import hypot, inf, sqrt
+from math import hypot, sqrt
 
 import numpy as np
 from flint import fmpq
@@ -25,6 +24,7 @@ from sgverify.errors import ConfigurationError, DefinitionError, NotExpandableEr
 from sgverify.exact.answers.invariant import InvariantLaw
 from sgverify.exact.rings.polynomials import to_fraction
 from sgverify.exact.series.letters import prove_alphabet
+from sgverify.keeping.stopping import late
 from sgverify.schemes.catalogue import ALPHABETS, IN_METRIC
 from sgverify.schemes.loading import load_scheme
 from sgverify.schemes.splittings import Alphabet
@@ -46,25 +46,20 @@ def design(
     gradients: int = 1,
     order: int = 2,
     show: int = 10,
-    within: float | None = None,
     progress: Callable[[str, float, int], None] | None = None,
 ) -> Design:
     """The words over the letters of a dynamics with the smallest leading error of averages, proved.
 
     `dynamics`: kinetic, or the reference of a word of your own, whose alphabet is taken. `letters`: those of one alphabet, by
     default of the first. `gradients`: at most so many a step, one that the next step needs again counted once. `order`: that of
-    the invariant law, at least. `within`: seconds of processor time for the search. Raises
-    `UserError` for what cannot be searched.
+    the invariant law, at least. The search ends where the time of the command does. Raises `UserError` for what cannot be
+    searched.
     """
     for name, value in {"order": order, "gradients": gradients, "show": show}.items():
         if type(value) is not int or not 1 <= value <= MOST[name]:
             raise ConfigurationError(
                 f"{name}={value!r}: expected a whole number from 1 to {MOST[name]}; give one of these"
             )
-    if within is not None and not 0 < within < inf:
-        raise ConfigurationError(
-            f"within={within!r}: expected a number of seconds above 0; give one, or leave it out"
-        )
     reference, alphabet = _alphabet(dynamics, letters)
     letters_of_order = 4 * gradients + 1 if order <= 2 else 2 * gradients + 2
     length = min(LONGEST, max(len(alphabet.letters), letters_of_order))
@@ -84,16 +79,23 @@ def design(
     held = [conditions(members, d) for d in range(2, order + 1)]
     search = ShareSearch("".join(alphabet.letters), order, held, rows)
     listed = list(candidates(alphabet, proof, gradients, length, order))
-    end, searched = time.process_time() + (within or inf), 0
+    searched = 0
     found: list[tuple[float, int, CandidateWord, tuple[Share, ...]]] = []
     left_out: list[str] = []
     for candidate in listed:
-        if time.process_time() > end:
-            left_out.append(f"{len(listed) - searched} words that were not reached within {within:g} s")
-            break
-        if progress:
-            progress(candidate.word, searched, len(listed))
-        x, searched = search.best(candidate), searched + 1
+        try:
+            if (ended := late()) is not None:
+                left_out.append(
+                    f"{len(listed) - searched} words that were not reached within {ended.seconds:g} s"
+                )
+                break
+            if progress:
+                progress(candidate.word, searched, len(listed))
+            x, searched = search.best(candidate), searched + 1
+        except KeyboardInterrupt:
+            if not late():
+                raise
+            continue
         if isinstance(x, tuple):
             found.append((round(search.error(candidate, x), 9), len(candidate.word), candidate, x))
         elif x:

@@ -13,6 +13,7 @@ import click
 from sgverify.cli.shared import output
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.evidence import Evidence
+from sgverify.keeping.stopping import set_deadline
 from sgverify.named_code import run_code
 
 if TYPE_CHECKING:
@@ -69,6 +70,24 @@ def SCALES(command: Command) -> Command:
         command = click.option(flag, is_flag=True, expose_value=False, callback=add, help=said)(command)
     return command
 
+
+def _within(context: click.Context, option: click.Parameter, value: float | None) -> None:
+    if value is not None and not 0 < value < float("inf"):
+        raise ConfigurationError(
+            f"--within {value:g}: expected a number of seconds above 0; give one, or leave it out"
+        )
+    if value is not None:
+        set_deadline(value)
+
+
+WITHIN = click.Option(
+    ["--within"],
+    type=float,
+    metavar="SECONDS",
+    expose_value=False,
+    callback=_within,
+    help="End after so many seconds: what was answered is kept, and what was not is named (exit 3).",
+)
 
 PROCESSES = click.IntRange(1, 512)
 """How many processes `--workers` may ask for."""

@@ -21,13 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sgverify.cli.shared.bars import ProgressBar, ProgressLines
 from sgverify.errors import ConfigurationError, UserError, escaped, printable
 from sgverify.evidence import Evidence, Provenance, exit_code, write_evidence
 from sgverify.evidence.storage import WholeAnswer
 from sgverify.keeping.files import check_new, write_atomically
 
 if TYPE_CHECKING:
-    from sgverify.campaigns.tasks import Progressed
+    pass
 
 COLOURS = {
     "pass": "green",
@@ -257,13 +258,14 @@ def show_json(document: dict[str, Any], json_path: str) -> None:
 
 @contextmanager
 def progress(title: str) -> Iterator[Any]:
-    """A progress bar with counts and the time left on stderr: yields `update(text, done, total)`, or None without a terminal."""
+    """Progress on stderr: yields `update(text, done, total)`, a bar with the time left, or lines where there is no terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield None
+        with ProgressLines(title) as lines:
+            yield lines
         return
     columns = (
         TextColumn("{task.description}", markup=False),
@@ -274,61 +276,6 @@ def progress(title: str) -> Iterator[Any]:
     )
     with Progress(*columns, console=console, transient=True, redirect_stdout=False) as bar:
         yield ProgressBar(bar, title)
-
-
-class ProgressBar:
-    """A progress bar: `bar(text, done, total)` moves it; `bar.told(progressed)` moves it by costs that were measured."""
-
-    def __init__(self, bar: Any, title: str) -> None:
-        self.shown, self._title = bar, title
-        self._task = bar.add_task(printable(title), total=None, counted="", left="")
-
-    def __call__(self, text: str, done: float, total: int) -> None:
-        """Show the text, and the share that is done; the time left is that of so many equal parts."""
-        left = self.shown.tasks[0].time_remaining
-        self._show(text or self._title, done, total, f"{int(done)}/{total}", left)
-
-    def told(self, progressed: Progressed) -> None:
-        """Show how many tasks are done, one that runs, and the time left by what tasks have cost."""
-        done, left = progressed.done, progressed.left
-        # The bar shows time: tasks that are done, and those of a store, count as what was spent on them.
-        spent = progressed.spent
-        share = (
-            spent / (spent + left)
-            if left is not None and spent + left > 0
-            else done / max(1, progressed.total)
-        )
-        text = shortened(progressed.running or self._title)
-        self._show(text, share * progressed.total, progressed.total, f"{done}/{progressed.total}", left)
-
-    def _show(self, text: str, done: float, total: int, counted: str, left: float | None) -> None:
-        self.shown.update(
-            self._task,
-            description=printable(text),
-            completed=done,
-            total=total,
-            counted=counted,
-            left="" if left is None else f"{duration(left)} left",
-        )
-
-
-def shortened(text: str, most: int = 48) -> str:
-    """The text, cut in its middle to so many characters: both ends tell settings apart."""
-    return text if len(text) <= most else f"{text[: most // 2 - 1]}…{text[-(most // 2) :]}"
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a reader says them.
-
-    >>> [duration(seconds) for seconds in (0.4, 7.2, 64, 5400, 400000)]
-    ['less than 1 s', '7 s', '64 s', '90 min', '111 h']
-    """
-    if seconds < 1:
-        return "less than 1 s"
-    for unit, length, most in (("s", 1, 100), ("min", 60, 100)):
-        if seconds / length < most:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds / 3600:.0f} h"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgverify.cli.shared import output
+from sgverify.keeping.stopping import late
 from sgverify.keeping.workers import Done, Workers
 
 if TYPE_CHECKING:
@@ -78,7 +79,13 @@ class Helpers:
                 for question in places:
                     enter({question: enquiry.answered(question, progress, len(found))})
         except KeyboardInterrupt:
-            raise Interrupted(enquiry.in_order(shown)) from None
+            if not late():
+                raise Interrupted(enquiry.in_order(shown)) from None
+            self._workers.end()
+            for question in range(len(enquiry.questions)):
+                # The time has ended: it is named, and not asked.
+                if question not in found:
+                    enter({question: enquiry.answered(question)})
         except Exception as error:
             keep_evidence(error, enquiry.in_order(shown))
             raise

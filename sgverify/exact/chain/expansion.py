@@ -21,8 +21,8 @@ from typing import Any, Self
 
 from flint import arb, arb_mat, fmpq, fmpq_mat
 
-from sgverify.exact.chain.chain import QuadraticForm
-from sgverify.exact.chain.lyapunov import Matrix, require_decay, transposed
+from sgverify.exact.chain.chain import QuadraticForm, components
+from sgverify.exact.chain.lyapunov import EXACT_SIZE, Matrix, require_decay, transposed
 from sgverify.exact.numbers.matrix_series import lyapunov_series
 
 ORDERS = 5
@@ -64,13 +64,33 @@ class AffineSeries:
         parts = (self.map, self.shift, self.covariance)
         return all(isinstance(matrix, fmpq_mat) for part in parts for matrix in part)
 
+    @cached_property
     def in_balls(self) -> AffineSeries:
-        """The same at the working precision."""
-        return AffineSeries(*([arb_mat(m) for m in part] for part in (self.map, self.shift, self.covariance)))
+        """The same at the working precision; itself where it is in balls."""
+        parts = (self.map, self.shift, self.covariance)
+        if all(isinstance(matrix, arb_mat) for part in parts for matrix in part):
+            return self
+        return AffineSeries(*([arb_mat(m) for m in part] for part in parts))
+
+    @cached_property
+    def small(self) -> bool:
+        """Is every block of coordinates that the drift couples small enough for fractions?"""
+        n = self.map[0].nrows()
+        return n <= EXACT_SIZE or max(map(len, components(n, self.map))) <= EXACT_SIZE
 
     def steady(self, observable: QuadraticForm) -> SteadyExpansion:
         """The invariant law and the Poisson equation of phi."""
         return SteadyExpansion.of(self, observable)
+
+    @cached_property
+    def means(self) -> list[Matrix]:
+        """m_0, m_1, ... of the invariant law: n x 1."""
+        return steady_means(self.map, self.shift)
+
+    @cached_property
+    def covariances(self) -> list[Matrix]:
+        """S_0, S_1, ... of the invariant law: n x n."""
+        return lyapunov_series(self.map, list(self.covariance))
 
 
 @dataclass(frozen=True)
@@ -98,26 +118,35 @@ class SteadyExpansion:
     def __post_init__(self) -> None:
         require_decay(self.series.map[0])
 
+    @cached_property
+    def in_balls(self) -> SteadyExpansion:
+        """The same at the working precision; itself where it is in balls."""
+        if isinstance(self.series.map[0], arb_mat):
+            return self
+        phi = self.observable
+        phi = QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
+        return SteadyExpansion.of(self.series, phi)
+
     @classmethod
     def of(cls, series: Any, observable: QuadraticForm) -> Self:
-        """The expansion of a series and a test function: in fractions where both are rational, in balls otherwise."""
+        """The expansion of a series and a test function: in fractions where both are rational and small, in balls otherwise."""
         parts = (observable.linear, observable.quadratic)
-        if series.rational and all(isinstance(part, fmpq_mat) for part in parts):
+        if series.rational and series.small and all(isinstance(part, fmpq_mat) for part in parts):
             return cls(series, observable)
         phi = QuadraticForm(
             arb(observable.constant), arb_mat(observable.linear), arb_mat(observable.quadratic)
         )
-        return cls(series.in_balls(), phi)
+        return cls(series.in_balls, phi)
 
-    @cached_property
+    @property
     def mean(self) -> list[Matrix]:
         """m_0, m_1, ...: n x 1."""
-        return steady_means(self.series.map, self.series.shift)
+        return self.series.means
 
-    @cached_property
+    @property
     def covariance(self) -> list[Matrix]:
         """S_0, S_1, ...: n x n."""
-        return lyapunov_series(self.series.map, list(self.series.covariance))
+        return self.series.covariances
 
     @cached_property
     def gradient(self) -> list[Matrix]:
@@ -174,9 +203,7 @@ def expand_decay(
     The chain starts from N(start_mean, start_covariance), a point where the covariance is None.
     """
     if isinstance(start_mean, arb_mat) or isinstance(start_covariance, arb_mat):
-        phi = steady.observable
-        phi = QuadraticForm(phi.constant, arb_mat(phi.linear), arb_mat(phi.quadratic))
-        steady = SteadyExpansion.of(steady.series, phi)
+        steady = steady.in_balls
     phi, orders = steady.observable, range(steady.series.orders)
     # chi = psi - phi, one power of h below psi.
     zero = phi.quadratic * 0

@@ -244,7 +244,7 @@ def square_root(matrix: arb_mat) -> arb_mat:
     """
     if all(entry == 0 for entry in matrix.entries()):
         return matrix
-    root = _approximate_root(_symmetric_middle(matrix))
+    root = _approximate_root(symmetric_middle(matrix))
     cholesky(root)
     return widened(root, frobenius(matrix - root * root) * frobenius(root.inv()))
 
@@ -256,17 +256,17 @@ def _approximate_root(matrix: arb_mat) -> arb_mat:
     enough = arb(2) ** -(flint.ctx.prec // 2)
     for _ in range(_ITERATIONS):
         try:
-            following = _symmetric_middle((y + z.inv()) / 2), _symmetric_middle((z + y.inv()) / 2)
+            following = symmetric_middle((y + z.inv()) / 2), symmetric_middle((z + y.inv()) / 2)
         except ZeroDivisionError as error:
             raise PrecisionLostError("a matrix that is singular to the working precision") from error
         moved = frobenius(following[0] - y)
         y, z = following
         if moved <= enough * frobenius(y):
-            following = _symmetric_middle((y + z.inv()) / 2), z
+            following = symmetric_middle((y + z.inv()) / 2), z
             return following[0]
     raise PrecisionLostError(f"no square root after {_ITERATIONS} iterations")
 
 
-def _symmetric_middle(matrix: arb_mat) -> arb_mat:
+def symmetric_middle(matrix: arb_mat) -> arb_mat:
     """The midpoints of (A + A^T)/2."""
     return ((matrix + matrix.transpose()) / 2).mid()

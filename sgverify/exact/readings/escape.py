@@ -210,12 +210,18 @@ class _ReverseGradient(LongDoubleGradient):
         """The part of the prior. Shape (n, d) -> (n, d)."""
         return LongDouble(gradient_at(place.value, self._target.prior))
 
-    def _at(self, theta: np.ndarray, data: np.ndarray | None, factor: Any = 1) -> np.ndarray:
+    def _at(
+        self,
+        theta: np.ndarray,
+        data: np.ndarray | None,
+        factor: Any = 1,
+        weights: np.ndarray | None = None,
+    ) -> np.ndarray:
         target = self._target
 
         def at(states: np.ndarray) -> np.ndarray:
             rows = None if data is None else np.asarray(data, dtype=states.dtype)
-            return gradient_at(states, target.prior, target.likelihood, rows)
+            return gradient_at(states, target.prior, target.likelihood, rows, weights)
 
         # Long double takes ten times as long, and its further exponents are asked for far out alone.
         total = at(theta.astype(np.float64)).astype(theta.dtype)

@@ -61,7 +61,11 @@ class LongDoubleGradient(GradientIngredient):
 
     def evaluate(self, place: LongDouble, minibatch: int) -> LongDouble:
         """grad U at `place`, (n, d) -> (n, d). Raises `DefinitionError` for a potential without Taylor polynomials."""
-        return type(place)(self._at(place.value, self._target.data))
+        target = self._target
+        # A clipped gradient is clipped datum by datum.
+        whole = target.data is None or self._clip is not None
+        data, weights = (target.data, None) if whole else target.weighted
+        return type(place)(self._at(place.value, data, 1, weights))
 
     def prior(self, place: LongDouble) -> LongDouble:
         """The part of the prior. Shape (n, d) -> (n, d)."""
@@ -71,8 +75,14 @@ class LongDoubleGradient(GradientIngredient):
         """The Hessian of U, times a vector. Shapes (n, d) -> (n, d). Raises as a call does."""
         return type(place)(self._bend(place.value, vector.value, self._target.data))
 
-    def _at(self, theta: np.ndarray, data: np.ndarray | None, factor: Any = 1) -> np.ndarray:
-        """grad prior + factor times the sum over these data. Shape (n, d) -> (n, d)."""
+    def _at(
+        self,
+        theta: np.ndarray,
+        data: np.ndarray | None,
+        factor: Any = 1,
+        weights: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """grad prior + factor times the sum over these data, each with its weight. Shape (n, d) -> (n, d)."""
         target = self._target
         starts = [_along(theta, i) for i in range(theta.shape[-1])]
         total = _gradients(target.prior, theta)
@@ -86,6 +96,8 @@ class LongDoubleGradient(GradientIngredient):
             if self._clip is not None:
                 sizes = np.sqrt((each**2).sum(-1, keepdims=True))
                 each = each * np.minimum(1, EXTENDED(self._clip) / np.maximum(sizes, EXTENDED(1e-300)))
+            if weights is not None:
+                each = each * weights[first : first + _PIECE, None]
             total = total + factor * each.sum(1)
         return total
 

@@ -60,7 +60,7 @@ BETA_BERNOULLI = TargetKind(
     constants={"alpha": (POSITIVE_VECTOR, 2), "beta": (POSITIVE_VECTOR, 1.5)},
     potential=beta_bernoulli_potential,
     smooth=True,
-    data=DataLayout(draw_beta_bernoulli, size=SIZE, check=CHECK_OUTCOMES),
+    data=DataLayout(draw_beta_bernoulli, size=SIZE, check=CHECK_OUTCOMES, condensable=True),
 )
 
 
@@ -93,7 +93,7 @@ GAMMA_POISSON = TargetKind(
     constants={"shape": (POSITIVE_VECTOR, 2), "rate": (POSITIVE_VECTOR, 1)},
     potential=gamma_poisson_potential,
     smooth=True,
-    data=DataLayout(draw_gamma_poisson, size=SIZE, check=check_counts),
+    data=DataLayout(draw_gamma_poisson, size=SIZE, check=check_counts, condensable=True),
 )
 
 

@@ -79,7 +79,9 @@ LOGISTIC_REGRESSION = TargetKind(
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0)},
     potential=logistic_regression_potential,
     smooth=True,
-    data=DataLayout(draw_logistic_regression, size=SIZE, labels=1, degree=None, check=CHECK_LABELS),
+    data=DataLayout(
+        draw_logistic_regression, size=SIZE, labels=1, degree=None, check=CHECK_LABELS, condensable=True
+    ),
     hessian_bounds=logistic_regression_hessian_bounds,
 )
 
@@ -148,7 +150,9 @@ POISSON_REGRESSION = TargetKind(
     constants={"prior_precision": (MATRIX, 1), "prior_mean": (VECTOR, 0)},
     potential=poisson_regression_potential,
     smooth=True,
-    data=DataLayout(draw_poisson_regression, size=SIZE, labels=1, degree=None, check=CHECK_COUNTS),
+    data=DataLayout(
+        draw_poisson_regression, size=SIZE, labels=1, degree=None, check=CHECK_COUNTS, condensable=True
+    ),
     hessian_bounds=poisson_regression_hessian_bounds,
 )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import flint
+import numpy as np
 import pytest
 from flint import arb_mat, fmpq, fmpq_mat
 
 from sgverify.errors import NotExpandableError
-from sgverify.exact.chain.lyapunov import EXACT_SIZE, ContinuousLyapunov
+from sgverify.exact.chain.lyapunov import EXACT_SIZE, ContinuousLyapunov, _Cayley
 from tests.exact.series_chains import random_series_chain
 
 
@@ -59,3 +60,20 @@ def test_a_drift_just_beyond_float_precision_is_still_certified_in_balls() -> No
     # it.
     with flint.ctx.workprec(300), pytest.raises(NotExpandableError):
         ContinuousLyapunov(arb_mat([[-1, 1], [0, tiny]])).solve(arb_mat([[1, 0], [0, 1]]))
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_large_symmetric_drift_is_solved_in_its_eigenvectors_within_the_bound(repeated: bool) -> None:
+    n = EXACT_SIZE + 4
+    random = np.random.default_rng(3)
+    entries = random.integers(-9, 10, (n, n))
+    drift = -(np.eye(n, dtype=int) * 7 if repeated else entries @ entries.T + 7 * np.eye(n, dtype=int))
+    right = entries + entries.T
+    # One coupling joins all coordinates, so that the block is large where the drift is a multiple of the identity.
+    found = ContinuousLyapunov(fmpq_mat(drift.tolist()), (fmpq_mat(n, n, [1] * n**2),)).solve(
+        fmpq_mat(right.tolist())
+    )
+    doubled = _Cayley(arb_mat(drift.tolist())).solve(fmpq_mat(right.tolist()))
+    for one, other in zip(found.entries(), doubled.entries(), strict=True):
+        assert one.overlaps(other)
+        assert float(one.rad()) < 1e-12 * (1 + abs(float(one.mid())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -127,3 +128,21 @@ def test_drawn_counts_have_the_stated_law() -> None:
     assert abs(np.mean((y - rates) ** 2 / rates) - 1) < 0.15
     short = build("poisson-regression", dim=1, size=10)
     assert np.array_equal(short.data, target.data[:10])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "width"), [("logistic-regression", 1), ("logistic-regression", 400), ("poisson-regression", 1)]
+)
+def test_sums_over_many_data_are_those_over_few_nodes_wherever_the_mass_is(name: str, width: int) -> None:
+    data = np.array(build_target(SimpleNamespace(name=name, size=6000)).data)
+    # Wide covariates make sharp bends, which take more panels.
+    data[:, 0] *= width
+    few = build_target(SimpleNamespace(name=name, data=data))
+    whole = replace(few, condensable=False)
+    assert len(few.weighted[0]) < 2000 + 4000 * (width > 1)
+    theta = few.location_float64(1.0) + few.spread_float64(1.0) * np.linspace(-8, 8, 9)[:, None]
+    for function in (
+        lambda target: target.energy_float64(theta),
+        lambda target: target.gradient_float64(theta),
+    ):
+        np.testing.assert_allclose(function(few), function(whole), rtol=1e-11, atol=1e-8)

@@ -38,7 +38,7 @@ ON_ARRAYS = Carrier(
 """Points of the line, any shape: Taylor polynomials of degree 0, and vectors of one of them."""
 
 MOST_DATA = 20_000
-"""The largest number of data: a potential is evaluated datum by datum at every point."""
+"""The largest number of data, or of nodes in their place: a potential is evaluated at each of them and every point."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _refuse(scheme: Scheme, target: Target, parameters: Collection[str]) -> None
         raise Unreached(
             f"one step draws {scheme.draws} times, and the quadrature of noise reaches {MOST_DRAWS} draws"
         )
-    if target.size is not None and target.size > MOST_DATA:
+    if target.data is not None and len(target.weighted[0]) > MOST_DATA:
         raise Unreached(f"the target has {target.size} data, and the grids reach {MOST_DATA}")
     try:
         found = taylor_of(target, np.zeros(1, dtype=EXTENDED), 1)
