@@ -127,11 +127,12 @@ class Results(Sequence[Evidence]):
             return {}
         from sgverify.advice.size.finding import how_large
 
-        found: dict[str, HowLarge | Crash | None] = {
-            subject.configuration.gradient.kind: _attempted(partial(how_large, subject))
-            for subject in self._enquiry.subjects
-        }
-        return {kind: size for kind, size in found.items() if size is not None}
+        found: dict[str, HowLarge | Crash] = {}
+        for subject in self._enquiry.subjects:
+            size = _attempted(partial(how_large, subject))
+            if size is not None:
+                found[subject.configuration.gradient.kind] = size
+        return found
 
     @cached_property
     def _contraction(self) -> str | None:

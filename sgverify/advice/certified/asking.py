@@ -103,7 +103,7 @@ def _with_definition(subject: Subject) -> tuple[str | None, Subject]:
         )
     numbers = {number.name: number.value for number in found.numbers}
     keys = {"h": "schedule.step", "D": "friction", "T": "temperature"}
-    settings = {keys[name]: numbers[name] for name in keys if name in numbers}
+    settings: dict[str, Any] = {keys[name]: numbers[name] for name in keys if name in numbers}
     known = ", ".join(f"{name} = {numbers[name]:g}" for name in keys if name in numbers)
     read = make_subject(found.scheme, load_configuration(subject.configuration, **settings))
     return f"{found.scheme} with {known}, whose law one step has", read
