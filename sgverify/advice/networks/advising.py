@@ -54,8 +54,8 @@ KEPT = 2e7
 SHARES = (1.1, 0.5, 0.2, 0.05, 0.01)
 """The steps of the table, in shares of the stability limit with all data."""
 
-_ROUNDS, _GREW = 6, 1.25
-"""The most trials of a run, and the growth of curvature or noise from which the step is chosen anew."""
+_ROUNDS, _GREW, _COOLED = 8, 1.25, 0.5
+"""The most trials of a run, and the growth of curvature or noise from which, or below which, the step is chosen anew."""
 
 _BENT = 0.25
 """The share by which U's slope along the stiffest direction may differ from a quadratic's without a warning."""
@@ -157,14 +157,12 @@ class _Network:
             caveats=tuple(self.caveats),
         )
 
-    def _chosen(
-        self, place: Neighbourhood, directions: _Pair
-    ) -> tuple[Choice, list[Choice], _Pair, _Pair, int]:
+    def _chosen(self, place: Neighbourhood, at_mode: _Pair) -> tuple[Choice, list[Choice], _Pair, _Pair, int]:
         """The choice, the best of the other schemes, the directions for which it is, those where its first steps led, their number.
 
         Chains come where U is steeper than at a mode: the step is chosen anew from there, until a place is much as the one before.
         """
-        theta = place.theta
+        theta, directions, least = place.theta, at_mode, at_mode
         for trial in range(_ROUNDS):
             found: list[Choice] = []
             for subject in self.subjects:
@@ -179,14 +177,16 @@ class _Network:
                 self.caveats.append(f"h = {best.step:.2g} was given up: {diverged}, in its first steps")
                 stiff = directions[0]
                 steeper = replace(stiff, curvature=4 * stiff.curvature, growth=16 * stiff.growth)
-                directions = (steeper, directions[1])
+                directions = least = (steeper, directions[1])
                 continue
             self._tell("Hessian where the first steps led")
             seen = Neighbourhood(self.derivatives, end, place.temperature).directions()
-            pairs = list(zip(directions, seen, strict=True))
-            if max(_grew(*pair, best.stepper.share) for pair in pairs) <= _GREW or trial == _ROUNDS - 1:
+            grew = max(_grew(*pair, best.stepper.share) for pair in zip(directions, seen, strict=True))
+            # A step that was too large led where it is too hot, from where a smaller one comes back.
+            like = grew <= _GREW and (grew >= _COOLED or directions == least)
+            if like or trial == _ROUNDS - 1:
                 break
-            directions, theta = (_worse(*pairs[0]), _worse(*pairs[1])), end
+            directions, theta = (_worse(least[0], seen[0]), _worse(least[1], seen[1])), end
         else:
             raise InstabilityError("chains diverge at every step that was tried")
         if theta is not place.theta:
@@ -315,8 +315,9 @@ class _Network:
             if share >= FORGOTTEN / 2
             else ": draws are of the neighbourhood of the mode, not of all of exp(-U/T)"
         )
+        whose = "as flat as the prior" if mode.prior > 0 else "of the mean curvature"
         told.append(
-            f"a direction as flat as the prior forgets in {best.forgetting:,.0f} steps, and the command's {steps:,} steps are "
+            f"a direction {whose} forgets in {best.forgetting:,.0f} steps, and the command's {steps:,} steps are "
             f"{share:.2g} times as many{near}"
         )
 

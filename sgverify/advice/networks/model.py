@@ -138,10 +138,9 @@ class NetworkAdvice:
             f"{self.best.scheme}, its steps and batches:",
             *_columns([head, *map(_cells, self.rows)]),
         ]
+        whose = "as flat as the prior" if self.mode["prior"] > 0 else "of the mean curvature"
         lines.append(
-            _item(
-                "forget: steps until a direction as flat as the prior has forgotten; seconds: of 4 chains here"
-            )
+            _item(f"forget: steps until a direction {whose} has forgotten; seconds: of 4 chains here")
         )
         if self.others:
             lines += ["", "other schemes:"]

@@ -26,9 +26,6 @@ _FEWEST, _PRODUCTS, _ACCURACY = 30, 80, 1e-3
 _PROBES = 4
 """Random vectors by which all directions are averaged."""
 
-_SHARE = 1e-3
-"""The share of a standard deviation over which a gradient of single data is differenced: exact to its square."""
-
 
 @dataclass(frozen=True, eq=False)
 class Lanczos:
@@ -131,9 +128,12 @@ class Neighbourhood:
         return np.random.default_rng(0).choice([-1.0, 1.0], (_PROBES, len(self.theta)))
 
     def _noise(self, vector: np.ndarray, curvature: float) -> tuple[float, float]:
-        """The variances over the data of N times a gradient along a unit vector, and of N times its derivative."""
+        """The variances over the data of N times a gradient along a unit vector, and of N times its mean slope within one sd.
+
+        A derivative would not do: that of a kink's gradient is infinite.
+        """
         along, N = torch.tensor(vector), self.derivatives.size
-        away = _SHARE * math.sqrt(self.temperature / max(curvature, 1e-12))
+        away = math.sqrt(self.temperature / max(curvature, 1e-12))
         with one_thread():
             here, up, down = (
                 self.derivatives.slopes(self._at + far * along, along).numpy() for far in (0.0, away, -away)

@@ -34,7 +34,7 @@ _HISTORY = 30
 _ADAM, _BATCH, _RATE = 400, 1024, 0.01
 """The steps of Adam, the most data of its minibatches, and its first rate, which falls to 0 along a cosine."""
 
-_LBFGS, _WORK, _FLAT = 3000, 1e12, 1e-6
+_LBFGS, _WORK, _FLAT = 3000, 3e11, 1e-6
 """The most gradients of L-BFGS, and their most products of a datum and a parameter: minutes on one core. It ends where an iteration
 lowers U by less than this share."""
 
