@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sgverify.advice.design.designing import design
     from sgverify.advice.identification.identifying import identify
     from sgverify.advice.plans import advise
+    from sgverify.advice.step_bias import width
     from sgverify.draws import sample
     from sgverify.exact.splittings.bch import bch
     from sgverify.exact.splittings.order_conditions import order_conditions
@@ -85,6 +86,7 @@ __all__ = [
     "tanh",
     "torch_step",
     "verify",
+    "width",
 ]
 
 __getattr__, __dir__ = lazily(__name__)

@@ -68,6 +68,7 @@ PUBLIC = {
         "tanh",
         "torch_step",
         "verify",
+        "width",
     ),
 }
 

@@ -22,7 +22,8 @@ import torch
 
 import sgverify
 import sgverify.errors
-from reports.making.posteriors import FOLDER, POSTERIORS, Posterior
+from reports.making.posterior_models import OF_POSTERIORDB, Posterior
+from reports.making.posteriors import FOLDER
 from sgverify.advice.chain_laws import ClosureLaws, StationaryMoments
 from sgverify.advice.plans import Advice, Plan
 from sgverify.advice.plans.model import FORGOTTEN
@@ -259,9 +260,9 @@ def main(arguments: Sequence[str], effort: str = "default") -> None:
     folder, *names = arguments
     stored = FOLDER / "advised.json"
     rows: list[dict[str, Any]] = json.loads(stored.read_text()) if stored.exists() else []
-    for name in names or POSTERIORS:
+    for name in names or OF_POSTERIORDB:
         given = json.loads((Path(folder) / f"{name}.json").read_text())
-        posterior = POSTERIORS[name](given["data"])
+        posterior = OF_POSTERIORDB[name](given["data"])
         new: list[dict[str, Any]] = []
         true: dict[str, Any] | None = None
         for error, plan in plans_of(posterior):
@@ -297,7 +298,7 @@ def _pair(row: dict[str, Any], kind: str) -> str:
 
 
 def _place(row: dict[str, Any]) -> int:
-    return list(POSTERIORS).index(row["posterior"])
+    return list(OF_POSTERIORDB).index(row["posterior"])
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ def _data(part: str, choice: Choice) -> str:
     if choice.data is None:
         raise SystemExit(
             f"{part}: the data are not in the repository; expected --data FOLDER with the files that "
-            "reports/making/posteriors.py names"
+            "reports/making/posterior_models.py names"
         )
     return str(choice.data)
 
@@ -462,7 +462,7 @@ _PARTS = (
     ),
     Part(
         "posteriors",
-        ("posteriors/posteriors.json", "posteriors/posteriors.md"),
+        ("posteriors/posteriors.json", "posteriors/posteriors.md", "posteriors/truth.json"),
         "data and reference answers of posteriordb, in --data FOLDER; left out without",
         5,
         _make_posteriors,

@@ -19,7 +19,8 @@ from typing import Any
 import torch
 
 import sgverify.errors
-from reports.making.posteriors import FOLDER, POSTERIORS, Posterior
+from reports.making.posterior_models import OF_POSTERIORDB, Posterior
+from reports.making.posteriors import FOLDER
 from sgverify.keeping.files import json_text, write_atomically
 from sgverify.samplers.importance.averages import draw_weighted
 
@@ -115,7 +116,7 @@ def main(arguments: Sequence[str]) -> None:
     torch.set_num_threads(1)
     (folder,) = arguments
     entries = []
-    for name, build in POSTERIORS.items():
+    for name, build in OF_POSTERIORDB.items():
         given = json.loads((Path(folder) / f"{name}.json").read_text())
         entries.append(entry_of(name, build(given["data"]), given["reference"]))
         print(entries[-1], flush=True)

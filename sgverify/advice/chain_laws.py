@@ -28,7 +28,8 @@ from sgverify.subject.subject import Subject
 from sgverify.targets import parse_observable
 
 if TYPE_CHECKING:
-    from sgverify.advice.closure.gaussian_closure import GaussianClosure, GaussianLaw
+    from sgverify.advice.closure.gaussian_closure import GaussianClosure
+    from sgverify.advice.closure.linear_chain import GaussianLaw
     from sgverify.exact.transfer.result import GridAnswers, GridLaw
 
 BITS = 128

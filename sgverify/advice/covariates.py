@@ -21,7 +21,6 @@ from sgverify.errors import SgverifyError
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.constants import read_precision
-from sgverify.targets.data_files import column_names
 from sgverify.targets.derived import FramedTarget, standardising
 from sgverify.targets.landscape import laplace
 from sgverify.targets.registry import TARGETS
@@ -93,9 +92,8 @@ def covariates_of(
     prior = np.array(read_precision("target.prior_precision", stated, target.dim).rows, dtype=float)
     precision = temperature * np.linalg.inv(covariance)
     change, intercept = standardising(x)
-    named = column_names(given) or [f"x_{i}" for i in range(target.dim)]
     return Covariates(
-        names=tuple(named[: target.dim]),
+        names=target.names or tuple(f"x_{i}" for i in range(target.dim)),
         intercept=intercept,
         condition=_condition(precision),
         standardised=_condition(prior + change.T @ (precision - prior) @ change),
@@ -141,6 +139,9 @@ def scale_line(subject: Subject) -> str:
     if not target.quadratic and GaussianClosure.why_not(subject) is not None:
         return ""
     try:
+        if not target.quadratic and closure_of(subject).distrust_of_target is not None:
+            # The scales at a mode are not those of a funnel.
+            return ""
         covariance = target.covariance_float64() if target.quadratic else laplace(target)[1]
     except (SgverifyError, LinAlgError):
         return ""
@@ -148,9 +149,7 @@ def scale_line(subject: Subject) -> str:
     if not condition > BAD:
         return ""
     sd = np.sqrt(np.diag(covariance))
-    table = subject.configuration.target.model_dump(exclude_none=True)
-    names = dict(enumerate(column_names(table) or []))
-    label = [f"theta[{i}]{f' ({names[i]})' if i in names else ''}" for i in range(len(sd))]
+    label = target.labels
     low, high = int(np.argmin(sd)), int(np.argmax(sd))
     said = [
         f"standard deviations go from {sd[low]:.2g} of {label[low]} to {sd[high]:.2g} of {label[high]}: scale them"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -14,15 +17,19 @@ from sgverify.advice.product_laws import LinesLaws, laws_of
 from sgverify.advice.size.finding import gradient_label, smallest_crossings
 from sgverify.advice.size.model import below
 from sgverify.advice.widths import NEAR, SHIFTED, SMALL, TOLERANCE, StepBias
-from sgverify.configuration import Configuration
-from sgverify.errors import InstabilityError, Unreached, UserError
+from sgverify.configuration import Configuration, load_configuration
+from sgverify.configuration.overrides import SamplingOverrides
+from sgverify.errors import ConfigurationError, InstabilityError, Unreached, UserError
 from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import ReplicaExchange
 from sgverify.subject.binding import make_subject
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
+from sgverify.targets import Target
 from sgverify.targets.derived import FramedTarget
+from sgverify.targets.own.log_density import LogDensity
+from sgverify.targets.registry import dressed
 
 MOST_QUARTERINGS = 12
 """The most quarterings of a step size at which the chain has no law: down to a 1.7e7th."""
@@ -63,9 +70,52 @@ def step_bias(subject: Subject, step: float, *, whole: bool = False) -> StepBias
     return doubtful
 
 
-def predicted_widths(scheme: Scheme | str, configuration: Configuration) -> StepBias:
-    """What the configured step and batch do to draws of a scheme. Raises `UserError` for a wrong configuration."""
+def given_target(
+    target: Target | LogDensity | Mapping[str, Any] | str, overrides: Mapping[str, Any]
+) -> tuple[Target | None, dict[str, Any]]:
+    """The target that was made in Python, None for others, and the settings with the one that is named.
+
+    Raises `ConfigurationError` for a target that is set besides.
+    """
+    made = target.target() if isinstance(target, LogDensity) else target
+    tables: dict[str, Any] = dict(overrides)
+    twice = sorted({"target", "target.name", "target__name"} & set(tables))
+    if twice:
+        raise ConfigurationError(
+            f"{twice[0]}={tables[twice[0]]!r}: expected one target, and {getattr(target, 'name', target)!r} is given; leave it out"
+        )
+    if isinstance(made, Target):
+        return made, tables
+    tables |= {"target.name": made} if isinstance(made, str) else {"target": dict(made)}
+    return None, tables
+
+
+def width(
+    target: Target | LogDensity | Mapping[str, Any] | str,
+    scheme: Scheme | str,
+    config: Configuration | Mapping[str, Any] | str | Path | None = None,
+    *,
+    step: float,
+    batch: int | None = None,
+    **overrides: Unpack[SamplingOverrides],
+) -> StepBias:
+    """How wide draws of a scheme are at a step size, without drawing, as `sgverify width` says it.
+
+    `target`, `config` and `overrides` as in `sgverify.advise`; `batch` is that of minibatches drawn with replacement where no
+    `gradient.kind` is given. The answer has `factors` of the standard deviations `sd`, `shifts` of the means, the stability
+    `limit` and the steps of `forgetting`. Raises `UserError` where target, scheme or configuration are wrong.
+
+        print(sgverify.width("mine.py:posterior", "sghmc-baoab", step=0.1))
+    """
+    made, tables = given_target(target, overrides)
+    given: dict[str, Any] = {"schedule.step": step}
+    if batch is not None:
+        open_ = "kind" not in load_configuration(config, **tables).gradient.model_fields_set
+        given |= {"gradient.batch": batch, **({"gradient.kind": "iid"} if open_ else {})}
+    configuration = load_configuration(config, **tables, **given)
     subject = make_subject(scheme, configuration)
+    if made is not None:
+        vars(subject)["target"] = dressed(made, configuration.target)
     if subject.black_box:
         raise UserError(
             f"scheme={subject.reference!r}: is torch code; expected a scheme with a definition, whose law can be computed"
@@ -85,7 +135,7 @@ def _of(subject: Subject) -> tuple[str, str, str]:
 
 
 def _told(laws: ChainLaws, step: float, *, whole: bool) -> StepBias:
-    bias = StepBias(*_of(laws.subject), step, HOW[type(laws)])
+    bias = StepBias(*_of(laws.subject), step, HOW[type(laws)], names=laws.subject.target.labels)
     if isinstance(laws, ClosureLaws):
         # It brings an optimiser, which laws that are exact do without.
         from sgverify.advice.closure.other_modes import other_mode
@@ -93,7 +143,7 @@ def _told(laws: ChainLaws, step: float, *, whole: bool) -> StepBias:
         why = laws.distrust_of_target or other_mode(laws.subject)
         bias = replace(bias, distrust=why, foreign=why is not None)
     try:
-        sd, shifts, widths = _errors(laws, step)
+        mean, sd, shifts, widths = _errors(laws, step)
         if not (widths > -1).all():
             raise InstabilityError(f"h={step:g}: a coordinate of the chain has no variance")
     except InstabilityError as error:
@@ -103,6 +153,7 @@ def _told(laws: ChainLaws, step: float, *, whole: bool) -> StepBias:
     else:
         bias = replace(
             bias,
+            mean=tuple(map(float, mean)),
             sd=tuple(map(float, sd)),
             forgetting=laws.forgetting(step),
             factors=tuple(map(float, widths + 1)),
@@ -118,21 +169,25 @@ def _told(laws: ChainLaws, step: float, *, whole: bool) -> StepBias:
     better = _better(laws, step) if replace(bias, distrust=None).matters else None
     if better is not None and bias.distrust is not None and laws.distrust(better) is not None:
         better = None
+    if better is not None and bias.beyond and bias.limit is not None:
+        # What keeps the widths at a step beyond the limit keeps no chain.
+        better = min(better, below(bias.limit / 2))
     return replace(bias, better=better)
 
 
-def _errors(laws: ChainLaws, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The standard deviations of the target, and the biases of means and of standard deviations, in the user's coordinates."""
+def _errors(laws: ChainLaws, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Means and standard deviations of the target, and the biases of both, in the user's coordinates."""
     moments, target = laws.at(step), laws.subject.target
     shifts, widths = moments.biases(laws.target)
     covariance = covariance_of(laws.subject) if isinstance(target, FramedTarget) else None
     if not isinstance(target, FramedTarget) or covariance is None or moments.chain is None:
-        return laws.target.sd, shifts, widths
-    _, axes = target.frame.arrays
+        return laws.target.mean, laws.target.sd, shifts, widths
+    centre, axes = target.frame.arrays
     sd, found = (
         np.sqrt(np.einsum("ij,jk,ik->i", axes, each, axes)) for each in (covariance, moments.chain.of_theta)
     )
-    return sd, axes @ (moments.mean - laws.target.mean) / sd, found / sd - 1
+    mean = centre + axes @ laws.target.mean
+    return mean, sd, axes @ (moments.mean - laws.target.mean) / sd, found / sd - 1
 
 
 def _stands(laws: ChainLaws, step: float) -> bool:
@@ -185,7 +240,7 @@ def _better(laws: ChainLaws, step: float) -> float | None:
 
     def error(trial: float) -> float:
         try:
-            _, shifts, widths = _errors(laws, trial)
+            _, _, shifts, widths = _errors(laws, trial)
         except _LOST:
             return math.inf
         with np.errstate(divide="ignore"):

@@ -31,7 +31,8 @@ class StepBias:
     `sd` are the standard deviations under exp(-U/T), `factors` those of the draws over them, `shifts` the biases of the means in
     those of the target. `unstable` says why the chain has no law at this step: there are no `factors` then. `better` is, where an
     error is too large, a step at which none is. `distrust` is the reason why all of it is unreliable, if it comes from an
-    approximation that fails; `foreign`: on this target, whatever the step.
+    approximation that fails; `foreign`: on this target, whatever the step. `mean`: the means under
+    exp(-U/T), `names`: the labels of the coordinates.
     """
 
     scheme: Name
@@ -52,6 +53,11 @@ class StepBias:
     unstable: str | None = None
     distrust: str | None = None
     foreign: bool = False
+    mean: Annotated[tuple[Number, ...], Says("the means under exp(-U/T)", optional=True)] = ()
+    names: Annotated[tuple[str, ...], Says("the labels of the coordinates", optional=True)] = ()
+
+    def _label(self, place: int) -> str:
+        return self.names[place] if self.names else f"theta[{place}]"
 
     @property
     def coordinate(self) -> int:
@@ -136,9 +142,9 @@ class StepBias:
                 f"is beyond {limit}: {self.unstable or 'chains escape'}, and draws say nothing of exp(-U/T)"
             )
         if abs(shift) / SHIFTED > abs(math.log1p(self.share)) / math.log1p(SMALL):
-            return f"shifts the mean of theta[{place}] by {shift:.2g} of its standard deviations"
+            return f"shifts the mean of {self._label(place)} by {shift:.2g} of its standard deviations"
         return (
-            f"makes draws {1 + self.share:.3g} times as wide as the target: theta[{self.coordinate}] has the sd "
+            f"makes draws {1 + self.share:.3g} times as wide as the target: {self._label(self.coordinate)} has the sd "
             f"{self.found:.3g}, and exp(-U/T) has {self.true:.3g}"
         )
 
@@ -159,7 +165,7 @@ class StepBias:
         if self.distrust is None:
             pairs = enumerate(zip(self.factors, self.shifts, strict=True))
             lines += [
-                f"  theta[{i}]: sd x {factor:.4g}, mean {shift:+.2g} sd" for i, (factor, shift) in pairs
+                f"  {self._label(i)}: sd x {factor:.4g}, mean {shift:+.2g} sd" for i, (factor, shift) in pairs
             ]
         if self.limit is not None:
             lines.append(f"  stability limit: h = {self.limit:.3g}")

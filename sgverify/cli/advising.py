@@ -135,17 +135,12 @@ def width(
     _refuse_second_target(target, settings)
     from sgverify.configuration import load_configuration
 
-    given = {"target.name": target, "schedule.step": step}
-    if batch is not None:
-        configured = load_configuration(config, settings).gradient
-        kind = {} if "kind" in configured.model_fields_set else {"gradient.kind": "iid"}
-        given |= {**kind, "gradient.batch": batch}
-    configuration = load_configuration(config, settings, **given)
+    configuration = load_configuration(config, settings, **{"target.name": target})
 
-    from sgverify.advice.step_bias import predicted_widths
+    from sgverify.advice.step_bias import width as ask
 
     with own_code():
-        found = predicted_widths(scheme, configuration)
+        found = ask(target, scheme, configuration, step=step, batch=batch)
     if json_path:
         output.show_json(found.document(), json_path)
     if json_path != "-":

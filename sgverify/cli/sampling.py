@@ -7,7 +7,7 @@ import json
 import click
 
 from sgverify.cli.shared import output
-from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET
+from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, check_plot
 from sgverify.errors import UserError
 from sgverify.evidence.documents import DRAWS
 from sgverify.evidence.model import INCONCLUSIVE
@@ -51,6 +51,12 @@ INTERRUPTED = 130
     help="Record U(theta) of each draw. By default it is recorded where it needs no pass over data: on targets without data and on "
     "quadratic ones.",
 )
+@click.option(
+    "--plot",
+    "plot_path",
+    metavar="FILE.svg|png|pdf",
+    help="Draw traces, marginals beside the Gaussian of the target, and widths as predicted and found.",
+)
 @JSON
 def sample(
     scheme: str,
@@ -61,6 +67,7 @@ def sample(
     resume: bool,
     workers: int,
     energy: bool | None,
+    plot_path: str | None,
     json_path: str | None,
 ) -> int:
     """Draw from SCHEME: chains x draws x coordinates with sample statistics, for ArviZ.
@@ -106,6 +113,7 @@ def sample(
 
     check_installed()
     output.check_writable(json_path)
+    check_plot(plot_path)
     if place is not None:
         check_place(place, force=force, resume=resume)
     elif resume or workers > 1:
@@ -177,6 +185,11 @@ def sample(
             f"the draws are written to {place}, and could not be summarised: {type(error).__name__} {error}; expected memory "
             "for both; read the draws, or call it again with more"
         ) from None
+    if plot_path and summarised:
+        from sgverify.draws.picture import write_picture
+
+        write_picture(draws, sampling.step_bias, plot_path)
+        output.say(f"plot: {plot_path}", err=True)
     if attributes["diverged"]:
         output.say(f"{attributes['diverged']}; the draws end before that step", err=True)
     if json_path != "-" and "verdict" in attributes:

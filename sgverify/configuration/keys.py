@@ -46,6 +46,7 @@ MEANINGS: Mapping[str, str] = {
     "target.whiten": "run chains in theta = m + A z, A from the Hessian at the mode, diagonal or dense",
     "target.standardise": "run chains in the coefficients of covariates of mean 0 and standard deviation 1",
     "target.intercept": "a column of ones before the covariates of the file",
+    "target.names": "names of the coordinates of theta, for tables, draws and pictures",
     "target.prior_precision": "precision of the normal prior of theta",
     "target.prior_mean": "mean of the normal prior of theta",
     "target.noise_precision": "precision of the noise of a datum",

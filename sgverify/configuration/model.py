@@ -66,6 +66,7 @@ class _Target(_Table):
     response last; `key` an array of an npz. `sha256`, of the content, is filled in, so that a replay notices a changed file.
     With `loader`, data of a training script, `name` is the script's loss. `intercept` puts a column of ones before those of a file.
     `whiten` and `standardise` run chains in other coordinates, in which a badly scaled posterior is ordinary; draws are in these.
+    `names` are those of the coordinates of theta, by default those of the covariates of a file.
     With `mode` the chains of a torch module start about a mode, which is sought from the module's own parameters.
     """
 
@@ -85,6 +86,7 @@ class _Target(_Table):
     whiten: bool | Literal["diagonal", "dense"] | None = None
     standardise: bool | None = None
     intercept: bool | None = None
+    names: list[str] | None = None
 
     @field_validator("name")
     @classmethod

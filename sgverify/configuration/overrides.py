@@ -54,6 +54,7 @@ class SamplingOverrides(TypedDict, total=False):
     target__whiten: bool | Literal["diagonal", "dense"] | None
     target__standardise: bool | None
     target__intercept: bool | None
+    target__names: Sequence[str] | None
     target__prior_precision: Matrix | None
     target__prior_mean: Vector | None
     target__noise_precision: Matrix | None

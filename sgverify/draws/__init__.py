@@ -2,8 +2,8 @@
 
 `sampling` is the command `sample`, `step_choice` its step where none is given and what it needs, of memory and of the extra
 `draws`, `validated` what earlier calls proved. `inference_data` holds the draws, `files` writes them, `stored` keeps them while
-they are drawn and goes on with them, `summary` prints a screen about them, `trust` judges a run. `reweighting` averages weighted
-draws, `prediction` scores the predictions of a classifier.
+they are drawn and goes on with them, `summary` prints a screen about them, `picture` draws them, `trust` judges a run.
+`reweighting` averages weighted draws, `prediction` scores the predictions of a classifier.
 """
 
 from __future__ import annotations

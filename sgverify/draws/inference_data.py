@@ -50,7 +50,8 @@ def make_inference_data(
 ) -> Any:
     """InferenceData of one row of draws: posterior, sample_stats, observed_data, and where they come from.
 
-    posterior: theta by `coordinate`, or the parts that the target names. sample_stats: `energy` U(theta), `step_size` h_l,
+    posterior: theta by `coordinate` (its name where it has one, else its number), or the parts that the target names.
+    sample_stats: `energy` U(theta), `step_size` h_l,
     `diverging` on the last draw of a chain that left every bound in one of the next steps, the other variables of the
     dynamics under their own names, `log_weight` where draws count differently (log h_l of varying steps, the weights of an
     adaptive composite), and what a composite records: `swaps` since the draw before, `swap_probability`, `walker` (which
@@ -80,7 +81,7 @@ def make_inference_data(
         whole = value.shape[-1] == target.dim and name == "p"
         wide = wide or whole
         stats[name] = ((*CHAINS, "coordinate"), value) if whole else (CHAINS, value[..., 0])
-    along = {"coordinate": np.arange(target.dim)} if wide else {}
+    along = _along(target) if wide else {}
     groups: dict[str, Any] = {
         "posterior": posterior,
         "sample_stats": xarray.Dataset(stats, {**coordinates, **along}, attributes),
@@ -127,7 +128,7 @@ def _posterior(
         theta, target = target.frame.back(theta), target.frame.whole
     cut = getattr(target, "unflatten", None)
     if cut is None:
-        return {name: ((*CHAINS, "coordinate"), theta)}, {"coordinate": np.arange(target.dim)}
+        return {name: ((*CHAINS, "coordinate"), theta)}, _along(target)
     parts: dict[str, Any] = {}
     places: dict[str, np.ndarray] = {}
     for part, value in cut(theta).items():
@@ -135,6 +136,11 @@ def _posterior(
         parts[part] = ((*CHAINS, *axes), value)
         places |= {axis: np.arange(size) for axis, size in zip(axes, value.shape[2:], strict=True)}
     return parts, places
+
+
+def _along(target: Target) -> dict[str, np.ndarray]:
+    """The axis of coordinates, by their names or else their numbers."""
+    return {"coordinate": np.array(target.names) if target.names else np.arange(target.dim)}
 
 
 def _diverging(draws: Draws, chains: range) -> np.ndarray:

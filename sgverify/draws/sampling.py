@@ -44,6 +44,7 @@ from sgverify.subject.binding import bind, make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
+from sgverify.targets.registry import dressed
 from sgverify.verdict.notebooks import with_progress
 
 if TYPE_CHECKING:
@@ -148,7 +149,8 @@ class Sampling:
         streamed: bool = False,
     ) -> Sampling:
         """Bind a scheme to a configuration; raises `UserError` as `sample` does. `streamed` draws need not fit into memory."""
-        target = given = None if target is None else target_of(target)
+        given = None if target is None else target_of(target)
+        target = None if given is None else dressed(given, configuration.target)
         subject = bind(scheme, configuration, "sample")
         if subject.black_box:
             raise UserError(

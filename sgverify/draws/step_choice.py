@@ -186,6 +186,13 @@ def _planned(subject: Subject, plan: Plan) -> StepChoice:
         settings["burn_in"] = plan.burn_in
     if plan.start != configuration.start_of():
         settings["start"] = plan.start
+    if chains > plan.chains and "start" not in {*settings, *configuration.model_fields_set}:
+        # The plan's chains were tried from there, and these are more.
+        from sgverify.advice.plans.costs import first_steps
+
+        run = under_choice(subject, StepChoice(plan.step, "proposed", settings=settings))
+        if first_steps(run, steps)[0] is not None:
+            settings["start"] = 0.0
     taken = ", ".join(f"{key.replace('__', '.')}={value:g}" for key, value in settings.items())
     bias = percent(plan.bias) if plan.bias > NONE else "0 %"
     line = (

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import math
 import warnings
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -40,6 +42,9 @@ FEWEST = 4
 
 DIAGNOSTICS = ["mcse_mean", "ess_bulk", "ess_tail", "r_hat"]
 
+PARTIAL = DIAGNOSTICS[:-1]
+"""Those that are computed of a part of many draws; R-hat is that of all chains."""
+
 MOST_DIAGNOSED = 1_000_000
 """The most numbers (chains times draws times coordinates) of which effective sample sizes and R-hat are computed: a second."""
 
@@ -70,10 +75,10 @@ def summarise_draws(draws: Any, *, table: bool = True) -> str:
         lines.append(f"... and {left_out:,} more coordinates")
     part = diagnosed(shown)
     if part.sizes != shown.sizes:
-        columns = [column for column in DIAGNOSTICS if column != "mcse_mean" or weights is None]
+        columns = [column for column in PARTIAL if column != "mcse_mean" or weights is None]
         lines.append(
-            f"{', '.join(columns)} are those of the last {part.sizes['draw']:,} draws of the first {part.sizes['chain']:,} chains; "
-            "for those of all: arviz.summary(draws)"
+            f"{', '.join(columns)} are those of the last {part.sizes['draw']:,} draws of the first {part.sizes['chain']:,} chains, "
+            f"r_hat is that of all chains by every {every(shown)}th draw; for those of all: arviz.summary(draws)"
         )
     if weights is not None:
         worth = float(weights.sum() ** 2 / (weights**2).sum())
@@ -87,14 +92,14 @@ def summarise_draws(draws: Any, *, table: bool = True) -> str:
 def table_of(draws: Any) -> dict[str, dict[str, float | None]]:
     """The table of `summarise_draws` as plain data {coordinate: {column: value}}, with None for missing values.
 
-    Empty if `summarise_draws` shows no table. Of more than `MOST_DIAGNOSED` numbers only mean and sd are not None.
+    Empty if `summarise_draws` shows no table. Of more than `MOST_DIAGNOSED` numbers only mean, sd and R-hat are not None.
     """
     if draws.posterior.sizes["draw"] < FEWEST or draws.attrs["diverged"]:
         return {}
     shown = _first(draws.posterior)[0]
     table = _table(shown, _weights(draws))
     if diagnosed(shown).sizes != shown.sizes:
-        table = table.assign(**{column: math.nan for column in table.columns if column in DIAGNOSTICS})
+        table = table.assign(**{column: math.nan for column in table.columns if column in PARTIAL})
     rows = table.to_dict("index")
     return {
         name: {column: float(value) if math.isfinite(value) else None for column, value in row.items()}
@@ -118,6 +123,10 @@ def _table(shown: Any, weights: Any) -> Any:
             # Chains that do not move have no R-hat: it is printed as NaN.
             warnings.simplefilter("ignore", RuntimeWarning)
             table = arviz().summary(diagnosed(shown), kind="diagnostics", round_to="none")[DIAGNOSTICS]
+            if every(shown) > 1:
+                table["r_hat"] = [
+                    value for part in r_hats(shown).data_vars.values() for value in np.ravel(part)
+                ]
     finally:
         logging.getLogger("arviz").setLevel(before)
     if weights is None:
@@ -132,6 +141,14 @@ def _table(shown: Any, weights: Any) -> Any:
     return table
 
 
+def labels_of(posterior: Any) -> Iterator[str]:
+    """The coordinates as ArviZ's table names them: variable by variable, row by row."""
+    for name, value in posterior.data_vars.items():
+        axes = [value[axis].values for axis in value.dims if axis not in CHAINS]
+        for place in product(*axes):
+            yield f"{name}[{', '.join(map(str, place))}]" if place else str(name)
+
+
 def diagnosed(shown: Any) -> Any:
     """The draws of which effective sample sizes and R-hat are computed: all, or the last draws of the first chains."""
     chains, kept = shown.sizes["chain"], shown.sizes["draw"]
@@ -141,6 +158,17 @@ def diagnosed(shown: Any) -> Any:
     most = MOST_DIAGNOSED * chains * kept // numbers
     some = min(chains, max(FEWEST_CHAINS, most // kept))
     return shown.isel(chain=slice(0, some), draw=slice(-max(FEWEST, min(kept, most // some)), None))
+
+
+def every(shown: Any) -> int:
+    """The distance of the draws that R-hat is computed of: of all chains, as many as `MOST_DIAGNOSED` numbers."""
+    numbers = sum(value.size for value in shown.data_vars.values())
+    return max(1, min(-(-numbers // MOST_DIAGNOSED), shown.sizes["draw"] // FEWEST))
+
+
+def r_hats(shown: Any) -> Any:
+    """R-hat of all chains; draws between are left out where there are many, which the chains' means and variances hardly notice."""
+    return arviz().rhat(shown.isel(draw=slice(None, None, every(shown))).load())
 
 
 def _first(posterior: Any) -> tuple[Any, int]:

@@ -16,10 +16,11 @@ from typing import Any, get_args
 
 import numpy as np
 
+from sgverify.advice.covariates import scale_line
 from sgverify.advice.plans.model import MOST
 from sgverify.advice.widths import SHIFTED, SMALL, StepBias
 from sgverify.draws.inference_data import CHAINS, arviz
-from sgverify.draws.summary import FEWEST, diagnosed
+from sgverify.draws.summary import FEWEST, diagnosed, labels_of, r_hats
 from sgverify.evidence.documents import DrawsVerdict, Word
 from sgverify.subject.subject import Subject
 
@@ -84,7 +85,7 @@ def judge(
     else:
         others = sum(finding.level > 0 for finding in findings) - 1
         reason = worst.reason + (f" (and {others} more)" if others else "")
-        onward = run.command(worst.settings, named=named)
+        onward = run.command(run.rescaled(worst.settings), named=named)
     known = bias is not None and bias.distrust is None and bool(bias.factors)
     return RunVerdict(
         WORDS[0 if worst is None else worst.level],
@@ -122,7 +123,7 @@ class _Run:
                 warnings.simplefilter("ignore")
                 self.efficiency = arviz().ess(part, method="bulk")
                 tails = arviz().ess(part, method="tail")
-                self.r_hat = _worst(arviz().rhat(part), 1)
+                self.r_hat = _worst(r_hats(draws.posterior), 1)
             # A part stands for all draws.
             share = part.sizes["chain"] * part.sizes["draw"] / (self.chains * self.kept)
             found = [_worst(each, -1) for each in (self.efficiency, tails)]
@@ -168,15 +169,14 @@ class _Run:
             "burn_in": wanted // 10,
             "steps": max(int(c.steps), wanted + wanted // 10),
         }
-        if wanted > MOST:
-            settings = {"target.whiten": True}
+        settings = {"target.whiten": True} if wanted > MOST else settings
         if long < forgetting:
             said = (
                 f"the slowest direction forgets its start in {forgetting:,.0f} steps, and {long:,} were kept"
             )
             return RunFinding(2, said, settings)
         said = f"the start, {away:g} sd from the mean, shifts averages by {left:.2g} sd: it is forgotten in {forgetting:,.0f} steps"
-        if wanted <= MOST:
+        if "steps" in settings:
             settings["steps"] = max(int(c.steps), 2 * settings["burn_in"])
         return RunFinding(_level(left, MEAN), said, settings)
 
@@ -221,7 +221,7 @@ class _Run:
             off = np.abs(np.log(self.sd / wanted)) - np.log1p(bound) - error
             place = int(np.nanargmax(np.where(np.isfinite(off), off, np.inf)))
             if not off[place] <= 0:
-                said = f"theta[{place}] has the sd {self.sd[place]:.3g}, and {wanted[place]:.3g} is {beside}"
+                said = f"{self.subject.target.labels[place]} has the sd {self.sd[place]:.3g}, and {wanted[place]:.3g} is {beside}"
                 yield RunFinding(level, said, self._smaller())
 
     def summary(self) -> str:
@@ -232,6 +232,12 @@ class _Run:
             f"R-hat at most {rhat:.3f}, effective sample size at least {ess:,.0f}; predicted and found: widths within "
             f"{max(abs(self.bias.share), 1e-3):.1%}, means within {max(abs(self.bias.shift[0]), 1e-3):.2g} sd"
         )
+
+    def rescaled(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The settings; other coordinates where the scales of these are what takes more steps, or no step at all."""
+        beyond = self.bias is not None and self.bias.beyond
+        slow = (beyond or "steps" in settings) and self.subject.composite is None
+        return {"target.whiten": True} if slow and scale_line(self.subject) else settings
 
     def command(self, settings: Mapping[str, Any], *, named: bool) -> str:
         """The command, or the settings, with these changes."""
@@ -262,13 +268,9 @@ class _Run:
 
 def _worst(found: Any, sign: int) -> tuple[float | None, str]:
     """The largest (sign 1) or least (sign -1) value of any coordinate, and its name; None where one is not finite."""
-    values = [(name, value.values) for name, value in found.data_vars.items()]
-    best: tuple[float, str] | None = None
-    for name, array in values:
-        for place in np.ndindex(array.shape):
-            label = f"{name}[{', '.join(map(str, place))}]" if place else str(name)
-            if not np.isfinite(array[place]):
-                return None, label
-            if best is None or sign * float(array[place]) > sign * best[0]:
-                best = float(array[place]), label
-    return best if best is not None else (None, "")
+    values = np.concatenate([np.ravel(value.values) for value in found.data_vars.values()])
+    labels = list(labels_of(found))
+    if not np.isfinite(values).all():
+        return None, labels[int(np.argmin(np.isfinite(values)))]
+    place = int(np.argmax(sign * values))
+    return float(values[place]), labels[place]

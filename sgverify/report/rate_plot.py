@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
-SUFFIXES = (".svg", ".png")
+SUFFIXES = (".svg", ".png", ".pdf")
 SIZE = (7.2, 5.4)
 DOTS = 150
 WIDTH = 112
@@ -64,7 +64,7 @@ def rate_to_draw(evidence: Iterable[Evidence]) -> Evidence | None:
 
 
 def check_plot_path(path: str | Path) -> None:
-    """Raise `ConfigurationError` for a file that is neither SVG nor PNG."""
+    """Raise `ConfigurationError` for a file that is no SVG, PNG or PDF."""
     if Path(path).suffix.lower() not in SUFFIXES:
         raise ConfigurationError(
             f"--plot {str(path)!r}: expected a file that ends in {' or '.join(SUFFIXES)}"
@@ -123,7 +123,7 @@ def _draw_residuals(axes: Axes, line: Mapping[str, Any], evidence: Evidence) -> 
 
 
 def write_rate(evidence: Evidence, path: str | Path) -> None:
-    """Draw a rate into an SVG or PNG file; the same evidence gives the same bytes.
+    """Draw a rate into an SVG, PNG or PDF file; the same evidence gives the same bytes.
 
     Raises `ConfigurationError` for another kind of file, `UserError` where it cannot be written.
     """
@@ -132,13 +132,15 @@ def write_rate(evidence: Evidence, path: str | Path) -> None:
 
 
 def write_drawing(drawing: Drawing, path: str | Path) -> None:
-    """Write a drawing as SVG or PNG by the file's name; the same drawing gives the same bytes."""
+    """Write a drawing as SVG, PNG or PDF by the file's name; the same drawing gives the same bytes."""
     import matplotlib
 
     with matplotlib.rc_context(STYLE):
-        if Path(path).suffix.lower() == ".png":
+        kind = Path(path).suffix.lower()[1:]
+        if kind != "svg":
             raw = io.BytesIO()
-            drawing.savefig(raw, format="png", dpi=DOTS, metadata={"Software": None})
+            metadata = {"Software": None} if kind == "png" else {"CreationDate": None, "Producer": None}
+            drawing.savefig(raw, format=kind, dpi=DOTS, metadata=metadata)
             write_atomically(path, raw.getvalue())
             return
         text = io.StringIO()

@@ -70,7 +70,8 @@ class MarginalTarget(Target):
         precision = Matrix([whole.precision[i][j] for j in places] for i in places)
         mean = Vector(whole.mean[i] for i in places)
         prior = centred_quadratic(precision, mean)
-        return cls(whole.name, len(places), prior, whole=whole, places=tuple(places))
+        names = tuple(whole.names[i] for i in places) if whole.names else ()
+        return cls(whole.name, len(places), prior, names=names, whole=whole, places=tuple(places))
 
     @property
     def size(self) -> int | None:
@@ -90,7 +91,7 @@ class MarginalTarget(Target):
 DENSE = 100
 """The coordinates up to which `whiten=true` is dense."""
 
-FRAME_KEYS = ("mode", "whiten", "standardise", "intercept")
+FRAME_KEYS = ("mode", "whiten", "standardise")
 """The configuration keys, below `target.`, that change coordinates, or where chains start."""
 
 
@@ -163,7 +164,14 @@ class FramedTarget(Target):
         likelihood = None if whole.likelihood is None else Framed(whole.likelihood, frame)
         prior = Framed(whole.prior, frame)
         return FramedTarget(
-            whole.name, whole.dim, prior, likelihood, whole.data, told=whole.told, frame=frame
+            whole.name,
+            whole.dim,
+            prior,
+            likelihood,
+            whole.data,
+            told=whole.told,
+            names=whole.names,
+            frame=frame,
         )
 
 

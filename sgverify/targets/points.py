@@ -113,12 +113,24 @@ def value_at(theta: np.ndarray, potential: Potential) -> np.ndarray:
     return np.asarray(np.broadcast_to(value, theta.shape[:-1]))
 
 
-def not_finite(target_name: str, what: str, which: str, place: list[float]) -> DefinitionError:
-    """The refusal of a target whose `what`, its value or gradient, is not finite near its location."""
-    return DefinitionError(
-        f"target.name={target_name!r}: the {what} of {which} is not finite at theta={place}; expected a finite "
+FAR = 10.0
+"""A coordinate that is so many times as far from 0 as the others is one along which U falls without end."""
+
+
+def not_finite(target: Any, what: str, which: str, place: np.ndarray) -> DefinitionError:
+    """The refusal of a `Target` whose `what`, its value or gradient, is not finite near its location."""
+    refusal = (
+        f"target.name={target.name!r}: the {what} of {which} is not finite at theta={place.tolist()}; expected a finite "
         "one within a standard deviation of its location; mend the density, or state its location and spread"
     )
+    away = np.abs(place)
+    if away.max() > FAR * (1 + np.median(away)) and target.stated_location is None:
+        refusal += (
+            f"; the search for a mode went along {target.labels[int(np.argmax(away))]}: where a scale of other coordinates falls "
+            "to 0 there, write each of them as a mean plus the scale times a coordinate that is N(0, 1), the same posterior "
+            "without its funnel"
+        )
+    return DefinitionError(refusal)
 
 
 def _sum(each: Any, weights: np.ndarray) -> np.ndarray:

@@ -23,11 +23,18 @@ from sgverify.targets.catalogue.regressions import LOGISTIC_REGRESSION, POISSON_
 from sgverify.targets.catalogue.wells import DOUBLE_WELL, MIXTURE, QUARTIC, TIED_MEANS
 from sgverify.targets.constants import MOST_COORDINATES, is_list, read_whole
 from sgverify.targets.data import MOST_NUMBERS, frozen, read_data
-from sgverify.targets.data_files import FILE_KEYS, read_file
+from sgverify.targets.data_files import FILE_KEYS, column_names, read_file
 from sgverify.targets.derived import FRAME_KEYS, framed, with_intercept
 from sgverify.targets.kind import MATRIX, POINTS, POSITIVE_VECTOR, SIMPLEX, VECTOR, DataLayout, TargetKind
 from sgverify.targets.multimodal import FUNCTIONS
-from sgverify.targets.own.log_density import DATA_KEYS, OWN_KEYS, LogDensity, load_own, read_averages
+from sgverify.targets.own.log_density import (
+    DATA_KEYS,
+    OWN_KEYS,
+    LogDensity,
+    load_own,
+    read_averages,
+    read_names,
+)
 from sgverify.targets.target import Target
 
 _KINDS = (
@@ -103,8 +110,15 @@ def build_target(configuration: Any) -> Target:
     """
     given = _given(configuration)
     kind = TARGETS.shipped.get(full_name(str(given.get("name", DEFAULT_TARGET))))
-    plain = {key: value for key, value in given.items() if key not in ("mode", "whiten", "standardise")}
-    return framed(_built(plain), kind, given)
+    plain = {key: value for key, value in given.items() if key not in (*FRAME_KEYS, "names")}
+    return dressed(_built(plain), configuration, kind)
+
+
+def dressed(target: Target, table: Any, kind: TargetKind | None = None) -> Target:
+    """The target with the names of coordinates, and in the coordinates, that a `[target]` table asks for."""
+    names = getattr(table, "names", None)
+    own = target if names is None else replace(target, names=read_names(names, target.dim))
+    return framed(own, kind, {key: getattr(table, key, None) for key in FRAME_KEYS})
 
 
 def _built(given: dict[str, Any]) -> Target:
@@ -141,6 +155,7 @@ def _built(given: dict[str, Any]) -> Target:
         condensable=kind.data is not None and kind.data.condensable,
         positive=kind.positive,
         hessian_bounds=None if kind.hessian_bounds is None else kind.hessian_bounds(data, **constants),
+        names=tuple((column_names(given) or [])[:dim]) if kind.data is not None and kind.data.labels else (),
     )
 
 
@@ -203,7 +218,9 @@ def _made(target: Target, given: dict[str, Any]) -> Target:
 
 
 def _given(configuration: Any) -> dict[str, Any]:
-    found = {key: getattr(configuration, key, None) for key in ("loader", *FRAME_KEYS, *_known_keys())}
+    found = {
+        key: getattr(configuration, key, None) for key in ("loader", "names", *FRAME_KEYS, *_known_keys())
+    }
     found.update(getattr(configuration, "model_extra", None) or {})
     return {key: value for key, value in found.items() if value is not None}
 

@@ -44,6 +44,7 @@ class Target:
     not 0, as the kind's author states. `rugged`: the target has so many modes that no chain of moderate length forgets its start.
     `positive`: the density is 0 but where every coordinate is above 0. `hessian_bounds`: the least and the largest eigenvalue that
     the Hessian of U has anywhere, where bounds are known. `told`: what is taken for granted in it, as an answer prints it.
+    `names`: the user's own of the coordinates; empty for none.
     """
 
     name: str
@@ -62,11 +63,18 @@ class Target:
     positive: bool = field(default=False, repr=False)
     hessian_bounds: tuple[float, float] | None = field(default=None, repr=False)
     told: str = field(default="", repr=False)
+    names: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def size(self) -> int | None:
         """N, the number of data; None for a target without data."""
         return None if self.data is None else len(self.data)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """theta[0], theta[1], ..., each followed by its own name where it has one."""
+        names = [f" ({name})" for name in self.names] or [""] * self.dim
+        return tuple(f"theta[{i}]{name}" for i, name in enumerate(names))
 
     @property
     def precision(self) -> Rows:
@@ -385,4 +393,4 @@ def check_finite(target: Target, temperature: float) -> None:
     for what, found in (("value", value[:, None]), ("gradient", slope)):
         bad = np.flatnonzero(~np.isfinite(found).all(-1))
         if len(bad):
-            raise not_finite(target.name, what, "the log density", places[bad[0]].tolist())
+            raise not_finite(target, what, "the log density", places[bad[0]])

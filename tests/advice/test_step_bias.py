@@ -65,7 +65,7 @@ def test_noise_on_a_double_well_heats_the_step() -> None:
 
 
 def test_a_funnel_is_not_told_anything() -> None:
-    @sgverify.log_density(dim=2)
+    @sgverify.log_density(dim=2, names=["v", "x"])
     def funnel(theta):  # type: ignore[no-untyped-def]
         v, x = theta[..., 0], theta[..., 1]
         return -(v**2) / 18 - x**2 / 2 * torch.exp(-v) - v / 2
@@ -76,6 +76,7 @@ def test_a_funnel_is_not_told_anything() -> None:
     )
     assert sampling.warning is None
     assert sampling.note is not None and "not to be trusted here" in sampling.note
+    assert "write theta[1] (x) as a mean plus a scale, both depending on theta[0] (v)" in sampling.note
     draws = sampling.draw()
     assert "step_bias" not in draws.attrs and "Gaussian" in draws.attrs["step_bias_unknown"]
 
@@ -148,3 +149,49 @@ def test_where_weights_adapt_nothing_is_told_of_a_given_step_and_that_is_said() 
     # With full gradients as with minibatches: two wells are no Gaussian, and that is said.
     told = Sampling.of("sgld-euler", given).note
     assert told is not None and "is not to be trusted here" in told
+
+
+def test_a_posterior_wider_than_its_mode_tells_is_planned_for_where_weighted_draws_confirm_it() -> None:
+    """Student's t of 22 degrees of freedom in three dimensions is 12 % wider than the Gaussian at its mode."""
+
+    @sgverify.log_density(dim=3)
+    def student(theta):  # type: ignore[no-untyped-def]
+        return -12.5 * torch.log1p((theta**2).sum(-1) / 22)
+
+    advice = sgverify.advise(student, ["sghmc-baoab"])
+    assert any("weighted draws" in line for line in advice.assumed)
+    (plan,) = advice.plans
+    told = sgverify.width(student, "sghmc-baoab", step=plan.step, friction=plan.friction)
+    assert told.distrust is None and told.sd == pytest.approx([math.sqrt(22 / 20)] * 3, rel=0.03)
+    assert told.document()["factors"] == told.factors and max(told.factors) < 1.05
+
+    @sgverify.log_density(dim=2)
+    def skewed(theta):  # type: ignore[no-untyped-def]
+        return (3 * theta - torch.exp(theta)).sum(-1)
+
+    refused = sgverify.width(skewed, "sghmc-baoab", step=0.01).distrust
+    assert (
+        refused is not None
+        and "1.15 times as wide" in refused
+        and "2 sd below the mode: a heavy tail" in refused
+    )
+
+
+def test_a_small_step_is_told_no_bias_of_the_approximation_itself() -> None:
+    subject = make_subject(
+        "sghmc-baoab", load_configuration(target={"name": "logistic-regression", "dim": 2, "size": 16})
+    )
+    bias = step_bias(subject, 0.01)
+    assert bias is not None and bias.distrust is None
+    assert max(abs(math.log(factor)) for factor in bias.factors) < 1e-4
+    assert max(map(abs, bias.shifts)) < 1e-4
+
+
+def test_a_slab_under_a_spike_is_seen_from_the_mode() -> None:
+    @sgverify.log_density(dim=2)
+    def spike(theta):  # type: ignore[no-untyped-def]
+        squares = (theta**2).sum(-1)
+        return torch.logaddexp(-squares / 0.02 + math.log(100), -squares / 18 - math.log(9))
+
+    told = sgverify.width(spike, "sghmc-baoab", step=0.01)
+    assert told.distrust is not None and "of its second moment along theta[0] lies beyond" in told.distrust

@@ -69,7 +69,7 @@ def test_every_published_key_is_known_and_no_other() -> None:
             f"target.{key}"
             for key in ("phi", "sigma", "confinement", "file", "columns", "key", "sha256", "loader")
         ),
-        *(f"target.{key}" for key in ("mode", "whiten", "standardise", "intercept")),
+        *(f"target.{key}" for key in ("mode", "whiten", "standardise", "intercept", "names")),
         "target.averages",
         *(f"adapter.{key}" for key in ("dynamics", "map", "state", "gradient", "density", "order")),
         *(f"gradient.{key}" for key in ("kind", "batch", "covariance", "scale", "clip", "refresh")),

@@ -129,7 +129,10 @@ def test_of_very_many_draws_a_part_is_diagnosed_and_named(monkeypatch: pytest.Mo
     for name, row in part.items():
         # Of all draws, whatever is diagnosed.
         assert (row["mean"], row["sd"]) == (whole[name]["mean"], whole[name]["sd"])
-        assert row["ess_bulk"] is row["r_hat"] is None
+        assert row["ess_bulk"] is None
+    # R-hat is that of all chains, however many draws of each it takes.
+    r_hats = summary.arviz().rhat(draws.posterior.isel(draw=slice(None, None, 2))).theta.values
+    assert [row["r_hat"] for row in part.values()] == pytest.approx(r_hats, rel=1e-12)
     shown = draws.posterior.theta.isel(chain=slice(0, 4))
     values = summary.arviz().ess(shown, method="bulk").theta.values
     assert f"{values[0]:.4g}" in text

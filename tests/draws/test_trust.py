@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sgverify
+from sgverify.advice.plans import costs
 from sgverify.configuration import load_configuration
 from sgverify.draws import Sampling
 
@@ -59,6 +60,31 @@ def test_chains_that_disagree_are_not_trusted_and_what_is_unknown_is_to_be_check
     draws.posterior["theta"][0] += 3.0
     judged = Sampling.of("sgld-euler", load_configuration(apart)).judged(draws)
     assert judged["verdict"].startswith("DO NOT TRUST: R-hat is ")
+
+
+def test_too_few_independent_draws_are_to_be_checked_and_bad_scales_are_what_takes_many() -> None:
+    few = verdict("sghmc-baoab", steps=60)
+    assert few["word"] == "CHECK" and few["ess"] < 400 and "fewer than 400" in few["reason"]
+    assert int(few["next"].split("steps=")[1].split()[0]) > 60
+    scales = {"target.name": "gaussian", "target.precision": [1.0, 1e6], "target.names": ["slope", "level"]}
+    draws = sgverify.sample("sgld-euler", {**scales, "chains": 4, "steps": 200, "schedule.step": 1e-7})
+    assert list(draws.posterior.coordinate.values) == ["slope", "level"]
+    assert (
+        draws.attrs["verdict"].startswith("DO NOT TRUST") and "target.whiten=true" in draws.attrs["verdict"]
+    )
+
+
+def test_more_chains_than_a_plan_tried_start_where_they_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = costs.first_steps
+
+    def steep(subject: Any, steps: int) -> tuple[str | None, float]:
+        c = subject.configuration
+        return ("one diverges", 0.0) if c.chains > 40 and c.start_of() else tried(subject, steps)
+
+    monkeypatch.setattr(costs, "first_steps", steep)
+    for chains, start in ((50, 0.0), (4, None)):
+        sampling = Sampling.of("sghmc-baoab", load_configuration({**LOGISTIC, "chains": chains}))
+        assert sampling.choice is not None and sampling.choice.settings.get("start") == start
 
 
 def test_draws_that_are_not_what_was_predicted_are_not_trusted() -> None:

@@ -11,6 +11,7 @@ otherwise it is an approximation, and `distrust` gives the reason if it is unrel
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -29,16 +30,14 @@ from sgverify.advice.closure.fixed_point import (
 )
 from sgverify.advice.closure.gradient_calls import StepInGradients, step_in_gradients
 from sgverify.advice.closure.gradient_fit import GradientEstimate, GradientFit
-from sgverify.advice.closure.linear_chain import LinearChain, Mixing, target_covariance
-from sgverify.errors import InstabilityError
+from sgverify.advice.closure.linear_chain import GaussianLaw, LinearChain, Mixing, target_covariance
+from sgverify.advice.closure.shape import CLOSE, DRAWS, far, log_widths, measured_law, remedy
+from sgverify.errors import InstabilityError, Unreached
 from sgverify.subject.subject import Subject
+from sgverify.targets.landscape import hessian
 
 LARGEST = 100
 """The largest number of coordinates of theta for the approximation."""
-
-CLOSE, SHARE = 0.10, 0.25
-"""The approximation is trusted where the neglected terms change widths by this share at most; where it makes the chain a
-factor r wider than the target, by r^SHARE besides, which is a part of the reported bias."""
 
 _CONVERGED, _EXACTLY, _NEARLY = 1e-7, 1e-10, 3e-4
 """Rounds of averaging end where no standard deviation changes by more than this share, and no mean by more of its spread."""
@@ -51,20 +50,6 @@ TINY = 2.0**-15
 
 NEAR_ERROR = 10 * _NEARLY
 """What `GaussianClosure.near` is off by whatever the step, where each round leaves at most 9/10 of the change before it."""
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianLaw:
-    """N(mean, covariance) of theta, with the linear chain whose law it is; None for that of the target. Shapes (d,), (d, d)."""
-
-    mean: np.ndarray
-    covariance: np.ndarray
-    chain: LinearChain | None
-
-    @property
-    def sd(self) -> np.ndarray:
-        """The standard deviations. Shape (d,)."""
-        return np.asarray(np.sqrt(np.diag(self.covariance)))
 
 
 @dataclass(frozen=True)
@@ -111,10 +96,11 @@ class GaussianClosure:
             widened, averaged, bent = self._changes(step)
         except (InstabilityError, np.linalg.LinAlgError) as error:
             return f"the chain's law has no Gaussian approximation ({error})"
-        told = float(np.abs(widened).max())
+        told, labels = float(np.abs(widened).max()), self.subject.target.labels
         changes = (("U averaged over it as with U at its mode", averaged), (BENT, bent))
         return next(
-            filter(None, (_far("the chain's law", how, change, told) for how, change in changes)), None
+            filter(None, (far("the chain's law", how, change, told, labels) for how, change in changes)),
+            None,
         )
 
     def _changes(self, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,10 +113,10 @@ class GaussianClosure:
         if step in self._known_changes:
             return self._known_changes[step]
         peak = self._temperature * np.linalg.inv(self._curvature)
-        at_mode = _log_widths(self._chain_at_the_mode(step).of_theta) - _log_widths(peak)
+        at_mode = log_widths(self._chain_at_the_mode(step).of_theta) - log_widths(peak)
         chain = self.law(step).covariance
-        widened = _log_widths(chain) - _log_widths(self.target_law.covariance)
-        bent = _log_widths(chain + self._displacement(step)) - _log_widths(chain)
+        widened = log_widths(chain) - log_widths(self.target_law.covariance)
+        bent = log_widths(chain + self._displacement(step)) - log_widths(chain)
         self._known_changes[step] = widened, widened - at_mode, bent
         return self._known_changes[step]
 
@@ -184,15 +170,35 @@ class GaussianClosure:
             np.abs(of_sd) + np.abs(bent) * np.abs(sd),
         )
 
-    @cached_property
+    @property
     def distrust_of_target(self) -> str | None:
-        """The reason why no Gaussian describes exp(-U/T), whatever the chain; None where one does."""
+        """The reason why no Gaussian describes exp(-U/T), whatever the chain, and what mends it; None where one does."""
+        return self._shape[0]
+
+    @property
+    def caveat(self) -> str:
+        """What is to be said of a Gaussian whose widths are not those of U at its mode, but those of weighted draws."""
+        return self._shape[1]
+
+    @cached_property
+    def _shape(self) -> tuple[str | None, str]:
+        target, T = self.subject.target, self._temperature
         try:
-            peak = self._temperature * np.linalg.inv(self._curvature)
-            change = _log_widths(self.target_law.covariance) - _log_widths(peak)
+            law, peak = self.target_law, T * np.linalg.inv(self._curvature)
         except (InstabilityError, np.linalg.LinAlgError) as error:
-            return f"exp(-U/T) has no Gaussian approximation ({error})"
-        return _far("exp(-U/T)", "U averaged over it as with U at its mode", change, 0.0)
+            none = f"exp(-U/T) has no Gaussian approximation ({error})"
+            return none + remedy(target, T, self._gradient, self._mode), ""
+        change = log_widths(law.covariance) - log_widths(peak)
+        why = far("exp(-U/T)", "U averaged over it as with U at its mode", change, 0.0, target.labels)
+        if why is None:
+            return None, ""
+        with suppress(Unreached, np.linalg.LinAlgError):
+            if measured_law(target, T).confirms(law.mean, law.covariance):
+                return (
+                    None,
+                    f"{why}; means and widths of the Gaussian are those of {DRAWS} weighted draws within {CLOSE:.0%}",
+                )
+        return why + remedy(target, T, self._gradient, self._mode), ""
 
     @cached_property
     def _temperature(self) -> float:
@@ -208,7 +214,7 @@ class GaussianClosure:
             return value if np.isfinite(value) else 1e300
 
         def gradient(scaled: np.ndarray) -> np.ndarray:
-            return np.asarray(widths * self.estimate.at((start + widths * scaled)[None])[0][0])
+            return np.asarray(widths * self._gradient((start + widths * scaled)[None])[0])
 
         with np.errstate(all="ignore"):
             # Some hundred steps reach any mode there is; along a ridge without one the curvature tells.
@@ -220,13 +226,11 @@ class GaussianClosure:
     @cached_property
     def _curvature(self) -> np.ndarray:
         """The Hessian of U at the mode, by central differences of the gradient. Shape (d, d)."""
-        # The error is (1e-4)^2 of the third derivative's change over a spread.
-        steps = 1e-4 * self.subject.target.spread_float64(self._temperature)
-        shifts = np.diag(steps)
-        points = np.concatenate([self._mode + shifts, self._mode - shifts])
-        gradients = self.estimate.at(points)[0]
-        rows = (gradients[: len(steps)] - gradients[len(steps) :]) / (2 * steps[:, None])
-        return positive((rows + rows.T) / 2, "the Hessian at the mode")
+        widths = self.subject.target.spread_float64(self._temperature)
+        return positive(hessian(self._gradient, self._mode, widths), "the Hessian at the mode")
+
+    def _gradient(self, points: np.ndarray) -> np.ndarray:
+        return self.estimate.at(points)[0]
 
     @cached_property
     def target_law(self) -> GaussianLaw:
@@ -385,15 +389,3 @@ def _theta_of(mean: np.ndarray, chain: LinearChain) -> GaussianLaw:
 
 
 BENT = "what is not linear in the gradient as without it"
-
-
-def _far(whose: str, how: str, change: np.ndarray, size: float) -> str | None:
-    """The reason why a change of the widths is too large beside their own; None where it is not."""
-    worst = int(np.argmax(np.abs(change)))
-    if abs(change[worst]) <= np.log1p(CLOSE) + SHARE * size:
-        return None
-    return f"{whose} is far from Gaussian (theta[{worst}] is {np.exp(change[worst]):.3g} times as wide with {how})"
-
-
-def _log_widths(covariance: np.ndarray) -> np.ndarray:
-    return np.asarray(np.log(np.diag(covariance)) / 2)

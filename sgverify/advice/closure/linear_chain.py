@@ -89,6 +89,20 @@ class LinearChain:
         return np.array([self.long_run_variance(0 * row, np.outer(row, row)) for row in rows[: self.dim]])
 
 
+@dataclass(frozen=True, eq=False)
+class GaussianLaw:
+    """N(mean, covariance) of theta, with the linear chain whose law it is; None for that of the target. Shapes (d,), (d, d)."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    chain: LinearChain | None
+
+    @property
+    def sd(self) -> np.ndarray:
+        """The standard deviations. Shape (d,)."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+
 def lyapunov(map_: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """X with X = M X M^T + Q. Shapes (n, n). Raises `PrecisionLostError` where float64 does not tell the equation from a singular
     one.

@@ -33,6 +33,7 @@ from sgverify.advice.plans.costs import (
 from sgverify.advice.plans.model import MOST, ROWS, Advice, Plan, TriedStep, assumed, untested
 from sgverify.advice.product_laws import laws_of
 from sgverify.advice.size.model import below
+from sgverify.advice.step_bias import given_target
 from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, UserError
@@ -42,6 +43,7 @@ from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 from sgverify.targets.own.log_density import LogDensity
+from sgverify.targets.registry import dressed
 
 ROUNDING = 2.0**-52
 
@@ -80,19 +82,7 @@ def advise(
             f"error={error!r}: expected a share of a standard deviation, as 0.05, and no smaller one than the rounding of float64, "
             f"{ROUNDING:.2g}"
         )
-    made = (
-        target.target() if isinstance(target, LogDensity) else target if isinstance(target, Target) else None
-    )
-    tables: dict[str, Any] = dict(overrides)
-    twice = sorted({"target", "target.name", "target__name"} & set(tables))
-    if twice:
-        raise ConfigurationError(
-            f"{twice[0]}={tables[twice[0]]!r}: expected one target, and {getattr(target, 'name', target)!r} is given; leave it out"
-        )
-    if isinstance(target, str):
-        tables["target.name"] = target
-    elif isinstance(target, Mapping):
-        tables["target"] = dict(target)
+    made, tables = given_target(target, overrides)
     configuration = load_configuration(config, **tables)
     if configuration.schedule.kind != "fixed":
         raise ConfigurationError(
@@ -103,6 +93,7 @@ def advise(
             raise ConfigurationError(
                 f"{key} in the configuration of advice: a plan is for settings that stay along a run; leave {key} out"
             )
+    made = None if made is None else dressed(made, configuration.target)
     return _Comparison(configuration, made, float(error), [*(schemes or SCHEMES)], progress).advice()
 
 
@@ -151,12 +142,15 @@ class _Comparison:
             plans=plans,
             distrust=distrust,
             left_out=tuple(self.left_out),
-            assumed=assumed(plans, self.error, float(self.configuration.start_of())),
+            assumed=assumed(plans, self.error, float(self.configuration.start_of())) + self._caveats(),
             untested=untested(plans, self.unknown),
             covariates=covariate_lines(subjects_[0]),
             scale=scale_line(subjects_[0]),
             network=network,
         )
+
+    def _caveats(self) -> tuple[str, ...]:
+        return tuple(filter(None, [self.closures[""].caveat if "" in self.closures else ""]))
 
     def _run_first(self) -> tuple[Plan, ...]:
         """The plans by their cost; of those that are printed the first steps were run, and what diverges starts at the mean."""

@@ -20,7 +20,7 @@ class ProgressBar:
 
     def __init__(self, bar: Any, title: str) -> None:
         self.shown, self._title = bar, title
-        self._task = bar.add_task(printable(title), total=None, counted="", left="")
+        self._task = bar.add_task(printable(title), total=None, percent="", counted="", left="")
 
     def __call__(self, text: str, done: float, total: int) -> None:
         """Show the text, and the share that is done; the time left is that of so many equal parts."""
@@ -48,8 +48,18 @@ class ProgressBar:
             completed=done,
             total=total,
             counted=counted,
-            left="" if left is None else f"{duration(left)} left",
+            **told_share(done, total, left),
         )
+
+
+def told_share(done: float, total: float, left: float | None) -> dict[str, str]:
+    """The percentage and the time left as texts: 100 % only where all is done, and no time left there."""
+    whole = done >= total
+    percent = 100 if whole else min(99, int(100 * done / total))
+    return {
+        "percent": f"{percent:>3}%",
+        "left": "" if whole or left is None else f"{duration(left)} left",
+    }
 
 
 FIRST, EVERY = 2.0, 30.0
@@ -84,7 +94,8 @@ class ProgressLines(ProgressBar):
     def _show(self, text: str, done: float, total: int, counted: str, left: float | None) -> None:
         _now_running(text)
         head = self._title if text == self._title else f"{self._title}: {text}"
-        self._last = f"{head}, {counted}" + ("" if left is None else f", {duration(left)} left")
+        left_ = told_share(done, total, left)["left"]
+        self._last = f"{head}, {counted}" + (left_ and f", {left_}")
 
     def _write(self) -> None:
         wait = FIRST

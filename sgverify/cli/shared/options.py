@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,12 +61,21 @@ _SCALES = {
 
 
 def SCALES(command: Command) -> Command:
-    """The flags that stand for `target.standardise=true` and the like, among the settings."""
+    """The flags that stand for `target.standardise=true` and the like, and `--names` for `target.names`, among the settings."""
 
     def add(context: click.Context, option: click.Parameter, value: bool) -> None:
         if value:
             context.params["settings"] = (*context.params.get("settings", ()), f"target.{option.name}=true")
 
+    def name(context: click.Context, option: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            listed = json.dumps([name.strip() for name in value.split(",")])
+            context.params["settings"] = (*context.params.get("settings", ()), f"target.names={listed}")
+
+    said = "Names of the coordinates of theta, by default those of the covariates of a file."
+    command = click.option("--names", metavar="A,B,...", expose_value=False, callback=name, help=said)(
+        command
+    )
     for flag, said in reversed(_SCALES.items()):
         command = click.option(flag, is_flag=True, expose_value=False, callback=add, help=said)(command)
     return command

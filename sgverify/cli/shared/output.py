@@ -270,7 +270,7 @@ def progress(title: str) -> Iterator[Any]:
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[percent]}", markup=False),
         TextColumn("{task.fields[counted]}", markup=False),
         TextColumn("{task.fields[left]}", markup=False),
     )

@@ -89,9 +89,9 @@ def _check_finite(target: Target, value: Tensor, at: Tensor, own: OwnFunction | 
     for what, found in (("value", value), ("gradient", gradient)):
         bad = (~torch.isfinite(found.detach()).all(-1)).nonzero()
         if len(bad):
-            place = at.detach()[tuple(bad[0])].tolist()
+            place = at.detach()[tuple(bad[0])].numpy()
             which = "the log density" if own is None else f"{own} at datum {int(bad[0][0])} (from 0)"
-            raise not_finite(target.name, what, which, place)
+            raise not_finite(target, what, which, place)
 
 
 def _checked(own: OwnFunction, theta: Tensor, *rows: Tensor) -> Tensor:

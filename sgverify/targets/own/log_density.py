@@ -43,6 +43,7 @@ class LogDensity:
     averages: Mapping[str, float]
     location: np.ndarray | None
     spread: np.ndarray | None
+    names: tuple[str, ...] = ()
 
     @property
     def dim(self) -> int:
@@ -103,6 +104,7 @@ class LogDensity:
             averages=self.averages if averages is None else averages,
             stated_location=self.location,
             stated_spread=self.spread,
+            names=self.names,
         )
 
 
@@ -115,6 +117,7 @@ def log_density(
     averages: Mapping[str, float] | None = None,
     location: float | Sequence[float] | None = None,
     spread: float | Sequence[float] | None = None,
+    names: Sequence[str] | None = None,
 ) -> Callable[[Callable[..., Any]], LogDensity]:
     """A target from a function of a torch tensor: theta to log p(theta), or theta and one datum to log p(x | theta).
 
@@ -129,7 +132,8 @@ def log_density(
     a few points tells which, unless `batched` states it; a function of one theta is run by `torch.func.vmap`. `averages`
     states known values of E phi under p^(1/T) by test function: {"theta[0]**2": 1.3}; in one dimension the others are
     computed. `location` and `spread`, one number or one for each coordinate, state mean and standard deviations, from which
-    chains start; a search from 0 finds them where they are not stated. Keyword-only parameters with a number as default are
+    chains start; a search from 0 finds them where they are not stated. `names` are those of the coordinates.
+    Keyword-only parameters with a number as default are
     constants: `--set target.freedom=7` sets that of `def student(theta, *, freedom=4.0)`. Raises `DefinitionError` or
     `ConfigurationError` for a function, data or statements that do not fit together.
 
@@ -153,6 +157,7 @@ def log_density(
     widths = _stated("spread", spread, dim)
     if widths is not None and (widths <= 0).any():
         raise ConfigurationError(f"spread={spread!r}: expected standard deviations, above 0")
+    labels = () if names is None else read_names(names, dim)
     if batched not in (None, True, False):
         raise ConfigurationError(
             f"batched={batched!r}: expected True or False; leave it out to have it found out"
@@ -174,7 +179,7 @@ def log_density(
             own = OwnFunction(
                 function, "log density", function.__name__, dim, None, batched, constants_of(function)
             )
-            return LogDensity(own, None, None, stated, centre, widths)
+            return LogDensity(own, None, None, stated, centre, widths, labels)
         _check_function(log_prior)
         prior = OwnFunction(
             log_prior, "log prior", log_prior.__name__, dim, None, batched, constants_of(log_prior)
@@ -189,7 +194,7 @@ def log_density(
         likelihood = OwnFunction(
             function, "log likelihood", function.__name__, dim, layout, batched, constants_of(function)
         )
-        return LogDensity(prior, likelihood, rows, stated, centre, widths)
+        return LogDensity(prior, likelihood, rows, stated, centre, widths, labels)
 
     return define
 
@@ -232,6 +237,16 @@ def read_averages(value: Any, dim: int) -> dict[str, float]:
         parse_observable(text, dim)
         read_number(f"target.averages.{text}", number)
     return {text: float(number) for text, number in value.items()}
+
+
+def read_names(names: Sequence[str], dim: int) -> tuple[str, ...]:
+    """Names of the coordinates; raises `ConfigurationError` unless each of them has one of its own."""
+    own = tuple(str(name).strip() for name in names)
+    if isinstance(names, str) or len(own) != dim or len({*own}) != len(own) or not all(own):
+        raise ConfigurationError(
+            f"names={shown(names)}: expected {dim} different names, one for each coordinate of theta"
+        )
+    return own
 
 
 def _check_function(function: Any) -> None:
