@@ -46,6 +46,7 @@ def regression(reduction: str, factor: float = 1.0) -> Any:
     return target, (factor * x.T @ x + PRIOR * torch.eye(3)).numpy(), x.numpy(), y.numpy()[:, 0]
 
 
+@pytest.mark.by_default("mean")
 @pytest.mark.parametrize("reduction", ["sum", "mean"])
 def test_the_limit_is_that_of_the_largest_eigenvalue_whatever_the_loss_does_over_a_batch(
     reduction: str,
