@@ -9,6 +9,7 @@ import zlib
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -51,6 +52,7 @@ class SpooledAnswers:
         packed = zlib.compress(json.dumps(answer, allow_nan=False).encode(), PACKING)
         try:
             self._places[number], self._lengths[number] = self._file.seek(0, 2), self._file.write(packed)
+            self._file.flush()
         except OSError as error:
             raise UserError(
                 f"the answers could not be written beside the report: {error.strerror}; what the store has kept is not lost: make "
@@ -71,7 +73,9 @@ class SpooledAnswers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        # It goes with the process; what it has not taken was said.
+        with suppress(OSError):
+            self._file.close()
 
 
 @dataclass
