@@ -55,6 +55,7 @@ LINES = (
     ("rate", EULER, "--quantity", NAME),
     ("bch", NAME),
     ("design", "--dynamics", NAME),
+    ("bound", NAME),
     ("report", "--suite", NAME),
     ("errata", NAME),
     ("campaign", "campaign.toml", "--dry-run", "--run-code"),
@@ -151,7 +152,7 @@ def test_one_module_writes_on_the_streams() -> None:
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and written.fullmatch(f"{ast.unparse(node.func)}("):
                 writers.add(file.relative_to(package).as_posix())
-    assert writers == {"cli/shared/output.py", "schemes/user_files.py", "user_code.py"}
+    assert writers == {"cli/shared/output.py", "schemes/user_files.py", "watching.py", "cli/shared/bars.py"}
 
 
 def test_code_in_markdown_ends_where_it_ends() -> None:

@@ -102,7 +102,7 @@ class ProgressLines(ProgressBar):
         while not self._over.wait(min(wait, threading.TIMEOUT_MAX)):
             with suppress(OSError, ValueError):
                 print(
-                    f"{self._last} (after {duration(time.monotonic() - self._began)})",
+                    f"{printable(self._last)} (after {duration(time.monotonic() - self._began)})",
                     file=self._stream,
                     flush=True,
                 )

@@ -237,7 +237,7 @@ def _line(path: Path, name: str) -> int | None:
 
 
 def _data(text: str) -> str:
-    return escaped(text).replace("%", "%25").replace("\n", "%0A")
+    return escaped(text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
 def _property(text: str) -> str:

@@ -184,7 +184,7 @@ class StoreChoice:
         from sgverify.keeping.store import VARIABLE, CannotKeepError, OptionalStore
 
         try:
-            return OptionalStore.open(self.place, say=partial(click.echo, err=True))
+            return OptionalStore.open(self.place, say=partial(output.say, err=True))
         except UserError as error:
             named = self.place is not None or os.environ.get(VARIABLE)
             if named and not isinstance(error, CannotKeepError):
