@@ -57,7 +57,7 @@ class CurvatureBounds:
             )
 
     def __str__(self) -> str:
-        return f"{float(self.m):.4g} <= U'' <= {float(self.L):.4g}"
+        return f"{float(self.m):.3g} <= U'' <= {float(self.L):.3g}"
 
 
 @dataclass(frozen=True)
