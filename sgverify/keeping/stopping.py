@@ -151,7 +151,7 @@ def set_deadline(seconds: float) -> None:
     main = threading.main_thread().ident or 0
 
     def end() -> None:
-        if found.over.wait(seconds):
+        if found.over.wait(min(seconds, threading.TIMEOUT_MAX)):
             return
         found.passed = True
         if hasattr(signal, "pthread_kill"):
