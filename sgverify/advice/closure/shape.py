@@ -30,8 +30,8 @@ DRAWS = 8192
 _SEED = 2000
 """Of a scramble that neither the fit nor an average takes."""
 
-EVALUATIONS = 4e7
-"""The most data times draws: seconds."""
+EVALUATIONS, COORDINATES = 4e7, 12
+"""The most data times draws, and the most coordinates, in which the descents of a fit alone take as long: seconds."""
 
 REACHES = (-2.0, -1.0, 1.0, 2.0)
 """The distances from the mode at which the curvature is compared, in standard deviations along one coordinate."""
@@ -92,6 +92,8 @@ def _measured(target: Target, temperature: float) -> MeasuredLaw:
 
     if TorchPotential(target, temperature).data * DRAWS > EVALUATIONS:
         raise Unreached(f"{DRAWS} weighted draws of so many data take too long")
+    if target.dim > COORDINATES:
+        raise Unreached(f"weighted draws in {target.dim} coordinates take too long")
     fit = fit_student(target, temperature)
     points = fit.law.draws(DRAWS, _SEED)
     logs = fit.log_weights(points, fit.potential.values(points))
