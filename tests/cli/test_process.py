@@ -44,7 +44,7 @@ def ended(folder: Path, *words: str, shell: str = "") -> tuple[int, str, list[st
     return process.returncode, out, err.splitlines()
 
 
-@pytest.mark.by_default("list>&-", "list2>&-")
+@pytest.mark.by_default("list->&-", "list-2>&-")
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">/dev/full", "2>/dev/full", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("words", [("list", "claims"), ("verify", "sgld-euler", "--checks", "local-order"), ("--help",)],
                          ids=["list", "verify", "help"])  # fmt: skip
@@ -56,7 +56,7 @@ def test_a_stream_that_takes_nothing(tmp_path: Path, words: tuple[str, ...], clo
         assert len(err) == 1 and "could not be written to stdout: " in err[0]
 
 
-@pytest.mark.by_default("0.4-SIGINT")
+@pytest.mark.by_default("SIGINT-0.4")
 @pytest.mark.parametrize("seconds", [0.4, 0.5, 0.7, 1.0, 2.0])
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_is_one_line_from_the_first_moment(tmp_path: Path, name: str, seconds: float) -> None:

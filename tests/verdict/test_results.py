@@ -108,12 +108,12 @@ def test_the_block_has_eight_lines_at_most(right: Results, wrong: Results, width
 def test_a_size_stands_under_its_own_gradient_where_the_other_has_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from sgverify.advice import size
+    from sgverify.advice.size import finding
     from sgverify.configuration import load_configuration
 
-    real = size.how_large
+    real = finding.how_large
     monkeypatch.setattr(
-        size,
+        finding,
         "how_large",
         lambda subject, **given: (
             None if subject.configuration.gradient.kind == "full" else real(subject, **given)

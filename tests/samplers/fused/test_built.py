@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sgverify.keeping import files, identity
+from sgverify.keeping import identity, places
 from sgverify.samplers.fused import compiler
 
 pytestmark = pytest.mark.skipif(compiler.compiler() is None, reason="there is no C compiler")
@@ -21,7 +21,7 @@ TEXT = "int answer(void) { return 42; }"
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """The calls of the compiler, with a cache folder of their own."""
-    monkeypatch.setenv(files.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(places.CACHE, str(tmp_path / "cache"))
     found: list[Any] = []
     honest = subprocess.run
     monkeypatch.setattr(subprocess, "run", lambda *a, **k: found.append(a) or honest(*a, **k))
@@ -113,7 +113,7 @@ def test_without_a_folder_kernels_are_built_all_the_same(
     value: str, calls: list[Any], answer: Callable[..., int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setenv(files.CACHE, value if value == "off" else str(tmp_path / "file"))
+    monkeypatch.setenv(places.CACHE, value if value == "off" else str(tmp_path / "file"))
     assert [answer(), answer()] == [42, 42]
     assert len(calls) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -157,7 +157,7 @@ def test_the_folder_keeps_what_was_used_last(
 
 
 def test_the_default_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv(files.CACHE)
+    monkeypatch.delenv(places.CACHE)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "own"))
