@@ -299,7 +299,7 @@ _PARTS = (
     ),
     Part(
         "fuzz",
-        ("fuzz/fuzz.json",),
+        ("fuzz/fuzz.json", "fuzz/numbers.json"),
         "`python -m tests.fuzz`: broken, extreme and hostile inputs of every command, key and file format",
         8,
         _make_fuzz,
