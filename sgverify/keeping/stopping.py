@@ -109,6 +109,7 @@ class Deadline:
     doing: str = ""
     told: bool = False
     over: threading.Event = field(default_factory=threading.Event, repr=False)
+    sending: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __str__(self) -> str:
         return f"not answered within {self.seconds:g} s (--within)"
@@ -141,7 +142,9 @@ def limited() -> Iterator[None]:
         yield
     finally:
         for found in _DEADLINE:
-            found.over.set()
+            # An interrupt that is being sent arrives here, within the command.
+            with found.sending:
+                found.over.set()
 
 
 def set_deadline(seconds: float) -> None:
@@ -153,13 +156,16 @@ def set_deadline(seconds: float) -> None:
     def end() -> None:
         if found.over.wait(min(seconds, threading.TIMEOUT_MAX)):
             return
-        found.passed = True
-        if hasattr(signal, "pthread_kill"):
-            # The main thread itself is woken, whatever it waits for.
-            signal.pthread_kill(main, signal.SIGINT)
-        else:
-            _thread.interrupt_main()
-        found.over.set()
+        with found.sending:
+            if found.over.is_set():
+                return
+            found.passed = True
+            if hasattr(signal, "pthread_kill"):
+                # The main thread itself is woken, whatever it waits for.
+                signal.pthread_kill(main, signal.SIGINT)
+            else:
+                _thread.interrupt_main()
+            found.over.set()
 
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         # A program in the background ignores Ctrl-C, not the end of its time.
