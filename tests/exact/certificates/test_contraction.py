@@ -25,6 +25,7 @@ from sgverify.exact.certificates.contraction import (
 from sgverify.exact.certificates.largest_step import fastest_friction, largest_step
 from sgverify.exact.certificates.pair import floats, read_pair
 from sgverify.exact.certificates.semidefinite import closed_loop
+from sgverify.exact.certificates.worst_case import slowest_sequence
 from sgverify.schemes import Scheme, exact, exp, expm1, find_scheme, sqrt
 from sgverify.schemes.definition.mathematics import register
 
@@ -162,6 +163,24 @@ def test_false_certificates_are_refused() -> None:
         assert not proves(pair, wider, *parts[1:])
         assert not proves(pair, *parts[:3], tuple(-x for x in found.multipliers))
         assert not proves(pair, *parts[:2], [[-x for x in row] for row in found.norm], found.multipliers)
+
+
+def test_a_form_that_is_no_norm_proves_nothing() -> None:
+    """Every member of the class grows, so that minus the square shrinks."""
+    with flint.ctx.workprec(BITS):
+        pair = read_pair(find_scheme("sgld-euler"), Fraction(3), {"T": Fraction(1)})
+        bounds = CurvatureBounds(Fraction(1), Fraction(3, 2))
+        assert not proves(pair, bounds, Fraction(1, 2), [[Fraction(-1)]], (Fraction(1),))
+
+
+def test_a_slow_sequence_has_the_rate_of_its_period() -> None:
+    with flint.ctx.workprec(BITS):
+        pair = read_pair(find_scheme("sghmc-aboba"), exact(0.05), {"T": Fraction(1), "D": Fraction(5)})
+    slow = slowest_sequence(pair, 1.0, 100.0)
+    matrices = closed_loop(floats(pair.step), floats(pair.places), np.array(slow.curvatures))
+    product = np.linalg.multi_dot([np.eye(2), *matrices[::-1], np.eye(2)])
+    radius = np.abs(np.linalg.eigvals(product)).max()
+    assert slow.rate > 1 and slow.rate == pytest.approx(radius ** (1 / len(slow.curvatures)), rel=1e-9)
 
 
 def test_a_class_without_a_norm_is_refused_with_its_reason() -> None:

@@ -81,17 +81,22 @@ def test_no_gaussian_of_the_class_is_further_away(
         assert reached <= found.distance < math.inf
 
 
-def test_a_step_at_the_wrong_temperature_is_bounded_by_its_error() -> None:
-    """Noise 10 % too strong stands in sigma: the bound holds for it too, and does not vanish with the step."""
+def test_wrong_steps_are_bounded_by_their_error() -> None:
+    """Noise 10 % too strong stands in sigma, a pull 10 % too strong in e: bounds hold, and do not vanish with the step."""
 
     @define(langevin)
     def warm_euler(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
         return theta - h * grad(theta) + sqrt(2 * T * h * 11 / 10) * noise()
 
+    @define(langevin)
+    def strong_euler(theta, *, h, grad, noise, T):  # type: ignore[no-untyped-def]
+        return theta - h * 11 / 10 * grad(theta) + sqrt(2 * T * h) * noise()
+
     given, bounds = {"T": Fraction(1)}, CurvatureBounds(Fraction(1), Fraction(5))
-    for step in (Fraction(1, 100), Fraction(1, 1000)):
-        found = distance_bound(warm_euler, given, certified_contraction(warm_euler, step, given, bounds))
-        assert found.distance >= math.sqrt(1.1) - 1
+    for scheme, error in ((warm_euler, math.sqrt(1.1) - 1), (strong_euler, 1 - 1 / math.sqrt(1.1))):
+        step = Fraction(1, 10**5)
+        found = distance_bound(scheme, given, certified_contraction(scheme, step, given, bounds))
+        assert found.distance >= error
 
 
 @pytest.mark.parametrize(
