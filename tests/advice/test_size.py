@@ -24,6 +24,11 @@ def found(scheme: str, **given: object) -> HowLarge:
     return answer
 
 
+def test_a_level_below_the_rounding_has_no_step() -> None:
+    (level,) = smallest_crossings(lambda h: 3e-14, (2e-14,), step=0.01, rounding=3e-14)
+    assert level.step is None
+
+
 def test_euler_on_a_gaussian_is_as_wide_as_its_formula_says() -> None:
     # theta' = (1 - hP) theta + sqrt(2Th) xi has the variance T/(P (1 - hP/2)).
     P, h, T = 4.0, 0.01, 2.0

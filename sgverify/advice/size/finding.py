@@ -80,6 +80,10 @@ def smallest_crossings(
         after = min(before * factor, end)
         while wanted and at(after) > wanted[0]:
             level = wanted.pop(0)
+            if at(before) > level:
+                # The rounding of the computation is above the level already.
+                found[level] = Level(level, None)
+                continue
             root = _root(at, level, before, after, tolerance)
             # Where the chain ends before the level is met, what is crossed is stability.
             ends = math.isinf(at(after)) and math.isinf(at(root * (1 + 2 * tolerance)))
