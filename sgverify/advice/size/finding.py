@@ -80,13 +80,10 @@ def smallest_crossings(
         after = min(before * factor, end)
         while wanted and at(after) > wanted[0]:
             level = wanted.pop(0)
-            if at(before) > level:
-                # The rounding of the computation is above the level already.
-                found[level] = Level(level, None)
-                continue
-            root = _root(at, level, before, after, tolerance)
+            # Where the rounding of the computation is above the level already, no step is told.
+            root = _root(at, level, before, after, tolerance) if at(before) <= level else None
             # Where the chain ends before the level is met, what is crossed is stability.
-            ends = math.isinf(at(after)) and math.isinf(at(root * (1 + 2 * tolerance)))
+            ends = root is not None and math.isinf(at(after)) and math.isinf(at(root * (1 + 2 * tolerance)))
             found[level] = Level(level, root, stability=ends)
         before = after
     for level in wanted:
