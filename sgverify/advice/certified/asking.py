@@ -126,7 +126,7 @@ def contraction_told(subject: Subject) -> str | None:
     except (Unreached, UserError):
         return None
     return (
-        f"by {percent(float(1 - found.first.rate))} a step, up to h = {float(found.contraction.step):.3g}: every U with "
+        f"by {percent(float(1 - found.first.rate))} a step, up to h = {float(found.contraction.step):.3g}, full gradients, "
         f"{bounds} [proof]"
     )
 

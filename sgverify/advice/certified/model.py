@@ -25,8 +25,9 @@ class PublishedBound:
 class CertifiedBound:
     """The certificate of one scheme at one step size, for every U with m <= U'' <= L, in every dimension.
 
-    Two copies with the same draws and minibatches approach each other by the share `decay` = 1 - rho a step or more, in a norm of
-    the state; `slowest` is the decay of the slowest member of the class that was found, with its `curvatures`, a list for each step
+    Two copies with the same draws, and full gradients or gradient noise that does not depend on theta, approach each other by the
+    share `decay` = 1 - rho a step or more, in a norm of the state; `slowest` is the decay of the slowest member of the class that
+    was found, with its `curvatures`, a list for each step
     of a period. `refused` says why there is no certificate. `largest_step` is the largest step size found with one, `fastest_step`
     that of the largest decay a step, with `fastest_decay`; `best_friction` has the largest decay at the given step. W_2 between
     the law of theta and the posterior is at most `distance`, times sqrt(d) or in `dimension`, in the long run; `start_factor` rho^n
@@ -99,8 +100,8 @@ class CertifiedBound:
         else:
             halved = math.log(2) / -math.log1p(-self.decay)
             lines.append(
-                f"contracts by {_share(self.decay)} a step  [proof]: two copies with the same draws and minibatches halve "
-                f"their distance in {max(1, math.ceil(halved))} steps"
+                f"contracts by {_share(self.decay)} a step  [proof]: two copies with the same draws halve their distance in "
+                f"{max(1, math.ceil(halved))} steps, with full gradients or noise that does not depend on theta"
             )
             lines.append(f"  {self._slow()}")
             lines += [
