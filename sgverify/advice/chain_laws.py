@@ -154,7 +154,8 @@ class ExactLaws(ChainLaws):
     @cached_property
     def target(self) -> StationaryMoments:
         """N(mean, T P^-1), and N(0, T) for the momentum."""
-        truth = self._law.truth
+        with flint.ctx.workprec(BITS):
+            truth = self._law.truth_in_balls
         return self._read(truth.mean, truth.covariance, None)
 
     def at(self, step: float) -> StationaryMoments:

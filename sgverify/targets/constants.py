@@ -17,7 +17,7 @@ LARGEST = 1e100
 # Matrices are dense: beyond this a number for the precision would no longer be a small thing to hold.
 MOST_COORDINATES = 1000
 MOST_ENTRIES = 1000
-SMALLEST = Fraction(1, 10**100)
+SMALLEST = 1e-100
 
 
 def is_list(value: Any) -> bool:
@@ -31,12 +31,12 @@ def read_number(key: str, value: Any) -> Fraction:
         raise ConfigurationError(f"{key}={shown(value)}: expected a number; write e.g. {key}=0.5")
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigurationError(f"{key}={value!r}: expected a finite number; write e.g. {key}=0.5")
-    number = exact(value)
-    if abs(number) > LARGEST or (number and abs(number) < SMALLEST):
+    size: Any = abs(value)
+    if size and not SMALLEST <= size <= LARGEST:
         raise ConfigurationError(
             f"{key}={shown(value)}: expected 0 or a size from 1e-100 to 1e100, so that float64 can follow; rescale it"
         )
-    return number
+    return exact(value)
 
 
 def read_whole(key: str, value: Any, low: int, high: int) -> int:

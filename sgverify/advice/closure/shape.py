@@ -160,7 +160,8 @@ def largest_change(
                 place = mode + reach * covariance[driver] / sd[driver]
                 factors = np.diag(hessian(gradient, place, sd)) / peak
                 sizes = np.where(factors > 0, np.abs(np.log(np.abs(factors))), math.inf)
-                sizes = np.where(np.isfinite(factors), sizes, -1.0)
+                # Of two changes that differ by their rounding alone, such as exp(2 sd) and exp(-2 sd), the first is told.
+                sizes = np.where(np.isfinite(factors), np.round(sizes, 4), -1.0)
                 along = int(np.argmax(sizes))
                 if best is None or sizes[along] > best[0]:
                     best = float(sizes[along]), CurvatureChange(along, driver, reach, float(factors[along]))

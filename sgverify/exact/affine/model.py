@@ -32,6 +32,7 @@ from sgverify.exact.numbers.matrix_series import rational_matrix, unit_matrix
 from sgverify.schemes import Scheme, exact
 from sgverify.schemes.definition.binding import parameters_of
 from sgverify.targets import Observable, Target
+from sgverify.targets.form import inverse_in_balls
 
 if TYPE_CHECKING:
     from sgverify.exact.chain.varying_steps import StepArrays, VaryingProblem
@@ -164,9 +165,9 @@ class Model:
         spread = arb_mat(self.size, self.size)
         for name in self.scheme.dynamics.state:
             if name == "theta":
+                covariance, start = inverse_in_balls(posterior.precision), ball.number(self.start)
                 means += [
-                    ball.number(m)
-                    + ball.number(self.start) * (temperature * ball.number(posterior.covariance[i][i])).sqrt()
+                    ball.number(m) + start * (temperature * covariance[i, i]).sqrt()
                     for i, m in enumerate(posterior.mean)
                 ]
             else:

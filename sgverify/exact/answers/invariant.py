@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import flint
 from flint import arb, fmpq, fmpq_mat
@@ -19,7 +20,8 @@ from sgverify.exact.chain.ergodic import Distance, Moments
 from sgverify.exact.chain.expansion import EXPANSION_BITS
 from sgverify.exact.numbers.ball import Certified, refine
 from sgverify.exact.rings.polynomials import to_fmpq
-from sgverify.targets import Observable
+from sgverify.targets import Observable, Target
+from sgverify.targets.form import inverse_in_balls
 
 JOINT = "joint"
 """The name of the law of the whole state, beside those of its variables."""
@@ -70,17 +72,27 @@ class InvariantLaw:
     @cached_property
     def truth(self) -> Moments:
         """The moments of exp(-(U + p.p/2)/T), in fractions: N(mean, T P^-1) for theta, N(0, T I) for p."""
+        return self._of_target(fmpq_mat([list(map(to_fmpq, row)) for row in self._judged.covariance]))
+
+    @property
+    def truth_in_balls(self) -> Moments:
+        """The same at the working precision."""
+        return self._of_target(inverse_in_balls(self._judged.precision))
+
+    @property
+    def _judged(self) -> Target:
         # Under a biased gradient the effective target differs from the posterior with which the law is compared.
-        target, names = self.model.judged or self.model.target, self.model.scheme.dynamics.state
-        T, size = to_fmpq(self.model.temperature), target.dim * len(names)
-        mean, covariance = fmpq_mat(size, 1), fmpq_mat(size, size)
-        for i in range(size):
-            covariance[i, i] = T
-        for i in range(target.dim):
-            mean[i, 0] = to_fmpq(target.mean[i])
-            for j in range(target.dim):
-                covariance[i, j] = T * to_fmpq(target.covariance[i][j])
-        return Moments(mean, covariance)
+        return self.model.judged or self.model.target
+
+    def _of_target(self, spread: Any) -> Moments:
+        """The moments of the dynamics' state where T `spread` is the covariance of theta."""
+        T, dim, kind = to_fmpq(self.model.temperature), self._judged.dim, type(spread)
+        size = dim * len(self.model.scheme.dynamics.state)
+        covariance = [[T if i == j else 0 for j in range(size)] for i in range(size)]
+        for row, own in zip(covariance, (spread * T).tolist(), strict=False):
+            row[:dim] = own
+        mean = [[to_fmpq(entry)] for entry in self._judged.mean] + [[0]] * (size - dim)
+        return Moments(kind(mean), kind(covariance))
 
     def at(self, step: StepSize) -> Moments:
         """The moments at this step size, as balls at the working precision."""
@@ -89,7 +101,7 @@ class InvariantLaw:
     def distance(self, distance: Distance, step: StepSize, part: str) -> Certified:
         """A distance between the law of `part` at this step size and the true one."""
         places = self.coordinates[part]
-        return refine(lambda bits: distance.between(self.at(step).of(places), self.truth.of(places).in_balls))
+        return refine(lambda bits: distance.between(self.at(step).of(places), self.truth_in_balls.of(places)))
 
     @cached_property
     def errors(self) -> list[Moments]:
@@ -100,7 +112,7 @@ class InvariantLaw:
             exact = all(isinstance(part, fmpq_mat) for f in found for part in (f.mean, f.covariance))
             if not exact:
                 found = [moments.in_balls for moments in found]
-            return [found[0] - (self.truth if exact else self.truth.in_balls), *found[1:]]
+            return [found[0] - (self.truth if exact else self.truth_in_balls), *found[1:]]
 
     def leading(self, distance: Distance, part: str) -> LeadingError:
         """The leading power of h in a distance of the law of `part` from the true one, and its coefficient."""
@@ -108,17 +120,16 @@ class InvariantLaw:
         with flint.ctx.workprec(EXPANSION_BITS):
             errors = [error.of(places) for error in self.errors]
             exact = all(isinstance(entry, fmpq) for error in errors for entry in error.entries)
-            truth = self.truth.of(places)
+            truth = (self.truth if exact else self.truth_in_balls).of(places)
             for order, error in enumerate(errors):
                 if all(_may_vanish(entry) for entry in distance.seen(error)):
                     continue
-                if order:
-                    found = distance.leading(error, truth if exact else truth.in_balls)
-                else:
-                    # The limit at h = 0 itself is wrong by a finite amount, in which the distance is not linear.
-                    found = distance.between(
-                        (truth + error).in_balls if exact else truth.in_balls + error, truth.in_balls
-                    )
+                # Where the limit at h = 0 itself is wrong by a finite amount, the distance is not linear in it.
+                found = (
+                    distance.leading(error, truth)
+                    if order
+                    else distance.between((truth + error).in_balls, truth.in_balls)
+                )
                 return LeadingError(order, float(found.mid()), exact)
         return LeadingError(None, None, exact)
 

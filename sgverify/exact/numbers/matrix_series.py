@@ -96,14 +96,18 @@ def lyapunov_series(maps: Sequence[Matrix], sources: list[Matrix]) -> list[Matri
     """S_k with sum_{i+j+l=k+1, (i,j) != 0} M_i S_l M_j^T = - sources_k."""
     equation = ContinuousLyapunov(maps[0], (*maps[1:], *sources))
     backs = transposed(maps)
+    # Of most steps the map is a polynomial of low degree in h, and a product with 0 costs what any other does.
+    acting = [not all(entry == 0 for entry in matrix.entries()) for matrix in maps]
     found: list[Matrix] = []
     for k, source in enumerate(sources):
         right = source
         for l, known in enumerate(found):
             total = k + 1 - l
-            right = right + maps[total - 1] * known + known * backs[total - 1]
+            if acting[total - 1]:
+                right = right + maps[total - 1] * known + known * backs[total - 1]
             for i in range(1, total):
-                right = right + maps[i - 1] * known * backs[total - i - 1]
+                if acting[i - 1] and acting[total - i - 1]:
+                    right = right + maps[i - 1] * known * backs[total - i - 1]
         found.append(equation.solve(right * -1))
     return found
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from math import prod
 from typing import Any, overload
 
@@ -275,9 +276,13 @@ def exact(value: Any) -> Any:
     """
     if isinstance(value, Irrational | Fraction):
         return value
-    if not isinstance(value, float):
-        return Fraction(value)
-    decimal = Fraction(repr(float(value)))
+    return _exact_float(float(value)) if isinstance(value, float) else Fraction(value)
+
+
+@lru_cache(maxsize=2**17)
+def _exact_float(value: float) -> Fraction:
+    # A dense precision of 200 coordinates is read four times, 40,000 numbers each.
+    decimal = Fraction(repr(value))
     if decimal.denominator > LONGEST_DECIMAL and math.isfinite(value):
         simple = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
         if simple and float(simple) == value:
