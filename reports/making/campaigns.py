@@ -132,7 +132,7 @@ def survived(kills: int = KILLS, seed: int = 0, text: str = SURVIVING) -> dict[s
         began = time.perf_counter()
         assert _campaign(folder, "undisturbed").wait() == 0
         whole = time.perf_counter() - began
-        undisturbed = _report(folder / "undisturbed")
+        undisturbed = told_report(folder / "undisturbed")
         killed, completed, kept = 0, 0, []
         while killed < kills or not completed:
             running = _campaign(folder, "killed")
@@ -143,9 +143,9 @@ def survived(kills: int = KILLS, seed: int = 0, text: str = SURVIVING) -> dict[s
                 running.kill()
                 running.wait()
                 killed += 1
-                kept.append(_kept(folder / "killed.sqlite"))
+                kept.append(kept_answers(folder / "killed.sqlite"))
                 continue
-            assert code == 0 and _report(folder / "killed") == undisturbed
+            assert code == 0 and told_report(folder / "killed") == undisturbed
             completed += 1
             for path in folder.glob("killed.sqlite*"):
                 path.unlink()
@@ -158,7 +158,7 @@ def survived(kills: int = KILLS, seed: int = 0, text: str = SURVIVING) -> dict[s
     }
 
 
-def _report(folder: Path) -> list[Any]:
+def told_report(folder: Path) -> list[Any]:
     """What a report says, but for times and versions."""
     evidence, summary = (json.loads((folder / name).read_text()) for name in ("report.json", "campaign.json"))
     return [canonical(evidence), summary["rows"], summary["cells"]]
@@ -187,7 +187,7 @@ def _campaign(folder: Path, name: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _kept(store: Path) -> int:
+def kept_answers(store: Path) -> int:
     """How many answers a store has."""
     if not store.exists():
         return 0
@@ -282,25 +282,35 @@ MEASURED: dict[str, Callable[[], dict[str, Any]]] = {
 def measure(names: list[str], folder: Path = FOLDER) -> None:
     """Measure what is named, and write it beside what is stored."""
     for name in names:
-        found = MEASURED[name]()
-        path = folder / "campaigns.json"
-        known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        folder.mkdir(exist_ok=True)
-        write_atomically(path, json_text({**known, name: found}))
-        print(f"{name}: {found}", file=sys.stderr)
+        store_measurement(name, MEASURED[name](), folder)
+
+
+def store_measurement(name: str, measured: dict[str, Any], folder: Path) -> None:
+    """Write one measurement beside those that are stored."""
+    path = folder / "campaigns.json"
+    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    folder.mkdir(exist_ok=True)
+    write_atomically(path, json_text({**known, name: measured}))
+    print(f"{name}: {measured}", file=sys.stderr)
 
 
 def make() -> None:
     """Measure everything that is installed, and write the page."""
-    able = [name for name in MEASURED if name != "dask" or importlib.util.find_spec("distributed")]
-    measure(able)
+    from reports.making import disturbances
+
+    able = importlib.util.find_spec("distributed") is not None
+    measure([name for name in MEASURED if able or name != "dask"])
+    disturbances.measure([name for name in disturbances.MEASURED if able or name != "cluster"])
     render(FOLDER.parent)
 
 
 def render(folder: Path) -> None:
-    """Write FOLDER/campaigns/campaigns.md from the JSON beside it."""
+    """Write FOLDER/campaigns/campaigns.md, and campaigns.svg, from the JSON beside them."""
+    from reports.making import disturbances
+
     found = json.loads((folder / "campaigns" / "campaigns.json").read_text(encoding="utf-8"))
     write_atomically(folder / "campaigns" / "campaigns.md", page(found))
+    disturbances.draw(found, folder / "campaigns" / "campaigns.svg")
 
 
 ENGINES = {"here": "processes of this machine", "dask": "a Dask cluster on this machine"}
@@ -355,7 +365,9 @@ def page(found: dict[str, Any]) -> str:
             "",
             f"A whole answer is {told['size']} bytes of JSON. Memory of a process, in megabytes: {grown}.",
         ]
-    return "\n".join([*lines, ""])
+    from reports.making.disturbances import page as disturbed
+
+    return "\n".join([*lines, *disturbed(found), ""])
 
 
 if __name__ == "__main__":

@@ -275,7 +275,7 @@ _PARTS = (
     ),
     Part(
         "campaigns",
-        ("campaigns/campaigns.json", "campaigns/campaigns.md"),
+        ("campaigns/campaigns.json", "campaigns/campaigns.md", "campaigns/campaigns.svg"),
         "tasks on processes and on a Dask cluster, kills, questions of campaigns",
         15,
         _make_campaigns,
