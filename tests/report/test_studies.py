@@ -37,7 +37,7 @@ STUDY = Study(
     notes=("D is *not* printed.",),
 )  # fmt: skip
 DOCUMENT = Document((), Provenance("0.0.0", "3.11", "2.13", "a machine", "sgverify report", 1.5))
-OTHER = dataclasses.replace(STUDY, id="paper/equal-cost", title="Equal cost", panels=())
+OTHER = dataclasses.replace(STUDY, id="paper/exploration", title="Exploration", panels=())
 
 
 def lines(drawing):

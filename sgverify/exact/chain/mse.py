@@ -14,7 +14,7 @@ covariance
 With E u = M^k mu_0 and E u u^T = Sigma - Q + M^k Delta M^kT every sum over k is a Lyapunov equation, a
 geometric sum or a convolution sum_k M^{L-k} X M^k, which is a block of the power of [[M, X], [0, M]].
 
-The integrated autocorrelation time of a test function along an affine chain, at any step size.
+The long-run variance and the integrated autocorrelation time of a test function along an affine chain, at any step size.
 
 In the invariant law at the step size h, with gamma_k = Cov(phi(X_0), phi(X_k)),
 
@@ -227,20 +227,6 @@ def long_run_variance(problem_at: ProblemAt, **options: Any) -> Certified:
 def stationary_variance(problem_at: ProblemAt, **options: Any) -> Certified:
     """gamma_0, the variance of phi in the chain's invariant law; options are those of `refine`."""
     return refine(lambda bits: _stationary(problem_at(bits)), **options)
-
-
-def autocorrelation_time(problem_at: ProblemAt, **options: Any) -> Certified:
-    """IAT(h) = sigma^2(h) / gamma_0, a number of steps; options are those of `refine`.
-
-    For X' = a X + noise it is (1 + a)/(1 - a) for phi = x and, where the noise is Gaussian and the mean 0,
-    (1 + a^2)/(1 - a^2) for phi = x^2. Raises `PrecisionLostError` for a constant phi.
-    """
-
-    def evaluate(bits: int) -> arb:
-        problem = problem_at(bits)
-        return _long_run(problem) / _stationary(problem)
-
-    return refine(evaluate, **options)
 
 
 def _long_run(problem: ChainProblem) -> arb:

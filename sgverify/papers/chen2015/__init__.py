@@ -31,6 +31,5 @@ PAPER = Paper(
         "figure-3": "figures.comparison:figure_3",
         "figure-6": "figures.comparison:figure_6",
         "figure-8": "figures.comparison:figure_8",
-        "equal-cost": "figures.equal_cost:equal_cost",
     },
 )
