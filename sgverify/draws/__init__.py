@@ -1,9 +1,8 @@
 """Draws for people: a scheme run on a target, returned as ArviZ InferenceData, and written as netCDF or Zarr.
 
 `sampling` is the command `sample`, `step_choice` its step where none is given and what it needs, of memory and of the extra
-`draws`, `validated` what earlier calls proved. `inference_data` holds the draws, `files` writes them, `stored` keeps them while
-they are drawn and goes on with them, `summary` prints a screen about them, `picture` draws them, `trust` judges a run.
-`reweighting` averages weighted draws, `prediction` scores the predictions of a classifier.
+`draws`. `inference_data` holds the draws, `files` writes them, `stored` keeps them while they are drawn and goes on with them,
+`summary` prints a screen about them, `picture` draws them, `trust` judges a run. `reweighting` averages weighted draws.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from sgverify.exports import lazily
 if TYPE_CHECKING:
     from sgverify.draws.reweighting import WeightedAverage, log_weights_between, reweighted
     from sgverify.draws.sampling import Sampling, sample
-    from sgverify.draws.summary import round_trips, summarise_draws
+    from sgverify.draws.summary import summarise_draws
 
 __all__ = [
     "Sampling",
@@ -24,7 +23,6 @@ __all__ = [
     "check_place",
     "log_weights_between",
     "reweighted",
-    "round_trips",
     "sample",
     "summarise_draws",
     "write_draws",

@@ -51,12 +51,11 @@ def make_inference_data(
     """InferenceData of one row of draws: posterior, sample_stats, observed_data, and where they come from.
 
     posterior: theta by `coordinate` (its name where it has one, else its number), or the parts that the target names.
-    sample_stats: `energy` U(theta), `step_size` h_l,
-    `diverging` on the last draw of a chain that left every bound in one of the next steps, the other variables of the
-    dynamics under their own names, `log_weight` where draws count differently (log h_l of varying steps, the weights of an
-    adaptive composite), and what a composite records: `swaps` since the draw before, `swap_probability`, `walker` (which
-    replica this state started as; `sgverify.draws.round_trips` counts their trips), `region`. `sgverify.draws.reweighted` averages
-    under `log_weight`. The coordinate `draw` is l, the number of the step.
+    sample_stats: `energy` U(theta), `step_size` h_l, `diverging` on the last draw of a chain that left every bound in one of the
+    next steps, the other variables of the dynamics under their own names, `log_weight` where draws count differently (log h_l of
+    varying steps, the weights of an adaptive composite), and what a composite records: `swaps` since the draw before,
+    `swap_probability`, `walker` (which replica this state started as), `region`. `sgverify.draws.reweighted` averages under
+    `log_weight`. The coordinate `draw` is l, the number of the step.
     """
     import xarray
 

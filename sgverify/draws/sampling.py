@@ -7,7 +7,7 @@ import logging
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -29,7 +29,6 @@ from sgverify.draws.step_choice import (
 )
 from sgverify.draws.stored.source import DrawSource
 from sgverify.draws.trust import judge
-from sgverify.draws.validated import potential_of, recall, remember, target_of
 from sgverify.errors import ConfigurationError, UserError
 from sgverify.keeping.places import check_working_folder
 from sgverify.samplers.run.recorder import Draws, kept_steps
@@ -149,32 +148,30 @@ class Sampling:
         streamed: bool = False,
     ) -> Sampling:
         """Bind a scheme to a configuration; raises `UserError` as `sample` does. `streamed` draws need not fit into memory."""
-        given = None if target is None else target_of(target)
-        target = None if given is None else dressed(given, configuration.target)
+        own: Target | None = None
+        if target is not None:
+            # What a target derives from its data and functions lies with it: a copy sees them as they are now.
+            made = target.target() if isinstance(target, LogDensity) else replace(target)
+            own = dressed(made, configuration.target)
         subject = bind(scheme, configuration, "sample")
         if subject.black_box:
             raise UserError(
                 f"scheme={subject.reference!r}: is torch code of your own, which `sgverify verify` runs step by step; expected "
                 "a scheme, whose definition the sampler can run; call your own code for its draws"
             )
-        if target is not None:
-            vars(subject)["target"] = target
+        if own is not None:
+            vars(subject)["target"] = own
         own_dtype = getattr(subject.target, "dtype", None)
         if own_dtype is not None and "dtype" not in configuration.model_fields_set:
             # A torch module runs in its own dtype, usually float32.
-            target = subject.target
+            own = subject.target
             configuration = load_configuration(configuration, dtype=own_dtype)
             subject = make_subject(scheme, configuration)
-            vars(subject)["target"] = target
+            vars(subject)["target"] = own
         configuration = subject.configuration
         if subject.scheme.dynamics.positive:
             subject.target.check_domain(subject.reference, positive=True)
-        known = recall(subject, given)
-        if known is None:
-            subject.validate()
-            remember(subject, given)
-        else:
-            subject = known
+        subject.validate()
         advised = configuration.schedule.kind == "fixed" and subject.changes_along_run is None
         choice = choose_step(subject) if advised else None
         if choice is not None and choice.origin == "proposed":
@@ -182,15 +179,14 @@ class Sampling:
             configuration = subject.configuration
         runs = subject.composite or subject.scheme
         settings = Settings.of(configuration)
-        potential = potential_of(subject, settings.torch_dtype, settings.torch_device)
-        ensemble = Ensemble(runs, subject.target, [row_of(subject)], settings, potential=potential)
+        ensemble = Ensemble(runs, subject.target, [row_of(subject)], settings)
         steps = kept_steps(ensemble)
         options = () if energy is None else ("--energy",) if energy else ("--no-energy",)
         if energy is None:
             energy = subject.target.data is None or ensemble.potential.affine is not None
         if not streamed:
             check_memory(bytes_needed(ensemble, energy=energy), len(steps), configuration.chains)
-        command = subject.command("sample", *options) if given is None else ""
+        command = subject.command("sample", *options) if target is None else ""
         return Sampling(subject, ensemble, energy, command, choice)
 
     @cached_property

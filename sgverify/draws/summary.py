@@ -1,4 +1,4 @@
-"""The summary of draws on one screen: their number, origin, ArviZ's table, and the round trips of replicas."""
+"""The summary of draws on one screen: their number, origin and ArviZ's table."""
 
 from __future__ import annotations
 
@@ -13,26 +13,6 @@ import numpy as np
 
 from sgverify.draws.inference_data import CHAINS, arviz
 from sgverify.errors import printable
-
-
-def round_trips(walkers: np.ndarray) -> np.ndarray:
-    """Completed trips of each walker: from the coldest replica up to the hottest and back again. Shape (R, C).
-
-    `walkers`, shape (L, R, C), holds the walker at each replica after each of L steps (`walker` of `sample_stats`, with its axes
-    in this order). A walker is named by the number of the replica at which it started.
-    """
-    length, replicas, chains = walkers.shape
-    trips = np.zeros((replicas, chains), dtype=np.int64)
-    # 0: not yet at the coldest; 1: last at the coldest of the two ends; 2: has been at the hottest since.
-    seen = np.zeros((replicas, chains), dtype=np.int64)
-    columns = np.arange(chains)
-    for l in range(length):
-        coldest, hottest = (walkers[l, end].astype(np.int64) for end in (0, -1))
-        trips[coldest, columns] += seen[coldest, columns] == 2
-        seen[coldest, columns] = 1
-        seen[hottest, columns] = np.where(seen[hottest, columns] > 0, 2, 0)
-    return trips
-
 
 MOST_ROWS = 20
 """The most lines of the table, so that it fits a screen."""

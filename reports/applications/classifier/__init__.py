@@ -3,8 +3,9 @@
 In an order for reading: `data` (images of classes that are learnt and of unseen ones), `cifar` (CIFAR's binary files), `network` (a
 residual network of one vector of parameters), `model` (its posterior, with stochastic gradients), `methods` (who is compared, and
 the printed settings scaled), `swapping` (replicas that swap by the sampler's own hooks), `variances` (the exact variance of the
-energies, Figures 3 and 5), `predictions` (model averages), `outcomes` (scores), `comparison` (the run), `findings` (the paper's
-statements beside it), `figures`, `asking` (what `advise` answers), `target` (a small network's posterior for `verify`), `result`.
+energies, Figures 3 and 5), `predictions` (model averages), `scores` (of probabilities), `outcomes` (of methods), `comparison` (the
+run), `findings` (the paper's statements beside it), `figures`, `asking` (what `advise` answers), `target` (a small network's
+posterior for `verify`), `result`.
 """
 
 from reports.applications.application import Application, Option

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from reports.applications.classifier.data import ClassImages
+from reports.applications.classifier.scores import accuracy, brier_score, predictive_entropy
 from reports.applications.statistics import mean_of
-from sgverify.draws.prediction import accuracy, brier_score, predictive_entropy
 
 CURVE = 33
 """The entropies, from 0 to log R, at which the distribution function of entropies is kept."""

@@ -15,8 +15,8 @@ from torch import Tensor
 from reports.applications.chains import ChainRecorder
 from reports.applications.classifier.methods import ComparedMethod
 from reports.applications.classifier.model import AT_ONCE, Posterior
+from reports.applications.classifier.scores import probabilities
 from reports.applications.keeping import Arrays
-from sgverify.draws.prediction import probabilities
 
 
 class Predictions(ChainRecorder):

@@ -96,7 +96,7 @@ class DrawSource:
             return whole
         settings = replace(whole.settings, chains=len(chains), first_chain=chains.start)
         runs = self.subject.composite or self.subject.scheme
-        return Ensemble(runs, self.subject.target, [self.row], settings, potential=whole.potential)
+        return Ensemble(runs, self.subject.target, [self.row], settings)
 
     def check_divisible(self) -> None:
         """Raise `ConfigurationError` if several processes cannot draw the chains of this run, or not with the bits of one."""

@@ -96,8 +96,8 @@ class ModuleLikelihood:
             )
         return self._operations[dtype]
 
-    def follow(self, data: np.ndarray) -> bytes:
-        """A hash of gradients; where it has changed, by buffers or numbers of Python, what was recorded is forgotten.
+    def follow(self, data: np.ndarray) -> None:
+        """Forget what was recorded where gradients have changed since, by buffers or numbers of Python.
 
         Raises `DefinitionError` for a module that has been put into training mode.
         """
@@ -106,7 +106,6 @@ class ModuleLikelihood:
         now = _seen(lambda parts: self._total(parts, rows), self.layout, self._start)
         if vars(self).setdefault("_followed", now) != now:
             vars(self).update(_followed=now, _operations={}, _gradient=self._recorder())
-        return now
 
     @cached_property
     def _operations(self) -> dict[torch.dtype, ModuleOperations | None]:
@@ -286,12 +285,11 @@ class WrittenPrior:
         """The gradient in theta; both have shape (*batch, d)."""
         return _laid_out(self._gradient(theta.reshape(-1, theta.shape[-1])).reshape(theta.shape), theta)
 
-    def follow(self, data: np.ndarray) -> bytes:
-        """A hash of gradients; where it has changed, by numbers of Python, what was recorded is forgotten."""
+    def follow(self, data: np.ndarray) -> None:
+        """Forget what was recorded where gradients have changed since, by numbers of Python."""
         now = _seen(self._value, self.layout, torch.zeros(self.layout.dim, dtype=torch.float64))
         if vars(self).setdefault("_followed", now) != now:
             vars(self).update(_followed=now, _gradient=self._recorder())
-        return now
 
     @cached_property
     def _gradient(self) -> ChainGradient:

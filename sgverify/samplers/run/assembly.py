@@ -50,8 +50,7 @@ class Assembly:
 
     Raises `ConfigurationError` if scheme, target, rows and settings contradict one another. `hoist=False` evaluates every
     gradient by autograd over the data, `tape=False` runs the definition at every step, and `block` sets the number of steps per
-    block; none of them changes the results. `streams` replaces the run's own random streams, by kind;
-    `potential` is that of the target in the dtype and on the device of the settings, where it was made before.
+    block; none of them changes the results. `streams` replaces the run's own random streams, by kind.
     """
 
     def __init__(
@@ -65,7 +64,6 @@ class Assembly:
         block: int | None = None,
         tape: bool = True,
         streams: Callable[[str], Stream] | None = None,
-        potential: Potential | None = None,
     ) -> None:
         self.hooks: StepHooks | None = None
         if isinstance(scheme, Composite):
@@ -83,7 +81,7 @@ class Assembly:
             settings = replace(settings, exchange=getattr(self.hooks, "choice", None))
         self.scheme, self.target, self.rows, self.settings = scheme, target, tuple(rows), settings
         self.dtype, self.device = settings.torch_dtype, settings.torch_device
-        self.potential = potential or Potential(target, dtype=self.dtype, device=self.device, hoist=hoist)
+        self.potential = Potential(target, dtype=self.dtype, device=self.device, hoist=hoist)
         self.chains = range(settings.first_chain, settings.first_chain + settings.chains)
         self._steps_at_once, self._tape, self._given_streams = block, tape, streams
         self._clock = Clock()

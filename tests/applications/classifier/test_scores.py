@@ -11,7 +11,7 @@ from scipy.special import softmax
 from scipy.stats import entropy
 from sklearn.metrics import brier_score_loss
 
-from sgverify.draws.prediction import (
+from reports.applications.classifier.scores import (
     accuracy,
     brier_score,
     model_average,
