@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     )
     from sgverify.schemes.dynamics import density, dynamics, kinetic, langevin, thermostat
     from sgverify.schemes.loading import find_scheme
-    from sgverify.schemes.recipe import complete_recipe
     from sgverify.schemes.scheme import Scheme, scheme
     from sgverify.schemes.splittings import Alphabet
     from sgverify.schemes.torch_step import TorchStep, torch_step
@@ -107,7 +106,6 @@ __all__ = [
     "bind",
     "build_target",
     "centred_quadratic",
-    "complete_recipe",
     "constant",
     "coordinate",
     "cos",

@@ -128,7 +128,7 @@ def test_dir_shows_what_is_exported_and_not_loaded_yet() -> None:
 def test_every_name_of_a_room_that_loads_lazily_can_be_had() -> None:
     texts = {path.parent: path.read_text() for path in PACKAGE.rglob("__init__.py")}
     lazy = [folder for folder, text in texts.items() if "lazily(__name__)" in text]
-    assert len(lazy) > 10
+    assert len(lazy) >= 10
     for folder in lazy:
         room = import_module(".".join(("sgverify", *folder.relative_to(PACKAGE).parts)))
         assert dir(room) == sorted(room.__all__)

@@ -1,12 +1,10 @@
 """Integrators: dynamics, sub-flows, splittings, steps, and the catalogue.
 
-`dynamics` (with the density left invariant; `recipe` makes them), `scheme` (a step), `splittings` (words over an alphabet)
-and their `compositions`, `torch_step` (somebody else's torch code, and what a library does beside a step), `memory` of a step, and
-`tempering` of one that takes no temperature.
-`loading` finds them by name or in a file, which `user_files` runs; `adapting` makes steps of other libraries' samplers.
-`definition` is the interface of
-definitions, whose functions are in `mathematics` too, `numbers` their exact constants; `catalogue` and `composites` hold the ones
-that ship.
+`dynamics` (with the density left invariant), `scheme` (a step), `splittings` (words over an alphabet) and their `compositions`,
+`torch_step` (somebody else's torch code, and what a library does beside a step), `memory` of a step, and `tempering` of one that
+takes no temperature. `loading` finds them by name or in a file, which `user_files` runs; `adapting` makes steps of other libraries'
+samplers. `definition` is the interface of definitions, whose functions are in `mathematics` too, `numbers` their exact constants;
+`catalogue` and `composites` hold the ones that ship.
 
 The type of this room is `Scheme`: one step X_(l-1) -> X_l of an integrator of a dynamics. It answers one question, "what is a
 step?", once and for everybody. Its heart is an ordinary function whose signature is its declaration: positional parameters are
@@ -30,9 +28,6 @@ A question enters here as a reference (a name of the catalogue, `module:attribut
 object. No name of a claim and no verdict is known on this floor, and no torch: `order` is a claim that others settle.
 """
 
-from typing import TYPE_CHECKING
-
-from sgverify.exports import lazily
 from sgverify.schemes.catalogue import ALPHABETS, NAMED
 from sgverify.schemes.definition.mathematics import LAWS, NoiseLaw, dot, exp, expm1, sqrt
 from sgverify.schemes.dynamics import (
@@ -55,9 +50,6 @@ from sgverify.schemes.scheme import Scheme, scheme
 from sgverify.schemes.splittings import Alphabet, Letter, Word
 from sgverify.schemes.torch_step import TorchStep, torch_step
 
-if TYPE_CHECKING:
-    from sgverify.schemes.recipe import complete_recipe
-
 __all__ = [
     "ALPHABETS",
     "LAWS",
@@ -72,7 +64,6 @@ __all__ = [
     "Scheme",
     "TorchStep",
     "Word",
-    "complete_recipe",
     "constants",
     "density",
     "dot",
@@ -92,5 +83,3 @@ __all__ = [
     "thermostat",
     "torch_step",
 ]
-
-__getattr__, __dir__ = lazily(__name__)

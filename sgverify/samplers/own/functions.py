@@ -41,7 +41,7 @@ def _(theta: np.ndarray, own: OwnFunction, *rows: np.ndarray) -> np.ndarray:
 @evaluate.register
 def _(theta: Tracked, own: OwnFunction, *rows: Points) -> Tracked:
     """The value with its derivative by autograd: to the reverse mode the function is an elementary one."""
-    tensors = [torch.tensor(item.array.astype(np.float64)) for item in (theta.known(), *rows)]
+    tensors = [torch.tensor(item.array.astype(np.float64)) for item in (theta.value, *rows)]
     lead = torch.broadcast_shapes(*(item.shape[:-1] for item in tensors))
     at = tensors[0].expand(*lead, tensors[0].shape[-1]).clone().requires_grad_()
     with torch.enable_grad():

@@ -38,7 +38,7 @@ _NUMBERS = count()
 
 
 class Tracked:
-    """A value that keeps the operations which made it. `value` is None where only derivatives are known (U).
+    """A value that keeps the operations which made it.
 
     Numbers, parameters and data stay as they are; a vector and a scalar may be multiplied, not added. A parent may be one
     coordinate of a vector: (vector, pullback, place).
@@ -52,22 +52,16 @@ class Tracked:
         self.kind = kind
         self.parents = tuple(parents)
 
-    def known(self) -> Any:
-        """The value itself; raises `DefinitionError` where only its derivatives are known."""
-        if self.value is None:
-            raise DefinitionError("U(theta) enters other than linearly; expected an energy U + ...")
-        return self.value
-
     def __add__(self, other: Any) -> Tracked:
         if not isinstance(other, Tracked):
             self._refuse_wider(other)
-            return Tracked(None if self.value is None else self.value + other, self.kind, [(self, _same)])
+            return Tracked(self.value + other, self.kind, [(self, _same)])
         return self._joined(other, lambda left, right: left + right, _same)
 
     __radd__ = __add__
 
     def __neg__(self) -> Tracked:
-        return Tracked(None if self.value is None else -self.value, self.kind, [(self, _negative)])
+        return Tracked(-self.value, self.kind, [(self, _negative)])
 
     def __pos__(self) -> Tracked:
         return self
@@ -75,12 +69,12 @@ class Tracked:
     def __sub__(self, other: Any) -> Tracked:
         if not isinstance(other, Tracked):
             self._refuse_wider(other)
-            return Tracked(None if self.value is None else self.value - other, self.kind, [(self, _same)])
+            return Tracked(self.value - other, self.kind, [(self, _same)])
         return self._joined(other, lambda left, right: left - right, _negative)
 
     def __rsub__(self, other: Any) -> Tracked:
         self._refuse_wider(other)
-        return Tracked(None if self.value is None else other - self.value, self.kind, [(self, _negative)])
+        return Tracked(other - self.value, self.kind, [(self, _negative)])
 
     def _refuse_wider(self, other: Any) -> None:
         """Raise `DefinitionError` for a scalar and a constant vector: their sum has one adjoint for each coordinate."""
@@ -90,20 +84,18 @@ class Tracked:
     def _joined(self, other: Tracked, operation: Callable[[Any, Any], Any], second: Pullback) -> Tracked:
         if self.kind != other.kind:
             raise DefinitionError(f"the sum of a {self.kind} and a {other.kind}; expected two of a kind")
-        unknown = self.value is None or other.value is None
-        value = None if unknown else operation(self.value, other.value)
-        return Tracked(value, self.kind, [(self, _same), (other, second)])
+        return Tracked(operation(self.value, other.value), self.kind, [(self, _same), (other, second)])
 
     def __mul__(self, other: Any) -> Tracked:
         tracked = isinstance(other, Tracked)
         kind = VECTOR if VECTOR in (self.kind, other.kind if tracked else kind_of(other)) else SCALAR
         if not tracked:
             return Tracked(
-                None if self.value is None else self.value * other,
+                self.value * other,
                 kind,
                 [(self, _scaling(self, other, kind))],
             )
-        left, right = self.known(), other.known()
+        left, right = self.value, other.value
         if other is self:
             return Tracked(left * left, kind, [(self, lambda a: _times(2 * a, left))])
         parents = [(self, _scaling(self, right, kind)), (other, _scaling(other, left, kind))]
@@ -115,9 +107,7 @@ class Tracked:
         if not isinstance(other, Tracked):
             if self.kind == SCALAR and kind_of(other) == VECTOR:
                 return self * (1 / other)
-            return Tracked(
-                None if self.value is None else self.value / other, self.kind, [(self, lambda a: a / other)]
-            )
+            return Tracked(self.value / other, self.kind, [(self, lambda a: a / other)])
         return self * other**-1
 
     def __rtruediv__(self, other: Any) -> Tracked:
@@ -128,7 +118,7 @@ class Tracked:
             return power(self, exponent)
         if exponent == 1:
             return self
-        value = self.known()
+        value = self.value
         if exponent < 0:
             root = 1 / value
             raised = root if exponent == -1 else root**-exponent
@@ -139,7 +129,7 @@ class Tracked:
         return Tracked(value**exponent, self.kind, [(self, lambda a: a * exponent * lower)])
 
     def __matmul__(self, matrix: TrackedMatrix) -> Tracked:
-        return Tracked(self.known() @ matrix.value, VECTOR, [(self, lambda a: a @ matrix.transposed)])
+        return Tracked(self.value @ matrix.value, VECTOR, [(self, lambda a: a @ matrix.transposed)])
 
     def __repr__(self) -> str:
         return f"Tracked({self.value!r}, {self.kind!r})"
@@ -171,7 +161,7 @@ def assembled(like: Any, whole: Any, coordinates: Mapping[int, Any]) -> Any:
 
 def tracked_coordinate(vector: Tracked, place: int, take: Callable[[Any, int], Any]) -> Tracked:
     """One coordinate of a tracked vector, taken by the interpreter's own function `take`."""
-    return Tracked(take(vector.known(), place), SCALAR, [(vector, _same, place)])
+    return Tracked(take(vector.value, place), SCALAR, [(vector, _same, place)])
 
 
 def gradient_of(of: Any, variables: Sequence[Tracked]) -> list[Any]:
@@ -245,7 +235,7 @@ def _elementary(
     function: Callable[[Any], Any], value: Tracked, derivative: Callable[[Any, Any], Any]
 ) -> Tracked:
     """A function of one value; `derivative(x, f(x))` is its derivative."""
-    at = value.known()
+    at = value.value
     result = function(at)
     return Tracked(result, value.kind, [(value, lambda a: _times(a, derivative(at, result)))])
 
@@ -268,13 +258,13 @@ register(Tracked, lambda function, value: _elementary(function, value, SLOPES[fu
 
 @sqrt.register
 def _(value: Tracked) -> Tracked:
-    result = sqrt(value.known())
+    result = sqrt(value.value)
     return Tracked(result, value.kind, [(value, lambda a: a / (2 * result))])
 
 
 @dot.register
 def _(left: Tracked, right: Any) -> Tracked:
-    a = left.known()
+    a = left.value
     if right is left:
         return Tracked(dot(a, a), SCALAR, [(left, lambda s: _times(2 * s, a))])
     other = right.kind if isinstance(right, Tracked) else kind_of(right)
@@ -282,16 +272,16 @@ def _(left: Tracked, right: Any) -> Tracked:
         raise DefinitionError(f"dot of a {left.kind} and a {other}; expected two vectors")
     if not isinstance(right, Tracked):
         return Tracked(dot(a, right), SCALAR, [(left, lambda s: _times(s, right))])
-    b = right.known()
+    b = right.value
     return Tracked(dot(a, b), SCALAR, [(left, lambda s: _times(s, b)), (right, lambda s: _times(s, a))])
 
 
 @constants_like.register
 def _(like: Tracked, numbers: tuple[Any, ...]) -> Tracked:
-    return Tracked(constants_like(like.known(), numbers), VECTOR)
+    return Tracked(constants_like(like.value, numbers), VECTOR)
 
 
 @linear_image.register
 def _(vector: Tracked, rows: tuple[Any, ...]) -> Tracked:
     back = tuple(zip(*rows, strict=True))
-    return Tracked(linear_image(vector.known(), rows), VECTOR, [(vector, lambda a: linear_image(a, back))])
+    return Tracked(linear_image(vector.value, rows), VECTOR, [(vector, lambda a: linear_image(a, back))])
