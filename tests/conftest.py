@@ -63,6 +63,7 @@ BESIDE = (
     "applications",
     "benchmarks",
     "documentation",
+    "experiments",
     "extending",
     "making",
     "notebooks",

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from reports.experiments import build_experiment, experiments_of
 from sgverify.cli.shared.answering import TaskAnswers, answers
 from sgverify.cli.shared.options import StoreChoice
 from sgverify.cli.shared.report_tasks import case_task, errata_task, evidence_of, study_task
@@ -32,7 +33,7 @@ from sgverify.report.writing import write_report
 
 
 def write_experiments(suite: str, folder: Path, effort: str) -> None:
-    """Build the studies of a suite one by one, and write FOLDER/SUITE/studies.json."""
+    """Build the studies and the sampled experiments of a suite one by one, and write FOLDER/SUITE/studies.json."""
     found = []
     for name in studies_of(suite):
         done = answers([study_task(name, effort)], 1, StoreChoice(), name)
@@ -40,6 +41,8 @@ def write_experiments(suite: str, folder: Path, effort: str) -> None:
         study = done.found[0]
         print(f"{name}: {study.seconds:.0f} s", file=sys.stderr)
         found.append(replace(study, seconds=0.0))
+    for name in experiments_of(suite):
+        found.append(replace(build_experiment(name, effort), seconds=0.0))
     (folder / suite).mkdir(parents=True, exist_ok=True)
     write_studies(folder / suite / "studies.json", found, made_by(f"{suite}-experiments"))
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from reports.experiments.awsgld.exploration import explorers
+from reports.experiments.awsgld.settings import EFFORTS, FIRST, GRIEWANK, MOST, ZETA_OF_CSGLD
 from sgverify.configuration import load_configuration
 from sgverify.evidence import read_studies
-from sgverify.papers.awsgld.experiments.exploration import explorers
-from sgverify.papers.awsgld.experiments.settings import EFFORTS, FIRST, GRIEWANK, MOST, ZETA_OF_CSGLD
 from sgverify.schemes.composites.adaptation import PartitionChoice, make_adaptation, presets
 from sgverify.schemes.composites.composite import omega_of
 from sgverify.targets import build_target

@@ -1,6 +1,6 @@
 """Deng, Lin, Liang (2022): adaptively weighted stochastic gradient MCMC for simulation and global optimization.
 
-`cards` (its claims), `presets.toml` (its settings), `suite`, `errata`, `experiments`.
+`cards` (its claims), `presets.toml` (its settings), `suite`, `errata`.
 """
 
 from sgverify.claims.claim import Publication
@@ -17,8 +17,4 @@ PAPER = Paper(
     folder="awsgld",
     suite="suite:suite",
     errata=("errata.weights", "errata.laws", "errata.noise", "errata.rates"),
-    studies={
-        "exploration": "experiments.exploration:exploration",
-        "hitting-times": "experiments.hitting:hitting_times",
-    },
 )

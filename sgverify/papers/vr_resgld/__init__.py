@@ -1,6 +1,6 @@
 """Deng, Feng, Karagiannis, Lin, Liang (2021): replica exchange stochastic gradient MCMC with reduced variance.
 
-`cards` (its claims), `suite`, `errata`, `experiments`.
+`cards` (its claims), `suite`, `errata`.
 """
 
 from sgverify.claims.claim import Publication
@@ -17,5 +17,4 @@ PAPER = Paper(
     folder="vr_resgld",
     suite="suite:suite",
     errata=("errata.control_variates", "errata.swaps", "errata.dissipativity"),
-    studies={"figure-2": "experiments.figures:figure_2", "figure-6": "experiments.figures:figure_6"},
 )

@@ -1,5 +1,5 @@
-"""How do composites act around the steps of their scheme: swaps, adapted weights, hitting times?
+"""How do composites act around the steps of their scheme: swaps, adapted weights?
 
 `hooks` is what a composite may do, and what annealing changes between epochs of any run, `exchange` swaps replicas by
-`swap_energies`, `adapting` multiplies gradients and adapts weights, `hitting` records how soon chains reach a level.
+`swap_energies`, `adapting` multiplies gradients and adapts weights.
 """

@@ -9,7 +9,6 @@ import torch
 from sgverify.configuration import load_configuration
 from sgverify.samplers import GradientChoice, Row, Settings, fixed, sample
 from sgverify.samplers.composites.adapting import Adapting
-from sgverify.samplers.composites.hitting import NEVER, sample_hits
 from sgverify.samplers.run.leg import RunObserver
 from sgverify.samplers.run.run import Ensemble
 from sgverify.schemes.composites import AdaptivelyWeighted
@@ -108,34 +107,6 @@ def test_weights_of_csgld_stay_a_distribution_and_those_of_awsgld_increase() -> 
         else:
             assert bool((theta.diff(dim=-1) >= 0).all())
             np.testing.assert_array_equal(theta[..., -1], 1.0)
-
-
-@pytest.mark.parametrize("name", ["sgld-euler", "awsgld"])
-def test_first_passages_are_those_of_the_path(name: str) -> None:
-    given = (load_step(name), target(), fixed([0.02, 0.05], [80]))
-    hits = sample_hits(*given, level=-0.1, settings=settings())  # type: ignore[arg-type]
-    ensemble = Ensemble(*given, settings())  # type: ignore[arg-type]
-    paths: list[torch.Tensor] = []
-
-    class Path(RunObserver):
-        def show(self, rows: object, number: int, state: tuple[torch.Tensor, ...], steps: object) -> None:
-            paths.append(ensemble.potential.energy(state[0]))
-
-    with torch.no_grad():
-        for _ in ensemble.blocks(Path()):
-            pass
-    energies = torch.stack(paths).numpy()
-    below = energies <= -0.1
-    np.testing.assert_array_equal(hits.first, np.where(below.any(0), below.argmax(0) + 1, NEVER))
-    whole = (hits.first == NEVER).any(-1)
-    np.testing.assert_array_equal(hits.best[whole], energies.min(0)[whole])
-    assert hits.reached.shape == hits.median.shape == (2,)
-
-
-def test_a_level_that_nobody_reaches_is_reached_by_no_share_and_after_no_time() -> None:
-    hits = sample_hits(composite("csgld"), target(), fixed([0.02], [5]), level=-99.0, settings=settings())
-    assert hits.reached.tolist() == [0.0] and hits.median.tolist() == [np.inf]
-    assert np.isfinite(hits.best).all()
 
 
 @pytest.mark.power  # 0.6 s

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sgverify.errors import find_named
-from sgverify.evidence import Panel, Series, Study, Table
-from sgverify.papers.vr_resgld.experiments.settings import (
+from reports.experiments.vr_resgld.settings import (
     APART,
     APPENDIX_G,
     EFFORTS,
@@ -26,6 +24,8 @@ from sgverify.papers.vr_resgld.experiments.settings import (
     paths,
     run,
 )
+from sgverify.errors import find_named
+from sgverify.evidence import Panel, Series, Study, Table
 from sgverify.samplers.gradients.differentiation import Potential
 
 RATIO = 10.0

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from sgverify.configuration import load_configuration
-from sgverify.errors import ConfigurationError
-from sgverify.evidence import Study
-from sgverify.papers.awsgld.experiments import hitting
-from sgverify.papers.awsgld.experiments.exploration import star_of
-from sgverify.papers.awsgld.experiments.hitting import CONTENDERS, HittingResult, first_hits
-from sgverify.papers.awsgld.experiments.settings import (
+from reports.experiments import build_experiment
+from reports.experiments.awsgld import hitting
+from reports.experiments.awsgld.exploration import star_of
+from reports.experiments.awsgld.first_hits import sample_hits
+from reports.experiments.awsgld.hitting import CONTENDERS, HittingResult, first_hits
+from reports.experiments.awsgld.settings import (
     EFFORTS,
     FIRST,
     GRIEWANK,
@@ -21,10 +20,11 @@ from sgverify.papers.awsgld.experiments.settings import (
     median_interval,
     scales_of,
 )
-from sgverify.papers.awsgld.experiments.visiting import EVERY, modes_of, visit
-from sgverify.papers.suites import build_study
+from reports.experiments.awsgld.visiting import EVERY, modes_of, visit
+from sgverify.configuration import load_configuration
+from sgverify.errors import ConfigurationError
+from sgverify.evidence import Study
 from sgverify.samplers import Settings, fixed
-from sgverify.samplers.composites.hitting import sample_hits
 from sgverify.schemes.composites.adaptation import Partition
 from sgverify.schemes.loading import load_step
 from sgverify.targets import build_target
@@ -36,12 +36,12 @@ HOT_SGLD = next(one for one in CONTENDERS if one.label == "SGLD, hot")
 
 @pytest.fixture(scope="module")
 def exploration() -> Study:
-    return build_study("awsgld/exploration", "quick")
+    return build_experiment("awsgld/exploration", "quick")
 
 
 @pytest.fixture(scope="module")
 def hits() -> Study:
-    return build_study("awsgld/hitting-times", "quick")
+    return build_experiment("awsgld/hitting-times", "quick")
 
 
 @pytest.mark.parametrize("printed", [FIRST, GRIEWANK])

@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from sgverify.configuration import load_configuration
-from sgverify.errors import find_named
-from sgverify.evidence import Panel, Series, Study, Table
-from sgverify.exact.weights.fixed_point import cumulated_weights
-from sgverify.papers.awsgld.experiments.settings import (
+from reports.experiments.awsgld.settings import (
     CYCLES,
     EFFORTS,
     FIRST,
@@ -23,7 +19,11 @@ from sgverify.papers.awsgld.experiments.settings import (
     PrintedExploration,
     median_interval,
 )
-from sgverify.papers.awsgld.experiments.visiting import EVERY, Modes, VisitTrail, modes_of, visit
+from reports.experiments.awsgld.visiting import EVERY, Modes, VisitTrail, modes_of, visit
+from sgverify.configuration import load_configuration
+from sgverify.errors import find_named
+from sgverify.evidence import Panel, Series, Study, Table
+from sgverify.exact.weights.fixed_point import cumulated_weights
 from sgverify.samplers import Cyclical, Row, Settings, fixed
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.adaptation import Adaptation, Partition, PartitionChoice, make_adaptation

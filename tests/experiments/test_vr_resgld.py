@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reports.experiments import build_experiment
+from reports.experiments.vr_resgld.figures import barrier_height, modes
+from reports.experiments.vr_resgld.settings import APART, mixture, run
 from sgverify.evidence import Study
-from sgverify.papers.suites import build_study
-from sgverify.papers.vr_resgld.experiments.figures import barrier_height, modes
-from sgverify.papers.vr_resgld.experiments.settings import APART, mixture, run
 
 
 @pytest.fixture(scope="module")
 def small() -> Study:
-    return build_study("vr-resgld/figure-2", "quick")
+    return build_experiment("vr-resgld/figure-2", "quick")
 
 
 ALIKE: dict[str, Any] = {

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sgverify.configuration import load_configuration
-from sgverify.errors import find_named
-from sgverify.evidence import Study, Table
-from sgverify.papers.awsgld.experiments.settings import (
+from reports.experiments.awsgld.first_hits import NEVER, sample_hits
+from reports.experiments.awsgld.settings import (
     COLD,
     CYCLES,
     DIM,
@@ -35,8 +33,10 @@ from sgverify.papers.awsgld.experiments.settings import (
     scales_of,
     share_reached,
 )
+from sgverify.configuration import load_configuration
+from sgverify.errors import find_named
+from sgverify.evidence import Study, Table
 from sgverify.samplers import Cyclical, Row, Settings, fixed
-from sgverify.samplers.composites.hitting import NEVER, sample_hits
 from sgverify.schemes import Scheme
 from sgverify.schemes.composites.composite import Composite
 from sgverify.schemes.loading import load_step
