@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.measuring import Row, Setting, close, compare
 from sgverify.configuration import load_configuration
 from sgverify.exact.affine.model import fixed_step
-from sgverify.exact.answers.epochs import EpochAnswers
+from sgverify.exact.answers.moments import EpochAnswers
 from sgverify.schemes.loading import load_scheme
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject

@@ -138,7 +138,7 @@ def _told(laws: ChainLaws, step: float, *, whole: bool) -> StepBias:
     bias = StepBias(*_of(laws.subject), step, HOW[type(laws)], names=laws.subject.target.labels)
     if isinstance(laws, ClosureLaws):
         # It brings an optimiser, which laws that are exact do without.
-        from sgverify.advice.closure.other_modes import other_mode
+        from sgverify.advice.closure.shape import other_mode
 
         why = laws.distrust_of_target or other_mode(laws.subject)
         bias = replace(bias, distrust=why, foreign=why is not None)

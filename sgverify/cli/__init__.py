@@ -2,9 +2,9 @@
 campaign | sample | schema | advise | bound | identify | design | doctor | new`.
 
 `main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones; `listing`, `sampling`,
-`splitting` (bch), `stored` (replay, diff), `reporting`, `campaigning`, `schemas`, `advising`, `bounding`, `identifying`,
-`designing` and `starting` (new) are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them use:
-options, output, worker processes.
+`splitting` (bch), `stored` (replay, diff), `reporting`, `campaigning`, `schemas`, `advising` (advise, width, identify, design) and
+`bounding` are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them use: options, output,
+worker processes.
 """
 
 from sgverify.cli.main import main

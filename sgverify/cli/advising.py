@@ -1,16 +1,22 @@
 """`sgverify advise`: which scheme, step size, gradient estimator and number of steps know a target within an error?
 
 `sgverify width`: how wide are draws at a step size?
+
+`sgverify identify`: which published scheme is a step?
+
+`sgverify design`: which words over an alphabet, with which shares, have the smallest error for their gradients?
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, check_plot
 from sgverify.errors import ConfigurationError
-from sgverify.evidence.model import INCONCLUSIVE
+from sgverify.evidence.model import CONFORMS, INCONCLUSIVE
 from sgverify.user_code import own_code
 
 
@@ -156,3 +162,89 @@ def _refuse_second_target(target: str, settings: tuple[str, ...]) -> None:
             raise ConfigurationError(
                 f"--set {setting!r}: expected one target, and the argument {target!r} is given; leave the setting out"
             )
+
+
+@click.command()
+@click.argument("scheme")
+@CONFIG
+@SET
+@JSON
+def identify(scheme: str, config: str | None, settings: tuple[str, ...], json_path: str | None) -> int:
+    """Say which published scheme SCHEME is, from the exact law of one step: a definition, torch code, or what an adapter takes.
+
+    Its step size, friction, temperature and the units of its state are recovered, and the convention is named: a learning rate h^2,
+    a momentum decay 1 - h D, a momentum v = h p, a gradient times N/n. What the law cannot separate is printed as a family. Where
+    no scheme of the catalogue has the law, the nearest is named with the terms by which it differs.
+
+    \b
+    Examples:
+      # which scheme is it?
+      sgverify identify mine.py:aboba
+      # under the numbers of a run; N and n name a factor of the gradient
+      sgverify identify mine.py:aboba --set schedule.step=0.01 \\
+        --set target.size=5000 --set gradient.batch=50
+      # one that is not in the catalogue, as JSON: what is nearest?
+      sgverify identify mine.py:heun --json heun.json
+
+    Exit codes: 0 a published scheme at the handed numbers; 3 at other numbers, none, or undecided; 2 the call is wrong.
+    """
+    from sgverify.configuration import load_configuration
+
+    output.check_writable(json_path)
+    configuration = load_configuration(config, settings)
+
+    from sgverify.advice.identification.identifying import identify as ask
+
+    found = ask(scheme, configuration)
+    if json_path:
+        output.show_json(found.document(), json_path)
+    if json_path != "-":
+        with output.quiet_pipe():
+            output.say_lines(found)
+    return CONFORMS if found.identified else INCONCLUSIVE
+
+
+@click.command()
+@click.argument("dynamics")
+@click.option(
+    "--letters", metavar="ABO", help="All letters of one alphabet of the dynamics; by default the first."
+)
+@click.option(
+    "--gradients",
+    default=1,
+    show_default=True,
+    help="The most gradients a step of a long run; one that the next step needs at the same place counts once.",
+)
+@click.option("--order", default=2, show_default=True, help="The order of the invariant law, 1 to 4.")
+@click.option("--show", default=10, show_default=True, help="The most words that are proved and shown.")
+@JSON
+def design(dynamics: str, json_path: str | None, **asked: Any) -> int:
+    """Search the splittings of DYNAMICS with the smallest leading error of averages, and prove what was found.
+
+    DYNAMICS is kinetic, or a word over an alphabet of your own (path/to/file.py:scheme), whose letters are taken. Words and their
+    shares are searched; the orders of one step and of the invariant law are then proved for every smooth potential, and the leading
+    error on Gaussians by the exact law of the chain. Words are ranked by the error of means and variances of theta.
+
+    \b
+    Examples:
+      # one gradient a step: which word is best?
+      sgverify design kinetic --letters ABO --gradients 1 --order 2
+      # fourth order in the invariant law, the shares found as roots
+      sgverify design kinetic --gradients 3 --order 4
+      # words over your own letters, as JSON
+      sgverify design mine.py:aboba --json design.json
+
+    Exit codes: 0 with words; 3 where none has the order, or the time ended before; 2 the call is wrong.
+    """
+    output.check_writable(json_path)
+
+    from sgverify.advice.design.designing import design as ask
+
+    with output.progress("searching") as progress:
+        found = ask(dynamics, **asked, progress=progress)
+    if json_path:
+        output.show_json(found.document(), json_path)
+    if json_path != "-":
+        with output.quiet_pipe():
+            output.say_lines(found)
+    return CONFORMS if found.words and found.searched == found.candidates else INCONCLUSIVE

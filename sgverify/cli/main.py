@@ -15,18 +15,15 @@ from typing import Any
 import click
 
 import sgverify
-from sgverify.cli.advising import advise, width
+from sgverify.cli.advising import advise, design, identify, width
 from sgverify.cli.bounding import bound
 from sgverify.cli.campaigning import campaign
-from sgverify.cli.commands import doctor, errata, list_, rate, replay, report
-from sgverify.cli.designing import design
-from sgverify.cli.identifying import identify
+from sgverify.cli.commands import doctor, errata, list_, new, rate, replay, report
 from sgverify.cli.sampling import sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.shared import output
 from sgverify.cli.shared.options import WITHIN
 from sgverify.cli.splitting import bch
-from sgverify.cli.starting import new
 from sgverify.cli.stored import diff
 from sgverify.cli.verifying import verify
 from sgverify.code_files import RAN

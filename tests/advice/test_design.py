@@ -9,8 +9,8 @@ import pytest
 
 import sgverify
 from sgverify.advice.design import designing
-from sgverify.advice.design.candidates import candidates, gradients_per_step
 from sgverify.advice.design.model import Design
+from sgverify.advice.design.searching import candidates, gradients_per_step
 from sgverify.advice.design.target_class import members_of
 from sgverify.exact.series.letters import prove_alphabet
 from sgverify.schemes.catalogue import ALPHABETS

@@ -9,7 +9,7 @@ import pytest
 
 from docs.making.installing import install_editable, installations
 from sgverify.cli import main
-from sgverify.cli.starting import ITEMS
+from sgverify.cli.commands import ITEMS
 from sgverify.plugins import GROUPS
 from sgverify.skeletons.writing import SKELETONS, write_skeleton
 from tests.inner_run import run_inside

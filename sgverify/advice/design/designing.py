@@ -14,9 +14,8 @@ from math import hypot, sqrt
 import numpy as np
 from flint import fmpq
 
-from sgverify.advice.design.candidates import CandidateWord, candidates
 from sgverify.advice.design.model import Design, DesignedWord
-from sgverify.advice.design.searching import Share, ShareSearch
+from sgverify.advice.design.searching import CandidateWord, Share, ShareSearch, candidates
 from sgverify.advice.design.target_class import FRICTIONS, Member, Rows, conditions, members_of
 from sgverify.checks.order.invariant_order import invariant_proof
 from sgverify.configuration import load_configuration

@@ -1,11 +1,15 @@
-"""The picture of an advice: the cost of the cheapest plan of each scheme, against the step size."""
+"""The picture of an advice: the cost of the cheapest plan of each scheme, against the step size.
+
+Of a network: how wide the stiffest direction is at each step and batch.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
-from sgverify.advice.networks.picture import draw_network
+from sgverify.advice.networks.model import NetworkAdvice
 from sgverify.advice.plans.model import Advice, first_sentence
 from sgverify.errors import ConfigurationError
 from sgverify.evidence import Panel, Series
@@ -69,3 +73,32 @@ def write_picture(advice: Advice, path: str | Path) -> None:
     check_plot_path(path)
     network = advice.network
     write_drawing(draw_advice(advice) if network is None else draw_network(network, advice.target), path)
+
+
+WIDTH = 96
+
+
+def draw_network(network: NetworkAdvice, target: str) -> Drawing:
+    """The standard deviation of the stiffest direction over that of exp(-U/T), by step and batch; a star marks the advice."""
+    # They bring matplotlib, which `sgverify --help` does without.
+    from sgverify.report.drawing import COLOURS
+    from sgverify.report.studies import draw_panel
+
+    curves = []
+    for batch in dict.fromkeys(row.batch for row in network.rows):
+        rows = [row for row in reversed(network.rows) if row.batch == batch and row.stiffest is not None]
+        label = "all data" if batch is None else f"batches of {batch}"
+        widths = [row.stiffest for row in rows if row.stiffest is not None]
+        curves.append(Series(label, "exact", tuple(row.step for row in rows), tuple(widths)))
+    panel = Panel("Width against the step", "step h", "sd of the stiffest direction", tuple(curves))
+    drawing = draw_panel(panel, {curve.label: place for place, curve in enumerate(curves)})
+    (axes,) = drawing.axes
+    x, y, wide, high = axes.get_position().bounds
+    axes.set_position((x, y, wide, high - 0.1))
+    axes.axvline(network.limits[1], color=COLOURS[-1], linestyle=":")
+    axes.set_xlim(right=1.2 * network.limits[1])
+    axes.plot([network.best.step], [network.factors[0]], "*", color=COLOURS[0], markersize=17, zorder=3)
+    keys = "Curves: over the sd under exp(-U/T); star: the advice; dotted: the stability limit with all data"
+    told = f"{network.sentence(target)}. {keys}"
+    drawing.text(0.02, 0.985, fill(told, WIDTH), va="top", fontsize=8)
+    return drawing

@@ -12,7 +12,7 @@ import numpy as np
 
 from sgverify.advice.chain_laws import ClosureLaws, ExactLaws, StationaryMoments, closure_of
 from sgverify.advice.closure.gaussian_closure import NEAR_ERROR, GaussianClosure
-from sgverify.advice.closure.other_modes import other_mode
+from sgverify.advice.closure.shape import other_mode
 from sgverify.advice.covariates import covariate_lines, scale_line
 from sgverify.advice.networks.advising import network_advice
 from sgverify.advice.plans.costs import (

@@ -1,7 +1,7 @@
 """The exact answers about a model: one protocol for all engines, and the choice of the engine for a model.
 
 `questions` is the protocol; `quadratic` answers by cumulants and Poisson equations, `moments` by the recursion of moments,
-`epochs` under reshuffled minibatches; `invariant` has the first two moments of the invariant law.
+and under reshuffled minibatches; `invariant` has the first two moments of the invariant law.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def answers_for(model: Model) -> ExactAnswers:
 
         return MomentAnswers(randomness)
     if model.noise.exchangeable:
-        from sgverify.exact.answers.epochs import EpochAnswers
+        from sgverify.exact.answers.moments import EpochAnswers
 
         return EpochAnswers(model)
     from sgverify.exact.answers.quadratic import QuadraticAnswers

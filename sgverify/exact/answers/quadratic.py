@@ -20,15 +20,16 @@ from sgverify.exact.chain.block_recursion import Array
 from sgverify.exact.chain.chain import ChainProblem, QuadraticForm, split
 from sgverify.exact.chain.ergodic import Centred, Moments, ergodic_bias, stationary_bias, stationary_law
 from sgverify.exact.chain.expansion import (
+    BITS,
     EXPANSION_BITS,
     ORDERS,
+    TINY,
     AffineSeries,
     SteadyExpansion,
     asymptotic_variance,
     expand_bias,
     expand_decay,
 )
-from sgverify.exact.chain.small_steps import BITS, TINY
 from sgverify.exact.numbers.ball import Certified
 from sgverify.exact.numbers.matrix_series import rational_column, rational_matrix
 from sgverify.exact.rings.polynomials import to_fmpq

@@ -17,8 +17,7 @@ from sgverify.errors import ConfigurationError, Unreached
 from sgverify.exact.affine.model import StepSize
 from sgverify.exact.chain.block_recursion import Array
 from sgverify.exact.chain.ergodic import Moments
-from sgverify.exact.chain.expansion import ORDERS, Expansion
-from sgverify.exact.chain.small_steps import powers_at_zero
+from sgverify.exact.chain.expansion import ORDERS, Expansion, powers_at_zero
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
 

@@ -1,8 +1,8 @@
 """Affine chains with independent noise, and quadratic test functions.
 
 `chain` is the chain, `lyapunov` solves its equations, `ergodic` has stationary law and bias and compares Gaussian laws, `mse`
-the mean square error at any length and the long-run variance, `expansion` the bias at h = 0 and `small_steps` the same with
-memory. Changing steps: `varying_steps`, by `block_recursion` in float64 with bounds.
+the mean square error at any length and the long-run variance, `expansion` the bias at h = 0, with
+memory from values at tiny steps. Changing steps: `varying_steps`, by `block_recursion` in float64 with bounds.
 
 The central type is `AffineChain`, X' = M X + b + xi with independent xi: the chain that a scheme is on a quadratic potential,
 read off its own definition by `exact/affine`. It answers "what do the repetitions of a step do, in numbers?" without a draw:

@@ -10,19 +10,26 @@ and the solution of the Poisson equation, of order 1/h, through their adjoints. 
 
     bias of the average over L steps = sum_j b_j h^j + (1/L) sum_j tau_j h^(j-1) + exponentially small,
     variance of that average         = sigma_0 / (L h) + higher orders.
+
+A step with a memory that moves at once does not tend to the identity. Its powers of h come from enclosed values at tiny step sizes:
+the polynomial through those at h = e, 2 e, ..., N e, e = 2^-64, gives the coefficients of a function that is analytic at h = 0, c_j
+up to what the higher ones add, of the size of c_k e^(k - j). One more value tells whether the function is analytic there, which one
+of sqrt(h) is not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from flint import arb, arb_mat, fmpq, fmpq_mat
+from flint import arb, arb_mat, ctx, fmpq, fmpq_mat
 
+from sgverify.errors import InstabilityError, NotExpandableError
 from sgverify.exact.chain.chain import QuadraticForm, components
 from sgverify.exact.chain.lyapunov import EXACT_SIZE, Matrix, require_decay, transposed
+from sgverify.exact.numbers.ball import PrecisionLostError
 from sgverify.exact.numbers.matrix_series import lyapunov_series
 
 ORDERS = 5
@@ -240,3 +247,46 @@ def asymptotic_variance(steady: SteadyExpansion) -> Number:
 def _inner(left: Matrix, right: Matrix) -> Any:
     pairs = zip(left.entries(), right.entries(), strict=True)
     return sum((a * b for a, b in pairs), fmpq(0))
+
+
+TINY = 64
+"""Values are taken at multiples of 2^-64."""
+
+BITS = 1536
+"""The working precision: interpolation divides by e^N, and answers of order 1/h by e^2 more."""
+
+WIDER = 2.0**16
+"""How much a coefficient may be off by the next ones, in units of c_k e^(k - j): sums of powers of 1, ..., N."""
+
+ANALYTIC = 2.0**-40
+"""The largest relative departure of the further value from the polynomial."""
+
+
+def powers_at_zero(value: Callable[[arb], list[arb]], orders: int) -> list[list[arb]]:
+    """c_0, ..., c_(orders - 1) of several functions of h at once. Raises `NotExpandableError` where one is not analytic."""
+    nodes = range(1, orders + 3)
+    with ctx.workprec(BITS):
+        tiny = arb(2) ** -TINY
+        try:
+            values = [value(k * tiny) for k in nodes]
+        except (InstabilityError, PrecisionLostError) as error:
+            raise NotExpandableError(f"a step that does not forget its start as h -> 0 ({error})") from None
+        known, further = values[:-1], values[-1]
+        vandermonde = arb_mat([[arb(k) ** j for j in range(len(known))] for k in nodes[:-1]])
+        scaled = vandermonde.solve(arb_mat(known))
+        found = []
+        for place, there in enumerate(further):
+            # In units of e^j, so that the size of every term is seen.
+            terms = [scaled[j, place] for j in range(len(known))]
+            read = sum((c * arb(nodes[-1]) ** j for j, c in enumerate(terms)), arb(0))
+            size = sum((abs(c).upper() for c in terms), arb(0))
+            apart = abs(there - read)
+            if not (apart.lower() <= ANALYTIC * size or size < tiny**orders):
+                raise NotExpandableError("odd powers of sqrt(h), or no powers of h at all")
+            slack = (apart * WIDER).upper()
+            enclosed = []
+            for j in reversed(range(len(known))):
+                enclosed.append((terms[j] + arb(0, slack)) / tiny**j)
+                slack = (slack + abs(terms[j]) * WIDER).upper()
+            found.append(enclosed[::-1][:orders])
+        return found

@@ -34,8 +34,7 @@ from flint import arb, arb_mat, fmpq, fmpq_mat
 from sgverify.errors import ConfigurationError, Unreached
 from sgverify.exact.affine.model import Model, StepParts, StepSize
 from sgverify.exact.affine.noise import joint_cumulants
-from sgverify.exact.chain.expansion import EXPANSION_BITS
-from sgverify.exact.chain.small_steps import TINY
+from sgverify.exact.chain.expansion import EXPANSION_BITS, TINY
 from sgverify.exact.minibatch.transition import Component
 from sgverify.exact.numbers.ball import identity
 from sgverify.exact.numbers.matrix_series import (

@@ -9,16 +9,7 @@ from sgverify.evidence import Cell, Panel, Series, Study, Table
 from sgverify.papers.chen2015.figures import settings
 from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note, thinned_note
 from sgverify.papers.chen2015.figures.experiment import experiment, smaller
-from sgverify.papers.chen2015.figures.tuning import (
-    CONTENDERS,
-    SGHMC,
-    SGLD,
-    Tuned,
-    TunedOver,
-    tuned,
-    tuned_over,
-)
-from sgverify.papers.chen2015.figures.wording import (
+from sgverify.papers.chen2015.figures.settings import (
     CLAIM_COLUMNS,
     GRADIENTS,
     KINDS,
@@ -28,6 +19,15 @@ from sgverify.papers.chen2015.figures.wording import (
     Y_LABELS,
     listed,
     number,
+)
+from sgverify.papers.chen2015.figures.tuning import (
+    CONTENDERS,
+    SGHMC,
+    SGLD,
+    Tuned,
+    TunedOver,
+    tuned,
+    tuned_over,
 )
 from sgverify.samplers import Row, horizon, power
 

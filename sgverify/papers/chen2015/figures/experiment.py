@@ -30,7 +30,7 @@ from sgverify.exact.chain.varying_steps import power_steps
 from sgverify.exact.numbers import ball
 from sgverify.exact.numbers.ball import Certified
 from sgverify.papers.chen2015.figures import settings
-from sgverify.papers.chen2015.figures.wording import holds
+from sgverify.papers.chen2015.figures.settings import holds
 from sgverify.samplers import Averages, Row, Settings, sample
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject

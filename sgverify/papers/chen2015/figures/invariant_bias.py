@@ -14,7 +14,7 @@ from sgverify.exact.affine.stability import spectral_radii
 from sgverify.papers.chen2015.figures import settings
 from sgverify.papers.chen2015.figures.effort import EFFORTS, Effort, draws_note
 from sgverify.papers.chen2015.figures.experiment import DataDraws, Experiment, experiment, smaller
-from sgverify.papers.chen2015.figures.wording import (
+from sgverify.papers.chen2015.figures.settings import (
     CLAIM_COLUMNS,
     GRADIENTS,
     MODEL_ROWS,

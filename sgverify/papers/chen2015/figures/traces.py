@@ -21,7 +21,7 @@ from sgverify.papers.chen2015.figures.experiment import (
     experiment,
     smaller,
 )
-from sgverify.papers.chen2015.figures.wording import (
+from sgverify.papers.chen2015.figures.settings import (
     GRADIENTS,
     MODEL_ROWS,
     QUANTITIES,
