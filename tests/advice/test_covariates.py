@@ -1,4 +1,4 @@
-"""Covariates of a regression: their names, the intercept, and the condition numbers, against the posterior of standardised data."""
+"""Covariates of a regression: their names, the intercept, and the prior."""
 
 from __future__ import annotations
 
@@ -7,51 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgverify.advice.covariates import Covariates, covariates_of
+from sgverify.advice.covariates import covariate_lines
 from sgverify.configuration import load_configuration
-from sgverify.targets import build_target
+from sgverify.subject.binding import make_subject
 
 
-def read(rows: np.ndarray, path: Path, header: str, **more: object) -> Covariates | None:
+def lines_of(rows: np.ndarray, path: Path, header: str) -> tuple[str, ...]:
     np.savetxt(path, rows, delimiter=",", header=header, comments="")
-    settings = {"name": "linear-regression", "file": str(path), **more}
-    table = load_configuration(target=settings).target
-    target = build_target(table)
-    return covariates_of(target, target.covariance_float64(), 1.0, table)
-
-
-def rows_of(*, intercept: bool, raw: bool) -> np.ndarray:
-    random = np.random.default_rng(1)
-    age, dose = random.normal(50, 12, 60), random.gamma(2, 0.1, 60)
-    columns = [age, dose] if raw else [(x - intercept * x.mean()) / x.std() for x in (age, dose)]
-    return np.column_stack([*[np.ones(60)] * intercept, *columns, 0.1 * age + random.normal(size=60)])
+    target = {"name": "linear-regression", "file": str(path), "prior_precision": 0.5}
+    return covariate_lines(make_subject("sgld-euler", load_configuration(target=target)))
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_the_condition_number_of_standardised_covariates_is_that_of_their_posterior(
-    intercept: bool, tmp_path: Path
-) -> None:
+def test_covariates_have_the_names_of_their_columns(intercept: bool, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    age, dose = random.normal(50, 12, 60), random.gamma(2, 0.1, 60)
+    columns = [*[np.ones(60)] * intercept, age, dose, 0.1 * age + random.normal(size=60)]
     header = "one,age,dose,y" if intercept else "age,dose,y"
-    raw, changed = (
-        read(rows_of(intercept=intercept, raw=raw), tmp_path / f"{raw}.csv", header, prior_precision=0.5)
-        for raw in (True, False)
-    )
-    assert raw is not None and changed is not None
-    assert raw.standardised == pytest.approx(changed.condition, rel=1e-9)
-    assert changed.standardised == pytest.approx(changed.condition, rel=1e-9)
-    assert raw.worth and raw.condition > 1000 * raw.standardised and not changed.worth
-    assert raw.names == tuple(header.split(",")[:-1]) and raw.intercept == (0 if intercept else None)
-    said = " ".join(raw.lines())
-    assert "of age" in said and "N(0, 2) in each coordinate" in said and "standardise them" in said
-    assert (
-        ("theta[0] (one) is the intercept" in said)
-        == ("mean 0 and standard deviation 1" in said)
-        == intercept
-    )
-    assert "well scaled" in changed.lines()[-1]
+    places, prior = lines_of(np.column_stack(columns), tmp_path / "data.csv", header)
+    assert f"theta[{int(intercept)}] " in places.partition("age")[0]
+    assert ("theta[0] (one) is the intercept" in places) == intercept
+    assert ("there is no intercept" in places) != intercept
+    assert "N(0, 2) in each coordinate" in prior
 
 
 def test_of_a_posterior_that_is_no_regression_nothing_is_said() -> None:
-    table = load_configuration().target
-    target = build_target(table)
-    assert covariates_of(target, target.covariance_float64(), 1.0, table) is None
+    assert covariate_lines(make_subject("sgld-euler", load_configuration())) == ()
