@@ -1,4 +1,4 @@
-"""The standard multimodal functions as targets exp(-U/T), with their search boxes and global minima."""
+"""The standard multimodal functions as targets exp(-U/T), with their search boxes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sgverify.schemes.definition.mathematics import cos, exp, sin, softplus, sqr
 from sgverify.targets.kind import POSITIVE, TargetKind
 from sgverify.targets.potential import Potential, Vector, coordinate, number
 
-# A test function of optimisation: its formula, its search box, and where its global minima are.
+# A test function of optimisation: its formula and its search box.
 
 
 WIDTHS = 40
@@ -24,10 +24,10 @@ BEYOND = 4
 
 @dataclass(frozen=True)
 class Function:
-    """f(x_1, ..., x_d), its search box and its global minima.
+    """f(x_1, ..., x_d) and its search box.
 
-    `formula` takes the coordinates, on any carrier; `boxes(d)` is (low, high) of each. `near(d)`: a point in the basin
-    of each global minimum, from where it is computed. `dims`: its dimensions, the first the default; empty for all.
+    `formula` takes the coordinates, on any carrier; `boxes(d)` is (low, high) of each. `dims`: its dimensions, the first the
+    default; empty for all.
     U is f where exp(-f/T) is a law on all of R^d. Where f is `bounded` along some direction it is not, and
 
         U = f + confinement sum_i (softplus((x_i - high_i)/w_i - 4)^2 + softplus((low_i - x_i)/w_i - 4)^2),
@@ -39,7 +39,6 @@ class Function:
     summary: str
     formula: Callable[[Sequence[Any]], Any] = field(repr=False)
     boxes: Callable[[int], list[tuple[float, float]]] = field(repr=False)
-    near: Callable[[int], list[list[float]]] = field(repr=False)
     source: str
     dims: tuple[int, ...] = ()
     bounded: bool = False
@@ -51,14 +50,6 @@ class Function:
     def box(self, dim: int) -> np.ndarray:
         """The search domain. Shape (d, 2)."""
         return np.array(self.boxes(dim), dtype=np.float64)
-
-    def minimisers(self, dim: int) -> np.ndarray:
-        """The global minima of f, by descent from `near`: where f is least to rounding. Shape (k, d)."""
-        return np.array([self._descend(np.array(start, dtype=np.float64)) for start in self.near(dim)])
-
-    def minimum(self, dim: int) -> float:
-        """The least value of f, to rounding: an error of 1e-8 in the place is squared."""
-        return float(self.value(self.minimisers(dim)).min())
 
     def kind(self) -> TargetKind:
         """The target exp(-U/T)."""
@@ -87,18 +78,6 @@ class Function:
             return self.formula(x) + number(theta, confinement) * walls
 
         return prior, None
-
-    def _descend(self, at: np.ndarray) -> np.ndarray:
-        # scipy.optimize takes a while to import, and only experiments ask for minima.
-        from scipy import optimize
-
-        def value(x: np.ndarray) -> float:
-            return float(self.value(x))
-
-        # f rounds by a few units in the last place.
-        options = {"xatol": 1e-8, "fatol": 1e-15 * max(1.0, 10 * abs(value(at))), "maxiter": 2000}
-        found = optimize.minimize(value, at, method="Nelder-Mead", options=options)
-        return np.asarray(found.x if found.fun < value(at) else at)
 
 
 def _wall(x: Any, low: float, high: float) -> Any:
@@ -181,17 +160,6 @@ def _box(low: float, high: float) -> Callable[[int], list[tuple[float, float]]]:
     return lambda dim: [(low, high)] * dim
 
 
-def _at(value: float) -> Callable[[int], list[list[float]]]:
-    return lambda dim: [[value] * dim]
-
-
-def _near_michalewicz(dim: int) -> list[list[float]]:
-    """A point near the global minimum: the function is a sum over coordinates, each of which is minimised on a fine grid."""
-    grid = np.linspace(0, np.pi, 20_001)
-    waves = [np.sin(grid) * np.sin(i * grid**2 / np.pi) ** (2 * _STEEP) for i in range(1, dim + 1)]
-    return [[float(grid[np.argmax(wave)]) for wave in waves]]
-
-
 JAMIL = "Jamil and Yang 2013, Int. J. Math. Model. Numer. Optim. 4 (2)"
 
 ANY_DIMENSION = (
@@ -200,7 +168,6 @@ ANY_DIMENSION = (
         "U = 1 + sum_i x_i^2/4000 - prod_i cos(x_i/sqrt(i)): many shallow modes on a wide bowl",
         griewank,
         _box(-600, 600),
-        _at(0.0),
         "Griewank 1981, J. Optim. Theory Appl. 34",
     ),
     Function(
@@ -208,7 +175,6 @@ ANY_DIMENSION = (
         "U = sum_i (x_i^2 + 10 (1 - cos(2 pi x_i))): a mode at every integer point",
         rastrigin,
         _box(-5.12, 5.12),
-        _at(0.0),
         f"Rastrigin 1974; {JAMIL}",
     ),
     Function(
@@ -216,7 +182,6 @@ ANY_DIMENSION = (
         "U = 20 (1 - exp(-|x|/(5 sqrt(d)))) + e - exp(mean cos(2 pi x_i)), and a wall: a narrow funnel on a plain",
         ackley,
         _box(-32.768, 32.768),
-        _at(0.0),
         f"Ackley 1987; {JAMIL}",
         bounded=True,
     ),
@@ -225,7 +190,6 @@ ANY_DIMENSION = (
         "U = Levy's function: a bowl of waves, its minimum at (1, ..., 1)",
         levy,
         _box(-10, 10),
-        _at(1.0),
         f"Levy and Montalvo 1985; {JAMIL}",
     ),
     Function(
@@ -233,7 +197,6 @@ ANY_DIMENSION = (
         "U = sum_i (100 (x_(i+1) - x_i^2)^2 + (1 - x_i)^2): one long curved valley; dim from 2 on",
         rosenbrock,
         _box(-5, 10),
-        _at(1.0),
         "Rosenbrock 1960, Comput. J. 3",
         dims=tuple(range(2, 1001)),
     ),
@@ -242,7 +205,6 @@ ANY_DIMENSION = (
         "U = sum_i (x_i^4 - 16 x_i^2 + 5 x_i)/2: 2^d modes",
         styblinski_tang,
         _box(-5, 5),
-        _at(-2.9),
         f"Styblinski and Tang 1990; {JAMIL}",
     ),
     Function(
@@ -250,7 +212,6 @@ ANY_DIMENSION = (
         "U = -sum_i sin(x_i) sin(i x_i^2/pi)^20, and a wall: steep valleys",
         michalewicz,
         _box(0, math.pi),
-        _near_michalewicz,
         f"Michalewicz 1992; {JAMIL}",
         bounded=True,
     ),
@@ -309,26 +270,12 @@ def shubert(x: Sequence[Any]) -> Any:
     return a * b
 
 
-def _near_shubert(dim: int) -> list[list[float]]:
-    """The product of one coordinate's least and the other's greatest value, on a fine grid of the box."""
-    grid = np.linspace(-10, 10, 200_001)
-    wave = sum((i * np.cos((i + 1) * grid + i) for i in _WAVES), start=0 * grid)
-    inner = np.flatnonzero((wave[1:-1] < wave[:-2]) & (wave[1:-1] <= wave[2:])) + 1
-    outer = np.flatnonzero((wave[1:-1] > wave[:-2]) & (wave[1:-1] >= wave[2:])) + 1
-    # Periodic extrema have one height; grid points miss it by less than a spacing's square.
-    lows = grid[inner[wave[inner] < wave.min() + 1e-3]]
-    highs = grid[outer[wave[outer] > wave.max() - 1e-3]]
-    pairs = [[float(a), float(b)] for a in lows for b in highs]
-    return pairs + [[b, a] for a, b in pairs]
-
-
 PLANE = (
     Function(
         "himmelblau",
         "U = (x^2 + y - 11)^2 + (x + y^2 - 7)^2: four equal modes",
         himmelblau,
         lambda dim: [(-5, 5)] * 2,
-        lambda dim: [[3, 2], [-2.8, 3.1], [-3.8, -3.3], [3.6, -1.8]],
         "Himmelblau 1972",
         dims=(2,),
     ),
@@ -337,7 +284,6 @@ PLANE = (
         "U = (4 - 2.1 x^2 + x^4/3) x^2 + x y + (4 y^2 - 4) y^2: six modes, two of them lowest",
         six_hump_camel,
         lambda dim: [(-3, 3), (-2, 2)],
-        lambda dim: [[0.1, -0.7], [-0.1, 0.7]],
         f"Dixon and Szego 1978; {JAMIL}",
         dims=(2,),
     ),
@@ -346,7 +292,6 @@ PLANE = (
         "U = the product of two polynomials of degree four: four modes of very different depth",
         goldstein_price,
         lambda dim: [(-2, 2)] * 2,
-        lambda dim: [[0, -1]],
         "Goldstein and Price 1971",
         dims=(2,),
     ),
@@ -355,7 +300,6 @@ PLANE = (
         "U = (y - 5.1 x^2/(4 pi^2) + 5 x/pi - 6)^2 + 10 (1 - 1/(8 pi)) cos(x) + 10, and a wall: three equal modes",
         branin,
         lambda dim: [(-5, 10), (0, 15)],
-        lambda dim: [[-3.1, 12.3], [3.1, 2.3], [9.4, 2.5]],
         f"Branin 1972; {JAMIL}",
         dims=(2,),
         bounded=True,
@@ -365,7 +309,6 @@ PLANE = (
         "U = -cos(x) cos(y) exp(-(x - pi)^2 - (y - pi)^2), and a wall: a needle on a plain",
         easom,
         lambda dim: [(-100, 100)] * 2,
-        lambda dim: [[3.1, 3.1]],
         f"Easom 1990; {JAMIL}",
         dims=(2,),
         bounded=True,
@@ -375,7 +318,6 @@ PLANE = (
         "U = -(1 + cos(12 |x|))/(|x|^2/2 + 2), and a wall: rings",
         drop_wave,
         lambda dim: [(-5.12, 5.12)] * 2,
-        lambda dim: [[0, 0]],
         JAMIL,
         dims=(2,),
         bounded=True,
@@ -385,7 +327,6 @@ PLANE = (
         "U = prod over x, y of sum_(i=1..5) i cos((i + 1) x + i), and a wall: 18 equal modes in the box",
         shubert,
         lambda dim: [(-10, 10)] * 2,
-        _near_shubert,
         f"Shubert 1972; {JAMIL}",
         dims=(2,),
         bounded=True,

@@ -15,6 +15,7 @@ from functools import cache
 import numpy as np
 from scipy import stats
 
+from reports.experiments.awsgld.minima import minimum
 from sgverify.targets.multimodal import FUNCTIONS
 
 TRIALS = 10
@@ -170,7 +171,7 @@ def scales_of(name: str) -> Scales:
     values = function.value(np.stack(np.meshgrid(*axes, indexing="ij"), -1))
     spacings = [axis[1] - axis[0] for axis in axes]
     gradient = np.gradient(values, *spacings)
-    lowest = function.minimum(DIM)
+    lowest = minimum(name, DIM)
     return Scales(
         lowest,
         float(np.median(values)) - lowest,
