@@ -39,6 +39,9 @@ HIGHEST_DEGREE = 16
 loses 2^k of 1e-16 where x is near 1, and many gradients one after the other have such a power."""
 
 BITS = (256, 1024)
+MORE_BITS, FAR_APART = (4096, 16384, 65536), 16
+"""A radius may tend to 1 like 1 - exp(-D h/2): beyond the steps where `BITS` tell it from 1, every 16th is decided with these."""
+
 BISECTIONS = 60
 CROSSING, STEEP = 2.0**-45, 1e-3
 """The share by which a radius that crosses 1 in float64 may do so elsewhere, and the slope from which it tells where."""
@@ -78,7 +81,7 @@ def stability_limit(scheme: Scheme, parameters: dict[str, Fraction], eigenvalues
     Searched on a logarithmic grid around the time scales of target and friction, which is continued downwards
     until a step contracts. Windows of instability between grid points are found by zooming into the local
     minima of 1 - rho, det(I - M) and det(I + M), which are smooth where rho itself has a corner. Then bisected.
-    A step whose radius `BITS` cannot tell from 1 counts as one that does not contract.
+    A step whose radius `BITS` cannot tell from 1 counts as one that does not contract, unless the radius tends to 1 from below.
     """
     reader = _Reader(scheme, parameters, eigenvalues)
     fastest, friction = max(eigenvalues), float(abs(parameters.get("D", 0)))
@@ -98,7 +101,9 @@ def stability_limit(scheme: Scheme, parameters: dict[str, Fraction], eigenvalues
         found = reader.zoom(float(grid[k - 1]), float(grid[k + 1]), margin)
         if found is not None:
             return reader.bisect(float(grid[k - 1]), found)
-    return math.inf if first == grid.size else reader.bisect(float(grid[first - 1]), float(grid[first]))
+    if first == grid.size or reader.contracts_beyond(grid[first:]):
+        return math.inf
+    return reader.bisect(float(grid[first - 1]), float(grid[first]))
 
 
 def drawn_sizes(
@@ -157,6 +162,18 @@ class _Reader:
             if self.decide(float(steps[k]), radii[:, k]) is not Stability.CONTRACTS:
                 return int(k)
         return len(steps)
+
+    def contracts_beyond(self, steps: Any) -> bool:
+        """Does every 16th of the steps contract, the first too, as far as `MORE_BITS` tell a radius from 1?"""
+        for step in steps[::FAR_APART]:
+            for bits in (*BITS, *MORE_BITS):
+                with flint.ctx.workprec(bits):
+                    found = self._in_balls(float(step), self._eigenvalues)
+                if found is not Stability.UNDECIDED:
+                    break
+            if found is not Stability.CONTRACTS:
+                return found is Stability.UNDECIDED and step > steps[0]
+        return True
 
     def zoom(self, low: float, high: float, margin: int) -> float | None:
         """A step size between `low` and `high` that does not contract, at the minimum of this margin; None where none is found."""

@@ -149,6 +149,21 @@ def test_a_window_that_friction_closes_is_not_reported() -> None:
     assert stability_limit(two_leapfrogs(0.25), given, [1.0]) == pytest.approx(4, rel=1e-9)
 
 
+@scheme(langevin)
+def slow_and_then_unstable(theta, *, h, noise, T):
+    """The factor is below 1 by exp(-20 h) h up to h = 100, and above it from there on."""
+    return theta * (1 - exp(-20 * h) * h * (1 - h / 100)) + sqrt(2 * T * h) * noise()
+
+
+def test_a_radius_that_tends_to_one_is_no_limit() -> None:
+    """ABOBA's tends to 1 - exp(-D h/2) r h^2/2, which floats and 1024 bits lose; a limit further out is not overlooked."""
+    given = {"T": Fraction(1), "D": Fraction(20)}
+    aboba = find_scheme("sghmc-aboba")
+    assert stability_limit(aboba, given, [101.0]) == math.inf
+    assert stability_of(aboba, given, [101.0], 50.0) is Stability.CONTRACTS
+    assert stability_limit(slow_and_then_unstable, given, [1.0]) < 100
+
+
 def test_a_map_without_friction_is_undecided_and_a_growing_one_expands() -> None:
     given = {"T": Fraction(1), "D": Fraction(1)}
     assert stability_of(frictionless, given, [1.0], 0.1) is Stability.UNDECIDED
