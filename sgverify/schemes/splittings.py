@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import isfinite
 from types import MappingProxyType
@@ -61,6 +63,18 @@ class Word:
     floats: tuple[float | None, ...] = ()
 
     @property
+    def merged(self) -> str:
+        """The word with one letter in the place of all that share a generator, a refined kick G in that of K."""
+        return merged_text(self.text, self.alphabet)
+
+    @property
+    def used(self) -> Alphabet:
+        """The alphabet of the letters that occur."""
+        used = copy(self.alphabet)
+        used.letters = MappingProxyType({s: self.alphabet.letters[s] for s in dict.fromkeys(self.text)})
+        return used
+
+    @property
     def palindromic(self) -> bool:
         """Whether letters and shares read the same in both directions."""
         return self.text == self.text[::-1] and self.shares == self.shares[::-1]
@@ -84,7 +98,8 @@ class Alphabet:
 
     Each letter takes the state of the dynamics by position and `t` with other ingredients by keyword. An alphabet assumes
     nothing: where a verdict needs it, `sgverify.exact` proves that every letter is the exact flow of its generator, and
-    that the generators sum to that of the dynamics.
+    that the generators sum to that of the dynamics. Letters may share one generator, as a force-gradient kick G beside the kick K
+    that it refines: their shares sum to 1 together. Letters that a word leaves out are no error where the others are the dynamics.
     """
 
     def __init__(self, name: str, dynamics: Dynamics, /, **letters: Callable[..., Any]) -> None:
@@ -116,8 +131,8 @@ class Alphabet:
         """The scheme that applies the letters of `text` from left to right.
 
         `coefficients` are the shares of the step, one per letter: numbers, texts such as "1/(2-2^(1/3))", one text
-        with commas, or a composition by name ("yoshida4"); by default a letter's occurrences share it equally.
-        Raises `DefinitionError` for unknown or missing letters, for shares that do not sum to 1, and for a
+        with commas, or a composition by name ("yoshida4"); by default the letters of a generator share it equally.
+        Raises `DefinitionError` for unknown or missing letters, for shares of a generator that do not sum to 1, and for a
         negative share of a letter that draws noise.
         """
         claimed = ClaimedOrders.of(order)
@@ -146,24 +161,30 @@ class Alphabet:
                     self.letters,
                     f"The alphabet {self.name} has {', '.join(self.letters)}.",
                 )
-        missing = [symbol for symbol in self.letters if symbol not in text]
-        if missing:
+        merged = merged_text(text, self)
+        every = merged_text(text + "".join(set(self.letters) - set(text)), self)
+        missing = [symbol for symbol in self.letters if symbol in every and symbol not in merged]
+        if missing and not _whole([self.letters[symbol] for symbol in dict.fromkeys(merged)], self.dynamics):
             raise DefinitionError(
                 f"word={text!r}: the letter {missing[0]} does not occur; every letter of {self.name} "
-                f"({', '.join(self.letters)}) must, or part of the dynamics is missing; add it"
+                f"({', '.join(self.letters)}) must, or part of the dynamics is missing, as {', '.join(dict.fromkeys(text))} do not "
+                f"sum to {self.dynamics.name}; add it, as in {text + missing[0] + text[::-1]!r}"
             )
-        counts = Counter(text)
+        counts = Counter(merged)
         if coefficients is None:
-            return tuple(Fraction(1, counts[symbol]) for symbol in text)
+            return tuple(Fraction(1, counts[symbol]) for symbol in merged)
         shares = _read_shares(text, coefficients)
         if not isinstance(coefficients, str):
-            shares = _without_rounding(text, shares, coefficients)
+            shares = _without_rounding(merged, shares, coefficients)
         for symbol in counts:
-            total: Any = sum((c for s, c in zip(text, shares, strict=True) if s == symbol), Fraction(0))
+            places = [k for k, s in enumerate(merged) if s == symbol]
+            total: Any = sum((shares[k] for k in places), Fraction(0))
             if total != 1:
+                letters = " and ".join(dict.fromkeys(text[k] for k in places))
+                scaled = [str(shares[k] / total if total else Fraction(1, len(places))) for k in places]
                 raise DefinitionError(
-                    f"word={text!r}: the shares of {symbol} sum to {total}; expected 1, so that {symbol} flows for the "
-                    "whole step; mend the coefficients"
+                    f"word={text!r}: the shares of {letters} sum to {total}; expected 1, a flow of the whole step; mend the "
+                    f"coefficients, as {', '.join(scaled)} for {', '.join(text[k] for k in places)}"
                 )
         for symbol, share in zip(text, shares, strict=True):
             if share < 0 and not flows_backwards(self.letters[symbol], self.dynamics):
@@ -173,6 +194,83 @@ class Alphabet:
                     "other letters alone and keep this one outside"
                 )
         return shares
+
+
+PLACES = (0.7, -1.3, 2.1)
+"""Generic numbers, at which letters show their generators."""
+
+SHORT, ALIKE = 2.0**-20, 1e-4
+"""The time after which a letter shows its generator, to SHORT times numbers of size 1, and the share that counts as none."""
+
+
+def merged_text(text: str, alphabet: Alphabet) -> str:
+    """The text with the first of the letters that share a generator in the place of each.
+
+    Letters of one generator that are parts of it, so that all of the text together sum to the dynamics, stay apart.
+    """
+    letters = [alphabet.letters[symbol] for symbol in dict.fromkeys(text)]
+    if len(letters) < 2 or _whole(letters, alphabet.dynamics):
+        return text
+    generators = {letter.name: _generator(letter.flow, alphabet.dynamics) for letter in letters}
+    first = {
+        name: next(other for other, g in generators.items() if other == name or _alike(g, own))
+        for name, own in generators.items()
+    }
+    return "".join(first[symbol] for symbol in text)
+
+
+def _whole(letters: Sequence[Letter], dynamics: Dynamics) -> bool:
+    """Do the generators of the letters sum to that of the dynamics, at some states? The proof is that of `sgverify.exact`."""
+    parts = [_generator(letter.flow, dynamics) for letter in letters]
+    given = dict.fromkeys(dynamics.parameters, 1.0)
+    try:
+        whole: list[float] = []
+        for x in PLACES:
+            drift, diffusion = dynamics.coefficients(_state(x, dynamics), grad=_gradient(), dim=1, **given)
+            whole += [float(y) for y in (*drift, *diffusion)]
+    except Exception:  # dynamics that plain numbers cannot run, such as in a metric
+        return False
+    return all(parts) and _alike([sum(column) for column in zip(*parts, strict=True)], whole)
+
+
+def _generator(flow: Callable[..., Any], dynamics: Dynamics) -> list[float]:
+    """Drift and half the squared noise of a letter at generic states, with U' = x + x^3/3; empty where it cannot be read there."""
+    given, found = {**dict.fromkeys(dynamics.parameters, 1.0), "dim": 1, "t": SHORT}, []
+    try:
+        for x in PLACES:
+            state = _state(x, dynamics)
+            still, moved = (
+                flow(state, grad=_gradient(), noise=Noise(partial(_fixed, z)), **given) for z in (0.0, 1.0)
+            )
+            found += [(float(a) - b) / SHORT for a, b in zip(still, state, strict=True)]
+            found += [float(a - b) ** 2 / (2 * SHORT) for a, b in zip(moved, still, strict=True)]
+    except Exception:  # a letter that plain numbers cannot run
+        return []
+    return found
+
+
+def _fixed(z: float, _: Any) -> float:
+    return z
+
+
+def _state(x: float, dynamics: Dynamics) -> tuple[float, ...]:
+    return tuple(x / (1 + k) for k in range(len(dynamics.state)))
+
+
+def _gradient() -> FullGradientIngredient:
+    return FullGradientIngredient(
+        lambda x: x + x * x * x / 3,
+        prior=lambda x: x / 2,
+        likelihood=lambda x: x / 2 + x * x * x / 3,
+        hessian=lambda x, v: (1 + x * x) * v,
+    )
+
+
+def _alike(one: Sequence[float], other: Sequence[float]) -> bool:
+    size = max(map(abs, (1.0, *one, *other)))
+    return len(one) == len(other) > 0 and all(
+        abs(a - b) <= ALIKE * size for a, b in zip(one, other, strict=True)
+    )
 
 
 def flows_backwards(letter: Letter, dynamics: Dynamics) -> bool:

@@ -215,7 +215,7 @@ class Subject:
             return None
         from sgverify.exact.series.letters import prove_alphabet_everywhere, unread_alphabet
 
-        letters = self.scheme.word.alphabet
+        letters = self.scheme.word.used
         try:
             return prove_alphabet_everywhere(letters, self.proof_dimension, self.target.dim)
         except NotExpandableError as error:

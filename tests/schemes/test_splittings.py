@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgverify import Alphabet, sqrt
+from sgverify import Alphabet, exp, sqrt
 from sgverify.errors import DefinitionError, UnknownNameError
 from sgverify.schemes import ALPHABETS, kinetic
 
@@ -193,3 +193,50 @@ def test_a_word_without_noise_is_refused() -> None:
 
     with pytest.raises(DefinitionError, match="draws no noise"):
         Alphabet("mine", kinetic, A=first, B=kick).word("ABA")
+
+
+def own_drift(theta, p, *, t):
+    return theta + t * p, p
+
+
+def own_kick(theta, p, *, t, grad):
+    return theta, p - t * grad(theta)
+
+
+def refined_kick(theta, p, *, t, grad):
+    return theta, p - t * grad(theta) + t**3 / 32 * grad.hessian(theta, grad(theta))
+
+
+def thermostat(theta, p, *, t, noise, D, T):
+    return theta, exp(-D * t) * p + sqrt(T * (1 - exp(-2 * D * t))) * noise()
+
+
+REFINED = Alphabet("refined", kinetic, A=own_drift, K=own_kick, G=refined_kick, O=thermostat)
+
+
+def test_shares_sum_over_the_letters_of_one_generator_and_unused_letters_are_no_error() -> None:
+    word = REFINED.word("OKAGAKO", coefficients="1/2,1/6,1/2,2/3,1/2,1/6,1/2").word
+    assert word is not None and word.merged == "OKAKAKO"
+    plain = REFINED.word("KAOAK").word
+    assert plain is not None and [*plain.used.letters] == ["K", "A", "O"] and plain.merged == "KAOAK"
+    shared = REFINED.word("OKAGAKO").word
+    assert shared is not None and shared.shares[1] == shared.shares[3] == Fraction(1, 3)
+    with pytest.raises(
+        DefinitionError, match=r"the shares of K and G sum to 2/3; .*as 1/4, 1/2, 1/4 for K, G, K"
+    ):
+        REFINED.word("OKAGAKO", coefficients="1/2,1/6,1/2,1/3,1/2,1/6,1/2")
+    with pytest.raises(DefinitionError, match=r"the letter O does not occur; .*add it, as in 'KAKOKAK'"):
+        REFINED.word("KAK")
+
+
+def test_parts_of_one_generator_each_flow_for_the_whole_step() -> None:
+    """Two halves of the kick are alike, and together with the others the dynamics: each has shares of its own."""
+
+    def half_kick(theta, p, *, t, grad):
+        return theta, p - t / 2 * grad(theta)
+
+    halves = Alphabet("halves", kinetic, A=own_drift, K=half_kick, L=half_kick, O=thermostat)
+    word = halves.word("KAOAL").word
+    assert word is not None and word.merged == "KAOAL" and word.shares[0] == word.shares[4] == 1
+    with pytest.raises(DefinitionError, match="the letter L does not occur"):
+        halves.word("KAOAK")

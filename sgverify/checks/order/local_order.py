@@ -245,8 +245,10 @@ def _certificate(subject: Subject, proved: Proved) -> dict[str, Any]:
 
 
 def _bch(word: Word, proved: bool) -> dict[str, Any]:
+    if not proved and word.merged != word.text:
+        return {"reason": f"a letter of {word.text} refines another, and is no flow that BCH reads"}
     try:
-        result = bch(word.text, word.shares)
+        result = bch(word.merged, word.shares)
     except SgverifyError as error:
         return {"reason": str(error)}
     return {

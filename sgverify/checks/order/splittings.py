@@ -110,7 +110,7 @@ def order_up_to_conjugacy(subject: Subject) -> EffectiveOrder | None:
     word, alphabet = subject.scheme.word, subject.alphabet
     if word is None or alphabet is None or not alphabet.proved:
         return None
-    return effective_order(word.text, word.shares)
+    return effective_order(word.merged, word.shares)
 
 
 def in_words(subject: Subject) -> str:
@@ -157,7 +157,7 @@ def asking_for_gradients(word: Word) -> str:
 
 def splitting_of(word: Word) -> Splitting:
     """The word with its shares, in the form of the free product's engine."""
-    return Splitting(word.text, word.shares)
+    return Splitting(word.merged, word.shares)
 
 
 def _averages(subject: Subject, found: EffectiveOrder) -> str:

@@ -108,8 +108,9 @@ def _inexact(fault: str, alphabet: AlphabetProof) -> str:
 
 def _by_shares(word: Word) -> Cause | None:
     """A letter whose shares do not sum to 1."""
-    for letter in dict.fromkeys(word.text):
-        shares = [share for symbol, share in zip(word.text, word.shares, strict=True) if symbol == letter]
+    merged = word.merged
+    for letter in dict.fromkeys(merged):
+        shares = [share for symbol, share in zip(merged, word.shares, strict=True) if symbol == letter]
         total = sum(shares[1:], shares[0])
         if total != 1:
             texts = " + ".join(map(str, shares))
@@ -121,7 +122,7 @@ def _by_shares(word: Word) -> Cause | None:
 
 def _by_symmetry(word: Word, order: Fraction, required: int) -> Cause | None:
     """Order 1 of a word that does not read the same in both directions, or a claim beyond what a symmetric one has."""
-    found = bch(word.text, word.shares)
+    found = bch(word.merged, word.shares)
     leading = ", ".join(str(term) for term in found.leading[:3])
     if not word.palindromic:
         apart = next(
