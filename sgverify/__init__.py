@@ -20,6 +20,7 @@ from sgverify.exports import lazily
 
 if TYPE_CHECKING:
     from sgverify.advice.certified.asking import bound
+    from sgverify.advice.comparison import compare
     from sgverify.advice.design.designing import design
     from sgverify.advice.identification.identifying import identify
     from sgverify.advice.plans import advise
@@ -61,6 +62,7 @@ __all__ = [
     "advise",
     "bch",
     "bound",
+    "compare",
     "cos",
     "design",
     "dot",

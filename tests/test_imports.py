@@ -43,6 +43,7 @@ PUBLIC = {
         "advise",
         "bch",
         "bound",
+        "compare",
         "cos",
         "design",
         "dot",

@@ -18,11 +18,11 @@ import numpy as np
 
 from sgverify.advice.closure.linear_chain import LinearChain
 from sgverify.checks.readings import why_no_law
-from sgverify.errors import InstabilityError
+from sgverify.errors import InstabilityError, Unreached
 from sgverify.exact.affine.model import fixed_step
 from sgverify.exact.affine.stability import eigenvalues_of, spectral_radii
-from sgverify.exact.answers.invariant import InvariantLaw
-from sgverify.exact.chain.ergodic import Moments, stationary_law
+from sgverify.exact.answers.invariant import InvariantLaw, LeadingError
+from sgverify.exact.chain.ergodic import WASSERSTEIN, Moments, stationary_law
 from sgverify.subject.caching import cached_per_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import parse_observable
@@ -94,6 +94,17 @@ class ChainLaws(ABC):
     @abstractmethod
     def at(self, step: float) -> StationaryMoments:
         """The moments at this step size. Raises `InstabilityError` where the chain has no law."""
+
+    def biases(self, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """Those of means and standard deviations, in standard deviations of the target; 0 where none is told from 0."""
+        return self.at(step).biases(self.target)
+
+    def distance(self, step: float) -> float:
+        """W_2 between the laws of theta: of normal laws, else the distance of the normal laws with their moments, which is less.
+
+        Raises `Unreached` where covariances are not known.
+        """
+        raise Unreached("the distance W2 is computed from covariances, which a law on a grid does not give")
 
     def near(self, step: float) -> StationaryMoments:
         """The moments at a step size at which the law hardly differs from the target's; quicker than `at` where that takes long."""
@@ -178,6 +189,30 @@ class ExactLaws(ChainLaws):
                 chain = LinearChain(_floats(affine.map), _floats(covariance), model.target.dim)
         return self._read(mean, covariance, chain)
 
+    def biases(self, step: float) -> tuple[np.ndarray, np.ndarray]:
+        """See `ChainLaws`: differences are formed in balls, so that no digits of a small bias cancel."""
+        dim, truth = self.subject.target.dim, self._law.truth
+        with flint.ctx.workprec(BITS):
+            found = self._law.at(fixed_step(step))
+            shares = [
+                flint.arb(found.covariance[i, i]) / flint.arb(truth.covariance[i, i]) - 1 for i in range(dim)
+            ]
+            if any(not share > -1 for share in shares):
+                raise InstabilityError("a coordinate of the chain has no variance")
+            shifts = [
+                (found.mean[i, 0] - flint.arb(truth.mean[i, 0])) / flint.arb(truth.covariance[i, i]).sqrt()
+                for i in range(dim)
+            ]
+            sds = [(share.log1p() / 2).expm1() for share in shares]
+            mean, sd = (
+                np.array([0.0 if x.contains(0) else float(x.mid()) for x in part]) for part in (shifts, sds)
+            )
+        return mean, sd
+
+    def distance(self, step: float) -> float:
+        """See `ChainLaws`."""
+        return float(self._law.distance(WASSERSTEIN, fixed_step(step), "theta").value)
+
     def forgetting(self, step: float) -> float:
         """1/(1 - rho), rho the spectral radius of a step; where that rounds to 1, as many steps as are known to be too few."""
         model = self.subject.model
@@ -186,12 +221,10 @@ class ExactLaws(ChainLaws):
         )
         return 1 / max(1 - float(radius), 2.0**-53)
 
-    def bias(self, step: float) -> tuple[float, float]:
-        """The bias of the average of the subject's test function, whatever the dimension, and the bound of its error."""
-        from sgverify.checks.rates.engines import exact_answers
-
-        found = exact_answers(self.subject).stationary_bias(fixed_step(step))
-        return float(found.value), float(found.error_bound)
+    @property
+    def leading(self) -> LeadingError:
+        """The leading power of h in the distance W_2 between the laws of theta."""
+        return self._law.leading(WASSERSTEIN, "theta")
 
     @property
     def errors(self) -> list[Moments]:
@@ -251,15 +284,6 @@ class GridLaws(ChainLaws):
     def bias_of(self, text: str, law: GridLaw) -> float:
         """The bias of the average of a test function."""
         return law.bias(parse_observable(text, 1, self.subject.scheme.dynamics.state))
-
-    def bias(self, step: float) -> tuple[float, float]:
-        """The bias of the average of the subject's test function, and the bound of its error."""
-        from sgverify.checks.rates.engines import transfer_answers
-
-        found = transfer_answers(self.subject).stationary_bias(step)
-        if found.value is None:
-            raise InstabilityError(f"h={step:g}: {found.note}")
-        return found.value, float(found.error_bound)
 
     def independent_draw(self, step: float) -> float:
         """See `ChainLaws`."""

@@ -19,6 +19,7 @@ from sgverify.cli.advising import advise, design, identify, width
 from sgverify.cli.bounding import bound
 from sgverify.cli.campaigning import campaign
 from sgverify.cli.commands import doctor, errata, list_, new, rate, replay, report
+from sgverify.cli.comparing import compare
 from sgverify.cli.sampling import sample
 from sgverify.cli.schemas import schema
 from sgverify.cli.shared import output
@@ -98,6 +99,7 @@ for _command, _short in (
     (advise, "Which scheme, step size and gradient estimator for a target?"),
     (width, "How wide are draws at a step size and batch? Without drawing."),
     (bound, "What holds at a step size for every potential of a class?"),
+    (compare, "Schemes side by side: orders, stability, bias for its gradients."),
     (design, "Which splitting has the smallest error for its gradients?"),
     (sample, "Draw from a target by a scheme."),
     (report, "Judge every claim of a paper, or a list of your own, as pages."),

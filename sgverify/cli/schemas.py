@@ -24,6 +24,7 @@ SCHEMAS = {
     "width": "sgverify.advice.widths:WIDTHS",
     "bound": "sgverify.advice.certified.model:BOUND",
     "advice": "sgverify.advice.plans.model:ADVICE",
+    "comparison": "sgverify.advice.comparison.model:COMPARISON",
     "design": "sgverify.advice.design.model:DESIGN",
     "identify": "sgverify.advice.identification.model:IDENTIFICATION",
     "doctor": "sgverify.cli.installation:INSTALLATION",

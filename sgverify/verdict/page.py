@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgverify.advice.work_precision import WorkPrecision, work_precision
+from sgverify.advice.comparison.comparing import comparable, compare_subject
+from sgverify.advice.comparison.model import SchemeComparison
+from sgverify.advice.comparison.texts import inline_figure
 from sgverify.checks.check import Matter
 from sgverify.claims import claims
 from sgverify.errors import NotExpandableError, Unreached, UserError
@@ -18,13 +20,12 @@ from sgverify.evidence.crash import Crash
 from sgverify.exact.readings.formula import formula, text_of
 from sgverify.report.answer import assumed, badge
 from sgverify.report.figures import figures
-from sgverify.report.formulas import in_a_line, with_formulas
+from sgverify.report.formulas import with_formulas
 from sgverify.report.matrix import Group, groups
 from sgverify.report.page.environment import page_of
 from sgverify.report.page.pages import choices, sections_of_claims
 from sgverify.report.page.story import story_of
-from sgverify.report.studies import description_of, draw_panel
-from sgverify.report.svg import embedded, inline_svg
+from sgverify.report.svg import inline_svg
 from sgverify.report.text import counts, sampled_together
 from sgverify.report.wording import exponent_text, gradient_text
 from sgverify.schemes import Scheme, TorchStep
@@ -46,11 +47,6 @@ from sgverify.verdict.lines import introduced
 
 if TYPE_CHECKING:
     from sgverify.advice.size.model import HowLarge
-
-HOW = {
-    "exact": "Exact: the biases come from linear equations in exact arithmetic.",
-    "grid": "From transfer operators on grids, whose errors are estimated.",
-}
 
 OF_THE_ORDER = ("local-order", "invariant-order")
 """The quantities that are orders of the scheme; the first that was answered is shown on its badge."""
@@ -262,38 +258,26 @@ def _row(finding: Finding, asked: str, follows: bool) -> FindingRow:
 def _costs(
     subjects: Sequence[Subject], attempted: Callable[[Callable[[], Any]], Any]
 ) -> Iterator[dict[str, Any]]:
-    """Work and precision under each gradient estimator that was judged; the reason where nothing can be compared."""
+    """The scheme beside the catalogue under each gradient estimator that was judged; the reason where nothing can be compared."""
     from markupsafe import Markup
 
     for number, subject in enumerate(subjects, start=1):
         gradient = gradient_text(subject.configuration.model_dump())
         found = attempted(partial(_compared, subject))
-        if isinstance(found, (str, Crash)):
-            why = found if isinstance(found, str) else f"{found.exception} ({found.place})"
-            yield {"gradient": gradient, "why": why}
+        if isinstance(found, SchemeComparison) and found.panel is not None:
+            svg = Markup(inline_figure(found.panel, f"w{number}"))
+            yield {"gradient": gradient, "why": "", "comparison": found, "svg": svg}
             continue
-        panel = found.panel
-        places = {series.label: place for place, series in enumerate(panel.series)}
-        svg = embedded(
-            draw_panel(panel, places, panel.series[0].label),
-            f"w{number}",
-            in_a_line(panel.title),
-            in_a_line(description_of(panel)),
-        )
-        yield {
-            "gradient": gradient,
-            "why": "",
-            "panel": panel,
-            "table": found.table,
-            "svg": Markup(svg),
-            "how": HOW[found.method],
-            "left_out": found.left_out,
-        }
+        why = found if isinstance(found, str) else f"{found.exception} ({found.place})"
+        yield {"gradient": gradient, "why": why}
 
 
-def _compared(subject: Subject) -> WorkPrecision | str:
-    """The curves, or the reason why there are none."""
+def _compared(subject: Subject) -> SchemeComparison | str:
+    """The scheme beside those of the catalogue of its dynamics, or the reason why there is no curve."""
     try:
-        return work_precision(subject)
+        if subject.configuration.schedule.kind != "fixed":
+            return "the step size changes during the run"
+        found = compare_subject(subject, comparable(subject), brief=True)
     except (Unreached, UserError) as why:
         return str(why)
+    return found if found.panel is not None else "; ".join(found.marks)

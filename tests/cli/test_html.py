@@ -75,7 +75,7 @@ def test_a_planted_error_has_a_page_that_begins_with_cause_and_mend(call: Call, 
         item.partition(" (")[0].removeprefix("assumed: ")[:20] in words for item in found["not_tested"][:4]
     )
     # Its curve stands among the catalogue's.
-    assert "mine.py:wrong" in words and "sghmc-obabo" in words and "gradients per step" in words
+    assert "mine.py:wrong" in words and "sghmc-obabo" in words and "gradients a step" in words
     svg = ElementTree.fromstring((tmp_path / "a.svg").read_text())
     assert svg.findtext("{http://www.w3.org/2000/svg}title") == "mine.py:wrong: fail, order 0 (sgverify)"
 
@@ -119,7 +119,7 @@ def test_torch_code_has_its_text_and_no_printed_formula(call: Call, tmp_path: Pa
     assert call("verify", "code.py:mine", "--checks", "local-order", "--html", "a.html").code == 0
     words = " ".join(read(tmp_path / "a.html").text)
     assert "torch.randn_like(theta)" in words and "As it was judged" not in words
-    assert "torch code counts its gradients itself" in words
+    assert "gradients counted in one step of the code" in words
 
 
 def test_an_exception_inside_a_check_is_shown_as_what_it_is(
@@ -129,7 +129,7 @@ def test_an_exception_inside_a_check_is_shown_as_what_it_is(
         raise ZeroDivisionError("nobody foresaw this")
 
     monkeypatch.delenv("SGVERIFY_RAISE")
-    monkeypatch.setattr("sgverify.verdict.page.work_precision", broken)
+    monkeypatch.setattr("sgverify.verdict.page.compare_subject", broken)
     monkeypatch.setattr("sgverify.checks.rates.stationary_bias.exact_answers", lambda *given: broken(given))
     answer = call("verify", "mine.py:heun", *CHECKS, "--html", "a.html")
     words = " ".join(read(tmp_path / "a.html").text)

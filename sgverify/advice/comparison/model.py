@@ -1,0 +1,324 @@
+"""Schemes side by side: the answer, its tables and its picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from html import escape
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated, Any
+
+from sgverify.errors import printable
+from sgverify.evidence import Panel, Series, Table
+from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas
+    from matplotlib.figure import Figure
+
+MOST = 8
+"""The most curves in one picture: more cannot be told apart by their colours."""
+
+NEAR = 0.05
+"""Two curves are nearly one where their biases differ by no more than this share."""
+
+WIDTH = 96
+
+OF_THE_SCHEME = {
+    "gradients": "gradients a step", "order": "order", "invariant_order": "order of the law", "stability_limit": "stable below h",
+    "leading": "W2 as h -> 0", "contraction": "contraction",
+}  # fmt: skip
+AT_THE_COST = {
+    "step": "h", "mean_bias": "mean", "sd_bias": "sd", "distance": "W2", "independent_draw": "gradients a draw",
+    "cost_for_error": "",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The largest bias of a mean or a standard deviation of theta, in standard deviations of the target, at a step and its cost."""
+
+    step: Annotated[Number, Says(exclusiveMinimum=0)]
+    cost: Annotated[Number, Says(exclusiveMinimum=0)]
+    bias: Number
+
+
+@dataclass(frozen=True)
+class ComparedScheme:
+    """A scheme: what is known of its step, and its errors at the cost of all and for the error of all.
+
+    `counted` says how `gradients` of a step are counted. `order` is that of one step, `invariant_order` that of the invariant law
+    for every smooth potential, each with its method; `leading_error` the operator of the first error. `stability_limit` is null
+    where every step is stable (`unlimited`) or none is known. `leading` is W_2 of the laws of theta as h -> 0 on this target.
+    `step` is that of the common cost: there the largest bias of a mean and of a standard deviation (in those of the target), W_2,
+    the gradients for an average as good as one independent draw's, and the share by which a step is certified to contract.
+    `cost_for_error` is the cost of the largest step below which the bias keeps within the error. Of a null, `reasons` has the
+    reason under the name of the field.
+    """
+
+    scheme: Name
+    dynamics: Name
+    gradients: Size | None = None
+    counted: str = ""
+    method: str = ""
+    order: Number | None = None
+    order_by: str = ""
+    invariant_order: Number | None = None
+    invariant_order_by: str = ""
+    leading_error: str = ""
+    stability_limit: Number | None = None
+    unlimited: bool = False
+    leading: str | None = None
+    step: Number | None = None
+    mean_bias: Number | None = None
+    sd_bias: Number | None = None
+    distance: Size | None = None
+    independent_draw: Size | None = None
+    contraction: Number | None = None
+    step_for_error: Number | None = None
+    cost_for_error: Size | None = None
+    curve: tuple[CurvePoint, ...] = ()
+    same_costs: Annotated[tuple[Number | None, ...], Says("the bias at the cost, 4 and 16 times it")] = ()
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The name in tables and pictures: of a reference `path/to/file.py:name` the last part."""
+        return self.scheme.rpartition(":")[2]
+
+    def text(self, key: str) -> str | float | None:
+        """A cell of a table; None where there is a reason instead."""
+        value = getattr(self, key)
+        if key in ("order", "invariant_order") and value is not None:
+            return f"{value:g} ({getattr(self, f'{key}_by')})"
+        if key == "stability_limit" and self.unlimited:
+            return "every h"
+        if key == "contraction" and value is not None:
+            return f"{100 * value:.3g} %"
+        return None if value is None else value if isinstance(value, str) else float(value)
+
+
+@dataclass(frozen=True)
+class SchemeComparison:
+    """The schemes, the cheapest for the error first, on one target and with one gradient estimator.
+
+    `cost` is that at which errors are compared, in gradients (of single data, if the target has `data`) per `unit`. `error`: that
+    of each mean and standard deviation, in standard deviations of the target.
+    """
+
+    target: Name
+    dim: Count
+    data: Annotated[int | None, Says("the number of data; null without")]
+    gradient: Name
+    temperature: Annotated[Number, Says(exclusiveMinimum=0)]
+    friction: Number
+    error: Annotated[Number, Says(exclusiveMinimum=0)]
+    unit: Name
+    cost: Number | None
+    schemes: tuple[ComparedScheme, ...]
+
+    @property
+    def settings(self) -> str:
+        """Target, estimator and numbers, in one line."""
+        data = "" if self.data is None else f", N = {self.data}"
+        return (
+            f"{self.target} (d = {self.dim}{data}), {self.gradient}, T = {self.temperature:g}, friction D = "
+            f"{self.friction:g} where there is one"
+        )
+
+    @property
+    def conventions(self) -> str:
+        """What the columns are, in one paragraph."""
+        of = " of single data" if self.data is not None else ""
+        return (
+            f"Costs are gradients{of} per {self.unit}; a Hessian-vector product counts as 2, and a gradient with which the "
+            "next step begins once. Biases are the largest of a mean (in standard deviations of the target) and of a standard "
+            "deviation (relative); W2 is that of theta, of normal laws with the same moments; gradients a draw: for an average as "
+            "good as that of one independent draw. Orders are those of a step and of the invariant law, with full gradients."
+        )
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """What is known of the schemes, and their errors at the cost."""
+        marks = self.marks
+        cost = "" if self.cost is None else f" at {self.cost:.3g} gradients per {self.unit}"
+        found = []
+        for title, columns in ((f"Schemes on {self.target}", OF_THE_SCHEME), (f"Errors{cost}", AT_THE_COST)):
+            kept = {
+                key: head or f"cost for {100 * self.error:g} %"
+                for key, head in columns.items()
+                if any(
+                    getattr(row, key) is not None or key in row.reasons or row.unlimited
+                    for row in self.schemes
+                )
+            }
+            rows = tuple((name, *(_cell(row, key, marks) for key in kept)) for name, row in self._named)
+            found.append(Table(title, ("scheme", *kept.values()), rows))
+        return tuple(found)
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The reasons of empty cells, each with its mark a, b, ..."""
+        told = dict.fromkeys(
+            reason for row in self.schemes for key, reason in row.reasons.items() if getattr(row, key) is None
+        )
+        return {reason: _letters(number) for number, reason in enumerate(told)}
+
+    @property
+    def notes(self) -> list[str]:
+        """The reasons of empty cells, curves that are nearly one, and the count of gradients."""
+        found = [f"({mark}) {reason}" for reason, mark in self.marks.items()]
+        found += [f"{name}: {row.counted}" for name, row in self._named if row.counted]
+        methods = dict.fromkeys(row.method for row in self.schemes if row.method)
+        found += [f"laws: {', '.join(methods)}"] if methods else []
+        near = [group for group in self._groups(NEAR) if len(group) > 1]
+        return found + [f"nearly one curve: {', '.join(self.name(row) for row in group)}" for group in near]
+
+    @property
+    def leading_errors(self) -> list[str]:
+        """The leading error of each scheme that has one."""
+        return [f"{name}: {row.leading_error}" for name, row in self._named if row.leading_error]
+
+    def name(self, row: ComparedScheme) -> str:
+        """The label of a scheme, or its reference where two have one label."""
+        return row.scheme if sum(other.label == row.label for other in self.schemes) > 1 else row.label
+
+    @property
+    def _named(self) -> list[tuple[str, ComparedScheme]]:
+        return [(self.name(row), row) for row in self.schemes]
+
+    @property
+    def panel(self) -> Panel | None:
+        """The bias against the cost, at most `MOST` curves; equal ones are one. None where there is no curve."""
+        drawn = [group for group in self._groups(1e-9) if group[0].curve]
+        drawn = sorted(drawn, key=lambda group: _size(group[0]))[:MOST]
+        of = " of single data" if self.data is not None else ""
+        if not drawn:
+            return None
+        return Panel(
+            f"Bias against its cost on {self.target}, {self.gradient}",
+            f"gradients{of} per {self.unit}",
+            "bias of mean or sd of theta (dashed: below 0)",
+            tuple(_series(" = ".join(map(self.name, group)), group[0]) for group in drawn),
+        )
+
+    def _groups(self, share: float) -> list[list[ComparedScheme]]:
+        """The schemes by their curves: those whose biases at the same costs differ by no more than a share go together."""
+        found: list[list[ComparedScheme]] = []
+        for row in self.schemes:
+            group = next((g for g in found if _alike(g[0].same_costs, row.same_costs, share)), None)
+            if group is None:
+                found.append([row])
+            else:
+                group.append(row)
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """The JSON document."""
+        return {"schema": COMPARISON.name, **asdict(self)}
+
+    def __str__(self) -> str:
+        lines = [fill(self.settings, WIDTH)]
+        for table in self.tables:
+            lines += ["", table.title, *map(printable, _columns(table))]
+        for heading, said in (
+            ("leading error", self.leading_errors),
+            ("notes", [*self.notes, self.conventions]),
+        ):
+            lines += ["", f"{heading}:"] if said else []
+            lines += [
+                printable(line)
+                for item in said
+                for line in fill(
+                    item, WIDTH, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
+                ).split("\n")
+            ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<SchemeComparison of {', '.join(map(self.name, self.schemes))} on {self.target}; print it, .plot(), .to_latex()>"
+
+    def _repr_html_(self) -> str:
+        from sgverify.advice.comparison.texts import svg
+
+        return f"{svg(self.panel) if self.panel else ''}<pre>{escape(str(self))}</pre>"
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One row a scheme, a column a field; the points of curves are left out."""
+        import pandas
+
+        return pandas.DataFrame(
+            [{k: v for k, v in asdict(row).items() if k != "curve"} for row in self.schemes]
+        )
+
+    def to_latex(self) -> str:
+        """A table environment with booktabs, the settings in its caption."""
+        from sgverify.advice.comparison.texts import latex
+
+        caption = f"{', '.join(map(self.name, self.schemes))} on {self.settings}. {self.conventions}"
+        return latex(caption, self.tables, [*self.leading_errors, *self.notes])
+
+    def to_markdown(self) -> str:
+        """Tables, leading errors and notes as Markdown."""
+        from sgverify.advice.comparison.texts import markdown
+
+        return markdown(self.settings, self.tables, [*self.leading_errors, *self.notes, self.conventions])
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """The bias against the cost; written to `path` (.svg, .png or .pdf) if given. Raises `UserError` without a curve."""
+        from sgverify.advice.comparison.texts import draw, write_plot
+
+        return draw(self.panel) if path is None else write_plot(self.panel, path)
+
+
+COMPARISON = Published(
+    "sgverify/comparison/1",
+    SchemeComparison,
+    "a comparison",
+    "Write it again with `sgverify compare SCHEME ... --json FILE`.",
+)
+
+
+def _cell(row: ComparedScheme, key: str, marks: dict[str, str]) -> str | float | None:
+    value = row.text(key)
+    return f"- ({marks[row.reasons[key]]})" if value is None and key in row.reasons else value
+
+
+def _letters(number: int) -> str:
+    return chr(ord("a") + number) if number < 26 else _letters(number // 26 - 1) + _letters(number % 26)
+
+
+def _alike(one: Sequence[float | None], other: Sequence[float | None], share: float) -> bool:
+    pairs = list(zip(one, other, strict=False))
+    return bool(pairs) and all(
+        a is not None and b is not None and math.isclose(a, b, rel_tol=share) for a, b in pairs
+    )
+
+
+def _size(row: ComparedScheme) -> float:
+    return math.inf if row.cost_for_error is None else row.cost_for_error
+
+
+def _series(label: str, row: ComparedScheme) -> Series:
+    ordered = sorted(row.curve, key=lambda point: point.cost)
+    return Series(
+        label, "exact", tuple(p.cost for p in ordered), tuple(p.bias for p in ordered),
+        note="" if row.method == "exact" else row.method,
+    )  # fmt: skip
+
+
+def _columns(table: Table) -> list[str]:
+    from sgverify.report.studies import cell_text
+
+    rows = [list(table.columns), *([cell_text(cell) for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "".join(
+            f"  {text:<{w}}" if k == 0 else f"  {text:>{w}}"
+            for k, (text, w) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,97 @@
+"""`sgverify compare`: which of these schemes has the smaller error for its gradients?"""
+
+from __future__ import annotations
+
+import click
+
+from sgverify.cli.shared import output
+from sgverify.cli.shared.options import CONFIG, JSON, SCALES, SET, check_plot
+from sgverify.evidence.model import INCONCLUSIVE
+from sgverify.user_code import own_code
+
+
+@click.command()
+@click.argument("schemes", nargs=-1, required=True, metavar="SCHEME...")
+@click.option(
+    "--target", metavar="NAME|FILE.py:NAME", help="The target; by default that of the configuration."
+)
+@click.option(
+    "--error",
+    type=float,
+    default=0.01,
+    show_default=True,
+    metavar="E",
+    help="The bias of means and standard deviations, in those of the target, whose cost is compared.",
+)
+@click.option(
+    "--cost",
+    type=float,
+    metavar="G",
+    help="The gradients per unit of time at which errors are compared; by default those of the first scheme at its step.",
+)
+@click.option(
+    "--out",
+    "folder",
+    metavar="DIR",
+    help="Write the figure (PDF, SVG, PNG), table.tex, CSV, Markdown, JSON and a page to this folder.",
+)
+@CONFIG
+@SET
+@SCALES
+@click.option("--plot", "plot_path", metavar="FILE.svg|png|pdf", help="Draw the bias against its cost.")
+@JSON
+def compare(
+    schemes: tuple[str, ...],
+    target: str | None,
+    error: float,
+    cost: float | None,
+    folder: str | None,
+    config: str | None,
+    settings: tuple[str, ...],
+    plot_path: str | None,
+    json_path: str | None,
+) -> int:
+    """Compare schemes: orders as proved, leading errors, stability limits, and what a bias costs in gradients.
+
+    SCHEME is a catalogue name, or path/to/file.py:attribute for a definition, a torch step or an optimizer of your own. A single
+    scheme is compared with those of the catalogue of its dynamics. The cheapest for the error comes first.
+
+    \b
+    Examples:
+      # a splitting of your own beside two of the catalogue, with all files for an appendix
+      sgverify compare mine.py:fourth sghmc-baoab sghmc-aboba --out comparison
+      # with minibatches, on another target
+      sgverify compare sghmc-ubu sghmc-baoab --target gaussian-mean \\
+        --set gradient.kind=iid --plot costs.pdf
+
+    Exit codes: 0 with a curve for every scheme; 3 where one has none; 2 the call is wrong.
+    """
+    output.check_writable(json_path)
+    check_plot(plot_path)
+    from sgverify.configuration import load_configuration
+
+    configuration = load_configuration(
+        config, settings, **({} if target is None else {"target.name": target})
+    )
+    from sgverify.advice.comparison.comparing import compare as ask
+
+    watch = output.Stopwatch()
+    with own_code(), output.progress("comparing") as progress:
+        found = ask(*schemes, config=configuration, error=error, cost=cost, progress=progress)
+    if json_path:
+        output.show_json(found.document(), json_path)
+    if json_path != "-":
+        with output.quiet_pipe():
+            output.say_lines(found)
+    drawn = found.panel is not None
+    if plot_path and drawn:
+        found.plot(plot_path)
+        output.say(f"plot: {plot_path}", err=True)
+    elif plot_path:
+        output.say("no plot: no scheme has a curve", err=True)
+    if folder:
+        from sgverify.advice.comparison.writing import write
+
+        names = write(found, folder, watch.provenance())
+        output.say(f"{folder}: {', '.join(names)}", err=True)
+    return 0 if all(row.curve for row in found.schemes) else INCONCLUSIVE

@@ -1,0 +1,168 @@
+"""Schemes side by side: closed forms, a wrong share, schemes without a law, torch code, and what is written."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from sgverify import Alphabet, compare, exp, scheme, sqrt, torch_step
+from sgverify.advice.comparison import ComparedScheme, SchemeComparison
+from sgverify.advice.comparison.model import COMPARISON, MOST
+from sgverify.advice.comparison.writing import write
+from sgverify.errors import UserError
+from sgverify.evidence import Provenance
+from sgverify.schemes import kinetic, langevin
+
+STANDARD: dict[str, Any] = {"target": {"name": "gaussian"}}
+
+
+def drift(theta, p, *, t):
+    return theta + t * p, p
+
+
+def kick(theta, p, *, t, grad):
+    return theta, p - t * grad(theta)
+
+
+def force_gradient(theta, p, *, t, grad):
+    force = grad(theta)
+    return theta, p - t * force + 3 * t**3 / 32 * grad.hessian(theta, force)
+
+
+def friction(theta, p, *, t, noise, D, T):
+    return theta, exp(-D * t) * p + sqrt(T * (1 - exp(-2 * D * t))) * noise()
+
+
+LETTERS = Alphabet("mine", kinetic, A=drift, K=kick, G=force_gradient, O=friction)
+FOURTH = LETTERS.word("OKAGAKO", coefficients="1/2,1/6,1/2,2/3,1/2,1/6,1/2", name="fourth")
+WRONG = LETTERS.word("OKAGAKO", coefficients="1/2,1/4,1/2,1/2,1/2,1/4,1/2", name="wrong-shares")
+
+
+@scheme(langevin)
+def uphill(theta, *, h, grad, noise, T):
+    return theta + h * grad(theta) + sqrt(2 * T * h) * noise()
+
+
+@torch_step(langevin)
+def by_hand(theta, *, h, grad, T):
+    return theta - h * grad(theta) + (2 * h * T) ** 0.5 * torch.randn_like(theta)
+
+
+def row(comparison: SchemeComparison, label: str) -> ComparedScheme:
+    (found,) = [one for one in comparison.schemes if one.label == label]
+    return found
+
+
+@pytest.fixture(scope="module")
+def splittings() -> SchemeComparison:
+    return compare(FOURTH, WRONG, "sghmc-baoab", "sghmc-aboba", "sghmc-obabo", config=STANDARD)
+
+
+def test_a_wrong_share_is_ranked_with_its_own_order_and_bias(splittings: SchemeComparison) -> None:
+    right, wrong = row(splittings, "fourth"), row(splittings, "wrong-shares")
+    assert (right.invariant_order, right.invariant_order_by) == (4, "proof")
+    assert (wrong.invariant_order, wrong.invariant_order_by) == (2, "proof")
+    assert right.leading == "0.00116 h^4" and wrong.leading == "0.0371 h^2"
+    assert right.leading_error.startswith("h^5 ( -(1/2880) p^5 U^(5)") and "h^3" in wrong.leading_error
+    costs = [one.cost_for_error for one in splittings.schemes]
+    assert costs == sorted(costs) and splittings.schemes[-1] is wrong
+    # Three kicks, one of which is the next step's first, and a Hessian-vector product that counts as two.
+    assert right.gradients == wrong.gradients == 4 and "Hessian-vector" in right.counted
+    # Equal costs are equal steps over the gradients of a step.
+    assert all(one.gradients / one.step == pytest.approx(splittings.cost) for one in splittings.schemes)
+
+
+def test_numbers_on_the_standard_normal_are_those_by_hand(splittings: SchemeComparison) -> None:
+    """OBABO has Var theta = 1/(1 - h^2/4) on N(0, 1), BAOAB has 1 exactly; ABOBA contracts at every step at D = 2."""
+    obabo, baoab, aboba = (row(splittings, name) for name in ("sghmc-obabo", "sghmc-baoab", "sghmc-aboba"))
+    for one in obabo.curve:
+        assert one.bias == pytest.approx((1 - one.step**2 / 4) ** -0.5 - 1, rel=1e-13)
+    assert obabo.sd_bias == obabo.distance == pytest.approx((1 - obabo.step**2 / 4) ** -0.5 - 1, rel=1e-13)
+    assert obabo.step_for_error == pytest.approx(2 * math.sqrt(1 - 1.01**-2), rel=1e-3)
+    assert obabo.stability_limit == baoab.stability_limit == pytest.approx(2, rel=1e-9)
+    assert baoab.sd_bias == 0 and baoab.leading == "0 to h^4" and baoab.cost_for_error == pytest.approx(0.5)
+    assert aboba.unlimited and aboba.text("stability_limit") == "every h"
+    # A bias far below the rounding of float64 keeps its digits: the curve of order 4 falls as the step's fourth power.
+    two = sorted(row(splittings, "fourth").curve, key=lambda point: point.step)[:2]
+    power = math.log(two[1].bias / two[0].bias) / math.log(two[1].step / two[0].step)
+    assert abs(two[0].bias) < 1e-9 and power == pytest.approx(4, abs=1e-3)
+
+
+def test_a_scheme_without_a_law_is_said_with_its_reason_and_torch_code_has_that_of_its_definition() -> None:
+    found = compare(uphill, by_hand, "sgld-euler", "psgld", config=STANDARD)
+    lost = row(found, "uphill")
+    assert lost.curve == () and "contracts at no step size" in lost.reasons["stability_limit"]
+    assert (lost.order, lost.invariant_order) == (0, 0) and found.schemes[-1].cost_for_error is None
+    code, definition = row(found, "by_hand"), row(found, "sgld-euler")
+    assert code.method == "quadrature" and code.order_by == "quadrature" and code.gradients == 1
+    for name in ("sd_bias", "distance", "independent_draw", "order"):
+        assert getattr(code, name) == pytest.approx(getattr(definition, name), rel=1e-6)
+    assert code.stability_limit == pytest.approx(2, rel=2e-3)
+    assert "not affine" in row(found, "psgld").reasons["mean_bias"]
+    cells = {cell for table in found.tables for line in table.rows for cell in line}
+    assert None not in cells and all(mark in str(found) for mark in found.marks.values())
+
+
+def test_dynamics_that_differ_are_compared_by_independent_draws_and_equal_curves_are_one() -> None:
+    found = compare("sgld-euler", "sghmc-euler", "sghmc-momentum", config=STANDARD)
+    assert found.unit == "independent draw"
+    assert all(one.independent_draw == pytest.approx(found.cost, rel=1e-9) for one in found.schemes)
+    assert "nearly one curve: sghmc-euler, sghmc-momentum" in found.notes
+    assert found.panel is not None
+    assert {series.label for series in found.panel.series} == {"sgld-euler", "sghmc-euler = sghmc-momentum"}
+
+
+@pytest.mark.parametrize("kind", ["reshuffle", "svrg", "control-variate"])
+def test_gradients_that_depend_on_one_another_have_their_curves(kind: str) -> None:
+    given = {"target": {"data": [-1.0, 0.5, 1.0, 1.5]}, "gradient": {"kind": kind, "batch": 2}}
+    found = compare("sghmc-aboba", "sghmc-ubu", config=given)
+    per_step = {"reshuffle": 2, "svrg": 6, "control-variate": 4}[kind]
+    assert {one.gradients for one in found.schemes} == {per_step} and all(one.curve for one in found.schemes)
+
+
+def test_all_files_are_written_and_the_answer_is_read_again(
+    splittings: SchemeComparison, tmp_path: Path
+) -> None:
+    made = Provenance("", "", "", "", "sgverify compare", 0.0)
+    names = write(splittings, tmp_path / "out", made)
+    assert {"figure.pdf", "figure.svg", "figure.png", "table.tex", "table.csv", "index.html"} <= set(names)
+    tex = (tmp_path / "out" / "table.tex").read_text()
+    assert tex.count(r"\toprule") == tex.count(r"\bottomrule") == 2 and tex.count("$") % 2 == 0
+    assert "T = 1, friction D = 2" in tex.partition(r"\begin{tabular}")[0] and "theorem" not in tex
+    rows = list(csv.DictReader((tmp_path / "out" / "table.csv").read_text().splitlines()))
+    assert [line["scheme"] for line in rows] == [one.scheme for one in splittings.schemes]
+    assert rows[0]["contraction"].startswith("the target has one curvature")
+    assert COMPARISON.decode(_plain(splittings)).schemes == splittings.schemes
+    assert list(splittings.to_dataframe()["scheme"]) == [one.scheme for one in splittings.schemes]
+    assert (
+        "prefers-color-scheme" in (tmp_path / "out" / "figure.svg").read_text()
+        and splittings.to_latex() == tex
+    )
+    assert len(splittings.panel.series) <= MOST and "<svg" in splittings._repr_html_()
+
+
+def _plain(comparison: SchemeComparison) -> Any:
+    import json
+
+    return json.loads(json.dumps(comparison.document()))
+
+
+@pytest.mark.parametrize(
+    ("schemes", "given", "message"),
+    [
+        ((), {}, "no scheme to compare"),
+        (("sghmc-baoab",), {"error": 0}, "error=0: expected a number above 0"),
+        (("sghmc-baoab",), {"cost": -1.0}, "cost=-1.0: expected a number above 0"),
+        (("sghmc-baoab", "sghmc-baba"), {}, "sghmc-baba"),
+        (("sghmc-baoab",), {"schedule": {"kind": "power"}}, "expected 'fixed'"),
+        (("sghmc-baoab",), {"target": "no-such-target"}, "no-such-target"),
+    ],
+)
+def test_a_wrong_call_is_refused(schemes: Any, given: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        compare(*schemes, **given)
