@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from sgverify.cli.shared import output
@@ -12,13 +14,14 @@ from sgverify.user_code import own_code
 
 @click.command()
 @click.argument("scheme")
-@click.option("--m", "least", type=float, metavar="M", help="The smallest curvature of U, above 0.")
-@click.option("--L", "largest", type=float, metavar="L", help="The largest curvature of U.")
+@click.option("--m", type=float, metavar="M", help="The smallest curvature of U, above 0.")
+@click.option("--L", "L", type=float, metavar="L", help="The largest curvature of U.")
 @click.option(
     "--step", type=float, metavar="H", help="The step size; without it half the largest with a certificate."
 )
 @click.option(
     "--noise",
+    "variance",
     type=float,
     default=0.0,
     metavar="V",
@@ -43,20 +46,16 @@ from sgverify.user_code import own_code
 @JSON
 def bound(
     scheme: str,
-    least: float | None,
-    largest: float | None,
     step: float | None,
-    noise: float,
-    hessian_lipschitz: float | None,
-    dim: int,
     config: str | None,
     settings: tuple[str, ...],
     json_path: str | None,
+    **asked: Any,
 ) -> int:
     """Say what holds for every potential with M <= curvature <= L, in every dimension: by how much a step of SCHEME contracts, up
     to which step size, at which friction, and how far its law is from the posterior.
 
-    Rates are proved in exact arithmetic. Without --m and --L, the class is that of the configured target, where bounds of its
+    Rates are proved, roundings included. Without --m and --L, the class is that of the configured target, where bounds of its
     Hessian are known: a Gaussian, or a logistic regression with a Gaussian prior.
 
     \b
@@ -77,15 +76,7 @@ def bound(
     from sgverify.advice.certified.asking import bound as ask
 
     with own_code(), output.progress("certifying"):
-        found = ask(
-            scheme,
-            configuration,
-            m=least,
-            L=largest,
-            variance=noise,
-            hessian_lipschitz=hessian_lipschitz,
-            dim=dim,
-        )
+        found = ask(scheme, configuration, **asked)
     if json_path:
         output.show_json(found.document(), json_path)
     if json_path != "-":

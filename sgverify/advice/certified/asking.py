@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -16,18 +17,15 @@ from sgverify.configuration import Configuration, load_configuration
 from sgverify.configuration.overrides import SamplingOverrides
 from sgverify.errors import ConfigurationError, Unreached, UserError
 from sgverify.exact.affine.stability import eigenvalues_of
-from sgverify.exact.certificates.contraction import (
-    CurvatureBounds,
-    certified_contraction,
-)
+from sgverify.exact.certificates.contraction import CurvatureBounds, certified_contraction
 from sgverify.exact.certificates.distance import distance_bound
-from sgverify.exact.certificates.largest_step import LargestStep, fastest_friction, largest_step
+from sgverify.exact.certificates.largest_step import fastest, fastest_friction, largest_step
 from sgverify.schemes import Scheme, exact
 from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 
-ROUGH = 0.05
+ROUGH = 0.02
 """The accuracy of the largest step in the answer about a scheme."""
 
 OUTWARD = 1e-9
@@ -58,12 +56,8 @@ def bound(
         raise ConfigurationError(
             f"--{'L' if m is None else 'm'} is given alone; expected --m and --L, or neither, and a target whose bounds are known"
         )
-    for name, value in (
-        ("--m", m),
-        ("--L", L),
-        ("--noise", variance),
-        ("--hessian-lipschitz", hessian_lipschitz),
-    ):
+    numbers = {"--m": m, "--L": L, "--noise": variance, "--hessian-lipschitz": hessian_lipschitz}
+    for name, value in numbers.items():
         if value is not None and not math.isfinite(value):
             raise ConfigurationError(f"{name} {value}: expected a finite number")
     if variance < 0:
@@ -77,9 +71,19 @@ def bound(
     bounds = of_target(subject.target) if given is None else given
     law, read = _with_definition(subject)
     known = None if hessian_lipschitz is None else exact(hessian_lipschitz)
-    origin = subject.target.name if given is None else None
-    found = _asked(read, _Class(bounds, origin, exact(variance), known, dim))
-    return replace(found, scheme=subject.reference, law=law)
+    asked = CertifiedBound(
+        scheme=subject.reference,
+        m=float(bounds.m),
+        L=float(bounds.L),
+        origin=subject.target.name if given is None else None,
+        step=float(read.step),
+        temperature=float(read.model_parameters["T"]),
+        friction=float(read.model_parameters["D"]) if "D" in read.scheme.parameters else None,
+        variance=variance,
+        dimension=None if known is None else dim,
+        law=law,
+    )
+    return _answered(asked, read, bounds, known)
 
 
 def _with_definition(subject: Subject) -> tuple[str | None, Subject]:
@@ -101,9 +105,9 @@ def _with_definition(subject: Subject) -> tuple[str | None, Subject]:
             f"scheme={subject.reference!r}: is torch code, and {found.reason}; expected the law of one step of a published scheme, "
             "or a definition, whose gradients are symbols to a certificate"
         )
-    numbers = {number.name: number.value for number in found.numbers}
     keys = {"h": "schedule.step", "D": "friction", "T": "temperature"}
-    settings: dict[str, Any] = {keys[name]: numbers[name] for name in keys if name in numbers}
+    numbers = {number.name: number.value for number in found.numbers if number.name in keys}
+    settings: dict[str, Any] = {keys[name]: value for name, value in numbers.items()}
     known = ", ".join(f"{name} = {numbers[name]:g}" for name in keys if name in numbers)
     read = make_subject(found.scheme, load_configuration(subject.configuration, **settings))
     return f"{found.scheme} with {known}, whose law one step has", read
@@ -120,82 +124,53 @@ def contraction_told(subject: Subject) -> str | None:
         bounds = of_target(subject.target)
         if bounds.m * (1 + 4 * exact(OUTWARD)) > bounds.L:
             return None
-        found = largest_step(
+        at, last = largest_step(
             subject.scheme, subject.model_parameters, bounds, start=exact(subject.step), fine=ROUGH
         )
     except (Unreached, UserError):
         return None
     return (
-        f"by {percent(float(1 - found.first.rate))} a step, up to h = {float(found.contraction.step):.3g}, full gradients, "
+        f"by {percent(float(1 - at.rate))} a step, and at every larger step up to h = {float(last.step):.3g}, full gradients, "
         f"{bounds} [proof]"
     )
 
 
-@dataclass(frozen=True)
-class _Class:
-    """The potentials that are asked about, with the variance of the minibatches' noise."""
-
-    bounds: CurvatureBounds
-    origin: str | None
-    variance: Fraction
-    hessian_lipschitz: Fraction | None
-    dimension: int
-
-
-def _asked(subject: Subject, about: _Class) -> CertifiedBound:
-    scheme, given, bounds = subject.scheme, subject.model_parameters, about.bounds
-    largest: LargestStep | None = None
-    refused: str | None = None
+def _answered(
+    asked: CertifiedBound, subject: Subject, bounds: CurvatureBounds, hessian_lipschitz: Fraction | None
+) -> CertifiedBound:
+    """The answer about the scheme of `subject`, which has a definition."""
+    scheme, given = subject.scheme, subject.model_parameters
     try:
-        largest = largest_step(scheme, given, bounds)
+        ends = [float(end.step) for end in largest_step(scheme, given, bounds)]
     except Unreached as error:
-        refused = str(error)
-    chosen = "step" in subject.configuration.schedule.model_fields_set
-    step = exact(subject.step) if chosen or largest is None else largest.contraction.step / 2
-    asked = CertifiedBound(
-        scheme=subject.reference,
-        m=float(bounds.m),
-        L=float(bounds.L),
-        origin=about.origin,
-        step=float(step),
-        temperature=float(given["T"]),
-        friction=float(given["D"]) if "D" in scheme.parameters else None,
-        variance=float(about.variance),
-        dimension=about.dimension if about.hessian_lipschitz is not None else None,
-        refused=refused,
-    )
-    if "D" in scheme.parameters and (best := fastest_friction(scheme, step, given, bounds)) is not None:
+        asked = replace(asked, refused=str(error))
+    else:
+        asked = replace(asked, smallest_step=ends[0], largest_step=ends[1])
+        best = fastest(lambda h: certified_contraction(scheme, h, given, bounds), *ends)
+        if best is not None:
+            asked = replace(asked, fastest_step=float(best[0]), fastest_decay=float(1 - best[1].rate))
+        if "step" not in subject.configuration.schedule.model_fields_set:
+            asked = replace(asked, step=ends[1] / 2)
+    step = exact(asked.step)
+    if asked.friction and (best := fastest_friction(scheme, step, given, bounds)) is not None:
         asked = replace(asked, best_friction=float(best[0]), best_decay=float(1 - best[1].rate))
-    if largest is not None:
-        asked = replace(
-            asked,
-            largest_step=float(largest.contraction.step),
-            smaller_steps=largest.smaller,
-            fastest_step=float(largest.fastest.step),
-            fastest_decay=float(1 - largest.fastest.rate),
-        )
     try:
-        found = certified_contraction(scheme, step, given, bounds)
+        contraction = certified_contraction(scheme, step, given, bounds)
     except Unreached as error:
         return replace(asked, refused=str(error))
     asked = replace(
         asked,
-        decay=float(1 - found.rate),
-        slowest=1 - found.slow.rate,
-        curvatures=found.slow.curvatures,
+        refused=None,
+        decay=float(1 - contraction.rate),
+        slowest=1 - contraction.slow.rate,
+        curvatures=contraction.slow.curvatures,
         published=published_bounds(
-            asked.scheme, asked.m, asked.L, asked.step, asked.temperature, asked.friction
+            subject.reference, asked.m, asked.L, asked.step, asked.temperature, asked.friction
         ),
     )
+    measured = partial(distance_bound, variance=exact(asked.variance), hessian_lipschitz=hessian_lipschitz)
     try:
-        away = distance_bound(
-            scheme,
-            given,
-            found,
-            asked.dimension or 1,
-            variance=about.variance,
-            hessian_lipschitz=about.hessian_lipschitz,
-        )
+        away = measured(scheme, given, contraction, asked.dimension or 1)
     except Unreached as error:
         return replace(asked, no_distance=str(error))
     return replace(asked, distance=away.distance, start_factor=away.start_factor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import Annotated, Any
@@ -52,10 +53,8 @@ class CertifiedBound:
     slowest: Number | None = None
     curvatures: tuple[tuple[Number, ...], ...] = ()
     refused: str | None = None
+    smallest_step: Size | None = None
     largest_step: Size | None = None
-    smaller_steps: Annotated[
-        Count, Says("smaller step sizes that were tried, and have a certificate each")
-    ] = 0
     fastest_step: Size | None = None
     fastest_decay: Size | None = None
     best_friction: Size | None = None
@@ -80,74 +79,56 @@ class CertifiedBound:
         code = "" if self.law is None else f" ({self.law})"
         lines = [
             f"{self.scheme}{code} at h = {self.step:g}{friction}, T = {self.temperature:g}, for every U with "
-            f"{self.m:.4g} <= U'' <= {self.L:.4g}{of}, in every dimension"
+            f"{self.m:.4g} <= U'' <= {self.L:.4g}{of}, in every dimension",
+            *(f"  {line}" for line in (*self._contraction(), *self._distance())),
         ]
-        lines += [f"  {line}" for line in self._lines()]
+        indented = (" " * (len(line) - len(line.lstrip()) + 4) for line in lines)
         return "\n".join(
-            fill(
-                line,
-                WIDTH,
-                subsequent_indent=" " * (len(line) - len(line.lstrip()) + 4),
-                break_on_hyphens=False,
-            )
-            for line in lines
+            fill(line, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+            for line, indent in zip(lines, indented, strict=True)
         )
 
-    def _lines(self) -> list[str]:
-        lines: list[str] = []
-        if self.decay is None:
-            lines.append(f"no certificate: {self.refused}")
+    def _contraction(self) -> Iterator[str]:
+        if self.decay is None or self.slowest is None:
+            yield f"no certificate: {self.refused}"
         else:
-            halved = math.log(2) / -math.log1p(-self.decay)
-            lines.append(
+            halved = max(1, math.ceil(math.log(2) / -math.log1p(-self.decay)))
+            yield (
                 f"contracts by {_share(self.decay)} a step  [proof]: two copies with the same draws halve their distance in "
-                f"{max(1, math.ceil(halved))} steps, with full gradients or noise that does not depend on theta"
+                f"{halved} steps, with full gradients or noise that does not depend on theta"
             )
-            lines.append(f"  {self._slow()}")
-            lines += [
-                f"  published: {_share(p.decay)} ({p.source})" for p in self.published if p.decay is not None
-            ]
-        if self.largest_step is not None:
-            fastest = (
-                ""
-                if self.fastest_step is None or self.fastest_decay is None
-                else f"; the most a step is {_share(self.fastest_decay)}, at h = {self.fastest_step:.4g}"
+            switches = len({c for row in self.curvatures for c in row}) > 1
+            member = (
+                f"a U whose curvature switches between m and L in {len(self.curvatures)} steps"
+                if switches
+                else f"the quadratic U of curvature {self.curvatures[0][0]:.4g}"
             )
-            lines.append(
-                f"largest step with a certificate: h = {self.largest_step:.4g}, and {self.smaller_steps} smaller ones that were "
-                f"tried{fastest}"
+            yield f"  no certificate can say more than {_share(self.slowest)}: {member} is so slow"
+            for bound in self.published:
+                if bound.decay is not None:
+                    yield f"  published: {_share(bound.decay)} ({bound.source})"
+        if self.largest_step is not None and self.fastest_decay is not None:
+            yield (
+                f"every step size from h = {self.smallest_step:.4g} to {self.largest_step:.4g} contracts  [proof]; the most a step "
+                f"is {_share(self.fastest_decay)}, at h = {self.fastest_step:.4g}"
             )
-        if self.best_friction is not None and self.best_decay is not None:
-            lines.append(
-                f"best friction at this step: D = {self.best_friction:.4g}, {_share(self.best_decay)} a step"
-            )
-        if self.distance is not None:
-            scale = "sqrt(d)" if self.dimension is None else f"(d = {self.dimension})"
-            noise = (
-                f" with gradient noise of variance {self.variance:g} a coordinate" if self.variance else ""
-            )
-            lines.append(
-                f"W2(theta, posterior) <= {self.distance:.3g} {scale} in the long run{noise}, and "
-                f"{self.start_factor:.3g} rho^n W2(start) on top after n steps  [proof]"
-            )
-            lines += [
-                f"  published: {p.distance:.3g} sqrt(d) ({p.source})"
-                for p in self.published
-                if p.distance is not None and self.dimension is None
-            ]
-        elif self.no_distance is not None:
-            lines.append(f"no bound of the distance: {self.no_distance}")
-        return lines
+        if self.best_decay is not None:
+            yield f"best friction at this step: D = {self.best_friction:.4g}, {_share(self.best_decay)} a step"
 
-    def _slow(self) -> str:
-        assert self.decay is not None and self.slowest is not None
-        quadratic = len({c for row in self.curvatures for c in row}) == 1
-        member = (
-            f"the quadratic U of curvature {self.curvatures[0][0]:.4g}"
-            if quadratic
-            else f"a U whose curvature switches between m and L in {len(self.curvatures)} steps"
+    def _distance(self) -> Iterator[str]:
+        if self.no_distance is not None:
+            yield f"no bound of the distance: {self.no_distance}"
+        if self.distance is None:
+            return
+        scale = "sqrt(d)" if self.dimension is None else f"(d = {self.dimension})"
+        noise = f" with gradient noise of variance {self.variance:g} a coordinate" if self.variance else ""
+        yield (
+            f"W2(theta, posterior) <= {self.distance:.3g} {scale} in the long run{noise}, and {self.start_factor:.3g} rho^n "
+            "W2(start) on top after n steps  [proof]"
         )
-        return f"no certificate can say more than {_share(self.slowest)}: {member} is so slow"
+        for bound in self.published:
+            if bound.distance is not None and self.dimension is None:
+                yield f"  published: {bound.distance:.3g} sqrt(d) ({bound.source})"
 
 
 BOUND = Published(

@@ -1,44 +1,32 @@
-"""The largest step size with a certificate, and the friction at which two copies approach each other fastest.
+"""The largest step size up to which all contract, the step size and the friction at which two copies approach each other fastest.
 
-A certificate speaks of one step size. The search goes upward in equal ratios until none is found and then bisects, so that it ends
-at a step below which every one that was tried has its certificate.
+A norm that shrinks by a margin at one step size shrinks at its neighbours. The search goes upward from one proved interval of step
+sizes to the next, each in a norm of its own, so that nothing is left out between them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+
+from scipy.optimize import minimize_scalar
 
 from sgverify.errors import Unreached
 from sgverify.exact.certificates.contraction import (
     CertifiedContraction,
     CurvatureBounds,
     certified_contraction,
+    contracts_between,
 )
-from sgverify.schemes import Scheme
+from sgverify.schemes import Scheme, exact, langevin
+from sgverify.schemes.numbers.rounded import Rounded
 
-RATIO = 1.25
-FINE = 1e-3
-"""Neighbouring step sizes upward, and the share of the largest step up to which it is bisected."""
+FINE = 2e-3
+"""The relative width of an interval of step sizes, above the largest one found, that is no longer tried."""
 
-FRICTIONS = 13
-GOLDEN = (math.sqrt(5) - 1) / 2
-SECTIONS = 12
-
-
-@dataclass(frozen=True)
-class LargestStep:
-    """The contraction at the largest step size found, at the first one, and where 1 - rho is largest.
-
-    `smaller` counts the smaller step sizes that were tried, each of which contracts too.
-    """
-
-    contraction: CertifiedContraction
-    first: CertifiedContraction
-    fastest: CertifiedContraction
-    smaller: int
+GRID = 13
+"""Values in equal ratios, between whose best and its neighbours the best one is sought."""
 
 
 def largest_step(
@@ -48,70 +36,59 @@ def largest_step(
     *,
     start: Fraction | None = None,
     fine: float = FINE,
-) -> LargestStep:
-    """The largest step h found with a certificate, to a relative accuracy of `fine`.
+) -> tuple[CertifiedContraction, CertifiedContraction]:
+    """The contractions at two step sizes, such that every one from the first to the second is proved to contract.
 
-    Sought upward from `start`, by default 1e-3 / max(L, sqrt(L)). Raises `Unreached` with the reason where there is none there.
+    An interval of a relative width of `fine` above the second was not proved. The first is `start`, by default 1/20 of the shortest
+    time scale, 1/L without a momentum, else 1/sqrt(L) and 1/D. Raises `Unreached` with the reason where none is certified there.
     """
     L = float(curvature.L)
-    lowest = decimal(1e-3 / max(L, math.sqrt(L))) if start is None else start
-    best = certified_contraction(scheme, lowest, parameters, curvature)
-    step, tried = float(lowest), [best]
-
-    def at(step: float) -> CertifiedContraction | None:
-        try:
-            found = certified_contraction(scheme, decimal(step), parameters, curvature)
-        except Unreached:
-            return None
-        tried.append(found)
-        return found
-
+    rate = L if scheme.dynamics is langevin else max(math.sqrt(L), float(parameters.get("D", 1)))
+    step = _rounded(0.05 / rate) if start is None else start
+    first = certified_contraction(scheme, step, parameters, curvature)
     # No scheme of the class contracts at steps beyond every time scale: 1/m, 1/sqrt(m) and that of the friction.
     top = 1e3 * max(1.0, 1 / float(curvature.m), float(parameters.get("D", 1)) / float(curvature.m))
-    while step * RATIO < top and (found := at(step * RATIO)) is not None:
-        step, best = step * RATIO, found
-    above = step * RATIO
-    while above - step > fine * step:
-        middle = (step + above) / 2
-        found = at(middle)
-        if found is None:
-            above = middle
+    width = 0.25
+    while width > fine and step < top:
+        ends = Rounded(step, _rounded(float(step) * (1 + width)))
+        if ends.high > step and contracts_between(scheme, ends, parameters, curvature):
+            step, width = ends.high, min(1.5 * width, 1.0)
         else:
-            step, best = middle, found
-    return LargestStep(best, tried[0], min(tried, key=lambda one: one.rate), len(tried) - 1)
+            width /= 2
+    return first, certified_contraction(scheme, step, parameters, curvature)
 
 
 def fastest_friction(
     scheme: Scheme, step: Fraction, parameters: Mapping[str, Fraction], curvature: CurvatureBounds
 ) -> tuple[Fraction, CertifiedContraction] | None:
-    """The friction D that makes 1 - rho largest at this step, with its contraction; None where no friction contracts.
+    """The friction D between sqrt(m)/4 and 8 sqrt(L) that makes 1 - rho largest at this step, with its contraction."""
+    ends = math.sqrt(float(curvature.m)) / 4, 8 * math.sqrt(float(curvature.L))
+    return fastest(
+        lambda friction: certified_contraction(scheme, step, {**parameters, "D": friction}, curvature), *ends
+    )
 
-    Sought between sqrt(m)/4 and 8 sqrt(L), then by golden sections.
-    """
-    lowest, highest = math.sqrt(float(curvature.m)) / 4, 8 * math.sqrt(float(curvature.L))
 
-    def at(friction: float) -> tuple[float, tuple[Fraction, CertifiedContraction] | None]:
-        tried = decimal(friction)
+def fastest(
+    at: Callable[[Fraction], CertifiedContraction], lowest: float, highest: float
+) -> tuple[Fraction, CertifiedContraction] | None:
+    """The number with the smallest rate, on a grid and then by Brent's method; None where none that was tried contracts."""
+    tried: dict[Fraction, CertifiedContraction] = {}
+
+    def rate(number: float) -> float:
         try:
-            found = certified_contraction(scheme, step, {**parameters, "D": tried}, curvature)
+            contraction = at(_rounded(number))
         except Unreached:
-            return 0.0, None
-        return float(1 - found.rate), (tried, found)
+            return 1.0
+        return float(tried.setdefault(_rounded(number), contraction).rate)
 
-    grid = [lowest * (highest / lowest) ** (k / (FRICTIONS - 1)) for k in range(FRICTIONS)]
-    found = [at(friction) for friction in grid]
-    k = max(range(FRICTIONS), key=lambda i: found[i][0])
-    best = found[k]
-    a, b = grid[max(k - 1, 0)], grid[min(k + 1, FRICTIONS - 1)]
-    for _ in range(SECTIONS):
-        left, right = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
-        one, other = at(left), at(right)
-        best = max(best, one, other, key=lambda pair: pair[0])
-        a, b = (a, right) if one[0] >= other[0] else (left, b)
-    return best[1]
+    grid = [lowest * (highest / lowest) ** (k / (GRID - 1)) for k in range(GRID)]
+    rates = [rate(number) for number in grid]
+    k = rates.index(min(rates))
+    near = grid[max(k - 1, 0)], grid[min(k + 1, GRID - 1)]
+    minimize_scalar(rate, bounds=near, method="bounded", options={"xatol": FINE * grid[k]})
+    return min(tried.items(), key=lambda pair: pair[1].rate, default=None)
 
 
-def decimal(value: float) -> Fraction:
-    """The number rounded down to four digits, as the decimal it prints as."""
-    exponent = math.floor(math.log10(value)) - 3
-    return Fraction(math.floor(value / 10.0**exponent)) * Fraction(10) ** exponent
+def _rounded(value: float) -> Fraction:
+    """The number to four digits, as the decimal it prints as."""
+    return exact(float(f"{value:.4g}"))

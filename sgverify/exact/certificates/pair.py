@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
-import numpy as np
-from flint import arb
+from flint import arb, arb_mat
 
 from sgverify.errors import Unreached
 from sgverify.exact.affine.carrier import AffineGradient, AffineValue, Base, Polynomial, read_affine
@@ -24,50 +22,43 @@ from sgverify.exact.affine.field import Scalar
 from sgverify.exact.affine.matrices import as_ball
 from sgverify.exact.numbers.ball import BALLS
 from sgverify.schemes import Scheme
-
-Table = list[list[arb]]
-"""Rows of balls."""
+from sgverify.schemes.numbers.rounded import Rounded
 
 
 @dataclass(frozen=True)
 class PairedStep:
-    """One step of `scheme` in balls: rows over the columns (state.., gradients..) and over the draws.
+    """One step in balls: n state variables, k gradients, and matrices over the columns (state.., gradients..) and over the draws.
 
     `step` has a row [A | B_1 .. B_k] for each state variable and `places` a row [C_i | D_i1 .. D_ik] for each gradient.
     `step_noise` and `place_noise` have the coefficients of the draws, which are all normal where `normal` says so.
     """
 
-    names: tuple[str, ...]
-    step: Table
-    places: Table
-    step_noise: Table
-    place_noise: Table
+    step: arb_mat
+    places: arb_mat
+    step_noise: arb_mat
+    place_noise: arb_mat
     normal: bool
 
     @property
     def states(self) -> int:
         """n, the number of state variables."""
-        return len(self.names)
+        return int(self.step.nrows())
 
     @property
     def gradients(self) -> int:
         """k, the number of gradients of a step."""
-        return len(self.places)
+        return int(self.places.nrows())
 
 
-def read_pair(scheme: Scheme, step: Fraction, parameters: Mapping[str, Fraction]) -> PairedStep:
-    """Read one step of `scheme` with the parameters T and D, in balls at the working precision.
+def read_pair(scheme: Scheme, step: Fraction | Rounded, parameters: Mapping[str, Fraction]) -> PairedStep:
+    """Read one step of `scheme` with the parameters T and D, in balls at the working precision; of an interval, every step in it.
 
     Raises `Unreached` where a gradient enters a coefficient, or the step is otherwise no affine form of its gradients.
     """
     places: list[AffineValue] = []
-
-    def symbols(each_evaluation: bool) -> AffineGradient:
-        return _SymbolicGradient(places)
-
     given = {"h": step, **{name: parameters[name] for name in scheme.parameters}}
     numbers = {name: Scalar(BALLS, BALLS.number(value)) for name, value in given.items()}
-    read = read_affine(scheme, numbers, gradient=symbols)
+    read = read_affine(scheme, numbers, gradient=lambda _: _SymbolicGradient(places))
     columns: list[Base] = [("state", name) for name in scheme.state]
     columns += [("value", i) for i in range(len(places))]
     draws: list[Base] = [("noise", k) for k in range(read.draws)]
@@ -75,18 +66,12 @@ def read_pair(scheme: Scheme, step: Fraction, parameters: Mapping[str, Fraction]
     if any(("ones", 0) in row for row in rows + asked):
         raise Unreached(f"`{scheme.name}` adds a constant, which no potential of a class turns with")
     return PairedStep(
-        names=tuple(scheme.state),
         step=_table(rows, columns),
         places=_table(asked, columns),
         step_noise=_table(rows, draws),
         place_noise=_table(asked, draws),
         normal=all(not law.atoms and law.edge is None for law in read.laws),
     )
-
-
-def floats(table: Table) -> np.ndarray:
-    """The midpoints of a table, as float64."""
-    return np.array([[float(entry.mid()) for entry in row] for row in table])
 
 
 class _SymbolicGradient(AffineGradient):
@@ -104,10 +89,8 @@ class _SymbolicGradient(AffineGradient):
         raise Unreached("a Hessian in the step, of which a class of potentials knows the size alone")
 
 
-def _table(rows: list[dict[Base, Polynomial]], columns: list[Base]) -> Table:
+def _table(rows: list[dict[Base, Polynomial]], columns: list[Base]) -> arb_mat:
     # A coefficient is a polynomial of degree 0: powers of a precision come from quadratic potentials alone.
-    return [[arb(as_ball(_plain(row.get(column, (0,))[0]))) for column in columns] for row in rows]
-
-
-def _plain(value: Any) -> Any:
-    return value.value if isinstance(value, Scalar) else value
+    values = [row.get(column, (0,))[0] for row in rows for column in columns]
+    plain = [value.value if isinstance(value, Scalar) else value for value in values]
+    return arb_mat(len(rows), len(columns), [arb(as_ball(value)) for value in plain])

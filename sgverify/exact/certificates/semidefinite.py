@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,8 @@ from scipy import sparse
 from scipy.linalg import solve_discrete_lyapunov
 
 from sgverify.errors import UserError
-from sgverify.exact.certificates.pair import PairedStep, floats
+from sgverify.exact.certificates.pair import PairedStep
+from sgverify.exact.chain.lyapunov import floats
 
 DIGITS = 1e-9
 """The margin that counts as positive, beside matrices of size 1: the solver's own tolerance is 1e-8 of its residuals."""
@@ -51,94 +51,71 @@ def closed_loop(step: np.ndarray, places: np.ndarray, curvatures: Any) -> np.nda
 
 
 class ShrinkingNorm:
-    """The program of one step and one class, solved for any number of rates.
+    """The program of one step and one class, solved for any number of rates; none is below the rate `slowest` of a member.
 
     Coordinates are scaled by the norm in which the quadratic potential of curvature sqrt(m L) shrinks, gradients by L times
     the size of their places: every entry is then of size 1, at any step size, L/m and friction.
     """
 
-    def __init__(self, pair: PairedStep, convexity: float, smoothness: float) -> None:
-        self._n, self._k = pair.states, pair.gradients
-        step, places = floats(pair.step), floats(pair.places).reshape(pair.gradients, -1)
-        middle = closed_loop(step, places, [math.sqrt(convexity * smoothness)] * self._k)
+    def __init__(self, pair: PairedStep, convexity: float, smoothness: float, slowest: float) -> None:
+        n, k = self._n, self._k = pair.states, pair.gradients
+        step, places = floats(pair.step), floats(pair.places)
+        middle = closed_loop(step, places, [math.sqrt(convexity * smoothness)] * k)
         radius = np.abs(np.linalg.eigvals(middle)).max()
-        norm = solve_discrete_lyapunov((middle / max(1.0, 1.0001 * radius)).T, np.eye(self._n))
-        self.scale = np.linalg.cholesky(norm).T
-        back = np.eye(self._n + self._k)
-        back[: self._n, : self._n] = np.linalg.inv(self.scale)
+        norm = solve_discrete_lyapunov((middle / max(1.0, 1.0001 * radius)).T, np.eye(n))
+        self._scale = np.linalg.cholesky(norm).T
+        back = np.eye(n + k)
+        back[:n, :n] = np.linalg.inv(self._scale)
         sizes = smoothness * np.linalg.norm(places @ back, axis=1)
-        back[self._n :, self._n :] = np.diag(sizes)
-        self._factors = smoothness / sizes**2
-        self._sectors = []
-        for i, place in enumerate(places @ back):
-            value = back[self._n + i]
-            product = np.outer(value - convexity * place, smoothness * place - value)
-            self._sectors.append(_packed(self._factors[i] * (product + product.T) / 2))
-        self._moved = self.scale @ step @ back
+        back[n:, n:] = np.diag(sizes)
+        self._size, self._factors = 1 - slowest**2, smoothness / sizes**2
+        self._sectors = [
+            factor * np.outer(value - convexity * place, smoothness * place - value)
+            for factor, value, place in zip(self._factors, back[n:], places @ back, strict=True)
+        ]
+        unit = np.eye(n)
+        self._basis = [np.outer(unit[i], unit[j]) for j in range(n) for i in range(j + 1)]
+        self._basis = [one + one.T * (one != one.T) for one in self._basis]
+        kept, moved = np.eye(n, n + k), self._scale @ step @ back
+        self._kept = [kept.T @ one @ kept for one in self._basis]
+        self._moved = [moved.T @ one @ moved for one in self._basis]
 
-    def solve(self, rate: float, size: float) -> ScaledNorm:
-        """The solution of the largest margin at this rate; the first inequality is divided by `size`, about 1 - rate^2."""
+    def solve(self, rate: float) -> ScaledNorm:
+        """The solution of the largest margin at this rate; the first inequality is divided by about 1 - rate^2."""
         clarabel = _solver()
-        forms = self._forms
-        unused = np.zeros((forms["norm"].shape[0], self._k))
-        ones, none = _packed(np.eye(self._n))[:, None], np.zeros((forms["norm"].shape[0], 1))
-        decrease = (forms["moved"] - rate**2 * forms["kept"]) / size
+        n, k, count = self._n, self._k, len(self._basis)
+        decrease = [
+            (after - rate**2 * before) / self._size
+            for after, before in zip(self._moved, self._kept, strict=True)
+        ]
+        unused = [np.zeros((n, n))] * k
         blocks = [
-            np.hstack([decrease, np.array(self._sectors).T, _packed(np.eye(self._n + self._k))[:, None]]),
-            np.hstack([forms["norm"], unused, none]),
-            np.hstack([-forms["norm"], unused, ones]),
-            np.hstack(
-                [np.zeros((self._k, forms["norm"].shape[1])), -np.eye(self._k), np.zeros((self._k, 1))]
-            ),
+            _packed([*decrease, *self._sectors, np.eye(n + k)]),
+            _packed([*self._basis, *unused, np.zeros((n, n))]),
+            _packed([*(-one for one in self._basis), *unused, np.eye(n)]),
+            np.eye(k, count + k + 1, count) * -1,
         ]
-        rows = np.vstack(blocks)
-        bound = np.zeros(rows.shape[0])
-        bound[blocks[0].shape[0] :][: ones.size] = ones[:, 0]
-        cones = [
-            clarabel.PSDTriangleConeT(self._n + self._k),
-            clarabel.PSDTriangleConeT(self._n),
-            clarabel.PSDTriangleConeT(self._n),
-            clarabel.NonnegativeConeT(self._k),
-        ]
-        columns = rows.shape[1]
-        goal = np.zeros(columns)
+        bound = [np.zeros(len(block)) for block in blocks]
+        bound[1] = _packed([np.eye(n)])[:, 0]
+        cones = [clarabel.PSDTriangleConeT(size) for size in (n + k, n, n)] + [clarabel.NonnegativeConeT(k)]
+        goal = np.zeros(count + k + 1)
         goal[-1] = -1
         settings = clarabel.DefaultSettings()
         settings.verbose = False
-        nothing = sparse.csc_matrix((columns, columns))
-        found = clarabel.DefaultSolver(nothing, goal, sparse.csc_matrix(rows), bound, cones, settings).solve()
-        values = np.array(found.x)
-        norm = np.tensordot(values[: len(self._basis)], np.array(self._basis), 1)
-        factors = np.maximum(values[len(self._basis) : -1], 0) * self._factors * size
+        rows, nothing = sparse.csc_matrix(np.vstack(blocks)), sparse.csc_matrix((goal.size, goal.size))
+        solver = clarabel.DefaultSolver(nothing, goal, rows, np.concatenate(bound), cones, settings)
+        values = np.array(solver.solve().x)
+        norm = np.tensordot(values[:count], np.array(self._basis), 1)
+        factors = np.maximum(values[count:-1], 0) * self._factors * self._size
         margin = float(values[-1]) if np.isfinite(values).all() else -math.inf
-        return ScaledNorm(margin, self.scale, norm, factors)
-
-    @cached_property
-    def _basis(self) -> list[np.ndarray]:
-        """The symmetric matrices with one entry, and its mirror image, 1."""
-        basis = []
-        for j in range(self._n):
-            for i in range(j + 1):
-                one = np.zeros((self._n, self._n))
-                one[i, j] = one[j, i] = 1
-                basis.append(one)
-        return basis
-
-    @cached_property
-    def _forms(self) -> dict[str, np.ndarray]:
-        """The quadratic forms of the basis, before and after the step, one in each column."""
-        kept = np.eye(self._n, self._n + self._k)
-        return {
-            "norm": np.array([_packed(b) for b in self._basis]).T,
-            "kept": np.array([_packed(kept.T @ b @ kept) for b in self._basis]).T,
-            "moved": np.array([_packed(self._moved.T @ b @ self._moved) for b in self._basis]).T,
-        }
+        return ScaledNorm(margin, self._scale, norm, factors)
 
 
-def _packed(matrix: np.ndarray) -> np.ndarray:
-    """The upper triangle, column by column, with sqrt(2) off the diagonal: scalar products stay."""
-    size = range(matrix.shape[0])
-    return np.array([matrix[i, j] * (1 if i == j else math.sqrt(2)) for j in size for i in range(j + 1)])
+def _packed(matrices: list[np.ndarray]) -> np.ndarray:
+    """The symmetric parts, each a column: the upper triangle, column by column, sqrt(2) off the diagonal keeps scalar products."""
+    i, j = np.tril_indices(len(matrices[0]))
+    half = np.array([(matrix + matrix.T) / 2 for matrix in matrices])
+    return (half[:, i, j] * np.where(i == j, 1, math.sqrt(2))).T
 
 
 def _solver() -> Any:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgverify.exact.certificates.pair import PairedStep, floats
+from sgverify.exact.certificates.pair import PairedStep
 from sgverify.exact.certificates.semidefinite import closed_loop
+from sgverify.exact.chain.lyapunov import floats
 
 CURVATURES = 65
 """Curvatures between m and L, in equal ratios, of the quadratics that are tried."""
@@ -29,15 +30,10 @@ class SlowMember:
     rate: float
     curvatures: tuple[tuple[float, ...], ...]
 
-    @property
-    def quadratic(self) -> bool:
-        """Whether one curvature is met everywhere."""
-        return len({c for row in self.curvatures for c in row}) == 1
-
 
 def slowest_quadratic(pair: PairedStep, convexity: float, smoothness: float) -> SlowMember:
     """The quadratic potential with the largest spectral radius among those tried."""
-    step, places = _tables(pair)
+    step, places = floats(pair.step), floats(pair.places)
     curvatures = np.geomspace(convexity, smoothness, CURVATURES)
     radii = _radii(closed_loop(step, places, np.repeat(curvatures[:, None], pair.gradients, axis=1)))
     slowest = int(radii.argmax())
@@ -46,7 +42,7 @@ def slowest_quadratic(pair: PairedStep, convexity: float, smoothness: float) -> 
 
 def slowest_sequence(pair: PairedStep, convexity: float, smoothness: float) -> SlowMember:
     """The slowest period of steps whose gradients meet the curvature m or L, each of them either; shorter periods first."""
-    step, places = _tables(pair)
+    step, places = floats(pair.step), floats(pair.places)
     letters = np.array(list(itertools.product((convexity, smoothness), repeat=pair.gradients)))
     matrices = closed_loop(step, places, letters)
     words, products = np.arange(len(letters))[:, None], matrices
@@ -61,15 +57,9 @@ def slowest_sequence(pair: PairedStep, convexity: float, smoothness: float) -> S
             best = SlowMember(float(rates[slowest]), word)
         if len(words) * len(letters) > SEQUENCES:
             return best
-        count = len(words)
-        words = np.hstack(
-            [np.repeat(words, len(letters), axis=0), np.tile(np.arange(len(letters)), count)[:, None]]
-        )
+        count, last = len(words), np.arange(len(letters))
+        words = np.hstack([np.repeat(words, len(letters), axis=0), np.tile(last, count)[:, None]])
         products = np.tile(matrices, (count, 1, 1)) @ np.repeat(products, len(letters), axis=0)
-
-
-def _tables(pair: PairedStep) -> tuple[np.ndarray, np.ndarray]:
-    return floats(pair.step), floats(pair.places).reshape(pair.gradients, -1)
 
 
 def _radii(matrices: np.ndarray) -> np.ndarray:
