@@ -17,7 +17,7 @@ from sgverify.checks.applicable_claims import questions_of
 from sgverify.configuration import Configuration
 from sgverify.errors import UserError
 from sgverify.testing.expected import KEYWORD, ExpectedFailure, expected
-from sgverify.testing.scheme_tests import Given, Mistake, SchemeCheck, SchemeProperty, Suite
+from sgverify.testing.scheme_tests import Mistake, SchemeCheck, SchemeProperty, Suite
 
 Test = SchemeCheck | SchemeProperty | Mistake
 
@@ -31,7 +31,7 @@ class Collected(Sequence[Any]):
     on the arguments alone, so that any number of workers collects the same.
     """
 
-    schemes: Sequence[Given]
+    schemes: Sequence[Any]
     labels: Sequence[str]
     suite: Suite
     asked: Sequence[str] = ()
@@ -63,7 +63,7 @@ class Collected(Sequence[Any]):
                 found.append(pytest.param(self.schemes[0], Mistake(error, KEYWORD), id=f"{KEYWORD}-{entry}"))
         return found
 
-    def tests_of(self, scheme: Given, label: str) -> list[Test]:
+    def tests_of(self, scheme: Any, label: str) -> list[Test]:
         """The tests of one scheme, in the order of `verify`."""
         try:
             subject = self.suite.subject(scheme)

@@ -18,13 +18,14 @@ from sgverify.claims import claims
 from sgverify.configuration import Configuration
 from sgverify.errors import UnknownNameError, UserError
 from sgverify.evidence import Evidence
+from sgverify.schemes.adapting import is_taken
 from sgverify.schemes.loading import load_step
 from sgverify.testing.collecting import Collected
 from sgverify.testing.expected import Reasons
 from sgverify.testing.expected import expected_failures as expected_failures_of
 from sgverify.testing.places import Places, places_for
 from sgverify.testing.property import MOST_EXAMPLES
-from sgverify.testing.references import reference_of
+from sgverify.testing.references import name_of, reference_of
 from sgverify.testing.regressions import Regressions
 from sgverify.testing.scheme_tests import Given, SchemeProperty, Suite
 from sgverify.testing.shrinking.counterexample import DEFAULT_FOLDER
@@ -34,7 +35,7 @@ MARK = "sgverify"
 
 
 def parametrize_with_checks(
-    schemes: Iterable[Given],
+    schemes: Iterable[Any],
     *,
     config: Source = None,
     checks: Sequence[str] | None = None,
@@ -44,9 +45,11 @@ def parametrize_with_checks(
 ) -> Callable[[Any], Any]:
     """Decorate a test of two arguments, `scheme` and `check`, whose body is `check(scheme)`.
 
-        @parametrize_with_checks([sgverify.find_scheme("sghmc-aboba"), mine])
+        @parametrize_with_checks([sgverify.find_scheme("sghmc-aboba"), mine, MySGLD])
         def test_conforms(scheme, check):
             check(scheme)
+
+    An entry is whatever `sgverify.verify` judges: a definition, torch code, an optimizer's class, a JAX function, or a reference.
 
     One test for each scheme and each pair of claim and quantity that applies to it, as `sgverify verify` asks them; with nothing
     settled a test is skipped with the reason. `config` is a file, a mapping or a `Configuration`. `checks` holds ids of claims
@@ -95,7 +98,7 @@ def parametrize_with_checks(
 
 
 def check_property(
-    scheme: Given,
+    scheme: Any,
     *,
     checks: Sequence[str] | None = None,
     configurations: SearchStrategy[Configuration] | None = None,
@@ -127,10 +130,11 @@ def check_property(
     ]
 
 
-def listed_schemes(schemes: Iterable[Given]) -> list[Given]:
+def listed_schemes(schemes: Iterable[Any]) -> list[Any]:
     """The schemes as a list; raises `UserError` for one that stands alone, for none and for an entry of another kind."""
-    if isinstance(schemes, Given):
-        raise UserError(f"schemes={_name(schemes)}: expected a list; write [{_name(schemes)}]")
+    if isinstance(schemes, (Given, type)) or callable(schemes):
+        shown = repr(schemes) if isinstance(schemes, str) else name_of(schemes)
+        raise UserError(f"schemes={shown}: expected a list; write [{shown}]")
     try:
         found = list(schemes)
     except TypeError:
@@ -140,10 +144,10 @@ def listed_schemes(schemes: Iterable[Given]) -> list[Given]:
     if not found:
         raise UserError("schemes=[]: expected at least one scheme or reference; give some")
     for scheme in found:
-        if not isinstance(scheme, Given):
+        if not isinstance(scheme, Given) and not is_taken(scheme):
             raise UserError(
-                f"schemes: {scheme!r} is a {type(scheme).__name__}; expected a Scheme or a reference such as 'sghmc-aboba' "
-                "or 'mine.py:heun'"
+                f"schemes: {scheme!r} is a {type(scheme).__name__}; expected a Scheme, an optimizer's class, torch or JAX code, "
+                "or a reference such as 'sghmc-aboba' or 'mine.py:heun'"
             )
     return found
 
@@ -174,13 +178,13 @@ def check_strategy(configurations: SearchStrategy[Any] | None) -> None:
         )
 
 
-def labels_of(schemes: Sequence[Given], namespace: Mapping[str, Any]) -> list[str]:
+def labels_of(schemes: Sequence[Any], namespace: Mapping[str, Any]) -> list[str]:
     """How tests call each scheme: by its name, by its attribute where a name is shared, and numbered where that is too.
 
     >>> labels_of(["sgld-euler", "sgld-euler"], {})
     ['sgld-euler', 'sgld-euler-2']
     """
-    names = [scheme if isinstance(scheme, str) else scheme.name for scheme in schemes]
+    names = [name_of(scheme) for scheme in schemes]
     shared = Counter(names)
     labels = [
         reference_of(scheme, namespace).rpartition(":")[2] if shared[name] > 1 else name
@@ -194,7 +198,3 @@ def labels_of(schemes: Sequence[Given], namespace: Mapping[str, Any]) -> list[st
             labels[place] = f"{label}-{number}"
         taken.add(labels[place])
     return labels
-
-
-def _name(scheme: Given) -> str:
-    return repr(scheme) if isinstance(scheme, str) else scheme.name

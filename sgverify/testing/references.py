@@ -19,7 +19,17 @@ from sgverify.schemes.loading import load_step
 from sgverify.subject.binding import make_subject
 
 
-def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any]) -> str:
+def name_of(scheme: Any) -> str:
+    """The name of a scheme, a reference, a class, a function (of a partial one, that of its function) or an object's class."""
+    if isinstance(scheme, str):
+        return scheme
+    if isinstance(scheme, (Scheme, TorchStep)):
+        return scheme.name
+    found = getattr(scheme, "func", scheme)
+    return str(getattr(found, "__name__", type(found).__name__))
+
+
+def reference_of(scheme: Any, namespace: Mapping[str, Any]) -> str:
     """A catalogue name, or `path/to/file.py:attribute` where the scheme stands at the top of a module.
 
     `namespace` is that of the module that asks; every other module that was imported is searched too, since a
@@ -29,13 +39,13 @@ def reference_of(scheme: Scheme | TorchStep | str, namespace: Mapping[str, Any])
     """
     if isinstance(scheme, str):
         return scheme
-    if scheme.reference:
+    if isinstance(scheme, (Scheme, TorchStep)) and scheme.reference:
         return scheme.reference
-    if NAMED.get(scheme.name) is scheme:
-        return scheme.name
+    if NAMED.get(name_of(scheme)) is scheme:
+        return name_of(scheme)
     found = list(_places(scheme, namespace))
     made = (name for name, file, attribute in found if attribute in _made_in(file))
-    return next(made, found[0][0] if found else scheme.name)
+    return next(made, found[0][0] if found else name_of(scheme))
 
 
 def references_of(scheme: Scheme | TorchStep) -> frozenset[str]:
@@ -43,7 +53,7 @@ def references_of(scheme: Scheme | TorchStep) -> frozenset[str]:
     return frozenset(name for name, _, _ in _places(scheme, {}))
 
 
-def _places(scheme: Scheme | TorchStep, namespace: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _places(scheme: Any, namespace: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """(reference, file, attribute) wherever a module holds the scheme, the one that asks first."""
     for place in (namespace, *(vars(module) for _, module in sorted(sys.modules.items()))):
         file = place.get("__file__")
@@ -86,7 +96,7 @@ def _made_in(file: str) -> frozenset[str]:
     for node in ast.walk(_tree(file)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             made.add(node.id)
-        elif isinstance(node, ast.FunctionDef):
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             made.add(node.name)
     return frozenset(made)
 

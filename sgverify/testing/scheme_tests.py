@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from hypothesis.strategies import SearchStrategy
 
+from sgverify.advice.diagnosis.model import Diagnosis
 from sgverify.checks.applicable_claims import judge_pair
 from sgverify.checks.registry import find_check
 from sgverify.checks.verify_and_rate import Source
@@ -29,9 +30,12 @@ from sgverify.testing.property import Property
 from sgverify.testing.recording import Standing, record
 from sgverify.testing.references import loadable, reference_of
 from sgverify.testing.shrinking.counterexample import Violation
+from sgverify.verdict.asking import Enquiry
+from sgverify.verdict.block import ClosingBlock
+from sgverify.verdict.results import Results
 
 Given = Scheme | TorchStep | str
-"""The subject of a test: a definition, one's own torch code, or a reference to one of the two."""
+"""A subject of a test that no adapter is asked for: a definition, one's own torch code, or a reference to one of the two."""
 
 UNANSWERED = ("undecided", "not-applicable")
 
@@ -43,8 +47,9 @@ class Suite:
     configuration: Source = None
     namespace: Mapping[str, Any] = field(default_factory=dict, repr=False)
     subjects: dict[int | str, Subject] = field(default_factory=dict, repr=False)
+    causes: dict[str, Diagnosis | None] = field(default_factory=dict, repr=False)
 
-    def subject(self, scheme: Given) -> Subject:
+    def subject(self, scheme: Any) -> Subject:
         """The scheme under the suite's configuration, named as a command line can load it."""
         key = scheme if isinstance(scheme, str) else id(scheme)
         if key not in self.subjects:
@@ -53,11 +58,18 @@ class Suite:
             self.subjects[key] = replace(subject, reference=reference_of(scheme, self.namespace))
         return self.subjects[key]
 
-    def part(self, scheme: Given, quantity: str) -> Subject:
+    def part(self, scheme: Any, quantity: str) -> Subject:
         """The subject that a check examines: of a composite, the composite or its scheme."""
         subject = self.subject(scheme)
         composite = find_check(quantity).composite
         return next((part for part in subject.parts if bool(part.composite) == composite), subject)
+
+    def told(self, subject: Subject, evidence: Sequence[Evidence]) -> str:
+        """FAIL with what decides it, its cause and its mend, as `verify` ends; the cause is sought once for a scheme."""
+        if subject.reference not in self.causes:
+            self.causes[subject.reference] = Results(evidence, Enquiry(subject)).diagnosis
+        cause = self.causes[subject.reference]
+        return ClosingBlock(subject.reference, tuple(evidence), diagnosis=cause).text()
 
 
 @dataclass(frozen=True)
@@ -83,7 +95,7 @@ class SchemeCheck:
     suite: Suite = field(default_factory=Suite)
     expected: ExpectedFailure | None = None
 
-    def __call__(self, scheme: Given) -> None:
+    def __call__(self, scheme: Any) -> None:
         """Judge `scheme`; `Violation` where it violates, a skip where nothing was settled.
 
         A printed claim that falls by an error of its own is no failure: the corrected one judges.
@@ -91,7 +103,7 @@ class SchemeCheck:
         __tracebackhide__ = True
         conclude(self.judge(scheme), self.expected)
 
-    def judge(self, scheme: Given) -> Conclusion:
+    def judge(self, scheme: Any) -> Conclusion:
         """The result for `scheme`, its evidence recorded."""
         subject = self.suite.part(scheme, self.quantity)
         subject.validate()
@@ -105,7 +117,8 @@ class SchemeCheck:
         ]
         if failed:
             item, known = next((pair for pair in failed if pair[1] is None), failed[0])
-            return Conclusion(Violation(item), known=known)
+            told = self.suite.told(subject, found) if known is None and self.expected is None else ""
+            return Conclusion(Violation(item, told=told), known=known)
         open_ = [item for item in found if item.outcome in UNANSWERED]
         if not open_:
             return Conclusion()
@@ -130,12 +143,16 @@ class SchemeProperty:
     max_examples: int
     expected: ExpectedFailure | None = None
 
-    def __call__(self, scheme: Given) -> None:
+    def __call__(self, scheme: Any) -> None:
         """Judge `scheme` under all of them; `Violation` with a minimal counterexample, a skip where nothing was settled."""
         __tracebackhide__ = True
         try:
             held = self.evidence(scheme, places_for(self.suite.namespace))
         except Violation as violation:
+            if self.expected is None and violation.counterexample is not None:
+                minimal = violation.counterexample.configuration
+                subject = replace(self.suite.part(scheme, self.quantity), configuration=minimal)
+                violation.told = self.suite.told(subject, [violation.evidence])
             conclude(Conclusion(violation), self.expected)
             return
         found = ", ".join(f"{number} {outcome}" for outcome, number in _counted(held))
@@ -144,7 +161,7 @@ class SchemeProperty:
         undecided = not passes and any(evidence.outcome == "undecided" for evidence in held)
         conclude(Conclusion(unanswered=unanswered, undecided=undecided), self.expected)
 
-    def evidence(self, scheme: Given, places: Places) -> list[Evidence]:
+    def evidence(self, scheme: Any, places: Places) -> list[Evidence]:
         """The evidence of every configuration, with counterexamples kept in `places`."""
         return Property(
             self.suite.part(scheme, self.quantity),
@@ -167,7 +184,7 @@ class Mistake:
     error: UserError
     about: str = "subject"
 
-    def __call__(self, scheme: Given) -> NoReturn:
+    def __call__(self, scheme: Any) -> NoReturn:
         """Raise the error."""
         __tracebackhide__ = True
         raise self.error

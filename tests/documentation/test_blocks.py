@@ -92,6 +92,27 @@ def test_the_test_suite_passes(
     assert re.search(r"properties that held: 1, under [2-9] configurations: \d pass", out)
 
 
+@pytest.mark.power  # 5 s
+def test_the_tests_of_a_sampler_library_name_cause_and_mend(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of two samplers is broken: its test begins with FAIL, the cause and the mend, and the other's passes."""
+    monkeypatch.chdir(tmp_path)
+    given = files("docs/maintainers.md")
+    wrong = given["samplers.py"].replace("2 * a * lr * T", "a * lr * T")
+    assert wrong != given["samplers.py"]
+    one_check = given["test_samplers.py"].replace(', "stationary-bias"', "")
+    # The modules of one process share their names.
+    (tmp_path / "torch_samplers.py").write_text(wrong, encoding="utf-8")
+    (tmp_path / "test_samplers.py").write_text(one_check.replace("from samplers", "from torch_samplers"))
+    result = run_inside(tmp_path, capsys, "test_samplers.py")
+    out = result.stdout.str()
+    assert "1 failed, 1 passed" in out, out
+    told = out[out.index("FAIL  torch_samplers.py:SGHMC: local-order: ") :].splitlines()
+    assert told[1].startswith("  cause       the noise")
+    assert any(line.startswith("  mend        torch_samplers.py, line ") for line in told[:6])
+
+
 def test_the_density_is_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("banana.py").write_text(files("docs/sampling.md")["banana.py"], encoding="utf-8")

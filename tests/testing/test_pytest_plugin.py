@@ -67,6 +67,8 @@ def test_a_violation_is_told_in_words_and_with_a_replay_that_runs(
     result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
     text = result.stdout.str()
     assert "fail: test_mine.py:wrong, chen2015/theorem-4 (stationary-bias)" in text
+    told = text[text.index("FAIL  test_mine.py:wrong: stationary-bias: ") :].splitlines()
+    assert [line[:14].strip() for line in told[1:] if line[2:3].strip()][:2] == ["cause", "mend"]
     assert "parametrize.py" not in text and "Traceback" not in text and "certificate" not in text
     assert "predicted" in text and "h = " in text
     replay = next(line.split("replay")[1].strip() for line in text.splitlines() if "  replay " in line)
@@ -183,5 +185,5 @@ def test_schemes_are_named_as_a_command_line_loads_them() -> None:
 def test_unknown_checks_and_things_that_are_no_schemes_are_refused() -> None:
     with pytest.raises(Exception, match="nearest|theorem-4"):
         parametrize_with_checks(["sgld-euler"], checks=["chen2015/theorem-44"])
-    with pytest.raises(Exception, match="expected a Scheme or a reference"):
+    with pytest.raises(Exception, match="expected a Scheme, an optimizer"):
         parametrize_with_checks([3])  # type: ignore[list-item]

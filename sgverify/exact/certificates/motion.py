@@ -1,7 +1,4 @@
-"""Motions that leave the posterior as it is, without their gradients: the dynamics, and exact flows split from friction and noise.
-
-Exact over any time, in balls.
-"""
+"""Motions that leave the posterior as it is, without their gradients, exact in balls: the dynamics, and split flows."""
 
 from __future__ import annotations
 

@@ -47,22 +47,24 @@ SHOWN = 5
 
 
 class Violation(AssertionError):
-    """Evidence with the verdict `violates`; its text is the claim, what was found, the points and the replay.
+    """Evidence with the verdict `violates`; its text is `told` (FAIL, cause and mend), the claim, the points and the replay.
 
     A property adds its minimal configuration, the files that it left and the row of the regression file.
     """
 
-    def __init__(self, evidence: Evidence, counterexample: Counterexample | None = None) -> None:
+    def __init__(
+        self, evidence: Evidence, counterexample: Counterexample | None = None, told: str = ""
+    ) -> None:
         kept = [] if counterexample is None else counterexample.lines
         super().__init__(
             "\n".join([f"{evidence.claim}: {evidence.reason}", f"replay: {evidence.replay}", *kept])
         )
-        self.evidence, self.counterexample = evidence, counterexample
+        self.evidence, self.counterexample, self.told = evidence, counterexample, told
 
     @property
     def text(self) -> str:
         """What a test report shows in the place of a traceback."""
-        lines = [explain(replace(self.evidence, certificate={}))]
+        lines = [self.told] * bool(self.told) + [explain(replace(self.evidence, certificate={}))]
         lines += [f"  {'point':<12}{_point(point)}" for point in self.evidence.points[:SHOWN]]
         more = len(self.evidence.points) - SHOWN
         kept = [] if self.counterexample is None else self.counterexample.lines
