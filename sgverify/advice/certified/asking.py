@@ -25,7 +25,7 @@ from sgverify.subject.binding import make_subject
 from sgverify.subject.subject import Subject
 from sgverify.targets import Target
 
-ROUGH = 0.02
+ROUGH = 5e-3
 """The accuracy of the largest step in the answer about a scheme."""
 
 OUTWARD = 1e-9
@@ -129,10 +129,8 @@ def contraction_told(subject: Subject) -> str | None:
         )
     except (Unreached, UserError):
         return None
-    return (
-        f"by {percent(float(1 - at.rate))} a step, and at every larger step up to h = {float(last.step):.3g}, full gradients, "
-        f"{bounds} [proof]"
-    )
+    larger = f", and at every larger step up to h = {float(last.step):.3g}" * (last.step > at.step)
+    return f"by {percent(float(1 - at.rate))} a step{larger}, full gradients, {bounds} [proof]"
 
 
 def _answered(
@@ -145,12 +143,12 @@ def _answered(
     except Unreached as error:
         asked = replace(asked, refused=str(error))
     else:
-        asked = replace(asked, smallest_step=ends[0], largest_step=ends[1])
         best = fastest(lambda h: certified_contraction(scheme, h, given, bounds), *ends)
-        if best is not None:
+        if best is not None and ends[0] < ends[1]:
+            asked = replace(asked, smallest_step=ends[0], largest_step=ends[1])
             asked = replace(asked, fastest_step=float(best[0]), fastest_decay=float(1 - best[1].rate))
         if "step" not in subject.configuration.schedule.model_fields_set:
-            asked = replace(asked, step=ends[1] / 2)
+            asked = replace(asked, step=max(ends[0], ends[1] / 2))
     step = exact(asked.step)
     if asked.friction and (best := fastest_friction(scheme, step, given, bounds)) is not None:
         asked = replace(asked, best_friction=float(best[0]), best_decay=float(1 - best[1].rate))
