@@ -77,6 +77,7 @@ def test_a_step_without_a_temperature_samples_the_tempered_density_that_it_is_gi
         ("doubled", r"returned an array of shape \(4,\) for `theta`; expected \(2,\)"),
         ("curved", "raised ValueError: Pure callbacks do not support JVP"),
         ("valued", "returned NaN for `theta`"),
+        ("uncalled", "grad is a function of theta here, and was multiplied; expected grad\\(theta\\)"),
         ("half", "expected a whole position of dimension 2"),
     ],
 )

@@ -169,3 +169,8 @@ def cold_float32(key: Any, theta: Any, *, grad: Any, h: Any, T: Any) -> Any:
         - h * grad(theta)
         + size * jnp.sqrt(2 * h * T) * jax.random.normal(key, theta.shape, theta.dtype)
     )
+
+
+def uncalled(key: Any, theta: Any, *, grad: Any, h: Any, T: Any) -> Any:
+    """The gradient taken for a vector."""
+    return theta - h * grad + jnp.sqrt(2 * h * T) * jax.random.normal(key, theta.shape)

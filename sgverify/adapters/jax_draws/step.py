@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 import jax.numpy as jnp
@@ -89,6 +89,13 @@ class GivenGradient:
             return _asked_outside(asked, place, at)
 
         return jax.pure_callback(outside, shape, theta, vmap_method="expand_dims")
+
+    def _times(self, other: Any) -> NoReturn:
+        raise DefinitionError(
+            "grad is a function of theta here, and was multiplied; expected grad(theta); write that"
+        )
+
+    __mul__ = __rmul__ = _times
 
     def fresh(self) -> GivenGradient:
         """The gradient on another minibatch of the same step."""
