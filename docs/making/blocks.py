@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from docs.making.installing import install_editable, installations
 from docs.making.places import ROOT
@@ -32,6 +33,9 @@ DOCUMENTS = ("README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT 
 
 MORE = "..."
 """The last line of an output that is not shown to its end."""
+
+COLUMNS = 80
+"""The width of the terminal that a command prints to: a block of the site has room for it."""
 
 CODES = {"PASS  ": 0, "FAIL  ": 1, "UNDECIDED  ": 3, "OTHER NUMBERS  ": 3, "NONE  ": 3, "DO NOT TRUST": 3}
 """The exit code that the first word of an answer's closing block, or the first line of an identification, promises."""
@@ -46,6 +50,14 @@ _INSTALLED = re.compile(r"^pip install -e (\S+)$", re.M)
 
 Run = Callable[[str], tuple[int, str]]
 """A command line to its exit code and its standard output."""
+
+
+class Terminal(io.StringIO):
+    """What a command prints to a terminal, kept."""
+
+    def isatty(self) -> bool:
+        """Lines are wrapped as they are for a reader."""
+        return True
 
 
 class BlockError(AssertionError):
@@ -107,8 +119,9 @@ def in_this_process(command: str) -> tuple[int, str]:
         raise BlockError(f"only sgverify and sed are run, not {command!r}")
     from sgverify.cli import main
 
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed):
+    printed = Terminal()
+    surroundings = {"COLUMNS": str(COLUMNS), "NO_COLOR": "1"}
+    with mock.patch.dict(os.environ, surroundings), contextlib.redirect_stdout(printed):
         code = main(words[1:])
     return code, printed.getvalue()
 

@@ -35,11 +35,14 @@ from sgverify.verdict.untested import Untried, reach_text, whole_scope
 if TYPE_CHECKING:
     from sgverify.advice.size.model import HowLarge
 
-MOST_LINES = 8
-ONE_LINE = ("", "paper")
+MOST_LINES, MOST_NARROW = 8, 12
+"""The most lines of a block of `WIDEST` columns, and of a narrower one."""
+ONE_LINE = ("paper",)
 """The rows that take no second line: the others say what a user acts on."""
-WHOLE = ("holds for", "cause")
-"""The rows that are shown whole: a verdict with its scope, and why it is none, whatever else is said."""
+WHOLE = ("found", "holds for", "contracts", "cause", "mend", "")
+"""The rows that are shown whole: a verdict with its scope, and why it is none and what mends it, whatever else is said."""
+LISTS = ("called with", "settings", "paper", "not tested")
+"""The rows that are lists, of which items are left out where they do not fit."""
 WITHOUT_MINIBATCHES = ("full", "additive")
 """The gradient estimators that draw no data."""
 UNBOUNDED = 10_000
@@ -75,30 +78,26 @@ class ClosingBlock:
 
     def rows(self) -> list[tuple[str, str]]:
         """The labelled rows under the first line, in full: no line ends them. A row without a label goes with the one before."""
-        return list(self._rows(UNBOUNDED))
+        return list(self._rows())
 
     def text(self, width: int = WIDEST) -> str:
-        """The block: `MOST_LINES` lines of at most `width` columns, more only for a scope or the cause of a failure."""
+        """The block: `MOST_LINES` lines of at most `width` columns, more where they are narrow and for a scope or a failure."""
         return "\n".join(map(printable, self.lines(width)))
 
     def lines(self, width: int = WIDEST) -> list[str]:
         """The lines of the block: one for each row, and of the lines that are left the most to the first rows."""
         indent = " " * (len(self.outcome) + 2)
         rows = [("found", indent, f"{self.outcome}  {self.scheme}: {self.finding}")]
-        rows += [
-            (label, " " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}") for label, text in self._rows(width)
-        ]
-        wrapped = [
-            wrap(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
-            for _, hanging, text in rows
-        ]
+        rows += [(label, " " * (_LABEL + 2), f"  {label:<{_LABEL}}{text}") for label, text in self._rows()]
+        wrapped = [_wrapped(text, width, hanging) for _, hanging, text in rows]
         kept = sum(len(parts) - 1 for (label, *_), parts in zip(rows, wrapped, strict=True) if label in WHOLE)
+        most_lines = MOST_LINES if width >= WIDEST else MOST_NARROW
         passed = any(label == "holds for" for label, *_ in rows)
-        if passed and kept and len(rows) + kept + len(wrapped[0]) - 1 > MOST_LINES:
+        if passed and kept and len(rows) + kept > most_lines:
             # What is sampled comes before a note on a paper.
             shown = [pair for pair in zip(rows, wrapped, strict=True) if pair[0][0] != "paper"]
             rows, wrapped = [row for row, _ in shown], [parts for _, parts in shown]
-        left = MOST_LINES - len(rows)
+        left = most_lines - len(rows)
         lines: list[str] = []
         for (label, hanging, text), parts in zip(rows, wrapped, strict=True):
             # One further line of a size is its number to the end; what is assumed is folded then.
@@ -108,14 +107,13 @@ class ClosingBlock:
                 more = len(parts) - 1
                 kept -= more
             left -= more
+            listed = few(text, width, hanging, more + 1) if label in LISTS else ""
+            if listed:
+                lines += listed.split("\n")
+                continue
             lines += parts[:more]
             rest = text if not more else hanging + " ".join(" ".join(parts[more:]).split())
-            listed = (
-                few(rest, width)
-                if label in ("called with", "settings", "paper", "not tested")
-                else clauses(rest, width)
-            )
-            lines.append((listed or shortened(rest, width)).rstrip())
+            lines.append((clauses(rest, width) or shortened(rest, width)).rstrip())
         return lines
 
     def _found(self) -> Iterator[str]:
@@ -243,7 +241,7 @@ class ClosingBlock:
         ]
         return own[0] if own else None
 
-    def _rows(self, width: int) -> Iterator[tuple[str, str]]:
+    def _rows(self) -> Iterator[tuple[str, str]]:
         """The labelled rows under the first line, the ones that a reader needs first."""
         if isinstance(self.diagnosis, Crash):
             yield "cause", _not_found(self.diagnosis)
@@ -252,8 +250,8 @@ class ClosingBlock:
             edit = self.diagnosis.edit
             if edit is not None:
                 yield "mend", f"{edit.file or 'the printed formula'}, {edit.sentence}"
-                for sign, line, part in edit.lines:
-                    yield "", f"{sign} {_around(line, part, width - _LABEL - 4)}"
+                for sign, line, _ in edit.lines:
+                    yield "", f"{sign} {line}"
         reach = reach_text(whole_scope(self.evidence))
         if self.outcome == "PASS" and reach:
             yield "holds for", reach
@@ -304,37 +302,29 @@ class ClosingBlock:
             yield f"{kind} (batch {table['batch']})" if kind not in WITHOUT_MINIBATCHES else kind
 
 
-def few(text: str, width: int) -> str:
-    """The items of a list that fit in `width` columns, and the number of the others; "" where not even one fits.
+def few(text: str, width: int, hanging: str = "", most: int = 1) -> str:
+    """The items of a list that fit in so many lines of `width` columns, and the number of the others; "" where not even one fits.
 
     >>> few("paper  2 claims fail: remark-7, theorem-2, theorem-3", 45)
     'paper  2 claims fail: remark-7, 2 more'
     """
-    if len(text) <= width:
-        return text
     for mark in ("; ", ", "):
         items = text.split(mark)
-        for kept in range(len(items) - 1, 0, -1):
-            shown = f"{mark.join(items[:kept])}{mark}{len(items) - kept} more"
-            if len(shown) <= width:
-                return shown
+        for kept in range(len(items), 0, -1):
+            left_out = f"{mark}{len(items) - kept} more" if kept < len(items) else ""
+            lines = _wrapped(mark.join(items[:kept]) + left_out, width, hanging)
+            if len(lines) <= most and max(map(len, lines)) <= width:
+                return "\n".join(lines)
     return ""
+
+
+def _wrapped(text: str, width: int, hanging: str) -> list[str]:
+    return wrap(text, width, subsequent_indent=hanging, break_long_words=False, break_on_hyphens=False)
 
 
 def _not_found(crash: Crash) -> str:
     """What a row says whose question ended with an exception."""
     return f"not found: {crash.exception} ({crash.place}); please report it with {crash.file or 'this line'}"
-
-
-def _around(text: str, part: str, width: int) -> str:
-    """At most `width` columns of a source line, those around the part that an edit changes."""
-    if len(text) <= width:
-        return text
-    start = max(0, min(text.find(part) - (width - len(part)) // 2, len(text) - width))
-    shown = text[start : start + width]
-    return ("…" + shown[1:] if start else shown)[: width - 1] + (
-        "…" if start + width < len(text) else shown[-1]
-    )
 
 
 def _number(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from textwrap import wrap
 
 from sgverify.checks.check import Matter
 from sgverify.checks.registry import CHECKS
@@ -65,7 +66,7 @@ class Finding:
         return sum(len(item.evidence) for item in self.consequences)
 
     def line(self, width: int = WIDEST, *, inside: str = "", gradients: bool = False) -> str:
-        """One line of at most `width` columns.
+        """One line of at most `width` columns, a second one for what has no room in it.
 
         `inside` is the scheme of a composite that the finding is about; with `gradients` the line names those of the finding.
         """
@@ -74,15 +75,19 @@ class Finding:
         label = f"{inside} {item.check}".strip()
         head = f"  {symbol(item)} {item.outcome.replace('not-applicable', 'n/a'):<{_OUTCOME}}{label:<{_LABEL}}{kinds} "
         text = said(item)
-        # As many names of claims are shown as leave room for the finding; its first clause has room before names and method.
+        # As many names of claims are shown as leave room for the finding, or as many clauses of it as leave room for the method.
         tails = [f"  [{method_text(item)}]{_claims(self.evidence, few)}" for few in range(FEW, -1, -1)]
         fits = [(text, tail) for tail in tails[:-1] if len(head + text + tail) <= width]
         for mark in ";:":
-            parts = [(clauses(text, width - len(head + tail), mark), tail) for tail in (*tails[-2:], "")]
+            parts = [(clauses(text, width - len(head + tail), mark), tail) for tail in tails[-2:]]
             fits += [(part, tail) for part, tail in parts if part]
-        part, tail = fits[0] if fits else ("", "")
-        left = width - len(head + tail)
-        return (head + (part or shortened(text, left)).ljust(left) + tail).rstrip()
+        if fits:
+            part, tail = fits[0]
+            return head + part.ljust(width - len(head + tail)) + tail
+        whole = f"{clauses(text, text.find('; ') if '; ' in text else len(text)) or text}{tails[-1]}"
+        return "\n".join(
+            wrap(whole, width, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False)
+        )
 
 
 def matter_of(evidence: Evidence) -> Matter:
@@ -235,5 +240,5 @@ def _claims(evidence: Sequence[Evidence], few: int) -> str:
     if not few:
         return ""
     names = list(dict.fromkeys(item.claim.rpartition("/")[2] for item in evidence))
-    more = f" +{len(names) - few}" if len(names) > few else ""
+    more = f" and {len(names) - few} more" if len(names) > few else ""
     return "" if names == [evidence[0].check] else f" {', '.join(names[:few])}{more}"

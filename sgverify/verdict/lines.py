@@ -67,7 +67,7 @@ class Lines:
                 continue
             self._shown.append(finding)
             inside = item.scheme if item.scheme != self.asked else ""
-            yield finding.line(self.width, inside=inside, gradients=True)
+            yield from finding.line(self.width, inside=inside, gradients=True).splitlines()
         self._waiting = []
 
     def _left_out(self) -> Iterator[str]:

@@ -155,11 +155,14 @@ def test_explain_ends_with_what_fails(call: Call) -> None:
 def test_a_failure_comes_with_its_cause_and_the_edit_that_mends_it(call: Call) -> None:
     answer = call("verify", "mine.py:wrong", "--quiet")
     lines = answer.out.splitlines()
-    assert answer.code == 1 and len(lines) <= 8
+    # Both lines of the edit are longer than 100 columns, and whole.
+    assert answer.code == 1 and len(lines) <= 10
     assert lines[0].startswith("FAIL  mine.py:wrong: local-order: found 0, required >= 2; ")
     assert "the noise is too small by sqrt(2)" in lines[1]
     assert "mine.py, line 13: sqrt(D*T*t) -> sqrt(2*D*T*t) makes it order 2" in lines[2]
-    assert "sqrt(D*T*t)*noise()" in lines[3] and "sqrt(2*D*T*t)*noise()" in lines[4]
+    told = " ".join(answer.out.split())
+    assert "- def weak_kick(" in told and "+ sqrt(D*T*t)*noise() + def weak_kick(" in told
+    assert "+ sqrt(2*D*T*t)*noise() settings" in told and "…" not in told
     assert "not tested" in answer.out
 
 

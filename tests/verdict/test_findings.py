@@ -88,8 +88,11 @@ def test_answers_that_say_the_same_are_one_line_and_no_line_is_too_wide() -> Non
     for width in (80, 100):
         lines = Lines("mine.py:heun", width)
         shown = [*lines.tell(items), *lines.end()]
-        assert [line[:2] for line in shown] == ["Is", "  ", "Do", "  "]
-        assert max(map(len, shown)) <= width and shown[3].count("…") == 1 and "full, iid" in shown[3]
+        assert [line[:2] for line in shown[:4]] == ["Is", "  ", "Do", "  "]
+        assert max(map(len, shown)) <= width and "full, iid" in shown[3]
+        # A finding without clauses is told to its end, in lines under the first, and the method after it.
+        rest = " ".join(shown[3:])
+        assert rest.split().count("long") == 60 and rest.endswith("]") and "…" not in rest
         assert width < 100 or "[exact] theorem-4, claim" in shown[1]
 
 

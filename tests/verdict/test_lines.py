@@ -24,7 +24,9 @@ def lines_of(evidence: Iterable[Evidence], asked: str) -> list[str]:
 
 
 def cut(lines: Iterable[str]) -> list[str]:
-    return [line for line in lines if "…" in line or "—" in line or len(line) > 100]
+    return [
+        line for text in lines for line in text.splitlines() if "…" in line or "—" in line or len(line) > 100
+    ]
 
 
 @pytest.mark.parametrize("suite", ["chen2015", "vr-resgld", "awsgld"])

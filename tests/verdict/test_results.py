@@ -98,11 +98,16 @@ def test_the_block_names_what_was_found_and_what_was_not_tried(right: Results) -
         assert part in text
 
 
-@pytest.mark.parametrize("width", [80, 100])
-def test_the_block_has_eight_lines_at_most(right: Results, wrong: Results, width: int) -> None:
+@pytest.mark.parametrize(("width", "most"), [(80, block.MOST_NARROW), (100, block.MOST_LINES)])
+def test_the_block_has_few_lines_none_of_them_cut(
+    right: Results, wrong: Results, width: int, most: int
+) -> None:
     for results in (right, wrong):
         lines = results.verdict.lines(width)
-        assert len(lines) <= 8 and max(map(len, lines)) <= width
+        assert len(lines) <= most and max(map(len, lines)) <= width and "…" not in "".join(lines)
+        rows = [(label, text) for label, text in results.verdict.rows() if label in block.WHOLE]
+        said = " ".join(" ".join(lines).split())
+        assert rows and all(" ".join(text.split()) in said for _, text in rows)
 
 
 def test_a_size_stands_under_its_own_gradient_where_the_other_has_none(
