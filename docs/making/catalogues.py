@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from docs.making.markdown import page, plain, table
+from docs.making.words import KEYS, also
 from sgverify.cli.listing import items_of
 
 TABLES = {
@@ -67,7 +68,7 @@ def configuration_page() -> str:
                 rows.append(
                     [
                         f"`{item['name']}`",
-                        plain(meaning),
+                        plain(meaning) + also(KEYS, item["name"]),
                         plain(kind),
                         f"`{default}`",
                         plain(item["source"]),

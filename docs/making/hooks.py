@@ -27,6 +27,7 @@ from docs.making.places import (
     rewritten,
     targets,
 )
+from docs.making.words import of_page
 from reports.making.parts import render
 
 LOG = logging.getLogger("mkdocs.hooks")
@@ -71,6 +72,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links lead to the places of the site; a search finds the documents, and not every row of the reports."""
+    page.meta.update(of_page(page.file.src_uri))
     if page.file.src_uri.startswith(MEASURED):
         page.meta["search"] = {"exclude": True}
     path = in_repository(page.file.src_uri)
@@ -78,10 +80,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """Warn of what would be fetched from another host: the site is read without a network."""
+    """Warn of what would be fetched from another host: the site is read without a network. The search gets its name."""
     for url in REQUEST.findall(output):
         LOG.warning("%s asks %s, and the site is to need no network", page.file.src_uri, url)
-    return output
+    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"', 1)
 
 
 def _text(path: str) -> str | None:

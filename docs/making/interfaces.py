@@ -8,6 +8,8 @@ from importlib import import_module
 import click
 
 from docs.making.markdown import block, page, plain
+from docs.making.words import COMMANDS as ALSO
+from docs.making.words import also
 from sgverify.cli.main import cli
 from sgverify.cli.schemas import SCHEMAS, published
 
@@ -60,7 +62,7 @@ def commands_page() -> str:
         command = cli.get_command(top, name)
         if command is not None:
             context = click.Context(command, info_name=name, parent=top)
-            parts += [f"## sgverify {name}", block("text", command.get_help(context))]
+            parts += [f"## sgverify {name}", also(ALSO, name, ""), block("text", command.get_help(context))]
     return page(*parts)
 
 

@@ -1,12 +1,16 @@
-"""The page of a notebook: its text, its code, and the outputs that are stored in it."""
+"""The page of a notebook: its text, its code, and the outputs that are stored in it; what prepares the figures is closed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from textwrap import indent
 from typing import Any
 
 from docs.making.markdown import block, page
+
+SET_UP = "%matplotlib inline"
+"""The first line of a cell that prepares the others."""
 
 
 def notebook_page(text: str) -> str:
@@ -14,10 +18,18 @@ def notebook_page(text: str) -> str:
     parts: list[str] = []
     for cell in json.loads(text)["cells"]:
         source = "".join(cell["source"])
-        parts.append(source if cell["cell_type"] == "markdown" else block("python", source))
+        parts.append(source if cell["cell_type"] == "markdown" else _code(source))
         for output in cell.get("outputs", ()):
             parts += _shown(output)
     return page(*parts)
+
+
+def _code(source: str) -> str:
+    """A cell of code; closed, where it prepares the others: imports, colours and the functions that draw."""
+    made = block("python", source)
+    if not source.startswith(SET_UP):
+        return made
+    return '??? note "Set-up: imports, colours, and the functions that draw"\n\n' + indent(made, " " * 4)
 
 
 def _shown(output: Mapping[str, Any]) -> Iterator[str]:
