@@ -230,10 +230,28 @@ def equations(listing: str) -> list[Markup] | None:
     from markupsafe import Markup
 
     head, *lines = listing.strip().splitlines()
-    if not head.startswith("def ") or re.search(r"[a-z]\.[a-z]", listing):
+    lines = [_hessians(line) for line in lines]
+    if not head.startswith("def ") or re.search(r"[a-z]\.[a-z]", "".join(lines)):
         return None
     state = head[head.index("(") + 1 : head.index(", *")]
     becomes = f"{state} -> {lines.pop().strip().removeprefix('return ')}"
     lines.append(becomes if "," not in state else f"({becomes.replace(' -> ', ') -> (')})")
     # A definition calls the gradient `grad`; its formula names the potential too.
     return [Markup(formula(re.sub(r"\bgrad\(", "grad U(", line.strip()), True)) for line in lines]
+
+
+def _hessians(line: str) -> str:
+    """The line with `grad.hessian(x, v)`, the Hessian of U times v, as `grad^2 U(x) v`."""
+    before, call, rest = line.partition("grad.hessian(")
+    if not call:
+        return line
+    depth, ends = 0, []
+    for place, sign in enumerate(rest):
+        depth += (sign in "([") - (sign in ")]")
+        if depth < 0 or (sign == "," and not depth):
+            ends.append(place)
+        if depth < 0:
+            break
+    where, vector = (_hessians(part) for part in (rest[: ends[0]], rest[ends[0] + 2 : ends[1]]))
+    times = f"({vector})" if " " in vector else vector
+    return f"{before}grad^2 U({where}) {times}{_hessians(rest[ends[1] + 1 :])}"

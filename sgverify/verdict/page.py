@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from sgverify.advice.comparison.comparing import comparable, compare_subject
@@ -47,6 +48,14 @@ from sgverify.verdict.lines import introduced
 
 if TYPE_CHECKING:
     from sgverify.advice.size.model import HowLarge
+
+WORDS = {
+    "h^": "h^2: the error falls with the square of the step size h, as h tends to 0",
+    "L^": "L^(-1/2): the error of an average over L steps falls as 1/sqrt(L), with the step size that suits L best",
+    "log L": "log L: a factor besides that grows slowly with L",
+    "escape": "before escape: chains leave in the end; the law that they keep for long until then (quasi-stationary) is judged",
+}
+"""What the signs in findings mean, told under those that have them."""
 
 OF_THE_ORDER = ("local-order", "invariant-order")
 """The quantities that are orders of the scheme; the first that was answered is shown on its badge."""
@@ -97,9 +106,13 @@ def render_answer(
     from markupsafe import Markup
 
     evidence, subject = verdict.evidence, verdict.subject
+    sections = sections_of_claims(evidence)
+    refuted = [claim for claim in sections if all(item.outcome == "refuted" for item in claim["items"])]
     parts = [part for part in groups(evidence) if part.judged]
     judged = dict.fromkeys(claim for part in parts for claim in part.judged)
     step = None if subject is None else _asked(subject)
+    findings = list(_findings(verdict, [matter for matter in MATTERS if matter != "paper"]))
+    told = " ".join(row.said for _, rows in findings for row in rows)
     values: dict[str, Any] = {
         "document": Document(evidence, provenance),
         "outcome": verdict.outcome,
@@ -114,7 +127,8 @@ def render_answer(
         "choices": choices(evidence),
         "equations": None if subject is None else attempted(partial(_printed, subject)),
         "sources": [] if step is None else list(_sources(step)),
-        "findings": list(_findings(verdict, [matter for matter in MATTERS if matter != "paper"])),
+        "findings": findings,
+        "words": [meaning for sign, meaning in WORDS.items() if sign in told],
         "of_the_paper": list(_findings(verdict, ["paper"])),
         "sampled": sampled_together(evidence),
         "story": story_of(evidence),
@@ -131,7 +145,8 @@ def render_answer(
         "bias": [(kind, size.lines()) for kind, size in how_large.items()],
         "untested": verdict.untested,
         "assumed": assumed(evidence),
-        "sections": sections_of_claims(evidence),
+        "sections": [claim for claim in sections if claim not in refuted],
+        "refuted": refuted,
         "shown": {item.claim for item in evidence},
         "titles": {item.id: part.title for part in groups(evidence) for item in part.evidence},
         "cards": claims(),
@@ -220,7 +235,7 @@ def _source(title: str, function: Any) -> PrintedSource | None:
         file = Path(inspect.getsourcefile(function) or "")
     except (OSError, TypeError):
         return None
-    return PrintedSource(title, inspect.cleandoc("".join(lines)), f"{file.name}:{first}" if file.name else "")
+    return PrintedSource(title, dedent("".join(lines)).strip(), f"{file.name}:{first}" if file.name else "")
 
 
 def _cells(parts: Sequence[Group], judged: Iterable[str]) -> list[tuple[str, list[list[Evidence]]]]:

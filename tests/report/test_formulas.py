@@ -68,6 +68,14 @@ def test_a_definition_multiplies_by_every_star():
     assert latex("sqrt(-T*expm1(-2*D*h))*z1", True) == r"\sqrt{−T\,\text{expm1}(−2 D h)} z_{1}"
 
 
+def test_the_hessian_of_a_definition_is_that_of_the_potential():
+    step = "def s(x, *, h, grad):\n    x1 = x + h**3/36*grad.hessian(x - h*grad(x), {})\n    return x1\n"
+    for vector, shown in (("grad(x)", "∇U(x)"), ("x - grad.hessian(x, x)", "(x−∇2U(x)x)")):
+        text = "".join(ElementTree.fromstring(str(equations(step.format(vector))[0])).itertext())
+        assert text.endswith(f"+h336∇2U(x−h∇U(x)){shown}")
+    assert equations(step.replace("grad.hessian", "grad.fresh")) is None
+
+
 def test_a_definition_names_the_potential_under_its_gradient():
     lines = equations("def step(theta, *, h, grad):\n    theta1 = theta - h*grad(theta)\n    return theta1\n")
     assert "∇U(θ)" in "".join(ElementTree.fromstring(str(lines[0])).itertext())

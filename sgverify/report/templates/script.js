@@ -86,17 +86,6 @@
     });
   }
 
-  // On paper nothing is folded; afterwards everything is as it was.
-  let before = null;
-  addEventListener("beforeprint", () => {
-    before = folded().map((part) => [part, part.open]);
-    before.forEach(([part]) => { part.open = true; });
-  });
-  addEventListener("afterprint", () => {
-    (before || []).forEach(([part, open]) => { part.open = open; });
-    before = null;
-  });
-
   // A link to something that is folded, or filtered away, shows it.
   const reveal = () => {
     let name = location.hash.slice(1);
