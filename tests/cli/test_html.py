@@ -86,6 +86,8 @@ def test_a_right_scheme_has_the_same_page_with_the_words_of_the_terminal(call: C
     assert answer.code == 0 and "PASS" in words and "order 2 proved" in words
     assert "order 2 proved" in answer.out and "pass, order 2" in (tmp_path / "a.svg").read_text()
     assert "sgverify verify mine.py:heun" in words
+    # What the signs of its findings mean stands under them; signs that are not there are not explained.
+    assert ": the error falls with the square of the step size h" in words and "grows slowly" not in words
 
 
 def test_the_page_of_what_is_refuted_says_where_and_counts_claims_by_their_weight(
@@ -101,6 +103,7 @@ def test_the_page_of_what_is_refuted_says_where_and_counts_claims_by_their_weigh
     assert "Nothing that was asked" not in words
     assert "read as ≥ 3" in words and "printed ≥ 3" not in words
     assert "1 by an error of consequence, 1 by a misprint, 1 by an ambiguous reading" in words
+    assert "Chen, Ding, Carin 2015: 2 claims refuted as printed, with the evidence" in words
 
 
 TORCH = """\
@@ -118,7 +121,11 @@ def test_torch_code_has_its_text_and_no_printed_formula(call: Call, tmp_path: Pa
     (tmp_path / "code.py").write_text(TORCH)
     assert call("verify", "code.py:mine", "--checks", "local-order", "--html", "a.html").code == 0
     words = " ".join(read(tmp_path / "a.html").text)
-    assert "torch.randn_like(theta)" in words and "As it was judged" not in words
+    assert (
+        "\n    return theta - h * grad(theta)" in words
+        and "torch.randn_like(theta)" in words
+        and "As it was judged" not in words
+    )
     assert "gradients counted in one step of the code" in words
 
 

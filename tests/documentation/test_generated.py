@@ -131,6 +131,11 @@ def test_a_notebook_is_a_page_with_its_outputs() -> None:
     assert notebook_page(json.dumps({"cells": cells})) == (
         "# A\nb\n\n```python\nf()\n```\n\n```text\n1\n2\n```\n\n| a |\n\n![a figure](data:image/png;base64,QUJD)\n"
     )
+    prepares = {"cell_type": "code", "source": ["%matplotlib inline\n", "import a"]}
+    closed = notebook_page(json.dumps({"cells": [prepares]}))
+    assert (
+        closed.startswith("??? note ") and "\n    ```python\n    %matplotlib inline\n    import a\n" in closed
+    )
     assert place_of("notebooks/digits.ipynb") == "notebooks/digits.md"
     assert in_repository("notebooks/digits.md") == "notebooks/digits.ipynb"
 
