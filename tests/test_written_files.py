@@ -94,6 +94,8 @@ ALLOWED = {
     ("reports/making/kept_answers.py", "killed_reports"): "a temporary folder",
     ("reports/making/bug_reports.py", "row"): "a temporary folder",
     ("reports/making/campaigns.py", "survived"): "a temporary folder",
+    ("reports/making/disturbances.py", "disturbed"): "a temporary folder",
+    ("reports/making/disturbances.py", "sizes"): "a temporary folder",
     ("reports/making/distributions.py", "build"): "a temporary folder",
     ("reports/making/distributions.py", "try_out"): "a temporary folder",
     ("docs/making/blocks.py", "ran"): "a temporary folder",

@@ -3,8 +3,8 @@ campaign | sample | schema | advise | bound | identify | compare | design | doct
 
 `main` is the entry point and its exit codes. `verifying` is `verify`; `commands` are short ones; `listing`, `sampling`,
 `splitting` (bch), `stored` (replay, diff), `reporting`, `campaigning`, `schemas`, `advising` (advise, width, identify, design),
-`comparing` and `bounding` are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them use: options, output,
-worker processes.
+`comparing` and `bounding` are the longer ones; `installation` is examined by `doctor`. `shared` is what several of them use:
+options, output, worker processes.
 """
 
 from sgverify.cli.main import main
