@@ -111,6 +111,13 @@ def test_a_case_that_an_exception_ended_or_of_another_class_is_not_kept() -> Non
     assert not case_task(Other("sghmc-aboba", ())).kept(found)
 
 
+def test_a_case_that_is_answered_has_the_points_of_its_figures() -> None:
+    """Nothing is left to be computed when the report is written, which the end of the time would interrupt."""
+    task = case_task(SuiteCase("sgld-euler", (), ("stationary-bias",)))
+    (item,) = task.function(*task.arguments)
+    assert "seen" in vars(item.points) and item.points
+
+
 def test_data_that_the_settings_of_a_case_name_are_part_of_its_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
