@@ -15,7 +15,7 @@ def test_a_certificate_is_told_and_written(tmp_path: Path, capsys: pytest.Captur
     path = tmp_path / "bound.json"
     asked = ["bound", "sgld-euler", "--m", "1", "--L", "10", "--step", "0.0123", "--json", str(path)]
     assert main(asked) == 0
-    told = capsys.readouterr().out
+    told = " ".join(capsys.readouterr().out.split())
     assert "for every U with 1 <= U'' <= 10, in every dimension" in told
     assert "contracts by 1.23 % a step" in told and "[proof]" in told
     document = json.loads(path.read_text())

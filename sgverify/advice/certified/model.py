@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from sgverify.evidence.published import Count, Name, Number, Published, Says, Size
 
-WIDTH = 96
+WIDTH = 80
 
 
 @dataclass(frozen=True)
